@@ -90,7 +90,7 @@ def read_json(path: Path) -> Any:
         return None
     try:
         return json.loads(path.read_bytes())
-    except ValueError as error:  # bad UTF-8 is one too
+    except (ValueError, RecursionError) as error:  # bad UTF-8 is one too; brackets in brackets
         raise DamagedFileError(path, f"not JSON: {error}") from error
 
 

@@ -141,19 +141,17 @@ def compare(
 
 def _measured(run: Any, reading: Any, policy: str | None) -> MeasuredRun:
     """The verdicts of a run, or of what names one."""
-    from harness.runs.find import check_names, load_run
+    from harness.record.find import method
 
     if hasattr(run, "measured"):
         found: MeasuredRun = run.measured
         return found
-    check_names(os.fspath(run))
-    return load_run(os.fspath(run), reading, policy)
+    return method(os.fspath(run), reading, policy)
 
 
 def _two_arms(paper: str, arms: Sequence[str] | None, scale: str, model: str | None) -> tuple[str, str]:
     """The finished training seeds of two arms under RLVR_HOME, joined by commas."""
-    from evals.files import read_json
-    from harness.runs.state import job_states
+    from harness.record.find import runs
     from harness.runs.track import home
     from harness.spec import catalogue
 
@@ -161,10 +159,9 @@ def _two_arms(paper: str, arms: Sequence[str] | None, scale: str, model: str | N
     if arms is None or len(arms) != 2:
         raise UsageError(f"arm: expected two arms, as arm=mine,grpo, got {','.join(arms or []) or 'none'}")
     found: dict[tuple[str, str], list[str]] = {}
-    for state in job_states(home()):
-        if (state.paper, state.scale, state.state) == (paper, scale, "finished"):
-            record = read_json(state.folder / "record.json") or {}
-            found.setdefault((record["model"], record["arm"]), []).append(str(state.folder))
+    for run in runs(paper=paper, scale=scale):
+        if not run.diverged:
+            found.setdefault((run.model, run.arm), []).append(str(run.folder))
     models = [
         m for m in dict.fromkeys(m for m, _ in found) if model in (None, m) and all((m, a) in found for a in arms)
     ]
@@ -257,7 +254,7 @@ def _power(
     from evals.data import benchmarks
     from evals.stats.power import default_spread, measured_spread
     from evals.stats.power import power as power_of
-    from harness.runs.find import check_names, load_run
+    from harness.record.find import check_names, method
 
     if benchmark is not None:
         choose("benchmark", [benchmark], benchmarks.names())
@@ -268,13 +265,13 @@ def _power(
         spread = default_spread(benchmark or "")
         choose("key", list(values), spread.sourced())
         if names:
-            runs = [load_run(text) for text in names]
+            runs = [method(text) for text in names]
             shared = [name for name in runs[0].tables if name in runs[-1].tables]
             if benchmark is None and len(shared) == 1:
                 (benchmark,) = shared
             if benchmark is None or benchmark not in shared:
                 raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(shared) or 'none'}")
-            first, *other = [run.held(benchmark) for run in runs]
+            first, *other = [run.tables[benchmark] for run in runs]
             spread = measured_spread(first, " and ".join(names), fallback=spread, other=other[0] if other else None)
         spread = spread.override({key: float(value) for key, value in values.items()}, "command line")
         if problems is None and benchmark is None:
@@ -347,11 +344,11 @@ def _aa(
     choose("scale", [scale], SCALES)
     if splits < 1:
         raise UsageError(f"splits: expected a whole number of at least 1, got {splits}")
-    from harness.runs.track import Tracker
+    from harness.record.find import runs as find_runs
     from harness.tables.aa import aa_of, page, pick
     from harness.tables.measured import gather
 
-    chosen = pick(gather(paper, Tracker.open(), arms=list(arms)), scale=scale, model=model, arms=list(arms))
+    chosen = pick(gather(paper, find_runs(paper=paper), arms=list(arms)), scale=scale, model=model, arms=list(arms))
     tests = [(m, aa_of(m, sizes=list(sizes or SIZES), splits=splits, seed=seed)) for m in chosen]
     command = COMMAND_LINE.get() or f"rlvr power paper={paper} arm={','.join(arms)} aa=true"
     rates = [{"arm": m.arm, "runs": len(m.seeds), "rates": test.as_json()} for m, test in tests]

@@ -116,11 +116,14 @@ class Evaluation:
         """
         from evals.sampling.engines.base import EngineError
         from evals.sampling.evaluate import evaluate as sample_and_grade
+        from harness.record.run import check_model
+        from harness.record.write import record_evaluation
         from harness.runs.interrupt import check, finishing
 
         try:
+            check_model(self.model)
             with finishing():
-                return sample_and_grade(
+                verdicts = sample_and_grade(
                     self.model,
                     self.protocol,
                     out_dir=self.out,
@@ -131,6 +134,8 @@ class Evaluation:
                     after_batch=check,
                     progress=progress,
                 )
+            record_evaluation(self.out, self.model, verdicts)
+            return verdicts
         except EngineError as error:
             raise EngineError(
                 f"{error}; the samples so far are kept, and the same command resumes from them"

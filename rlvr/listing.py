@@ -6,7 +6,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError, choose
@@ -14,6 +13,7 @@ from rlvr.results import Result
 from rlvr.terminal import paragraph, sentence, table
 
 if TYPE_CHECKING:
+    from harness.record.run import Run
     from harness.runs.state import JobState
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
@@ -163,13 +163,16 @@ def show(run: str | None = None, *, paper: list[str] | None = None, policies: li
 def _one(name: str, policies: list[str]) -> Result:
     from evals.grading.extraction import POLICIES
     from evals.stats.score import bounds_text, number_text, score
-    from harness.runs.find import check_names, load_run
+    from harness.record.find import seeds_of, together
 
     choose("policies", policies, POLICIES)
-    check_names(name)
-    run = load_run(name, responses=bool(policies))
-    again = list(_by_policy(run.tables, policies))
-    record = _record(Path(name))
+    seeds = seeds_of(name)
+    try:
+        run = together(seeds, name)
+        again = list(_by_policy(seeds, policies))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    record = seeds[0].record if len(seeds) == 1 else {}
     measured = {benchmark: score(rows, ks=(), metrics=("avg", "fmt")) for benchmark, rows in run.tables.items()}
     scores = {
         benchmark: [{"name": s.name, "unit": s.unit, **asdict(s)} for s in found]
@@ -177,7 +180,7 @@ def _one(name: str, policies: list[str]) -> Result:
     }
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
-    if record:
+    if "settings" in record:
         facts["values"] = dict(Counter(value["origin"] for value in record["settings"].values()))
         facts["command"] = record["environment"]["command"]
         facts["commit"] = record["environment"]["commit"]
@@ -221,19 +224,22 @@ def _as_wrong(as_wrong: float | None, value: float | None) -> str:
     return "" if as_wrong in (None, value) else f" ({number_text(as_wrong, 100)} as wrong)"
 
 
-def _by_policy(tables: Mapping[str, Any], policies: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _by_policy(seeds: Sequence[Run], policies: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The average score of each benchmark under each extraction policy, from the stored responses.
 
     `gained` verdicts are correct under it and were not; `lost` ones the other way round.
     """
     if not policies:
         return
+    import pandas as pd
+
     from evals.grading import Grader
     from evals.grading.verdicts import Verdict, under_policy
     from evals.stats.score import score
 
     with Grader() as grader:
-        for benchmark, rows in tables.items():
+        for benchmark in seeds[0].benchmarks:
+            rows = pd.concat([run.samples(benchmark).assign(train_seed=n) for n, run in enumerate(seeds)])
             for policy in policies:
                 graded = under_policy(rows, policy, grader)
                 [avg] = score(graded, ks=(), metrics=("avg",))
@@ -241,15 +247,6 @@ def _by_policy(tables: Mapping[str, Any], policies: Sequence[str]) -> Iterator[d
                 changed = {"gained": int((after & ~before).sum()), "lost": int((before & ~after).sum())}
                 counts = {"value": avg.value, "unscored": avg.unscored, "as_wrong": avg.as_wrong}
                 yield {"benchmark": benchmark, "policy": policy, **counts, **changed}
-
-
-def _record(path: Path) -> dict[str, Any]:
-    from evals.files import read_json
-
-    for folder in (path, path.parent):
-        if path.is_dir() and (folder / "record.json").is_file():
-            return dict(read_json(folder / "record.json"))
-    return {}
 
 
 def _states(papers: list[str] | None) -> Result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evals.stats.compare import CompareResult, compare_runs
@@ -12,7 +12,8 @@ from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import bounds_text, line_form, line_interval, number_text, p_text, score
 from harness.errors import choose
-from harness.runs.find import load_run
+from harness.record.find import seeds_of, together
+from harness.record.run import Run as RecordedRun
 from rlvr.metrics import Scores
 from rlvr.notebook import Figure, html_table
 
@@ -27,6 +28,7 @@ class Run:
     """The verdicts of one method, over one or several training seeds. A notebook shows the scores."""
 
     measured: MeasuredRun
+    seeds: tuple[RecordedRun, ...]
 
     @property
     def name(self) -> str:
@@ -43,8 +45,12 @@ class Run:
             ValueError: the run was not measured on it.
         """
         choose("benchmark", [benchmark], self.benchmarks)
-        rows: pd.DataFrame = self.measured.tables[benchmark]
-        return rows
+        import pandas as pd
+
+        frames = [run.verdicts(benchmark) for run in self.seeds]
+        if len(frames) > 1:
+            frames = [frame.assign(train_seed=number) for number, frame in enumerate(frames)]
+        return pd.concat(frames, ignore_index=True)
 
     def scores(self, ks: Sequence[int] = (1,), metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")) -> Scores:
         """Scores of every benchmark with 95 % intervals.
@@ -127,8 +133,9 @@ def read_run(*sources: PathLike, name: str | None = None) -> Run:
     Raises:
         ValueError: nothing there, or seeds that were measured differently.
     """
-    run = load_run(",".join(os.fspath(source) for source in sources))
-    return Run(run if name is None else replace(run, name=name))
+    text = ",".join(os.fspath(source) for source in sources)
+    seeds = seeds_of(text)
+    return Run(together(seeds, name or text), tuple(seeds))
 
 
 def compare(

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from evals.redaction import redact
 from harness.errors import UsageError, choose
 from rlvr.results import Result
 
@@ -80,26 +79,27 @@ def export(
         raise UsageError(f"model: expected ORGANISATION/NAME, got {model!r}")
     target = Path(out) if out is not None else _results() / "exports" / f"{Path(run).name}-{format}"
     folder = None if data_dir is None else os.fspath(data_dir)
-    from harness.exchange.source import opened
+    from harness.exchange.source import problems_of
 
-    with opened(run, data_dir=folder, with_problems=format in ("eee", "inspect")) as source:
-        if format == "eee":
-            from harness.exchange.eee import write_records
+    source = _one(run)
+    problems = problems_of(source, folder) if format in ("eee", "inspect") else {}
+    if format == "eee":
+        from harness.exchange.eee import write_records
 
-            who = {"organisation": organisation or "", "relationship": relationship or ""}
-            written = write_records(source, model or "", target, **who)
-        elif format == "inspect":
-            from harness.exchange.inspect_log import write_logs
+        who = {"organisation": organisation or "", "relationship": relationship or ""}
+        written = write_records(source, model or "", target, **who, problems=problems)
+    elif format == "inspect":
+        from harness.exchange.inspect_log import write_logs
 
-            written = write_logs(source, model or "", target)
-        elif format == "hf":
-            from harness.exchange.huggingface import write_eval_results
+        written = write_logs(source, model or "", target, problems)
+    elif format == "hf":
+        from harness.exchange.huggingface import write_eval_results
 
-            written = write_eval_results(source, target, source_url=source_url)
-        else:
-            from harness.exchange.huggingface import write_model_index
+        written = write_eval_results(source, target, source_url=source_url)
+    else:
+        from harness.exchange.huggingface import write_model_index
 
-            written = write_model_index(source, model or "", target, source_url=source_url)
+        written = write_model_index(source, model or "", target, source_url=source_url)
     return _files(written)
 
 
@@ -114,23 +114,36 @@ def _results() -> Path:
     return results_folder()
 
 
+def _one(text: str) -> Any:
+    """The one run that a text names.
+
+    Raises:
+        UsageError: none, or several.
+    """
+    from harness.record.find import seeds_of
+
+    found = seeds_of(text)
+    if len(found) != 1:
+        raise UsageError(f"{text}: expected one run, found {len(found)}")
+    return found[0]
+
+
 def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -> Result:
-    from harness.runs.archive import export_runs
-    from harness.runs.track import Tracker
+    from harness.record.archive import SUFFIX, newest, write_archive
+    from harness.record.find import runs
     from harness.spec.catalogue import papers
 
     chosen = choose("paper", paper, papers())
     folder = Path(out) if out is not None else _results() / "records"
-    tracker = Tracker.open()
     written, lines = [], []
     for key in chosen:
-        path = folder / f"{key}.zip"
-        try:
-            count = export_runs(key, tracker, path, scale=scale)
-        except ValueError as error:
+        path = folder / f"{key}{SUFFIX}"
+        found = newest(runs(paper=key, scale=scale))
+        if not found:
             if paper is not None:
-                raise UsageError(str(error)) from error
+                raise UsageError(f"paper {key!r}: expected finished runs, found none")
             continue
+        count = write_archive(found, path)
         written.append(path)
         lines.append(f"{path}: {count} runs, {path.stat().st_size / 2**20:.2f} MB")
     return _files(written, "\n".join(lines) or "no finished runs")
@@ -138,50 +151,29 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
 
 def _bundle(run: str, out: PathLike | None, responses: bool) -> Result:
     from harness.exchange.bundle import write_bundle
-    from harness.exchange.source import opened
 
-    target = Path(out) if out is not None else _results() / "bundles" / f"{Path(run).name}.zip"
-    with opened(run) as source:
-        curve = Path(run) / "train" / "metrics.jsonl"
-        files = write_bundle(source, target, responses=responses, curve=curve)
-    text = f"{target}: {len(files)} files; check it with: rlvr import {target} verify=true"
-    return _files([target], text)
+    target = Path(out) if out is not None else _results() / "bundles" / f"{Path(run).name}.tar.xz"
+    write_bundle(_one(run), target, responses=responses)
+    return _files([target], f"{target}: check it with: rlvr import {target} verify=true")
 
 
 def _sync(other_name: str | None, paper: list[str] | None) -> Result:
-    """Send pending data in the runs' folders to MLflow, and finished runs to another tracker."""
-    from harness.runs.delivery import Deliverer
-    from harness.runs.outbox import outboxes
-    from harness.runs.track import Tracker, home, shown_uri
-    from harness.runs.trackers import mirror, other_tracker
+    """Bring MLflow up to date with the runs' folders, and finished runs to another tracker."""
+    from harness.record.find import runs
+    from harness.record.mirror import sync
+    from harness.record.trackers import copy, other_tracker
+    from harness.runs.track import shown_uri
     from harness.spec.catalogue import papers
 
     chosen = choose("paper", paper, papers())
     other = None if other_name is None else other_tracker(other_name)
-    tracker = Tracker.open()
-    from mlflow.exceptions import MlflowException
-
-    deliverer = Deliverer(tracker)
-    sent, why = 0, ""
-    for outbox in outboxes(home()):
-        waiting = outbox.pending()
-        try:
-            run_id, count = outbox.delivered()
-            if run_id is not None and count and not tracker.has_run(run_id):  # a new store, or another one
-                outbox.note_delivered(None, 0)
-                waiting = outbox.pending()
-            deliverer.deliver(outbox)
-        except (MlflowException, OSError) as error:  # the store has gone, or fails; what was sent is noted
-            why = f": {redact(str(error))[:300]}. The same command again sends the rest"
-        sent += waiting - outbox.pending()
-        if why:
-            break
-    pending = sum(outbox.pending() for outbox in outboxes(home()))
-    lines = [f"delivered {sent} messages to {shown_uri()}; {pending} are pending{why}"]
+    sent, left, why = sync()
+    lines = [f"brought {sent} runs to {shown_uri()}; {len(left)} lack something" + (f": {why}" if why else "")]
     if other is not None and not why:
-        new = sum(mirror(run, tracker, other) > 0 for key in chosen for run in tracker.arms(key))
+        new = sum(copy(run, other) > 0 for key in chosen for run in runs(paper=key))
         lines.append(f"{other.name}: {new} runs written")
-    return Result({"delivered": sent, "pending": pending}, "\n".join(lines), exit_code=1 if why or pending else 0)
+    document = {"delivered": sent, "pending": len(left)}
+    return Result(document, "\n".join(lines), exit_code=1 if why or left else 0)
 
 
 def import_(
@@ -195,7 +187,6 @@ def import_(
     max_tokens: int | str | None = None,
     top_p: float | None = None,
     reported: float | None = None,
-    curve: str | None = None,
     columns: dict[str, str] | None = None,
     gold: PathLike | None = None,
     benchmark: str | None = None,
@@ -208,13 +199,14 @@ def import_(
         rlvr import samples.jsonl model=ORG/NAME temperature=1 max_tokens=4096
         rlvr import BUNDLE verify=true
 
-    Runs that MLflow has already are skipped. Generations of others become runs that say "generated by
-    owner/repository@commit, graded by us"; `rlvr tables` shows them in a table of their own.
+    The runs go to RLVR_HOME, and from there to MLflow; those that are there already are skipped. Generations of others
+    become runs that say "generated by owner/repository@commit, graded by us"; `rlvr tables` shows them in a table of
+    their own.
 
     Args:
-        *files: archives (.zip) or folders of them, as rlvr export writes; or files of answers.
-        verify: import nothing: check the sums of a bundle (rlvr export format=bundle), compute its scores and tables
-            again from the verdicts, and compare the bytes. Exit code 1: a number does not come back.
+        *files: archives (.tar.xz) or folders of them, as rlvr export writes; or files of answers.
+        verify: import nothing: check the hash of every file of an archive or bundle, and compute its scores again from
+            the verdicts. Exit code 1: a number does not come back.
         repository: of answers: OWNER/NAME they are from; a manifest.json beside the file may say so instead.
         commit: of answers: of that repository.
         path: of answers: the file's, in that repository.
@@ -223,7 +215,6 @@ def import_(
         max_tokens: of answers: a number, or unknown.
         top_p: of answers.
         reported: of answers: the score that the repository states, in percent.
-        curve: of answers: a name: the files are steps of one training (checkpoint-21, ...): one more run, a curve.
         columns: our column:theirs, as columns=problem_id:idx,response:output.
         gold: the file with gold answers.
         benchmark: what the problems are called.
@@ -239,11 +230,11 @@ def import_(
         raise UsageError(f"files: no such file {missing[0]!r}")
     if verify:
         return _verified(paths)
-    archives = [zipped for file in paths for zipped in (sorted(file.glob("*.zip")) if file.is_dir() else [file])]
-    if archives and all(file.suffix == ".zip" for file in archives):
-        return _import_archives(archives)
+    found = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
+    if found and all(file.name.endswith(".tar.xz") for file in found):
+        return _import_archives(found)
     if any(file.is_dir() for file in paths):
-        raise UsageError(f"files: expected archives (.zip) in {paths[0]}")
+        raise UsageError(f"files: expected archives (.tar.xz) in {paths[0]}")
     from rlvr.evaluation import reading_of
 
     reading = reading_of(columns, gold, benchmark, label, policy)
@@ -251,7 +242,7 @@ def import_(
         raise UsageError("path: expected a single file with it")
     where = {"repository": repository, "commit": commit, "path": path, "reported": reported, "benchmark": benchmark}
     settings = {"model": model, "temperature": temperature, "max_tokens": max_tokens, "top_p": top_p}
-    return _import_logs(paths, where, settings, reading, policy, curve)
+    return _import_logs(paths, where, settings, reading, policy)
 
 
 def _verified(paths: Sequence[Path]) -> Result:
@@ -264,36 +255,30 @@ def _verified(paths: Sequence[Path]) -> Result:
 
 
 def _import_archives(paths: Sequence[Path]) -> Result:
-    from harness.runs.archive import import_runs
-    from harness.runs.track import Tracker
+    from harness.record.archive import import_archive
 
-    tracker = Tracker.open()
-    rows = [{"file": str(path), "runs": import_runs(path, tracker)} for path in paths]
-    return Result({"imported": rows}, "\n".join(f"{row['file']}: {row['runs']} runs logged" for row in rows), rows)
+    rows = [{"file": str(path), "runs": import_archive(path)} for path in paths]
+    return Result({"imported": rows}, "\n".join(f"{row['file']}: {row['runs']} runs added" for row in rows), rows)
 
 
 def _import_logs(
-    paths: Sequence[Path],
-    where: dict[str, Any],
-    settings: dict[str, Any],
-    reading: Any,
-    policy: str | None,
-    curve: str | None,
+    paths: Sequence[Path], where: dict[str, Any], settings: dict[str, Any], reading: Any, policy: str | None
 ) -> Result:
-    from harness.runs.logs import described, import_log, log_curve
-    from harness.runs.track import Tracker
+    from harness.record.logs import described, import_log
+    from harness.record.mirror import sync
 
     logs = [described(file, where) for file in paths]
-    tracker = Tracker.open()
     rows = []
+    made: list[Path] = []
     try:
         for log in logs:
-            names = import_log(log, reading, policy, settings, tracker)
+            folders = import_log(log, reading, policy, settings)
+            names = [folder.name for folder in folders]
+            made += folders
             print(f"{log.file}: {', '.join(names) or 'there already'}; {log.provenance}", file=sys.stderr)
             rows.append({"file": str(log.file), "runs": names, "provenance": str(log.provenance)})
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
+    sync(made)
     lines = [f"{row['file']}: {', '.join(row['runs']) or 'there already'}" for row in rows]
-    if curve is not None:
-        lines.append(f"curve: {log_curve(logs, curve, tracker)}")
     return Result({"imported": rows}, "\n".join(lines), rows)

@@ -226,6 +226,7 @@ def _launched(prepared: Sequence[Prepared], *, keep_going: bool) -> Trained:
 def _summary(outcomes: Sequence[Outcome], papers: Mapping[str, Reproduction]) -> Trained:
     """The scores of each paper's jobs, and on stderr which failed or diverged."""
     from evals.redaction import redact
+    from harness.record.run import Run
     from harness.tables.summary import summarise
     from rlvr.run_summary import as_text
 
@@ -242,7 +243,7 @@ def _summary(outcomes: Sequence[Outcome], papers: Mapping[str, Reproduction]) ->
     diverged = [f"{row['paper']} {row['job']}" for row in rows if row["diverged"]]
     if diverged:
         print(f"{len(diverged)} of {len(outcomes)} runs diverged: {', '.join(diverged)}", file=sys.stderr)
-    texts = [as_text(summarise(papers[key], folders)) for key, folders in by_paper.items()]
+    texts = [as_text(summarise(papers[key], [Run(folder) for folder in folders])) for key, folders in by_paper.items()]
     failed = bool(diverged) or any(row["error"] for row in rows)
     return Trained(outcomes, "\n\n".join(texts), {"runs": rows}, int(failed))
 

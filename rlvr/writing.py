@@ -66,11 +66,13 @@ def tables(
     folder = Path(out) if out is not None else results_folder()
     if curves:
         return _curves(chosen, scale, metric, folder)
-    from harness.runs.track import Tracker
+    from harness.record.find import runs
     from harness.tables.tabulate import report as tabulated
 
-    tracker = Tracker.open()
-    reports = {key: tabulated(key, tracker, policies or []) for key in chosen}
+    found = runs()
+    if not found:
+        raise UsageError("expected finished runs under RLVR_HOME, or in MLFLOW_TRACKING_URI's store, found none")
+    reports = {key: tabulated(key, found, policies or []) for key in chosen}
     for key, made in reports.items():
         for path in made.write(folder / key):
             print(f"wrote {path}", file=sys.stderr)
@@ -85,9 +87,10 @@ def _for_terminal(page: str) -> Callable[[], str]:
 
 
 def _check_tables(records: Path, out: Path, wanted: Sequence[str] | None) -> Result:
+    from harness.record.archive import SUFFIX
     from harness.tables.check import differing_tables
 
-    archives = {path.stem: path for path in sorted(records.glob("*.zip"))}
+    archives = {path.name.removesuffix(SUFFIX): path for path in sorted(records.glob(f"*{SUFFIX}"))}
     if not archives or (missing := [key for key in wanted or () if key not in archives]):
         raise UsageError(
             f"check={records}: expected an exported archive of {', '.join(missing if archives else ['a paper'])}"
@@ -103,15 +106,15 @@ def _check_tables(records: Path, out: Path, wanted: Sequence[str] | None) -> Res
 
 def _curves(papers: Sequence[str], scale: str, metric: str | None, folder: Path) -> Result:
     from evals.plots.plot import save
-    from harness.analysis.accuracy_curves import accuracy_curves, evaluated_runs
-    from harness.runs.track import home
+    from harness.analysis.accuracy_curves import accuracy_curves
+    from harness.record.find import runs
     from harness.spec.scales import SCALES
 
     if len(papers) != 1:
         raise UsageError("paper: missing; give one paper with curves=true")
     choose("scale", [scale], SCALES)
     try:
-        plots = accuracy_curves(evaluated_runs(home(), papers[0], scale), scale=scale, metric=metric)
+        plots = accuracy_curves(runs(paper=papers[0], scale=scale), scale=scale, metric=metric)
     except ValueError as error:
         raise UsageError(str(error)) from error
     files = [str(save(plot, folder / papers[0] / "curves")["svg"]) for plot in plots]
@@ -205,14 +208,14 @@ def analyze(
     if (client := _judge(judge, judge_url)) is not None:
         options["judge"] = client
     reading = reading_of(columns, gold, benchmark, label, policy)
-    from harness.analysis.runs import check_names
+    from harness.record.find import check_names
 
-    check_names(with_tools or [], "with_tools")
+    check_names(*(with_tools or ()))
     families = _families(only)
     if runs:
         if values:
             raise UsageError(f"{next(iter(values))}: no such key; values of a protocol belong to checkpoints=")
-        check_names(runs)
+        check_names(*runs)
     else:
         runs, names = _evaluated(checkpoints or [], names, protocol, benchmarks, data_dir, values)
     from harness.analysis.analyze import analyze as plotted
@@ -221,7 +224,7 @@ def analyze(
     from harness.analysis.runs import read_runs
 
     cache = _cache()
-    place: Any = {"data_dir": None if data_dir is None else os.fspath(data_dir), "cache": cache / "mlflow"}
+    place: Any = {"data_dir": None if data_dir is None else os.fspath(data_dir)}
     models = read_runs(runs, names, reading=reading, policy=policy, **place)
     if with_tools:
         options["with_tools"] = read_runs(with_tools, [m.name for m in models], **place)
@@ -378,15 +381,16 @@ def report(
     from harness.analysis.analyze import common_benchmarks
     from harness.analysis.families import families, plot_all
     from harness.analysis.material import Material
+    from harness.record.find import runs
     from harness.report.data import choose_arms, document, read_models
     from harness.report.page import render
-    from harness.runs.track import Tracker
 
     declared = load(paper)
-    chosen = choose_arms(declared, Tracker.open(), scale=scale, model=model, arms=arm)
+    found = runs()
+    chosen = choose_arms(declared, found, scale=scale, model=model, arms=arm)
     cache = _cache()
     folder = None if data_dir is None else os.fspath(data_dir)
-    models = read_models(chosen, data_dir=folder, cache=cache / "mlflow") if chosen.measured else []
+    models = read_models(chosen, data_dir=folder) if chosen.measured else []
     plotted: dict[str, list[Any]] = {}
     notes: list[str] = []
     if models:
@@ -396,6 +400,7 @@ def report(
         declared,
         chosen,
         models,
+        found,
         {families()[name].title: plots for name, plots in plotted.items()},
         [f"Figures of {note}" for note in notes],
         tokens=cache / "tokens" if tokens else None,

@@ -1,13 +1,13 @@
 """A model under analysis: its graded responses, and the prompts and model to read them again.
 
-subject = read_subject("GRPO", [Path("runs/.../eval")], model_path="runs/.../train/final", data_dir="data")
+subject = Subject("GRPO", {"tiny_short": verdicts})
 responses(subject, "tiny_short")[0].text
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from evals.data.benchmarks import Problem
 from evals.files import text_sha256
 from evals.fingerprint import model_fingerprint
 from evals.grading.verdicts import Verdict
-from evals.stats.measured_run import Conditions, read_run
+from evals.stats.measured_run import Conditions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,40 +77,34 @@ def responses(subject: Subject, benchmark: str) -> list[Response]:
 
 def read_subject(
     name: str,
-    sources: Sequence[Path],
+    tables: Mapping[str, pd.DataFrame],
+    conditions: Mapping[str, Conditions | None],
     *,
-    model_path: str | None = None,
+    model_path: str,
     data_dir: str | Path | None = None,
 ) -> Subject:
-    """A subject from verdict tables on disk; with `model_path`, with its problems, and its prompts rendered again.
+    """A subject with its model, its problems, and its prompts rendered again.
 
     Args:
-        sources: for each training seed a verdict file, a folder with one, or a folder with one for each benchmark
-            (`evals.stats.measured_run.read_run`).
-        model_path: the model that generated the responses; then only one source, because each seed is its own model.
+        tables: benchmark -> verdicts with the responses, of one training seed (each seed is its own model).
+        conditions: how each benchmark was measured (`evals.stats.measured_run`).
+        model_path: the model that generated the responses: a folder or a hub id.
         data_dir: where the benchmarks are (`evals.data.benchmarks.load`).
     Raises:
-        ValueError: as `read_run`; or, with `model_path`: several sources, no manifest beside a table, another model
-            than the one that generated the samples, other problems, or prompts that are not those of the samples.
+        ValueError: no conditions, another model than the one that generated the samples, other problems, or prompts
+            that are not those of the samples.
     """
-    if model_path is not None and len(sources) != 1:
-        raise ValueError(
-            f"{name}: expected one source with model_path (each training seed is its own model), got {len(sources)}"
-        )
-    run = read_run(sources, name, responses=True)
-    if model_path is None:
-        return Subject(name, run.tables)
     from evals.sampling.engines.encode import load_tokenizer
 
-    _check_model(name, run.conditions, model_path)
+    _check_model(name, conditions, model_path)
     tokenizer = load_tokenizer(model_path)
     problems, seen = {}, {}
-    for (benchmark, table), own in zip(run.tables.items(), run.conditions.values(), strict=True):
+    for (benchmark, table), own in zip(tables.items(), (conditions[b] for b in tables), strict=True):
         if own is not None:
             where = f"{name}, {benchmark}"
             problems[benchmark], prompt = _asked(where, benchmark, own, table, tokenizer, data_dir)
             seen[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems[benchmark]}
-    return Subject(name, run.tables, model_path, seen, problems)
+    return Subject(name, tables, model_path, seen, problems)
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:

@@ -132,11 +132,12 @@ class Graded:
         """Of all rows, as one benchmark."""
         if self._policy is None:
             return []
-        from evals.stats.counted import CountedTable, counts_of_problems
+        from evals.stats.counted import counts_of_problems
         from evals.stats.score import score
+        from evals.stats.verdict_table import VerdictTable
 
         counted = {name: _counts(of, self._classes[name]) for name, of in self._problems.items()}
-        return score(CountedTable({0: counts_of_problems(counted)}), ks=ks)
+        return score(VerdictTable({0: counts_of_problems(counted)}), ks=ks)
 
     @cached_property
     def _classes(self) -> dict[str, dict[tuple[Verdict, str | None], int | None]]:

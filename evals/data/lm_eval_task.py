@@ -113,7 +113,7 @@ def process_results(
     import pandas as pd
 
     rows = verdicts(doc, results[0])
-    table = VerdictTable(pd.DataFrame(rows))
+    table = VerdictTable.of_rows(pd.DataFrame(rows))
     scores = {name: float(table.values(metric, k)[0, 0]) for name, (metric, k) in _names(len(rows), ks).items()}
     values = {name: value for name, value in scores.items() if not math.isnan(value)}
     return values | {"unscored": table.unscored / table.samples}

@@ -1,6 +1,6 @@
 """Compare two runs on the same problems: every metric's difference with its uncertainty, if measured the same way.
 
-result = compare_runs(read_run([Path("a")]), read_run([Path("b")]))
+result = compare_runs(MeasuredRun("a", tables, conditions), other)
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def compare_average(
     """
     pairs, values, counts, used = [], [], [], []
     for benchmark in benchmarks:
-        of = a.held(benchmark), b.held(benchmark)
+        of = a.tables[benchmark], b.tables[benchmark]
         count = _counts(benchmark, *of)
         fewest = min(count["samples_a"], count["samples_b"])
         k = None if metric not in OF_K else next((k for k in ks if k <= fewest), fewest)
@@ -227,7 +227,7 @@ def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
 
 def _as_incorrect(run: MeasuredRun, benchmark: str) -> str:
     """The average with unscored samples counted as incorrect; "" if it is the same."""
-    [average] = score(run.held(benchmark), ks=(), metrics=("avg",))
+    [average] = score(run.tables[benchmark], ks=(), metrics=("avg",))
     if average.as_wrong in (None, average.value):
         return ""
     return (
@@ -255,7 +255,7 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
             f"{name}: {side} has {count} unscored samples, which count neither as correct nor as incorrect"
             + _as_incorrect(run, name)
             for side, run in (("A", a), ("B", b))
-            if (count := run.held(name).unscored)
+            if (count := run.tables[name].unscored)
         ]
     return notes
 
@@ -272,7 +272,7 @@ def _compared(
     taus: Sequence[float],
     margin: float | None,
 ) -> list[Line]:
-    of_a, of_b = a.held(benchmark), b.held(benchmark)
+    of_a, of_b = a.tables[benchmark], b.tables[benchmark]
     counts = _counts(benchmark, of_a, of_b)
     if ks is None:
         fewest = min(counts["samples_a"], counts["samples_b"])

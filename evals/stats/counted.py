@@ -1,10 +1,10 @@
-"""Verdict tables of counts, for long verdict tables whose rows are not kept in memory."""
+"""Count verdicts, without keeping the rows of a long file in memory: all that a score is computed from."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from evals.files import file_sha256
 from evals.grading.verdicts import Verdict
-from evals.stats.verdict_rows import NEEDED
-from evals.stats.verdict_table import Counts, Matrix, VerdictTable
+from evals.stats.verdict_rows import NEEDED, checked_rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
+Counts = NDArray[np.int64]
 Sums = NDArray[np.float64]
 Codes = NDArray[np.signedinteger[Any]]
 FIELDS = ("generated", "scored", "correct", "boxed", "tokens", "known", "stopped", "reasons")
@@ -39,6 +38,7 @@ class SeedCounts:
         votes: of a problem, by its place: (of the correct class of answers, sorted ones of the others).
         golds: of each problem; none where they are not known.
         fingerprint: a number that equal samples share, in any order: verdicts, answer classes and lengths.
+        fault: how the verdicts contradict the answer classes, which then have no votes; "" if they do not.
     """
 
     problems: tuple[str, ...]
@@ -51,6 +51,7 @@ class SeedCounts:
     votes: Mapping[int, tuple[int, tuple[int, ...]]]
     golds: tuple[str, ...] = ()
     fingerprint: int = 0
+    fault: str = ""
 
 
 @dataclass(slots=True)
@@ -67,79 +68,6 @@ class ProblemCounts:
     votes: list[int] = field(default_factory=list)
 
 
-class CountedTable(VerdictTable):
-    """The table of one benchmark, from the counts of each training seed.
-
-    Raises:
-        ValueError: no problem.
-    """
-
-    def __init__(self, seeds: Mapping[Any, SeedCounts]) -> None:
-        self._of_seeds = {seed: seeds[seed] for seed in sorted(seeds)}
-        self.seeds = list(self._of_seeds)
-        self.problems = sorted({problem for one in seeds.values() for problem in one.problems})
-        if not self.problems:
-            raise ValueError("the verdict table has no rows")
-        place = {problem: i for i, problem in enumerate(self.problems)}
-        self._places = [np.array([place[p] for p in one.problems]) for one in self._of_seeds.values()]
-        self.generated, self.scored, self.correct = (
-            self._placed(getattr(one, name) for one in self._of_seeds.values())
-            for name in ("generated", "scored", "correct")
-        )
-        self.samples = int(self.generated.sum())
-        self.unscored = self.samples - int(self.scored.sum())
-        sizes = np.unique(self.generated)
-        self.n = int(sizes[0]) if len(sizes) == 1 else None
-
-    def only(self, seeds: Collection[Any]) -> CountedTable:
-        """The table of some training seeds."""
-        return CountedTable({seed: one for seed, one in self._of_seeds.items() if seed in seeds})
-
-    def _placed(self, rows: Iterable[NDArray[Any]]) -> NDArray[Any]:
-        """[S, P] from an array [P] of each seed; 0 for the problems that a seed lacks."""
-        arrays = list(rows)
-        table = np.zeros((len(arrays), len(self.problems)), dtype=arrays[0].dtype)
-        for row, places, array in zip(table, self._places, arrays, strict=True):
-            row[places] = array
-        return table
-
-    @cached_property
-    def golds(self) -> dict[str, str]:
-        return {p: g for one in self._of_seeds.values() for p, g in zip(one.problems, one.golds, strict=True)}
-
-    @cached_property
-    def fingerprints(self) -> dict[Any, int]:
-        return {seed: one.fingerprint for seed, one in self._of_seeds.items()}
-
-    @cached_property
-    def unscored_as_wrong(self) -> CountedTable:
-        return CountedTable({seed: replace(one, scored=one.generated) for seed, one in self._of_seeds.items()})
-
-    @cached_property
-    def _boxed(self) -> Counts:
-        return self._placed(one.boxed for one in self._of_seeds.values())
-
-    @cached_property
-    def _lengths(self) -> tuple[Matrix, Counts]:
-        return self._pair("lengths")
-
-    @cached_property
-    def _cut_off(self) -> tuple[Matrix, Counts]:
-        return self._pair("cut_off")
-
-    def _pair(self, name: str) -> tuple[Matrix, Counts]:
-        pairs = [getattr(one, name) for one in self._of_seeds.values()]
-        return self._placed(sums for sums, _ in pairs), self._placed(known for _, known in pairs)
-
-    @cached_property
-    def _votes(self) -> dict[int, tuple[int, tuple[int, ...]]]:
-        return {
-            row * len(self.problems) + int(places[i]): votes
-            for row, (one, places) in enumerate(zip(self._of_seeds.values(), self._places, strict=True))
-            for i, votes in one.votes.items()
-        }
-
-
 def counts_of_problems(counts: Mapping[str, ProblemCounts]) -> SeedCounts:
     """One training seed from the counts of each problem; without golds, lengths and finish reasons."""
     problems = tuple(sorted(counts))
@@ -154,51 +82,38 @@ def counts_of_problems(counts: Mapping[str, ProblemCounts]) -> SeedCounts:
     return SeedCounts(problems, generated, scored, correct, boxed, nothing, nothing, votes)
 
 
-def counted_rows(rows: pd.DataFrame) -> CountedTable:
-    """The table of one benchmark, of all training seeds in its column `train_seed` (0 without it).
+def counts_of_rows(rows: Any) -> dict[Any, SeedCounts]:
+    """Training seed (column `train_seed`; 0 without it) -> its counts, of the rows of one benchmark in any order.
 
+    Args:
+        rows: a pandas frame or an Arrow table.
     Raises:
-        ValueError: as `VerdictTable`.
+        ValueError: no rows, a missing column, an unknown verdict, several benchmarks, or a sample that is there twice.
     """
-    parts = rows.groupby("train_seed") if "train_seed" in rows else [(0, rows)]
-    return CountedTable({seed: _of_table(VerdictTable(own)) for seed, own in parts})
+    import pyarrow as pa
+
+    frame = checked_rows(rows).sort_values(["problem_id", "sample"], kind="stable")
+    counts = {}
+    for seed, of_seed in frame.groupby("train_seed"):
+        kept = [name for name in COLUMNS if name in of_seed]
+        table = pa.Table.from_pandas(of_seed[kept], preserve_index=False).combine_chunks()
+        tally = Tally()
+        for batch in table.to_batches():
+            if not tally.add(batch):
+                raise ValueError("the verdict table has a column with values of another kind than verdicts have")
+        counts[seed] = tally.counts()
+    return counts
 
 
-def _of_table(table: VerdictTable) -> SeedCounts:
-    """The counts of a table of one training seed."""
-    golds = tuple(table.golds[p] for p in table.problems) if "gold" in table._frame else ()
-    lengths, cut_off = ((sums[0], known[0]) for sums, known in (table._lengths, table._cut_off))
-    return SeedCounts(
-        tuple(table.problems), table.generated[0], table.scored[0], table.correct[0], table._boxed[0],
-        lengths, cut_off, table._votes, golds, _fingerprint(table._frame),
-    )  # fmt: skip
-
-
-def _fingerprint(rows: pd.DataFrame) -> int:
-    """The number of `SeedCounts.fingerprint`."""
-    import pandas as pd
-
-    (problem, problems), (verdict, verdicts) = (pd.factorize(rows[name]) for name in ("problem_id", "verdict"))
-    numbers = (_numbers(rows[name]) for name in ("sample", "answer_class", "tokens"))
-    return int(fingerprints_of(list(problems), problem, list(verdicts), verdict, *numbers).sum(dtype=np.uint64))
-
-
-def counts_of_rows(rows: pd.DataFrame) -> SeedCounts:
-    """The counts of the rows of one benchmark and training seed.
-
-    Raises:
-        ValueError: as `VerdictTable`.
-    """
-    return _of_table(VerdictTable(rows))
-
-
-def counted_file(path: Path) -> SeedCounts:
+def counted_file(path: Path, sha256: str | None = None) -> SeedCounts:
     """The counts of a verdict file of one training seed; files of equal content are read once in a process.
 
+    Args:
+        sha256: of the file, where it is known.
     Raises:
-        ValueError: as `VerdictTable`.
+        ValueError: as `counts_of_rows`.
     """
-    return _counted_file(_File(file_sha256(path), path))
+    return _counted_file(_File(sha256 or file_sha256(path), path))
 
 
 @dataclass(frozen=True)
@@ -219,8 +134,11 @@ def _counted_file(file: _File) -> SeedCounts:
     with pq.ParquetFile(file.path) as table:
         columns = [name for name in COLUMNS if name in table.schema_arrow.names]
         plain = all(tally.add(batch) for batch in table.iter_batches(ROWS, columns=columns))
-    counts = tally.counts() if plain else None
-    return counts or _of_table(VerdictTable(pq.read_table(file.path, columns=columns).to_pandas()))
+        rows = table.metadata.num_rows
+    if plain and rows:
+        return tally.counts()
+    (counts,) = counts_of_rows(pq.read_table(file.path, columns=columns)).values()
+    return counts
 
 
 class Tally:
@@ -234,6 +152,7 @@ class Tally:
         self._last: dict[int, int] = {}  # the last sample of each problem
         self._benchmarks: set[Any] = set()
         self._fingerprint = 0
+        self._unclassed: int | None = None  # a problem with a correct sample that has no answer class
 
     def add(self, rows: pa.RecordBatch) -> bool:
         """Count these rows; False where they are not plain: a column is not there or has holes, a verdict is unknown,
@@ -248,7 +167,7 @@ class Tally:
         if any(c is None or (c.null_count and name != "answer_class") for name, c in zip(NEEDED, needed, strict=True)):
             return False
         self._benchmarks |= set(pc.unique(columns["benchmark"]).to_pylist()) if "benchmark" in columns else set()
-        problem, problems = _coded(columns["problem_id"])
+        problem, problems = _coded(columns["problem_id"].cast(pa.string()))
         verdict, verdicts = _coded(columns["verdict"])
         sample, boxed = (columns[name].to_numpy(zero_copy_only=False) for name in ("sample", "boxed"))
         places = np.array([self._place.setdefault(name, len(self._place)) for name in problems])
@@ -268,8 +187,7 @@ class Tally:
         )  # fmt: skip
         for total, weight in zip(self._numbers, weights, strict=True):
             total += np.bincount(problem_of, weight, len(total))
-        if not self._vote(problem_of, _filled(answer), _known(answer) & scored, correct):
-            return False
+        self._vote(problem_of, _filled(answer), _known(answer) & scored, correct)
         if "gold" in columns:
             golds = dict(zip(problem_of.tolist(), columns["gold"].to_pylist(), strict=True))
             self._golds |= golds
@@ -278,29 +196,38 @@ class Tally:
         self._fingerprint = (self._fingerprint + int(of_rows.sum(dtype=np.uint64))) % 2**64
         return True
 
-    def counts(self) -> SeedCounts | None:
-        """Of all rows; None if there is none, or if the verdicts contradict the answer classes."""
-        if not self._place:
-            return None
-        right: dict[int, int] = {}
-        rivals: dict[int, list[int]] = {}
-        for (problem, _), (size, correct) in self._votes.items():
-            if not correct:
-                rivals.setdefault(problem, []).append(size)
-            elif correct < size or problem in right:
-                return None
-            else:
-                right[problem] = size
+    def counts(self) -> SeedCounts:
+        """Of all rows that were added; at least one."""
         problems = sorted(self._place)
         order = [self._place[name] for name in problems]
-        votes = {i: (right.get(p, 0), tuple(sorted(rivals.get(p, ())))) for i, p in enumerate(order)}
+        votes, fault = self._votes_of({place: name for name, place in self._place.items()})
         of = dict(zip(FIELDS, self._numbers[:, order], strict=True))
         whole = {name: of[name].astype(np.int64) for name in FIELDS if name not in ("tokens", "stopped")}
         return SeedCounts(
             tuple(problems), whole["generated"], whole["scored"], whole["correct"], whole["boxed"],
-            (of["tokens"], whole["known"]), (of["stopped"], whole["reasons"]), votes,
-            tuple(self._golds[p] for p in order) if self._golds else (), self._fingerprint,
+            (of["tokens"], whole["known"]), (of["stopped"], whole["reasons"]),
+            {} if fault else {i: votes[p] for i, p in enumerate(order)},
+            tuple(self._golds[p] for p in order) if self._golds else (), self._fingerprint, fault,
         )  # fmt: skip
+
+    def _votes_of(self, names: Mapping[int, str]) -> tuple[dict[int, tuple[int, tuple[int, ...]]], str]:
+        """(problem's place -> (votes of the correct class, sorted votes of the others); a contradiction, or "")."""
+        if self._unclassed is not None:
+            return {}, f"problem {names[self._unclassed]!r}: a correct sample must have an answer class, got None"
+        right: dict[int, tuple[int, int]] = {}  # problem -> (class, votes)
+        rivals: dict[int, list[int]] = {}
+        for (problem, answer), (size, correct) in sorted(self._votes.items()):
+            if not correct:
+                rivals.setdefault(problem, []).append(size)
+            elif problem in right:
+                classes = [right[problem][0], answer]
+                return {}, f"problem {names[problem]!r}: one answer class may be correct, got {classes}"
+            elif correct < size:
+                where = f"problem {names[problem]!r}: answer class {answer}"
+                return {}, f"{where} is correct in one sample and not in another"
+            else:
+                right[problem] = answer, size
+        return {p: (right.get(p, (0, 0))[1], tuple(sorted(rivals.get(p, ())))) for p in names}, ""
 
     def _grow(self, problems: int) -> None:
         more = np.zeros((len(FIELDS), problems - self._numbers.shape[1]))
@@ -319,8 +246,8 @@ class Tally:
         self._last |= dict(zip(problems[ends].tolist(), samples[ends].tolist(), strict=True))
         return follow
 
-    def _vote(self, problem: Counts, answer: Sums, named: NDArray[np.bool_], correct: NDArray[np.bool_]) -> bool:
-        """Add the votes of the answers; False where a correct sample has no class."""
+    def _vote(self, problem: Counts, answer: Sums, named: NDArray[np.bool_], correct: NDArray[np.bool_]) -> None:
+        """Add the votes of the answers."""
         pairs = np.stack([problem[named], answer[named].astype(np.int64)], axis=1)
         order = np.lexsort(pairs.T)
         pairs, right = pairs[order], correct[named][order]
@@ -331,7 +258,9 @@ class Tally:
             votes = self._votes.setdefault((p, c), [0, 0])
             votes[0] += size
             votes[1] += of_right
-        return not bool((correct & ~named).any())
+        lost = np.flatnonzero(correct & ~named)
+        if len(lost) and self._unclassed is None:
+            self._unclassed = int(problem[lost[0]])
 
 
 def _is_scored(verdict: str) -> bool:
@@ -380,8 +309,3 @@ def fingerprints_of(
 
 def _hashes(names: Sequence[str]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(blake2b(str(name).encode(), digest_size=8).digest() for name in names), np.uint64)
-
-
-def _numbers(column: Any) -> Matrix:
-    """-1 where there is no value."""
-    return np.asarray(column.astype(float).fillna(-1.0), dtype=np.float64)

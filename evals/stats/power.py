@@ -443,7 +443,7 @@ class _Moments:
 
 
 def _moments(rows: Any, name: str) -> _Moments:
-    table = rows if isinstance(rows, VerdictTable) else VerdictTable(rows)
+    table = rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows)
     usable = np.asarray((table.scored >= 2).all(axis=0))
     problems = tuple(p for p, has_two in zip(table.problems, usable, strict=True) if has_two)
     if len(problems) < 3:

@@ -215,7 +215,7 @@ def score(
             sample that is there twice, or verdicts that contradict the answer classes.
     """
     check_request(metrics, ks)
-    table = rows if isinstance(rows, VerdictTable) else VerdictTable(rows)
+    table = rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows)
     wanted = [(m, k) for m in metrics for k in (ks if m in OF_K else (table.n if m == "avg" else None,))]
     return [_score(table, m, k, tau) for m, k in wanted for tau in (taus if m == "g_pass" else (None,))]
 
@@ -244,7 +244,7 @@ def compare(
         raise ValueError("metric 'g_pass' needs a tau, got None")
     tau = tau if metric == "g_pass" else None
     check_request((metric,), () if k is None else (k,))
-    a, b = (rows if isinstance(rows, VerdictTable) else VerdictTable(rows) for rows in (rows_a, rows_b))
+    a, b = (rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows) for rows in (rows_a, rows_b))
     of_a, of_b, excluded = common_values(a, b, metric, k, tau)
     if metric == "avg":
         k = a.n if a.n == b.n else None

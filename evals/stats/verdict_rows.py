@@ -1,8 +1,7 @@
-"""The rows of a verdict table: what is checked, and what is computed of them before they are forgotten."""
+"""The rows of a verdict table, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from evals.grading.verdicts import Verdict
@@ -40,29 +39,3 @@ def check_each_once(rows: pd.DataFrame) -> None:
     if len(twice):
         which = ", ".join(f"{name} {value}" for name, value in twice[key].iloc[0].items())
         raise ValueError(f"the verdict table holds the same sample twice: {which}")
-
-
-def votes_of(classes: pd.DataFrame, problem_of: Callable[[int], str]) -> dict[int, tuple[int, tuple[int, ...]]]:
-    """Cell -> (votes of the correct class, sorted votes of the other classes).
-
-    Args:
-        classes: as `VerdictTable.classes`.
-        problem_of: the problem of a cell, for messages.
-    Raises:
-        ValueError: two correct classes, or a class that is correct in one sample and not in another.
-    """
-    right = classes[classes["sum"] > 0]
-    if (twice := right[right["cell"].duplicated(keep=False)]).size:
-        cell = int(twice["cell"].iloc[0])
-        of_cell = twice[twice["cell"] == cell]["class"].tolist()
-        raise ValueError(f"problem {problem_of(cell)!r}: one answer class may be correct, got {of_cell}")
-    if (mixed := right[right["sum"] < right["size"]]).size:
-        cell, answer = int(mixed["cell"].iloc[0]), mixed["class"].iloc[0]
-        raise ValueError(
-            f"problem {problem_of(cell)!r}: answer class {answer} is correct in one sample and not in another"
-        )
-    votes: dict[int, tuple[int, list[int]]] = {}
-    for cell, size, correct in zip(classes["cell"], classes["size"], classes["sum"], strict=True):
-        of_right, rivals = votes.get(cell, (0, []))
-        votes[cell] = (size, rivals) if correct else (of_right, [*rivals, size])
-    return {int(cell): (int(of_right), tuple(sorted(rivals))) for cell, (of_right, rivals) in votes.items()}

@@ -1,4 +1,4 @@
-"""The metrics of one problem, and the verdict table that they read: checked once, counted by training seed and problem.
+"""The metrics of one problem, and the table of counts that they read, by training seed and problem.
 
 The metrics are pure functions of a problem's verdicts. n is the number of scored samples of the problem, c the number
 of correct ones, k the number of samples of a metric. A k-subset is k of the n samples without replacement, all subsets
@@ -8,20 +8,17 @@ equally likely. Every value is a fraction in 0..1. A benchmark's score is the me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.grading.verdicts import Verdict
-from evals.stats.verdict_rows import checked_rows, votes_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from evals.stats.counted import Counts, SeedCounts, counts_of_rows
 
 Vector = NDArray[np.float64]
 
@@ -168,7 +165,6 @@ OF_K = ("pass", "maj", "g_pass", "unsolvable")  # one score per k (and tau); the
 OF_VERDICTS = ("avg", "pass", "maj", "g_pass", "unsolvable")  # unscored samples change these
 
 Matrix = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 def check_request(metrics: Sequence[str], ks: Sequence[int]) -> None:
@@ -180,49 +176,63 @@ def check_request(metrics: Sequence[str], ks: Sequence[int]) -> None:
 
 
 class VerdictTable:
-    """A checked verdict table of one benchmark. Arrays are [S, P]: training seeds x problems, both sorted.
+    """The counted verdicts of one benchmark. Arrays are [S, P]: training seeds x problems, both sorted.
 
     Attributes:
-        samples: rows of the table. unscored: those without a verdict.
+        samples: how many verdicts there are. unscored: of these, without a verdict.
         generated, scored, correct: samples, scored ones, correct ones of each problem under each seed.
-        n: samples of every problem under every seed; None if they differ.
+        n: samples of every problem under every seed; None if they differ (a problem that a seed lacks has 0).
 
     Raises:
-        ValueError: no rows, a missing column, an unknown verdict, several benchmarks, or a sample that is there twice.
+        ValueError: there is no problem.
     """
 
-    def __init__(self, rows: Any) -> None:
-        import pandas as pd
-
-        frame = checked_rows(rows)
-        self.samples = len(frame)
-        seed_of, seeds = pd.factorize(frame["train_seed"], sort=True)
-        problem_of, problems = pd.factorize(frame["problem_id"], sort=True)
-        self.seeds: list[Any] = list(seeds)
-        self.problems: list[str] = list(problems)
-        self._cell = seed_of * len(problems) + problem_of
-        self._frame = frame
-        verdict = frame["verdict"].to_numpy()
-        self._is_scored = verdict != Verdict.UNSCORED
-        self._is_correct = verdict == Verdict.CORRECT
-        self.generated = self._count()
-        self.scored = self._count(self._is_scored)
-        self.correct = self._count(self._is_correct)
-        self.unscored = self.samples - int(self._is_scored.sum())
+    def __init__(self, seeds: Mapping[Any, SeedCounts]) -> None:
+        self._counts = {seed: seeds[seed] for seed in sorted(seeds)}
+        self.seeds = list(self._counts)
+        self.problems = sorted({problem for counts in seeds.values() for problem in counts.problems})
+        if not self.problems:
+            raise ValueError("the verdict table has no rows")
+        place = {problem: i for i, problem in enumerate(self.problems)}
+        self._places = [np.array([place[p] for p in counts.problems]) for counts in self._counts.values()]
+        self.generated, self.scored, self.correct = (
+            self._placed(getattr(counts, name) for counts in self._counts.values())
+            for name in ("generated", "scored", "correct")
+        )
+        self.samples = int(self.generated.sum())
+        self.unscored = self.samples - int(self.scored.sum())
         sizes = np.unique(self.generated)
-        self.n = int(sizes[0]) if len(sizes) == 1 else None  # a problem that a seed lacks has size 0
+        self.n = int(sizes[0]) if len(sizes) == 1 else None
+
+    @classmethod
+    def of_rows(cls, rows: Any) -> VerdictTable:
+        """The table of a pandas frame or Arrow table of verdicts, of all training seeds in its column `train_seed`.
+
+        Raises:
+            ValueError: no rows, a missing column, an unknown verdict, several benchmarks, or a sample that is there
+                twice.
+        """
+        return cls(counts_of_rows(rows))
+
+    def only(self, seeds: Collection[Any]) -> VerdictTable:
+        """The table of some training seeds."""
+        return VerdictTable({seed: counts for seed, counts in self._counts.items() if seed in seeds})
 
     @cached_property
     def golds(self) -> dict[str, str]:
-        """The gold answer of each problem."""
-        return dict(zip(self._frame["problem_id"], self._frame["gold"], strict=True))
+        """The gold answer of each problem; {} where the rows had none."""
+        known = [counts for counts in self._counts.values() if counts.golds]
+        return {p: gold for counts in known for p, gold in zip(counts.problems, counts.golds, strict=True)}
+
+    @cached_property
+    def fingerprints(self) -> dict[Any, int]:
+        """Training seed -> a number that equal samples share (`SeedCounts.fingerprint`)."""
+        return {seed: counts.fingerprint for seed, counts in self._counts.items()}
 
     @cached_property
     def unscored_as_wrong(self) -> VerdictTable:
         """The same table with every unscored sample counted as incorrect."""
-        frame = self._frame.copy()
-        frame["verdict"] = np.where(self._is_scored, frame["verdict"], str(Verdict.WRONG))
-        return VerdictTable(frame)
+        return VerdictTable({s: replace(counts, scored=counts.generated) for s, counts in self._counts.items()})
 
     def values(self, metric: str, k: int | None = None, tau: float | None = None) -> Matrix:
         """One metric of every problem under every seed, [S, P]; NaN without a value (too few scored samples).
@@ -233,11 +243,12 @@ class VerdictTable:
         if metric == "avg":
             return _ratio(self.correct, self.scored)
         if metric == "fmt":
-            return _ratio(self._boxed, self.generated)
+            boxed = self._placed(counts.boxed for counts in self._counts.values())
+            return _ratio(boxed, self.generated)
         if metric == "mean_tokens":
-            return _ratio(*self._lengths)
+            return self._ratio("lengths")
         if metric == "truncation_rate":
-            return _ratio(*self._cut_off)
+            return self._ratio("cut_off")
         if metric == "maj":
             return self._maj(k)
         if metric == "g_pass":
@@ -260,16 +271,18 @@ class VerdictTable:
             return f"{name}@{k}: no problem has k = {k} scored samples in every training seed"
         return f"{name}@{k} needs k = {k} scored samples of a problem, the most that one has is n = {most}"
 
-    def _count(self, mask: Any = None) -> Counts:
-        shape = (len(self.seeds), len(self.problems))
-        cells = self._cell if mask is None else self._cell[mask]
-        return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    def _placed(self, rows: Iterable[NDArray[Any]]) -> NDArray[Any]:
+        """[S, P] from an array [P] of each seed; 0 for the problems that a seed lacks."""
+        arrays = list(rows)
+        table = np.zeros((len(arrays), len(self.problems)), dtype=arrays[0].dtype)
+        for row, places, array in zip(table, self._places, arrays, strict=True):
+            row[places] = array
+        return table
 
-    def _of_known(self, column: pd.Series) -> tuple[Matrix, Counts]:
-        """(sums, how many) of the values of a column that are known."""
-        known = column.notna().to_numpy()
-        sums = np.bincount(self._cell[known], column[known].to_numpy(float), self.generated.size)
-        return sums.astype(float).reshape(self.generated.shape), self._count(known)
+    def _ratio(self, name: str) -> Matrix:
+        """Of a pair of `SeedCounts`: sums over how many values are known."""
+        pairs = [getattr(counts, name) for counts in self._counts.values()]
+        return _ratio(self._placed(sums for sums, _ in pairs), self._placed(known for _, known in pairs))
 
     def _of_counts(self, metric: Callable[[int, int, int], float], k: int | None) -> Matrix:
         """A metric of (n, c, k): computed once for each pair (n, c) that occurs."""
@@ -292,47 +305,16 @@ class VerdictTable:
         return values.reshape(self.scored.shape)
 
     @cached_property
-    def _boxed(self) -> Counts:
-        return self._count(self._frame["boxed"].to_numpy(bool))
-
-    @cached_property
-    def _lengths(self) -> tuple[Matrix, Counts]:
-        """(tokens, samples of known length)."""
-        return self._of_known(self._frame["tokens"])
-
-    @cached_property
-    def _cut_off(self) -> tuple[Matrix, Counts]:
-        """(samples that the length limit stopped, samples with a known finish reason)."""
-        reason = self._frame["finish_reason"]
-        return self._of_known((reason == "length").astype(float).where(reason.notna()))
-
-    @cached_property
     def _votes(self) -> dict[int, tuple[int, tuple[int, ...]]]:
-        """Cell -> (votes of the correct class, sorted votes of the other classes)."""
-        return votes_of(self.classes(), lambda cell: self.problems[cell % len(self.problems)])
-
-    def classes(self) -> pd.DataFrame:
-        """A row for each class of answers in a cell (training seed and problem): its scored samples, and the correct
-        ones.
-
-        Raises:
-            ValueError: a correct sample without a class.
-        """
-        import pandas as pd
-
-        classes = self._frame["answer_class"]
-        named = classes.notna().to_numpy() & self._is_scored
-        if (lost := np.flatnonzero(self._is_correct & ~named)).size:
-            problem = self.problems[self._cell[lost[0]] % len(self.problems)]
-            raise ValueError(f"problem {problem!r}: a correct sample must have an answer class, got None")
-        counted = pd.DataFrame(
-            {
-                "cell": self._cell[named],
-                "class": classes[named].to_numpy(float).astype(np.int64),
-                "correct": self._is_correct[named],
-            }
-        )
-        return counted.groupby(["cell", "class"])["correct"].agg(["size", "sum"]).reset_index()
+        """Cell (seed, problem) of the flat table -> (votes of the correct class, sorted votes of the other classes)."""
+        for counts in self._counts.values():
+            if counts.fault:
+                raise ValueError(counts.fault)
+        return {
+            row * len(self.problems) + int(places[i]): votes
+            for row, (counts, places) in enumerate(zip(self._counts.values(), self._places, strict=True))
+            for i, votes in counts.votes.items()
+        }
 
 
 def complete(values: Matrix) -> NDArray[np.bool_]:

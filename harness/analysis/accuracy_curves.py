@@ -6,44 +6,41 @@ Test accuracy over steps is plotted in Fig. 3c, 5c, 6c and 7 of arXiv 2508.07534
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evals.files import read_object
 from evals.plots.curves import learning_curves
-from harness.jobs.watching import CURVE, curves
+from harness.record.run import Run
 from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from evals.plots.plot import Plot
 
+CURVE = "curve/"  # how the metrics of evaluations while training begin
 
-def evaluated_runs(home: Path, paper: str, scale: str) -> list[tuple[str, int, Path]]:
-    """(arm, seed, folder) of the finished runs of a paper that were evaluated while they trained, sorted.
+
+def accuracy_curves(runs: Sequence[Run], *, scale: str, metric: str | None = None) -> list[Plot]:
+    """One figure a benchmark, or the one of `metric` (`<benchmark>/<metric>`).
 
     An arm that was trained with several sets of values has the digest of each in its name.
-    """
-    evaluated = []
-    for folder in sorted((home / paper / scale).glob("*/")):
-        record = read_object(folder / "record.json")
-        if record is not None and (folder / CURVE).exists():
-            evaluated.append((f"{record['model']}/{record['arm']}", record["digest"], int(record["seed"]), folder))
-    digests = {name: {digest for other, digest, *_ in evaluated if other == name} for name, *_ in evaluated}
-    return [
-        (name if len(digests[name]) == 1 else f"{name} {digest}", seed, folder)
-        for name, digest, seed, folder in sorted(evaluated, key=lambda row: row[:3])
-    ]
-
-
-def accuracy_curves(runs: Sequence[tuple[str, int, Path]], *, scale: str, metric: str | None = None) -> list[Plot]:
-    """One figure a benchmark, or the one of `metric` (`<benchmark>/<metric>`, as in `curve.jsonl`).
 
     Raises:
         ValueError: there is no evaluation, or none of that metric.
     """
-    frame: pd.DataFrame = curves(runs)
+    import pandas as pd
+
+    evaluated = [run for run in runs if any(name.startswith(CURVE) for name in run.metric_names)]
+    evaluated.sort(key=lambda run: (run.model, run.arm, run.digest, run.seed))
+    digests: dict[str, set[str]] = {}
+    for run in evaluated:
+        digests.setdefault(f"{run.model}/{run.arm}", set()).add(run.digest)
+    rows = []
+    for run in evaluated:
+        arm = f"{run.model}/{run.arm}"
+        name = arm if len(digests[arm]) == 1 else f"{arm} {run.digest}"
+        for step, values in run.curve.items():
+            if scores := {key.removeprefix(CURVE): v for key, v in values.items() if key.startswith(CURVE)}:
+                rows.append({"arm": name, "seed": run.seed, "step": step, **scores})
+    frame = pd.DataFrame(rows, columns=None if rows else ["arm", "seed", "step"])
     known = [name for name in frame.columns if "/" in name]
     if not known:
         raise ValueError("no finished run was evaluated while it trained; give eval.every=K to `rlvr run`")

@@ -12,9 +12,10 @@ from evals.files import read_json, write_json
 from evals.plots.plot import save
 from harness.analysis.families import families, plot_all
 from harness.analysis.material import Material
-from harness.analysis.runs import TAGS, Analysed
+from harness.analysis.runs import Analysed, made_by
 from harness.data.tiny import MADE
 from harness.errors import UsageError, choose
+from harness.record.run import IDENTITY
 from harness.runs.record import environment
 from harness.runs.track import Tracker
 from harness.spec.scales import SCALES
@@ -82,8 +83,8 @@ def _model(m: Analysed) -> dict[str, Any]:
     return {
         "name": m.name,
         "seeds": len(m.sources),
-        "made_by": list(dict.fromkeys(s.made for s in m.sources if s.made)),
-        "mlflow_runs": [s.run_id for s in m.sources if s.run_id is not None],
+        "made_by": list(dict.fromkeys(text for run in m.sources if (text := made_by(run)))),
+        "mlflow_runs": [run.mlflow[1] for run in m.sources if run.mlflow is not None],
         **m.tags,
     }
 
@@ -144,5 +145,5 @@ def log(models: Sequence[Analysed], out: Path, command: str, cache: Path) -> str
 
 def merged_tags(models: Sequence[Analysed]) -> dict[str, str]:
     """The runs' tags, for grouping: each tag's distinct values, joined by commas."""
-    by_key = {key: dict.fromkeys(m.tags[key] for m in models if key in m.tags) for key in TAGS}
+    by_key = {key: dict.fromkeys(m.tags[key] for m in models if key in m.tags) for key in IDENTITY}
     return {f"rlvr.{key}": ",".join(values) for key, values in by_key.items() if values}

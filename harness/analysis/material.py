@@ -96,14 +96,13 @@ class Material:
             )
         by_model = {}
         for m in self.models[1:]:
-            curves = m.sources[0].curves
-            if m.name in between and curves is not None:
+            if m.name in between:
                 before, after = self.readings(benchmark)[m.name]
                 read = {
                     step: token_table(self.readable[0], benchmark, folder, reader=path)
                     for step, path in between[m.name].items()
                 }
-                by_model[m.name] = {0: before, **read, int(curves["step"].max()): after}
+                by_model[m.name] = {0: before, **read, max(m.sources[0].curve): after}
         return by_model
 
     @property
@@ -143,14 +142,11 @@ class Material:
         Raises:
             ValueError: a table cannot be read.
         """
-        from evals.stats.measured_run import read_run
-
         by_model: dict[str, dict[int, pd.DataFrame]] = {}
         for m in self.models:
-            for step, folder in m.sources[0].steps.items():
-                if (folder / benchmark).is_dir():
-                    run = read_run([folder / benchmark], m.name, responses=True)
-                    by_model.setdefault(m.name, {})[step] = run.tables[benchmark]
+            for step in m.sources[0].evaluated_steps:
+                if (frame := m.sources[0].samples_at(step, benchmark)) is not None:
+                    by_model.setdefault(m.name, {})[step] = frame
         return by_model
 
     def curves(self) -> dict[str, pd.DataFrame]:

@@ -18,7 +18,7 @@ from harness.spec.architecture import Architecture
 from harness.spec.hardware import Gpu, Hardware
 
 if TYPE_CHECKING:
-    from harness.runs.outbox import Outbox
+    from harness.record.write import Recorder
     from harness.spec.job import Job
 
 H = TypeVar("H", bound=Hardware)
@@ -56,7 +56,7 @@ class Backend(ABC, Generic[H]):
         return 1
 
     @abstractmethod
-    def launch(self, job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: H) -> dict[str, Any]:
+    def launch(self, job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: H) -> dict[str, Any]:
         """Train `job` into `out_dir/final`, from its last complete checkpoint if there is one.
 
         Returns:

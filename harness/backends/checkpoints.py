@@ -1,4 +1,4 @@
-"""Complete checkpoints: sealed with the hashes of their files when written, verified before use."""
+"""Complete checkpoints: sealed with the hashes of their files and the run that they are of; verified before use."""
 
 from __future__ import annotations
 
@@ -8,23 +8,33 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from evals.files import DamagedFileError, differing_files, folder_sha256s, read_object, write_json
+from harness.record.run import JOB_FOLDER
 
-WHOLE = "whole"  # the seal: a JSON file in a checkpoint, with the SHA-256 of every other file; written last
+WHOLE = "whole"  # the seal: a JSON file in a checkpoint, with its identity and the SHA-256 of every other file
 
 
 def seal(checkpoint: Path) -> None:
     """Mark a checkpoint as complete."""
-    write_json(checkpoint / WHOLE, {"files": folder_sha256s(checkpoint, without=[WHOLE])})
+    write_json(checkpoint / WHOLE, {"of": identity(checkpoint), "files": folder_sha256s(checkpoint, without=[WHOLE])})
+
+
+def identity(checkpoint: Path) -> str:
+    """The run (its folder's name holds digest and seed) and the step that a checkpoint in this place is of."""
+    parts = checkpoint.resolve().parts
+    start = next((i for i, part in enumerate(parts) if JOB_FOLDER.search(part)), len(parts) - 1)
+    return "/".join(parts[start:])
 
 
 def damage(checkpoint: Path) -> str | None:
     """The fault of a sealed checkpoint, in words; None if every file is intact."""
     try:
-        sealed = read_object(checkpoint / WHOLE, "files")
+        sealed = read_object(checkpoint / WHOLE, "of", "files")
     except DamagedFileError as error:
         return f"its seal is damaged ({error.why})"
     if sealed is None:
         return "it is incomplete"
+    if sealed["of"] != identity(checkpoint):
+        return f"it is that of {sealed['of']}"
     return "; ".join(differing_files(checkpoint, sealed["files"])) or None
 
 

@@ -9,14 +9,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from evals.data.prompts import Prompt
-from evals.files import append_jsonl, mend_jsonl, read_jsonl, text_sha256
+from evals.files import text_sha256
 from harness.backends.errors import CannotExpress
-from harness.runs.outbox import Outbox
+from harness.record.write import Recorder
 from harness.spec import Experiment, Training
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection
@@ -115,26 +114,17 @@ def _identity(tokenizer: Any) -> str:
     return text_sha256(json.dumps([fast.to_str(), tokenizer.chat_template, tokenizer.bos_token], default=str))
 
 
-def metrics_reporter(
-    outbox: Outbox, kept: Path, *, steps_before: int = 0
-) -> Callable[[int, int, dict[str, float]], None]:
-    """Log each step to MLflow and to a file, and show a bar on a terminal or about ten lines elsewhere.
+def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[int, int, dict[str, float]], None]:
+    """Record each step, and show a bar on a terminal or about ten lines elsewhere.
 
     `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
     """
     first: list[tuple[int, float]] = []  # the first reported step and its time: start-up time is not step time
     bar: list[Any] = []
-    known: list[set[int]] = []  # the steps in the file, once it has been read
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
-        outbox.metrics(steps_before + step, metrics)
-        if not known:
-            mend_jsonl(kept)
-            known.extend([{row["step"] for row in read_jsonl(kept)}])
-        if steps_before + step not in known[0]:  # else the step was trained again after a kill
-            known[0].add(steps_before + step)
-            append_jsonl(kept, {"step": steps_before + step, "metrics": metrics})
+        recorder.metrics(steps_before + step, metrics)
         flag = mismatch_flag(metrics)
         if flag is not None and flag not in warned:
             warned.add(flag)

@@ -10,22 +10,34 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evals.files import read_parquet, text_sha256, write_text
+from evals.files import text_sha256, write_text
 from evals.grading.verdicts import Verdict
 from harness import __version__
 from harness.errors import UsageError
-from harness.exchange.source import Exported, dataset_of
+from harness.exchange.source import (
+    Problems,
+    dataset_of,
+    decoding_of,
+    identity_of,
+    protocol_of,
+    question,
+    scores_of,
+)
+from harness.record.run import Run
 
 SCHEMAS = Path(__file__).parent / "schemas"
 VERSION = "0.3.0"
 
 
-def write_records(run: Exported, model: str, out: Path, *, organisation: str, relationship: str) -> list[Path]:
+def write_records(
+    run: Run, model: str, out: Path, *, organisation: str, relationship: str, problems: Problems | None = None
+) -> list[Path]:
     """data/<benchmark>/<developer>/<model>/<uuid>.json and, of its samples, <uuid>_samples.jsonl, under `out`.
 
     Args:
         model: ORGANISATION/NAME, as hubs call it.
         organisation: who evaluated. relationship: to the model's developer: first_party, third_party, ...
+        problems: their texts (`harness.exchange.source.problems_of`); without one, its id stands for it.
     Returns:
         the records (not the samples).
     Raises:
@@ -33,13 +45,13 @@ def write_records(run: Exported, model: str, out: Path, *, organisation: str, re
     """
     developer, _, name = model.partition("/")
     written = []
-    for benchmark in run.tables:
+    for benchmark in run.benchmarks:
         identity = json.dumps([run.name, run.finished, benchmark, model])
         unique = str(uuid.UUID(text_sha256(identity)[:32], version=4))
         folder = Path("data") / benchmark / developer / name
         samples = folder / f"{unique}_samples.jsonl"
         made = record(run, benchmark, model, organisation=organisation, relationship=relationship)
-        rows = list(instances(run, benchmark, model, made))
+        rows = list(instances(run, benchmark, model, made, problems or {}))
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         if rows:
             made["detailed_evaluation_results"] = {
@@ -72,7 +84,7 @@ def check(document: Any, schema: str) -> None:
         raise UsageError(f"the record does not fit {schema}.schema.json at {where}: {error.message[:300]}") from error
 
 
-def record(run: Exported, benchmark: str, model: str, *, organisation: str, relationship: str) -> dict[str, Any]:
+def record(run: Run, benchmark: str, model: str, *, organisation: str, relationship: str) -> dict[str, Any]:
     """The record of one benchmark: every score with its interval and how many samples it is from."""
     now = str(int(time.time()))
     stamp = {} if run.finished is None else {"evaluation_timestamp": run.finished}
@@ -100,38 +112,38 @@ def record(run: Exported, benchmark: str, model: str, *, organisation: str, rela
             "inference_engine": _engine(run, benchmark),
             "additional_details": _model_details(run),
         },
-        "evaluation_results": [_result(run, benchmark, s) for s in run.scores(benchmark) if s.value is not None],
+        "evaluation_results": [_result(run, benchmark, s) for s in scores_of(run, benchmark) if s.value is not None],
     }
 
 
-def _provenance(run: Exported) -> dict[str, str]:
+def _provenance(run: Run) -> dict[str, str]:
     details: dict[str, Any] = {"run": run.name}
-    if run.record is not None:
+    if run.record:
         keys = ("paper", "arm", "scale", "seed", "digest")
-        details |= {key: run.record[key] for key in keys}
-        details["code_commit"] = run.record["environment"].get("commit")
+        details |= {key: run.record[key] for key in keys if key in run.record}
+        details["code_commit"] = run.record.get("environment", {}).get("commit")
     if run.label:
         details["scale_label"] = run.label
     return {key: str(value) for key, value in details.items() if value is not None}
 
 
-def _model_details(run: Exported) -> dict[str, str]:
-    trained = run.record is not None and run.record.get("training") is not None
+def _model_details(run: Run) -> dict[str, str]:
+    trained = run.record and run.record.get("training") is not None
     details = {"deployment_type": "self_deployed", "model_availability": "unknown"}
-    if run.record is not None:
+    if "base_model" in run.record:
         base = run.record["base_model"]
         details["trained_from" if trained else "weights"] = str(base["loaded_from"])
         details["weights_sha256" if not trained else "trained_from_sha256"] = str(base["sha256"])
     return details
 
 
-def _engine(run: Exported, benchmark: str) -> dict[str, str]:
-    engine = run.manifests.get(benchmark, {}).get("identity", {}).get("engine") or {}
+def _engine(run: Run, benchmark: str) -> dict[str, str]:
+    engine = identity_of(run, benchmark).get("engine") or {}
     name = str(engine.get("name", "unknown"))
     return {"name": name, "version": str(engine.get(name, engine.get("version", "unknown")))}
 
 
-def _result(run: Exported, benchmark: str, score: Any) -> dict[str, Any]:
+def _result(run: Run, benchmark: str, score: Any) -> dict[str, Any]:
     share = score.unit == "%"
     unit = {"%": "proportion", "tokens": "tokens", "problems": "problems"}[score.unit]
     details: dict[str, Any] = {"problems": score.problems, "excluded_problems": score.excluded}
@@ -151,15 +163,15 @@ def _result(run: Exported, benchmark: str, score: Any) -> dict[str, Any]:
         score_details["uncertainty"] = {"confidence_interval": interval, "num_samples": score.samples}
     parameters: dict[str, Any] = {} if score.k is None else {"k": score.k}
     bounds = (0, 1) if share else (0, "Infinity")
-    decoding = run.decoding(benchmark)
+    decoding = decoding_of(run, benchmark)
     arguments: dict[str, Any] = {
         key: decoding[key] for key in ("temperature", "top_p", "max_tokens") if key in decoding
     }
     if run.command:
         arguments["execution_command"] = run.command
     extra = {
-        "prompt": run.prompt(benchmark),
-        "protocol": run.protocol().get("name"),
+        "prompt": (identity_of(run, benchmark).get("prompt") or {}).get("name"),
+        "protocol": protocol_of(run).get("name"),
         "sampling_seed": _seed(run, benchmark),
     }
     return {
@@ -186,8 +198,8 @@ def _result(run: Exported, benchmark: str, score: Any) -> dict[str, Any]:
     }
 
 
-def _seed(run: Exported, benchmark: str) -> Any:
-    return run.manifests.get(benchmark, {}).get("identity", {}).get("seed")
+def _seed(run: Run, benchmark: str) -> Any:
+    return identity_of(run, benchmark).get("seed")
 
 
 def source_data(benchmark: str) -> dict[str, Any]:
@@ -201,18 +213,20 @@ def source_data(benchmark: str) -> dict[str, Any]:
     return {**source, "additional_details": details} if details else source
 
 
-def instances(run: Exported, benchmark: str, model: str, made: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def instances(
+    run: Run, benchmark: str, model: str, made: dict[str, Any], problems: Problems
+) -> Iterator[dict[str, Any]]:
     """One row per scored sample, with its accuracy; none for a run without responses."""
     accuracy = next(
         (r for r in made["evaluation_results"] if r["evaluation_result_id"].startswith(f"{benchmark}.avg")), None
     )
     if accuracy is None:
         return
-    for row in read_parquet(run.tables[benchmark]).to_pylist():
-        if row["verdict"] == Verdict.UNSCORED or not row["response"]:
+    for row in run.rows(benchmark):
+        if row["verdict"] == Verdict.UNSCORED or not row.get("response"):
             continue  # the schema has no unknown scores
         correct = row["verdict"] == Verdict.CORRECT
-        problem = run.question(benchmark, row)
+        problem = question(problems, benchmark, row)
         attribution = [] if row["answer"] is None else [
             {"turn_idx": 0, "source": "output.raw", "extracted_value": row["answer"],
              "extraction_method": "rlvr-harness", "is_terminal": True}

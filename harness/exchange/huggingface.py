@@ -8,13 +8,19 @@ from typing import Any
 
 from evals.files import write_text
 from harness.errors import UsageError
-from harness.exchange.source import Exported, dataset_of
+from harness.exchange.source import (
+    dataset_of,
+    decoding_of,
+    identity_of,
+    scores_of,
+)
+from harness.record.run import Run
 
 SHOWN = ("avg", "pass", "maj")
 URL = re.compile(r"https?://\S+")
 
 
-def write_eval_results(run: Exported, out: Path, *, source_url: str | None) -> list[Path]:
+def write_eval_results(run: Run, out: Path, *, source_url: str | None) -> list[Path]:
     """`.eval_results/<benchmark>.yaml`: avg@n in percent, in the form that huggingface_hub reads back.
 
     Args:
@@ -28,11 +34,11 @@ def write_eval_results(run: Exported, out: Path, *, source_url: str | None) -> l
 
     _check_url(source_url)
     written = []
-    for benchmark in run.tables:
+    for benchmark in run.benchmarks:
         known = dataset_of(benchmark)
         if "hf_repo" not in known:
             continue
-        average = next(s for s in run.scores(benchmark) if s.metric == "avg")
+        average = next(s for s in scores_of(run, benchmark) if s.metric == "avg")
         if average.value is None:
             continue
         entry = EvalResultEntry(
@@ -54,13 +60,13 @@ def write_eval_results(run: Exported, out: Path, *, source_url: str | None) -> l
         written.append(path)
     if not written:
         raise UsageError(
-            f"{run.name}: `.eval_results` name a dataset of the hub, and none of {', '.join(run.tables)} is one; "
+            f"{run.name}: `.eval_results` name a dataset of the hub, and none of {', '.join(run.benchmarks)} is one; "
             "format=model-index takes any"
         )
     return written
 
 
-def write_model_index(run: Exported, model: str, out: Path, *, source_url: str | None) -> list[Path]:
+def write_model_index(run: Run, model: str, out: Path, *, source_url: str | None) -> list[Path]:
     """README.md with a `model-index` in its metadata, read back by huggingface_hub's ModelCard.
 
     Raises:
@@ -70,9 +76,9 @@ def write_model_index(run: Exported, model: str, out: Path, *, source_url: str |
 
     _check_url(source_url)
     results = []
-    for benchmark in run.tables:
+    for benchmark in run.benchmarks:
         known = dataset_of(benchmark)
-        for score in run.scores(benchmark):
+        for score in scores_of(run, benchmark):
             if score.metric in SHOWN and score.value is not None:
                 results.append(
                     EvalResult(
@@ -100,15 +106,15 @@ def write_model_index(run: Exported, model: str, out: Path, *, source_url: str |
     return [path]
 
 
-def note(run: Exported, benchmark: str, score: Any) -> str:
+def note(run: Run, benchmark: str, score: Any) -> str:
     """Describes a number: metric, interval, samples, decoding, prompt, and the scale unless it is the paper's."""
     parts = [score.name]
     if score.interval is not None:
         low, high = 100 * score.interval.low, 100 * score.interval.high
         parts.append(f"95 % interval [{low:.1f}, {high:.1f}] over {score.interval.covers}")
-    parts += [f"{key}={value}" for key, value in run.decoding(benchmark).items()]
+    parts += [f"{key}={value}" for key, value in decoding_of(run, benchmark).items()]
     parts.append(f"{score.problems} problems, {score.unscored} samples unscored")
-    if prompt := run.prompt(benchmark):
+    if prompt := (identity_of(run, benchmark).get("prompt") or {}).get("name"):
         parts.append(f"prompt {prompt}")
     return "; ".join([*parts, run.label] if run.label else parts)
 

@@ -1,18 +1,14 @@
-"""Run jobs: train, evaluate, log, record. After a kill at any point, the same command resumes.
+"""Run jobs: train, evaluate, record. After a kill at any point, the same command resumes.
 
-Each job has one folder, named by the digest of everything that decides its result:
+Each job has one folder, named by the digest of everything that decides its result (`harness.record.run`):
 
     <home>/<paper>/<scale>/<model>-<arm>-<digest>-<base model>-seed<k>/
-        train/          checkpoints; train/final is the trained model
-        eval/           samples and verdicts, one folder a benchmark
-        trained.json    written when training is done, with the hashes of train/final
-        record.json     written last, when the job is finished; with the hashes of the verdicts
-        mlflow.jsonl    the messages for MLflow (`harness.runs.outbox`); mlflow.json: the run, and what was delivered
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -20,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evals.files import RefusedError, differing_files, file_sha256, folder_sha256s, locked, read_jsonl, write_json
+from evals.files import RefusedError, locked, write_json
 from evals.fingerprint import model_fingerprint
 from evals.grading.grader import graders_kept
 from evals.redaction import redact
@@ -30,11 +26,11 @@ from harness.command.watch import Watch
 from harness.data.base_models import locate
 from harness.data.tiny.base import fixed_threads
 from harness.jobs.pace import time_left
-from harness.jobs.records import mismatches, read_record, write_record
-from harness.jobs.reporting import Delivery, reporting, say
 from harness.jobs.watching import Watcher
+from harness.record.mirror import BackgroundMirror, mirroring
+from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name
+from harness.record.write import Recorder, now
 from harness.runs.interrupt import check, finishing
-from harness.runs.outbox import Outbox
 from harness.runs.record import environment, gpus
 from harness.runs.state import ERROR
 from harness.runs.track import home
@@ -42,11 +38,14 @@ from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
 from harness.spec.scales import SCALES
 from harness.step.finite import Diverged
+from harness.step.mismatch import mismatch_summary
+
+METRICS_AT_END = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: the folder of its record, or the error that stopped it."""
+    """How a job ended: its folder, or the error that stopped it."""
 
     job: Job
     folder: Path | None
@@ -55,7 +54,7 @@ class Outcome:
 
 
 def run(jobs: Sequence[Job], *, hardware: Machines, data_dir: str | None, command: str) -> list[Path]:
-    """Run all jobs of a command in order, up to the first that fails. Returns the folders of their records.
+    """Run all jobs of a command in order, up to the first that fails. Returns their folders.
 
     A training that diverges is recorded as such and not evaluated; the other jobs still run.
 
@@ -91,10 +90,9 @@ def run_jobs(
         as `run`; with `keep_going` only what stops every job: no store, an interruption.
     """
     machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
-    watch = watch or Watch()
     outcomes: list[Outcome] = []
     took: list[float] = []
-    with reporting([(jobs, command)]) as reports, graders_kept():
+    with mirroring() as mirror, graders_kept():
         bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
         for number, job in enumerate(jobs, 1):
             gc.collect()  # free the memory of an earlier job's model, also of another command
@@ -103,139 +101,212 @@ def run_jobs(
             say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale{left})")
             started = time.monotonic()
             try:
-                machine = machines[job.model, job.arm]
                 base = bases[job.base_model.value]
-                folder = run_job(job, base, reports.courier, reports.parent(job), machine, data_dir, command, watch)
-                outcomes.append(Outcome(job, folder, diverged=has_diverged(folder)))
+                finished = JobRun(job, base, machines[job.model, job.arm], data_dir, command, watch).run(mirror)
+                outcomes.append(Outcome(job, finished.folder, diverged=finished.diverged is not None))
             except Exception as error:  # a failure of one job goes into its outcome, and the other jobs run
                 if not keep_going:
                     raise
                 say(f"    failed: {type(error).__name__}: {redact(str(error))}")
                 outcomes.append(Outcome(job, None, error))
-                reports.failed.add(0)
             took.append(time.monotonic() - started)
     return outcomes
 
 
-def has_diverged(folder: Path) -> bool:
-    """Whether the record in a job's folder is of a training that diverged."""
-    return bool((read_record(folder / "record.json") or {}).get("diverged"))
+class JobRun:
+    """One job in its folder: trained, evaluated and recorded, or resumed where it stopped.
 
+    Args:
+        base: the base model, a folder or a hub id. data_dir: as `run`. command: for the record.
+    """
 
-def run_job(
-    job: Job,
-    base: str,
-    courier: Delivery,
-    parent: Outbox,
-    hardware: Hardware,
-    data_dir: str | None,
-    command: str,
-    watch: Watch | None = None,
-) -> Path:
-    """Run or resume one arm and seed. Returns its folder."""
-    if watch is not None:
-        hardware = replace(hardware, snapshot_every=hardware.snapshot_every or watch.snapshot_every)
-    fingerprint = model_fingerprint(base)
-    folder = job_folder(job, fingerprint)
-    with locked(folder), fixed_threads(hardware.threads) if hardware.threads else nullcontext():
-        outbox = Outbox(folder)
-        finished = read_record(folder / "record.json")
-        if finished is not None and not (broken := differing_files(folder, finished.get("files", {}))):
-            if not outbox.finished():  # deleted, or killed between the record and its end
-                _refill(outbox, job, fingerprint, finished, folder, parent)
-            courier.watch(outbox)  # for example a new store
-            _say_finished(finished, folder)
-            return folder
-        status = "FAILED"
-        _start(outbox, job, fingerprint, folder, parent)
-        courier.watch(outbox)
-        try:
-            if finished is not None:
-                say(f"    {'; '.join(broken)}: evaluating again")
-            verdicts: dict[str, Path] = {}
-            diverged: Diverged | None = None
-            training: dict[str, Any] | None = None
-            try:
-                model, training = _train_watched(job, base, folder, outbox, hardware, data_dir, watch)
-                check(f"after training {job.name}")
-                verdicts = _evaluate(job, model, folder, hardware, data_dir)
-            except Diverged as error:  # a result, not a failure: it is not evaluated, and its table cell says so
-                diverged = error
-                say(f"    {error}; not evaluated. The last good checkpoint is kept in {folder / 'train'}")
-            if finished is None:
-                made = _record(job, base, fingerprint, hardware, training, verdicts, diverged, folder, command)
-                record = write_record(folder / "record.json", made)
+    def __init__(
+        self,
+        job: Job,
+        base: str,
+        hardware: Hardware,
+        data_dir: str | None,
+        command: str,
+        watch: Watch | None = None,
+    ) -> None:
+        self.job, self.base, self.data_dir, self.command = job, base, data_dir, command
+        self.watch = watch or Watch()
+        self.hardware = replace(hardware, snapshot_every=hardware.snapshot_every or self.watch.snapshot_every)
+        self.fingerprint = model_fingerprint(base)
+        self.folder = job_folder(job, self.fingerprint)
+        self.recorder = Recorder(self.folder)
+
+    def run(self, mirror: BackgroundMirror | None = None) -> Run:
+        """Do what is missing; the finished run.
+
+        Args:
+            mirror: what brings MLflow up to date; None: the process that started this one does.
+        Raises:
+            as `harness.jobs.run.run`.
+        """
+        threads = self.hardware.threads
+        with locked(self.folder), fixed_threads(threads) if threads else nullcontext():
+            if mirror is not None:
+                mirror.watch(self.folder)
+            before = Run(self.folder)
+            if not (self.folder / RECORD).is_file() or not before.is_finished:
+                self.start()
+            elif damaged := before.damage():
+                for name in (METRICS, CURVE):  # no command makes these again
+                    if name in before.record["files"]:
+                        before.file(name)
+                say(f"    {'; '.join(damaged)}: made again")
             else:
-                record = _made_again(folder, finished, verdicts)
-            _log(outbox, record, verdicts, folder)
-            (folder / ERROR).unlink(missing_ok=True)
-            status = "FINISHED"
-        except KeyboardInterrupt as interruption:
-            status = "KILLED"
-            if outbox.started():
-                outbox.tags({"rlvr.stopped": str(interruption) or "interrupted"})
-            raise
-        except Exception as error:  # record it for `rlvr status`, then raise it again
-            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            write_json(folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": when})
-            raise
-        finally:
-            outbox.finish(status)
-    return folder
+                say_finished(before)
+                return before
+            try:
+                try:
+                    model = self.train()
+                    check(f"after training {self.job.name}")
+                    self.finish(self.evaluate(model))
+                except Diverged as error:  # a result, not a failure: it is not evaluated, and its table cell says so
+                    say(f"    {error}; not evaluated. The last good checkpoint is kept in {self.folder / 'train'}")
+                    self.finish({}, error)
+            except KeyboardInterrupt as interruption:
+                self.recorder.update(state="stopped", stopped=str(interruption) or "interrupted")
+                raise
+            except Exception as error:  # record it for `rlvr status`, then raise it again
+                text = redact(f"{type(error).__name__}: {error}")
+                write_json(self.folder / ERROR, {"error": text, "when": now()})
+                self.recorder.update(state="failed")
+                raise
+            return Run(self.folder)
+
+    def start(self) -> None:
+        """Write the record of a run that begins, or goes on."""
+        job = self.job
+        identity = {key: getattr(job, key) for key in ("paper", "model", "arm", "title", "scale", "backend", "seed")}
+        self.recorder.start(
+            **identity,
+            kind="arm",
+            scale_label=SCALES[job.scale].label,
+            digest=job.digest,
+            overrides=job.overrides,
+            settings={key: sourced.as_dict() for key, sourced in job.settings().items()},
+            own_files=job.own_files(),
+            base_model={"loaded_from": self.base, "sha256": self.fingerprint},
+            hardware={**asdict(self.hardware), "gpus": gpus()},
+            environment={**environment(), "command": self.command},
+        )
+
+    def train(self) -> str:
+        """Train, or take the model that was trained; returns the folder or hub id of the model to evaluate."""
+        if self.job.experiment is None:
+            self.recorder.update(training=None)
+            return self.base
+        watcher = None
+        if self.watch.snapshot_every:
+            watcher = Watcher(self.job, self.watch, self.recorder, self.hardware, self.data_dir)
+            if self.watch.every:
+                watcher.measure(0, self.base)
+        final = self.folder / FINAL
+        with observed(watcher):
+            training = self._trained_before()
+            if training is None:
+                from harness.backends import backend
+
+                launch = backend(self.job.backend).launch
+                training = launch(self.job, self.base, self.folder / "train", self.recorder, self.hardware)
+                files = self.recorder.hashes(path for path in final.rglob("*") if path.is_file())
+                self.recorder.update(training=training, files=files)
+        if watcher is not None:
+            watcher()  # snapshots saved while the previous one was evaluated
+            if self.watch.every:
+                watcher.measure(training["steps"], final)
+        return str(final)
+
+    def _trained_before(self) -> dict[str, Any] | None:
+        """The training's part of the record, if it is done and its model is whole."""
+        so_far = Run(self.folder)
+        training: dict[str, Any] | None = so_far.record.get("training")
+        if training is not None and (damaged := so_far.damage(FINAL)):
+            say(f"    {'; '.join(damaged)}: trained again from the last checkpoint")
+            return None
+        return training
+
+    def evaluate(self, model: str) -> dict[str, Path]:
+        """Sample and grade; benchmark -> its file of verdicts."""
+        from evals.sampling.evaluate import evaluate
+
+        say(f"    evaluating {', '.join(self.job.protocol.benchmarks.value)}")
+        with finishing():
+            return evaluate(
+                model,
+                self.job.protocol,
+                out_dir=self.folder / "eval",
+                data_dir=self.data_dir,
+                seed=self.job.seed,
+                engine=sampling_engine(self.hardware, model),
+                workers=self.hardware.grader_workers,
+                limit_s=self.hardware.grader_limit_s,
+                after_batch=check,
+            )
+
+    def finish(self, verdicts: dict[str, Path], diverged: Diverged | None = None) -> None:
+        """Complete the record: scores, and the hashes of all files.
+
+        Raises:
+            RefusedError: verdicts that were made again are not those of the recorded scores.
+        """
+        from evals.files import read_parquet
+        from evals.stats.score import score
+
+        scores: dict[str, dict[str, Any]] = {}
+        for benchmark, path in verdicts.items():
+            ks = self.job.protocol.value("ks", benchmark)
+            made = score(read_parquet(path), ks=ks, metrics=METRICS_AT_END)
+            scores[benchmark] = {s.key: asdict(s) for s in made}
+        before = Run(self.folder)
+        files = self.recorder.hashes(_files(self.folder))
+        if before.record.get("scores"):  # of a finished run whose files were made again; manifests may hold versions
+            listed = {name: sha256 for name, sha256 in before.record["files"].items() if "manifest" not in name}
+            if changed := [name for name, sha256 in listed.items() if files.get(name) != sha256]:
+                raise RefusedError(
+                    f"{self.folder / RECORD} does not match the files beside it ({', '.join(changed)}, also when made "
+                    "again): delete it, and the same command makes it again from them"
+                )
+            self.recorder.update(state="finished", files=files)
+            return
+        self.recorder.update(
+            state="finished",
+            finished=now(),
+            scores=scores,
+            diverged=None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
+            mismatch=mismatch_summary(before.curve),  # of sampler and trainer, by kind; {} if there is none
+            training=before.record.get("training"),
+            files=files,
+        )
+        (self.folder / ERROR).unlink(missing_ok=True)
 
 
-def _say_finished(record: dict[str, Any], folder: Path) -> None:
-    if record.get("diverged"):
-        say(f"    {Diverged(**record['diverged'])}, as recorded in {folder}")
-    commit = str(record["environment"]["commit"])[:10]
-    say(f"    finished already, on {record['finished']} with code at {commit}: {folder}")
+def _files(folder: Path) -> list[Path]:
+    """The files that a finished record lists: the model, the curve, and every evaluation."""
+    files = [folder / METRICS, folder / CURVE, *(folder / FINAL).rglob("*")]
+    for place in ("eval/*", "curve/*/*"):
+        files += [*folder.glob(f"{place}/verdicts.parquet"), *folder.glob(f"{place}/manifest.json")]
+    return [path for path in files if path.is_file()]
 
 
-def _train_watched(
-    job: Job,
-    base: str,
-    folder: Path,
-    outbox: Outbox,
-    hardware: Hardware,
-    data_dir: str | None,
-    watch: Watch | None,
-) -> tuple[str, dict[str, Any] | None]:
-    """`_train`, with the evaluations that `watch` asks for before, during and after it."""
-    watcher = None
-    if watch is not None and watch.snapshot_every and job.experiment is not None:
-        watcher = Watcher(job, watch, folder, outbox, hardware, data_dir)
-        if watch.every:
-            watcher.measure(0, base)
-    with observed(watcher):
-        model, training = _train(job, base, folder, outbox, hardware)
-    if watcher is not None:
-        watcher()  # snapshots saved while the previous one was evaluated
-        if watch is not None and watch.every and training is not None:
-            watcher.measure(training["steps"], Path(model))
-    return model, training
+def say(text: str) -> None:
+    """Progress goes to stderr; stdout is for results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def say_finished(run: Run) -> None:
+    if run.diverged is not None:
+        say(f"    {Diverged(**run.diverged)}, as recorded in {run.folder}")
+    say(f"    finished already, on {run.finished} with code at {run.commit}: {run.folder}")
 
 
 def job_folder(job: Job, base_fingerprint: str) -> Path:
     """The folder of a job; another base model (for example the tiny one rebuilt) gives another folder."""
-    name = f"{job.model}-{job.arm}-{job.digest}-{base_fingerprint[:6]}-seed{job.seed}"
-    return home() / job.paper / job.scale / name
-
-
-def _train(job: Job, base: str, folder: Path, outbox: Outbox, hardware: Hardware) -> tuple[str, dict[str, Any] | None]:
-    """(folder of the model to measure, the training's part of the record)."""
-    if job.experiment is None:
-        return base, None
-    final = folder / "train" / "final"
-    done = read_record(folder / "trained.json")
-    if done is not None and (broken := differing_files(final, done.get("final_sha256", {"config.json": ""}))):
-        say(f"    {final}: {'; '.join(broken)}: trained again from the last checkpoint")
-        done = None
-    if done is None:
-        from harness.backends import backend
-
-        done = backend(job.backend).launch(job, base, folder / "train", outbox, hardware)
-        done = write_record(folder / "trained.json", {**done, "final_sha256": folder_sha256s(final)})
-    return str(final), {key: value for key, value in done.items() if key not in ("final_sha256", "sha256")}
+    identity = {"model": job.model, "arm": job.arm, "digest": job.digest, "seed": job.seed}
+    return home() / job.paper / job.scale / folder_name({**identity, "base_model": {"sha256": base_fingerprint}})
 
 
 def check_data(jobs: list[Job], data_dir: str | None) -> str | None:
@@ -255,146 +326,3 @@ def check_data(jobs: list[Job], data_dir: str | None) -> str | None:
     for name in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
         benchmarks.load(name, data_dir=data_dir)
     return data_dir
-
-
-def _evaluate(job: Job, model: str, folder: Path, hardware: Hardware, data_dir: str | None) -> dict[str, Path]:
-    from evals.sampling.evaluate import evaluate
-
-    say(f"    evaluating {', '.join(job.protocol.benchmarks.value)}")
-    with finishing():
-        return evaluate(
-            model,
-            job.protocol,
-            out_dir=folder / "eval",
-            data_dir=data_dir,
-            seed=job.seed,
-            engine=sampling_engine(hardware, model),
-            workers=hardware.grader_workers,
-            limit_s=hardware.grader_limit_s,
-            after_batch=check,
-        )
-
-
-def _record(
-    job: Job,
-    base: str,
-    fingerprint: str,
-    hardware: Hardware,
-    training: dict[str, Any] | None,
-    verdicts: dict[str, Path],
-    diverged: Diverged | None,
-    folder: Path,
-    command: str,
-) -> dict[str, Any]:
-    from evals.files import read_parquet
-    from evals.stats.score import score
-
-    scores: dict[str, dict[str, Any]] = {}
-    for benchmark, path in verdicts.items():
-        metrics = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
-        table = read_parquet(path)
-        scores[benchmark] = {
-            s.key: asdict(s) for s in score(table, ks=job.protocol.value("ks", benchmark), metrics=metrics)
-        }
-    return {
-        "paper": job.paper,
-        "model": job.model,
-        "arm": job.arm,
-        "title": job.title,
-        "scale": job.scale,
-        "scale_label": SCALES[job.scale].label,
-        "backend": job.backend,
-        "seed": job.seed,
-        "digest": job.digest,
-        "overrides": job.overrides,
-        "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
-        "own_files": job.own_files(),
-        "base_model": {"loaded_from": base, "sha256": fingerprint},
-        "training": training,
-        "mismatch": mismatches(folder),  # of sampler and trainer, by kind; {} if there is none
-        "diverged": None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
-        "files": _hashes(folder, verdicts),
-        "scores": scores,
-        "hardware": {**asdict(hardware), "gpus": gpus()},
-        "environment": {**environment(), "command": command},
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
-def _start(outbox: Outbox, job: Job, fingerprint: str, folder: Path, parent: Outbox) -> None:
-    """Open the outbox; a missing one is created with the steps trained so far."""
-    new = not outbox.file.exists()
-    outbox.start(job.paper, run_name(job), _tags(job, fingerprint), parent)
-    outbox.settings(job.settings())
-    if new:
-        for row in read_jsonl(folder / "train" / "metrics.jsonl"):
-            outbox.metrics(row["step"], row["metrics"])
-
-
-def _refill(outbox: Outbox, job: Job, fingerprint: str, finished: dict[str, Any], folder: Path, parent: Outbox) -> None:
-    """Write the outbox of a finished job again, from its files."""
-    _start(outbox, job, fingerprint, folder, parent)
-    verdicts = {
-        Path(name).parent.name: folder / name for name in finished.get("files", {}) if name.endswith(".parquet")
-    }
-    _log(outbox, finished, verdicts, folder)
-    outbox.finish("FINISHED")
-
-
-def _hashes(folder: Path, verdicts: dict[str, Path]) -> dict[str, str]:
-    """SHA-256 of the verdict tables and their manifests, by path in the job's folder."""
-    files = [file for table in verdicts.values() for file in (table, table.with_name("manifest.json"))]
-    return {str(file.relative_to(folder)): file_sha256(file) for file in files}
-
-
-def _made_again(folder: Path, finished: dict[str, Any], verdicts: dict[str, Path]) -> dict[str, Any]:
-    """The record of a finished job whose files were written again; manifests may differ (for example in versions).
-
-    Raises:
-        RefusedError: the record's scores are not of these verdicts.
-    """
-    tables = {name: sha256 for name, sha256 in finished.get("files", {}).items() if name.endswith(".parquet")}
-    if broken := differing_files(folder, tables):
-        raise RefusedError(
-            f"{folder / 'record.json'} does not match the files beside it ({'; '.join(broken)}, also when rewritten): "
-            "delete it, and the same command makes it again from them"
-        )
-    return write_record(folder / "record.json", {**finished, "files": _hashes(folder, verdicts)})
-
-
-def _log(outbox: Outbox, record: dict[str, Any], verdicts: dict[str, Path], folder: Path) -> None:
-    values: dict[str, float] = {}
-    for benchmark, scores in record["scores"].items():
-        for key, score in scores.items():
-            if score["value"] is not None:
-                values[f"eval/{benchmark}/{key}"] = score["value"]
-    if record.get("diverged"):
-        outbox.tags({"rlvr.diverged": str(Diverged(**record["diverged"]))})
-    if record.get("mismatch"):
-        outbox.tags({"rlvr.mismatch": ", ".join(sorted(record["mismatch"]))})
-    outbox.scores((record["training"] or {}).get("steps", 0), values)
-    for benchmark, path in verdicts.items():
-        outbox.artifact(path, f"verdicts/{benchmark}")
-        outbox.artifact(path.with_name("manifest.json"), f"verdicts/{benchmark}")
-    outbox.artifact(folder / "record.json")
-
-
-def _tags(job: Job, base_fingerprint: str) -> dict[str, str]:
-    return {
-        "rlvr.kind": "arm",
-        "rlvr.paper": job.paper,
-        "rlvr.model": job.model,
-        "rlvr.arm": job.arm,
-        "rlvr.scale": job.scale,
-        "rlvr.backend": job.backend,
-        "rlvr.seed": str(job.seed),
-        "rlvr.digest": f"{job.digest}-{base_fingerprint[:6]}",
-        "rlvr.overrides": " ".join(f"{k}={v}" for k, v in sorted(job.overrides.items())),
-        "mlflow.note.content": f"{job.title}. {SCALES[job.scale].label}.",  # the description that MLflow shows
-    }
-
-
-def run_name(job: Job) -> str:
-    """The run's name in MLflow: model, arm and seed, and the overrides that distinguish it."""
-    overrides = " ".join(f"{k}={v}" for k, v in sorted(job.overrides.items()))
-    return f"{job.name} [{overrides}]" if overrides else job.name

@@ -1,17 +1,17 @@
 """Evaluate a model during its training: `eval.every=K` with its own protocol, and which snapshots to keep.
 
-    <job>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps; step 0 is the base model
-    <job>/curve.jsonl         one line for each: {"step": k, "scores": {benchmark: {metric: score}}}
+    <run>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps; step 0 is the base model
+    <run>/curve.jsonl         one line for each: {"step": k, "scores": {benchmark: {metric: score}}}
 
-The evaluations do not change the training and are not part of a job's digest. With every backend, MLflow gets each
-score as `curve/<benchmark>/<metric>` at its step, because their protocol is not that of `eval/...`.
+The evaluations do not change the training and are not part of a job's digest. Each score is a metric of the run,
+`curve/<benchmark>/<metric>`, at its step: their protocol is not that of `eval/...`.
 """
 
 from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,24 +24,21 @@ from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import Held, snapshots
 from harness.command.watch import METRICS, Watch, due
-from harness.runs.outbox import Outbox
+from harness.record.run import CURVE
+from harness.record.write import Recorder
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
-
-CURVE = "curve.jsonl"
 
 
 class Watcher:
     """Evaluates and logs each snapshot once, and deletes the snapshots that are not kept."""
 
-    def __init__(
-        self, job: Job, watch: Watch, folder: Path, outbox: Outbox, hardware: Hardware, data_dir: str | None
-    ) -> None:
-        self.job, self.watch, self.folder, self.outbox = job, watch, folder, outbox
+    def __init__(self, job: Job, watch: Watch, recorder: Recorder, hardware: Hardware, data_dir: str | None) -> None:
+        self.job, self.watch, self.folder, self.recorder = job, watch, recorder.folder, recorder
         self.hardware, self.data_dir = hardware, data_dir
         self.protocol: Protocol = watch.protocol(job.protocol)
         self.stride = 1 if job.experiment is None else backend(job.backend).stride(job.experiment)
-        mend_jsonl(folder / CURVE)
+        mend_jsonl(self.folder / CURVE)
 
     def __call__(self, held: Held | None = None) -> None:
         """Evaluate the new snapshots, in order of their steps; a held one from memory."""
@@ -80,7 +77,7 @@ class Watcher:
                 scores[benchmark] = {s.key: asdict(s) for s in made}
             rows[step] = {"step": step, "scores": scores}
             append_jsonl(self.folder / CURVE, rows[step])
-        self.outbox.curve(step, {f"curve/{name}": value for name, value in flat(rows[step]["scores"]).items()})
+        self.recorder.metrics(step, {f"curve/{name}": value for name, value in flat(rows[step]["scores"]).items()})
 
     def scores(self) -> dict[int, dict[str, float]]:
         """step -> {benchmark/metric: value} of all evaluations so far."""
@@ -106,16 +103,3 @@ def flat(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
         for key, score in of.items()
         if score["value"] is not None and math.isfinite(score["value"])
     }
-
-
-def curves(folders: Iterable[tuple[str, int, Path]]) -> Any:
-    """(arm, seed, folder of a job) -> a frame for `evals.plots.curves.learning_curves`: a row an evaluation, columns
-    `arm`, `seed`, `step`, and `<benchmark>/<metric>`."""
-    import pandas as pd
-
-    rows = [
-        {"arm": arm, "seed": seed, "step": row["step"], **flat(row["scores"])}
-        for arm, seed, folder in folders
-        for row in sorted(read_jsonl(folder / CURVE), key=lambda row: row["step"])
-    ]
-    return pd.DataFrame(rows, columns=None if rows else ["arm", "seed", "step"])

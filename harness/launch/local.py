@@ -19,7 +19,7 @@ from pathlib import Path
 
 from evals.environment import variables
 from harness.errors import UsageError
-from harness.jobs.reporting import say
+from harness.jobs.run import say
 from harness.launch.orders import Task
 from harness.launch.watching import RUNNING, WAITING
 from harness.launch.worker import END

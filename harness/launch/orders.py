@@ -11,17 +11,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evals.files import differing_files
 from harness.backends import backend
 from harness.command.resolve import resolve_order
 from harness.command.watch import Watch
-from harness.jobs.records import read_record
-from harness.jobs.reporting import Delivery, NoDelivery, Reporting
-from harness.jobs.run import Outcome, has_diverged, job_folder, run_job
+from harness.jobs.run import JobRun, Outcome, job_folder
 from harness.launch.launcher import Launcher
 from harness.launch.prepare import Prepared
+from harness.record.mirror import BackgroundMirror
+from harness.record.run import RECORD, Run
 from harness.runs.disk import full_disk_named
-from harness.runs.outbox import Outbox
 from harness.runs.track import home, make_home
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -37,7 +35,7 @@ class Order:
     Args:
         job: its identity, and the values that the command line replaced in its arm.
         digest: of the job in the process that orders it; a worker whose code gives another digest refuses it.
-        command: the command's text. parent: file of the outbox of the command's MLflow run. folder: of the job.
+        command: the command's text. folder: of the job.
         home: RLVR_HOME, as an absolute path.
     """
 
@@ -48,7 +46,6 @@ class Order:
     data_dir: str | None
     command: str
     watch: Mapping[str, Any]
-    parent: str
     folder: str
     home: str
 
@@ -75,7 +72,7 @@ class Order:
         os.environ["RLVR_HOME"] = self.home
         write_to_log(self)
         with full_disk_named(make_home()):
-            return str(carry_out(self, NoDelivery()).folder)
+            return str(carry_out(self).folder)
 
     @property
     def log(self) -> Path:
@@ -98,7 +95,7 @@ class Task:
     commands: tuple[int, ...]
 
 
-def tasks_of(commands: Sequence[Prepared], reports: Reporting) -> list[Task]:
+def tasks_of(commands: Sequence[Prepared]) -> list[Task]:
     """The jobs of all commands in their order, each once."""
     from evals.fingerprint import model_fingerprint
     from harness.data.base_models import locate
@@ -124,7 +121,6 @@ def tasks_of(commands: Sequence[Prepared], reports: Reporting) -> list[Task]:
                 prepared.data_dir,
                 prepared.command,
                 asdict(prepared.watch),
-                str(reports.parent(job, number).file),
                 str(folder),
                 str(home()),
             )
@@ -143,9 +139,9 @@ def _fixed(hardware: Hardware, name: str, launcher: Launcher) -> Hardware:
 
 
 def done_already(order: Order) -> bool:
-    """Whether the job has its record and the record's files."""
-    record = read_record(Path(order.folder) / "record.json")
-    return record is not None and not differing_files(Path(order.folder), record.get("files", {}))
+    """Whether the job is finished, with all of its files."""
+    run = Run(Path(order.folder))
+    return (run.folder / RECORD).is_file() and run.is_finished and not run.damage()
 
 
 def write_to_log(order: Order) -> None:
@@ -160,18 +156,14 @@ def write_to_log(order: Order) -> None:
     print(f"== {when} {order.command}: {order.job['model']}/{order.job['arm']}/seed{order.job['seed']}", flush=True)
 
 
-def carry_out(order: Order, courier: Delivery) -> Outcome:
-    """Run the job of an order in this process. Raises what `harness.jobs.run.run_job` raises."""
+def carry_out(order: Order, mirror: BackgroundMirror | None = None) -> Outcome:
+    """Run the job of an order in this process. Raises what `harness.jobs.run.JobRun.run` raises.
+
+    Args:
+        mirror: None in a process whose parent mirrors the run.
+    """
     job = order.resolved()
-    watch = dict(order.watch)
-    folder = run_job(
-        job,
-        order.base_model,
-        courier,
-        Outbox.at(Path(order.parent)),
-        order.machine.with_device(),
-        order.data_dir,
-        order.command,
-        Watch(watch["every"], watch["values"], tuple(watch["keep"])),
-    )
-    return Outcome(job, folder, diverged=has_diverged(folder))
+    watch = Watch(order.watch["every"], order.watch["values"], tuple(order.watch["keep"]))
+    machine = order.machine.with_device()
+    run = JobRun(job, order.base_model, machine, order.data_dir, order.command, watch).run(mirror)
+    return Outcome(job, run.folder, diverged=run.diverged is not None)

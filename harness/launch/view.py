@@ -14,6 +14,7 @@ from typing import Any
 from evals.redaction import redact
 from harness.jobs.pace import duration
 from harness.launch.orders import Task
+from harness.record.run import METRICS
 
 LINES_S = 60.0  # between two plain lines of what runs
 TABLE_S = 1.0  # between two readings of the files for a terminal
@@ -36,7 +37,7 @@ class Row:
 
     def read(self, now: float) -> None:
         """Read the training's progress from the last whole line of its metrics."""
-        path = self.folder / "train" / "metrics.jsonl"
+        path = self.folder / METRICS
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         for line in reversed(lines[-2:]):
             try:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Protocol
 
 from evals.files import read_json
-from harness.jobs.reporting import reporting
-from harness.jobs.run import Outcome, has_diverged
+from harness.jobs.run import Outcome
 from harness.launch.orders import Task, carry_out, done_already, tasks_of
 from harness.launch.prepare import Prepared
 from harness.launch.view import View, view
+from harness.record.mirror import mirroring
+from harness.record.run import Run
 from harness.runs.disk import full_disk_named
 from harness.runs.interrupt import Interrupted, finishing, handled, requested
 from harness.runs.launched import forget
-from harness.runs.outbox import Outbox
 from harness.runs.state import ERROR
 from harness.runs.track import make_home
 
@@ -59,27 +59,24 @@ def run_on(cluster: Cluster, commands: Sequence[Prepared]) -> list[Outcome]:
     with (
         handled(),
         full_disk_named(make_home()),
-        reporting([(prepared.jobs, prepared.command) for prepared in commands]) as reports,
+        mirroring() as mirror,
     ):
-        tasks = tasks_of(commands, reports)
+        tasks = tasks_of(commands)
         ended: dict[str, Outcome] = {}
         with finishing(), view(tasks) as shown:
             unfinished = []
             for task in tasks:
                 if done_already(task.order):
-                    ended[task.order.folder] = carry_out(task.order, reports.courier)
+                    ended[task.order.folder] = carry_out(task.order, mirror)
                     shown.ended(task.order.folder, "finished")
                 else:
                     unfinished.append(task)
                     task.order.log.parent.mkdir(parents=True, exist_ok=True)
                     (Path(task.order.folder) / ERROR).unlink(missing_ok=True)  # of the try before
-                    reports.courier.watch(Outbox(task.order.log.parent))
+                    mirror.watch(Path(task.order.folder))
             if unfinished:
                 cluster.submit(unfinished)
                 _watch(cluster, unfinished, ended, shown)
-        for task in tasks:
-            if ended[task.order.folder].error is not None:
-                reports.failed.update(task.commands)
     folders = {
         (number, task.job.name, task.job.digest): task.order.folder for task in tasks for number in task.commands
     }
@@ -124,7 +121,7 @@ def outcome_of(task: Task, how: str, *, late: bool) -> Outcome | None:
     """How a job ended, from its files; None: no file says so yet, and it is not `late` enough to give up."""
     folder = Path(task.order.folder)
     if done_already(task.order):
-        return Outcome(task.job, folder, diverged=has_diverged(folder))
+        return Outcome(task.job, folder, diverged=Run(folder).diverged is not None)
     error = (read_json(folder / ERROR) or {}).get("error")
     if error is None and not late:
         return None

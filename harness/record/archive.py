@@ -19,15 +19,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 
-from evals.files import DamagedFileError, file_sha256, write_atomically
+from evals.files import DamagedFileError, file_sha256, rename_folder, write_atomically
 from evals.sampling.engines.base import sample_seed
-from harness.record.run import RECORD, RESTORE, Run, folder_name, with_sha256
-from harness.runs.track import cache_dir
+from harness.record.mirror import sync
+from harness.record.run import RECORD, Run, folder_name, with_sha256
+from harness.runs.track import cache_dir, home
 
 SUFFIX = ".tar.xz"
 KEPT = ("metrics.jsonl", "curve.jsonl")  # beside run.json, the verdicts and their manifests
 LARGEST = 1 << 30  # bytes that an archive may always unpack to; beyond, at most RATIO times its own size
 RATIO = 100
+AGAIN = "get it again (a committed one: git checkout)"
 _PRESET = 9 | lzma.PRESET_EXTREME
 
 
@@ -45,7 +47,7 @@ def write_archive(
     files = dict(beside or {})
     count = 0
     for run in runs:
-        folder = f"{run.paper}/{run.scale}/{folder_name(run.record)}"
+        folder = _place(run)
         files |= {f"{folder}/{name}": data for name, data in _files(run, responses)}
         count += 1
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +65,36 @@ def read_archive(path: Path) -> list[Run]:
     return [Run(record.parent) for record in sorted(folder.glob(f"*/*/*/{RECORD}"))]
 
 
+def import_archive(path: Path) -> int:
+    """Put the runs of an archive into RLVR_HOME, and into MLflow from there; those that are there already are skipped.
+    Returns how many were added.
+
+    Raises:
+        DamagedFileError: it is no archive, or a file in it is damaged. RefusedError: MLflow's store cannot be used.
+    """
+    added = []
+    for run in read_archive(path):
+        if damaged := run.damage():
+            raise DamagedFileError(path, f"{run.folder.name}: {damaged[0]}", AGAIN)
+        folder = home() / run.folder.relative_to(unpacked(path))
+        if not (folder / RECORD).is_file():
+            part = folder.with_name(f".{folder.name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            shutil.copytree(run.folder, part)
+            rename_folder(part, folder)
+            added.append(folder)
+    if added:
+        sync(added)
+    return len(added)
+
+
+def newest(runs: Iterable[Run]) -> list[Run]:
+    """The finished arms among the runs, sorted; of several with one digest and seed the one that ended last."""
+    arms = [run for run in runs if run.record.get("kind") == "arm" and run.is_finished]
+    by_identity = {(run.digest, run.seed): run for run in sorted(arms, key=lambda run: run.finished or "")}
+    return [by_identity[identity] for identity in sorted(by_identity)]
+
+
 def unpacked(path: Path) -> Path:
     """The folder in the cache with the content of an archive.
 
@@ -76,7 +108,7 @@ def unpacked(path: Path) -> Path:
         try:
             _extract(path, part)
             if not any(part.glob(f"*/*/*/{RECORD}")):
-                raise DamagedFileError(path, f"no run in it (<paper>/<scale>/<run>/{RECORD})", RESTORE)
+                raise DamagedFileError(path, f"no run in it (<paper>/<scale>/<run>/{RECORD})", AGAIN)
             if not folder.is_dir():  # another process may have been faster
                 part.rename(folder)
         finally:
@@ -89,7 +121,7 @@ def _extract(path: Path, folder: Path) -> None:
     most = max(LARGEST, RATIO * path.stat().st_size)
     size = 0
     try:
-        with tarfile.open(path, "r:xz") as archive:
+        with lzma.open(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 size += member.size
                 name = PurePosixPath(member.name)
@@ -103,29 +135,42 @@ def _extract(path: Path, folder: Path) -> None:
                 assert content is not None  # of a regular file
                 with content, target.open("wb") as file:
                     shutil.copyfileobj(content, file)
+            while rest := stream.read(1 << 20):  # to the end of the file, whose checksum is there
+                size += len(rest)
+                if size > most:
+                    raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GB", "do not use it")
     except (tarfile.TarError, lzma.LZMAError, EOFError, UnicodeError) as error:
-        raise DamagedFileError(path, f"not a whole {SUFFIX} file: {error}", RESTORE) from error
+        raise DamagedFileError(path, f"not a whole {SUFFIX} file: {error}", AGAIN) from error
+
+
+def _place(run: Run) -> str:
+    if run.record.get("kind") == "arm":
+        return f"{run.paper}/{run.scale}/{folder_name(run.record)}"
+    return f"evaluations/{run.record.get('kind', 'evaluation')}/{run.name}"
 
 
 def _files(run: Run, responses: bool) -> Iterator[tuple[str, bytes]]:
     """(name, content) of the files of one run that go into an archive, run.json with their hashes last."""
     files: dict[str, bytes] = {}
-    for name in run.record["files"]:
-        if name in KEPT or (name.endswith("/manifest.json") and name.startswith("eval/")):
+    for name in KEPT:
+        if name in run.record.get("files", {}):
             files[name] = run.file(name).read_bytes()
     for benchmark in run.benchmarks:
         path = run.table_file(benchmark)
-        kept = path.read_bytes() if responses else without_responses(path, run.seed)
-        files[path.relative_to(run.folder).as_posix()] = kept
+        name = path.relative_to(run.folder).as_posix()
+        files[name] = path.read_bytes() if responses else without_responses(path, run.record.get("seed"))
+        if run.manifest(benchmark) is not None:
+            files[name.replace("verdicts.parquet", "manifest.json")] = path.with_name("manifest.json").read_bytes()
     yield from sorted(files.items())
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
-    record = {**run.record, "files": hashes}
+    evaluation = {"kind": "evaluation", "state": "finished", "benchmarks": run.benchmarks}
+    record = {**evaluation, **run.record, "files": hashes}
     if not responses:
         record["responses"] = "not kept"
     yield RECORD, (json.dumps(with_sha256(record), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def without_responses(path: Path, seed: int) -> bytes:
+def without_responses(path: Path, seed: int | None) -> bytes:
     """A verdict file without the responses, and without the samples' seeds where they are those of the run `seed`
     (random numbers do not compress). Not compressed itself: the archive is, as a whole."""
     import pyarrow.parquet as pq
@@ -134,7 +179,7 @@ def without_responses(path: Path, seed: int) -> bytes:
 
     table = read_parquet(path)
     table = table.drop_columns([name for name in ("response",) if name in table.column_names])
-    if "seed" in table.column_names:
+    if "seed" in table.column_names and seed is not None:
         rows = zip(*(table[name].to_pylist() for name in ("benchmark", "problem_id", "sample")), strict=True)
         if table["seed"].to_pylist() == [sample_seed(seed, b, (problem, sample)) for b, problem, sample in rows]:
             table = table.drop_columns(["seed"])

@@ -10,10 +10,11 @@ from pathlib import Path
 from evals.answer_files.reading import NOTHING_SAID, Reading
 from evals.files import text_sha256
 from evals.stats.measured_run import MeasuredRun, decisive_differences
+from evals.stats.verdict_table import VerdictTable
 from harness.errors import UsageError
+from harness.record.answers import graded, holds_verdicts
 from harness.record.archive import SUFFIX, read_archive
 from harness.record.run import RECORD, Run, benchmark_of
-from harness.runs.answers import graded, holds_verdicts
 from harness.runs.track import cache_dir, home
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
@@ -68,54 +69,66 @@ def check_names(*texts: str) -> None:
             raise UsageError(f"{part}: {EXPECTED}")
 
 
-def method(
-    text: str, reading: Reading = NOTHING_SAID, policy: str | None = None, *, responses: bool = False
-) -> MeasuredRun:
-    """The verdicts of one method: the runs that a text names (`runs`), its training seeds joined by commas.
+def method(text: str, reading: Reading = NOTHING_SAID, policy: str | None = None) -> MeasuredRun:
+    """The verdicts of one method, to compare: of the runs that a text names, its training seeds joined by commas.
 
     Raises:
-        UsageError: as `runs`, or as `together`.
+        UsageError: as `seeds_of`, or as `together`.
     """
-    parts = [part for part in text.split(",") if part]
-    if not parts:
-        raise UsageError(f"{text!r}: {EXPECTED}")
     try:
-        return together(runs(*parts, finished=False, reading=reading, policy=policy), text, responses=responses)
+        return together(seeds_of(text, reading, policy), text)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
 
 
-def together(seeds: Sequence[Run], name: str, *, responses: bool = False) -> MeasuredRun:
-    """The training seeds of one method, to score and compare: numbered in their order, as `train_seed`.
+def seeds_of(text: str, reading: Reading = NOTHING_SAID, policy: str | None = None) -> list[Run]:
+    """The runs that a text names, joined by commas: the training seeds of one method.
 
-    Args:
-        responses: keep the rows with all their columns; else only their counts.
     Raises:
-        ValueError: no verdicts, or runs that were measured on other benchmarks or in another way.
+        UsageError: none, as `runs`, or one without verdicts.
     """
-    import pandas as pd
+    parts = [part for part in text.split(",") if part]
+    if not parts:
+        raise UsageError(f"{text!r}: {EXPECTED}")
+    check_names(*parts)
+    try:
+        found = runs(*parts, finished=False, reading=reading, policy=policy)
+        for run in found:
+            if not run.benchmarks:
+                raise UsageError(
+                    f"{run.folder}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones"
+                )
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+    return found
 
+
+def together(seeds: Sequence[Run], name: str) -> MeasuredRun:
+    """The training seeds of one method, numbered in their order, to score and compare.
+
+    Raises:
+        ValueError: runs that were measured on other benchmarks or in another way, or a file of several seeds among
+            several.
+    """
     first = seeds[0]
-    if not first.benchmarks:
-        raise ValueError(f"{first.folder}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones")
+    conditions = {benchmark: first.conditions(benchmark) for benchmark in first.benchmarks}
     for run in seeds[1:]:
         if sorted(run.benchmarks) != sorted(first.benchmarks):
-            raise ValueError(f"{run.folder} was not measured on the benchmarks of {first.folder}: {first.benchmarks}")
-    tables, conditions = {}, {}
-    for benchmark in first.benchmarks:
-        conditions[benchmark] = first.conditions(benchmark)
-        for run in seeds[1:]:
-            for field, before, now in decisive_differences(conditions[benchmark], run.conditions(benchmark)):
+            expected = ", ".join(first.benchmarks)
+            raise ValueError(f"{run.folder} was not measured on the benchmarks of {first.folder}: {expected}")
+        for benchmark, of_first in conditions.items():
+            for field, before, now in decisive_differences(of_first, run.conditions(benchmark)):
                 raise ValueError(
                     f"{run.folder} is no other seed of {first.folder}: on {benchmark}, {field} is {now!r} and not "
                     f"{before!r}"
                 )
-        frames = [run.samples(benchmark) if responses else run.verdicts(benchmark) for run in seeds]
-        if len(frames) > 1:
-            if "train_seed" in frames[0]:
-                raise ValueError(f"{first.folder} holds the column train_seed: give it alone, or files of one seed")
-            frames = [frame.assign(train_seed=number) for number, frame in enumerate(frames)]
-        tables[benchmark] = pd.concat(frames, ignore_index=True)
+    tables = {}
+    for benchmark in first.benchmarks:
+        counts = [run.counts(benchmark) for run in seeds]
+        if len(seeds) > 1 and any(len(of_run) > 1 for of_run in counts):
+            raise ValueError(f"{first.folder} holds the column train_seed: give it alone, or files of one seed each")
+        of_seeds = counts[0] if len(seeds) == 1 else {n: next(iter(of_run.values())) for n, of_run in enumerate(counts)}
+        tables[benchmark] = VerdictTable(of_seeds)
     return MeasuredRun(name, tables, conditions, trained=any(run.trained for run in seeds))
 
 
@@ -126,7 +139,7 @@ def _named(text: str, reading: Reading, policy: str | None) -> Iterator[Run]:
     elif path.is_file() and text.endswith(SUFFIX):
         yield from read_archive(path)
     elif path.is_file() and holds_verdicts(path):
-        yield Run(path.parent, path.name, {benchmark_of(path): path})
+        yield Run(path.parent, path.name.partition(".")[0], {benchmark_of(path): path})
     elif path.is_file():
         folder = cache_dir() / "answers" / text_sha256(f"{path.resolve()} {reading} {policy}")[:16]
         graded(path, folder, reading, policy)  # always again: the file may have changed

@@ -25,7 +25,7 @@ from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, re
 from evals.redaction import redact, redact_all
 from harness.errors import UsageError
 from harness.record.run import FINAL, IDENTITY, METRICS, RECORD, Run, content_sha256, folder_name, read_record
-from harness.runs.track import METRICS_AT_ONCE, Tracker, cache_dir, home, shown_uri
+from harness.runs.track import METRICS_AT_ONCE, Tracker, cache_dir, home, shown_uri, tracking_uri
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
@@ -44,6 +44,7 @@ class Delivered:
     `metrics`: bytes of metrics.jsonl. `scores`: whether it has those of the evaluation. `files`: name -> SHA-256.
     """
 
+    experiment: str | None = None
     run_id: str | None = None
     params: bool = False
     metrics: int = 0
@@ -131,11 +132,11 @@ class Mirror:
     def _create(self, run: Run, have: Delivered) -> None:
         record = run.record
         at = calendar.timegm(time.strptime(record["started"], "%Y-%m-%dT%H:%M:%SZ")) * 1000
-        tags = {**_tags(record), "mlflow.note.content": f"{record['title']}. {record['scale_label']}."}
-        have.run_id = self.tracker.run_of(record["paper"], run_name(record), tags, record["id"], at)
+        have.experiment = self.tracker.experiment(record["paper"])
+        have.run_id = self.tracker.run_of(record["paper"], run_name(record), _tags(record), record["id"], at)
 
     def _params(self, run: Run, have: Delivered) -> None:
-        self.tracker.params(str(have.run_id), _params(run.settings))
+        self.tracker.params(str(have.run_id), params_of(run.settings))
         have.params = True
 
     def _metrics(self, run: Run, have: Delivered, end: int, points: list[tuple[str, int, int, float]]) -> None:
@@ -147,13 +148,8 @@ class Mirror:
         have.metrics = end
 
     def _scores(self, run: Run, have: Delivered) -> None:
-        step, now = (run.record["training"] or {}).get("steps", 0), int(time.time() * 1000)
-        values = {
-            f"eval/{benchmark}/{key}": score["value"]
-            for benchmark, scores in run.record["scores"].items()
-            for key, score in scores.items()
-            if score["value"] is not None
-        }
+        step, values = final_scores(run.record)
+        now = int(time.time() * 1000)
         known = self.tracker.points(str(have.run_id), values)
         if new := [(name, step, now, value) for name, value in values.items() if (name, step) not in known]:
             self.tracker.log_points(str(have.run_id), new)
@@ -172,6 +168,17 @@ class Mirror:
     def _status(self, have: Delivered, status: str) -> None:
         self.tracker.status(str(have.run_id), status, int(time.time() * 1000))
         have.status = status
+
+
+def final_scores(record: Mapping[str, Any]) -> tuple[int, dict[str, float]]:
+    """(the last step, `eval/<benchmark>/<key>` -> value) of the scores that have a value."""
+    values = {
+        f"eval/{benchmark}/{key}": score["value"]
+        for benchmark, scores in record["scores"].items()
+        for key, score in scores.items()
+        if score["value"] is not None
+    }
+    return (record.get("training") or {}).get("steps") or record.get("step") or 0, values
 
 
 def started(folder: Path) -> bool:
@@ -202,6 +209,8 @@ def mirrored_files(run: Run) -> dict[str, str]:
 
 def run_name(record: Mapping[str, Any]) -> str:
     """The run's name in MLflow: model, arm and seed, and the overrides that distinguish it."""
+    if "arm" not in record:
+        return redact(str(record["name"]))[:250]
     overrides = " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items()))
     name = f"{record['model']}/{record['arm']}/seed{record['seed']}"
     return redact(f"{name} [{overrides}]" if overrides else name)[:250]
@@ -216,8 +225,14 @@ def _state(folder: Path) -> Any:
 def _tags(record: Mapping[str, Any]) -> dict[str, str]:
     from harness.step.finite import Diverged
 
-    tags = {f"rlvr.{key}": str(record[key]) for key in IDENTITY}
-    tags["rlvr.kind"] = "arm"
+    tags = {
+        "rlvr.kind": str(record["kind"]),
+        "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}",
+    }
+    if record["kind"] != "arm":
+        named = ("provenance", "repository", "benchmark", "digest")
+        return {key: str(v) for key, v in redact_all(tags | {f"rlvr.{key}": str(record[key]) for key in named}).items()}
+    tags |= {f"rlvr.{key}": str(record[key]) for key in IDENTITY}
     tags["rlvr.digest"] = f"{record['digest']}-{record['base_model']['sha256'][:6]}"
     tags["rlvr.overrides"] = " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items()))
     tags["rlvr.command"] = str(record["environment"].get("command") or "")
@@ -230,10 +245,13 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in redact_all(tags).items()}
 
 
-def _params(settings: Mapping[str, Any]) -> dict[str, str]:
+def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """Each value as a param, and its origin and note as `<key>.source`."""
     params: dict[str, str] = {}
     for key, sourced in settings.items():
+        if not isinstance(sourced, dict):  # of a log: as its file states it
+            params[key] = redact(str(sourced))
+            continue
         source = f"{sourced['origin']}: {sourced['note']}"
         if (was := sourced.get("was")) is not None:
             source += f" (was {was['value']!r}, {was['origin']}: {was['note']})"
@@ -389,6 +407,9 @@ def mirrored_run(run_id: str) -> Run:
     Raises:
         UsageError: there is no such finished run.
     """
+    store = tracking_uri()
+    if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():
+        raise UsageError(f"{run_id}: no MLflow store at {redact(store)}; set RLVR_HOME or MLFLOW_TRACKING_URI")
     from mlflow.exceptions import MlflowException
 
     tracker = Tracker.open()
@@ -416,8 +437,9 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
         local = folder
     elif not (local / RECORD).is_file():
         raise FileNotFoundError(f"run {run_id}: no {RECORD} in {local}")
-    found = Run(local, mlflow_id=run_id)
+    at = str(run.info.experiment_id), run_id
+    found = Run(local, mlflow=at)
     here = home() / found.paper / found.scale / folder_name(found.record)
     if (here / RECORD).is_file() and Run(here).record.get("sha256") == found.record.get("sha256"):
-        return Run(here, mlflow_id=run_id)
+        return Run(here, mlflow=at)
     return found

@@ -5,7 +5,7 @@
     <run>/metrics.jsonl                      the training curve, a line a step
     <run>/train/final/                       the trained model
     <run>/eval/<benchmark>/verdicts.parquet  a row a response; manifest.json beside it says how it was sampled
-    <run>/curve.jsonl, curve/step-<k>/       evaluations while it trained
+    <run>/curve.jsonl, curve/step-<k>/       evaluations while it trained, with files as under eval/
 
 In the folder of an evaluation (`rlvr eval`) the benchmarks are at the top. MLflow and archives hold the same files
 under the same names, so that this class reads them too. Every file is checked when it is read: one that is missing,
@@ -34,7 +34,7 @@ RECORD, METRICS, CURVE, FINAL = "run.json", "metrics.jsonl", "curve.jsonl", "tra
 SHA256 = "sha256"  # of a record's content, in the record
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
 RESTORE = "restore it from where it came, or delete the run's folder and the same command makes it again"
-_JOB = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # the end of a job's folder
+JOB_FOLDER = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # how a job's folder ends
 
 Points = Sequence[tuple[int, float]]
 """(optimiser step, value)."""
@@ -47,7 +47,7 @@ class Run:
         folder: of the run.
         name: what tables and legends call it; None takes the arm, or the folder's name.
         tables: benchmark -> file of verdicts, of a run that is these files alone; None: as the folder has them.
-        mlflow_id: of the MLflow run that this folder was read back from; None: the one that mlflow.json names, if any.
+        mlflow: experiment and id of the MLflow run that this folder was read back from; None: as mlflow.json says.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class Run:
         folder: Path,
         name: str | None = None,
         tables: Mapping[str, Path] | None = None,
-        mlflow_id: str | None = None,
+        mlflow: tuple[str, str] | None = None,
     ) -> None:
         self.folder = folder
-        self._name, self._tables, self._mlflow_id = name, tables, mlflow_id
+        self._name, self._tables, self._mlflow = name, tables, mlflow
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -80,10 +80,10 @@ class Run:
             if (self.folder / "train").is_dir() or (self.folder / "mlflow.json").is_file():
                 raise DamagedFileError(path, "it is missing", RESTORE)
             return {}
-        if match := _JOB.search(self.folder.name):
+        if match := JOB_FOLDER.search(self.folder.name):
             inside = (record["digest"], record["base_model"]["sha256"][:6], str(record["seed"]))
             if inside != match.groups():
-                raise DamagedFileError(path, f"it is of another run, {'-'.join(inside)}", RESTORE)
+                raise DamagedFileError(path, f"it is of another run, {'-'.join(inside)}")
         return record
 
     @property
@@ -133,7 +133,7 @@ class Run:
     @property
     def is_finished(self) -> bool:
         """Whether its result is complete (a training that diverged is)."""
-        return self.finished is not None
+        return self.record.get("state") == "finished"
 
     @property
     def finished(self) -> str | None:
@@ -210,18 +210,19 @@ class Run:
                 if name.startswith(f"{FINAL}/"):
                     self.file(name)
             return str(self.folder / FINAL)
-        if not self.record:
+        if "settings" not in self.record:  # an evaluation
             return _named_model([self.manifest(name) for name in self.benchmarks])
         if self.trained or "base_model" not in self.record:
             return None
         return str(self.record["base_model"]["loaded_from"])
 
     @property
-    def checkpoints(self) -> dict[int, Path]:
+    def checkpoints(self) -> dict[int, str]:
         """Optimiser step -> folder of the whole models that the trainer keeps, of steps before the last."""
         whole = {int(mark.parent.name.partition("-")[2]): mark.parent for mark in self.folder.glob("train/*-*/whole")}
         last = max(self.curve, default=0)
-        return {step: whole[step] for step in sorted(whole) if step < last and (whole[step] / "config.json").is_file()}
+        kept = [step for step in sorted(whole) if step < last and (whole[step] / "config.json").is_file()]
+        return {step: str(whole[step]) for step in kept}
 
     # -- the training --------------------------------------------------------------------------------------------
 
@@ -260,10 +261,10 @@ class Run:
         return {name: value for values in self.curve.values() for name, value in values.items()}
 
     @property
-    def evaluated_steps(self) -> dict[int, Path]:
-        """Optimiser step -> folder of the verdicts of an evaluation while it trained (`eval.every`)."""
-        rows = read_jsonl(self.folder / CURVE)
-        return {row["step"]: self.folder / "curve" / f"step-{row['step']:06d}" for row in rows}
+    def evaluated_steps(self) -> list[int]:
+        """The optimiser steps of evaluations while it trained (`eval.every`)."""
+        listed = CURVE in self.record.get("files", {})
+        return [row["step"] for row in read_jsonl(self.file(CURVE) if listed else self.folder / CURVE)]
 
     # -- the evaluation ------------------------------------------------------------------------------------------
 
@@ -280,10 +281,11 @@ class Run:
         if (place / "verdicts.parquet").is_file():  # one benchmark's folder
             return {benchmark_of(place / "verdicts.parquet"): place / "verdicts.parquet"}
         there = {path.parent.name: path for path in sorted(place.glob("*/verdicts.parquet"))}
-        if "scores" not in self.record:
+        if not self.is_finished:
             return there
         prefix = "" if place == self.folder else "eval/"
-        listed = {b: self.folder / f"{prefix}{b}/verdicts.parquet" for b in self.record["scores"]}
+        benchmarks = self.record.get("scores") or self.record.get("benchmarks", ())
+        listed = {b: self.folder / f"{prefix}{b}/verdicts.parquet" for b in benchmarks}
         if (strange := sorted(there.keys() - listed.keys())) and self.is_finished:
             raise DamagedFileError(there[strange[0]], f"{RECORD} does not list it", RESTORE)
         return listed
@@ -326,6 +328,14 @@ class Run:
         frame = frame.assign(**unknown, problem_id=frame["problem_id"].astype(str))
         return frame if columns is None else frame[list(columns)]
 
+    def rows(self, benchmark: str) -> list[dict[str, Any]]:
+        """`verdicts` as a dictionary a row; a missing value is None."""
+        path = self.table_file(benchmark)
+        if path.suffix == ".jsonl":
+            return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        rows: list[dict[str, Any]] = read_parquet(path).to_pylist()
+        return rows
+
     def samples(self, benchmark: str) -> pd.DataFrame:
         """`verdicts`, with the responses.
 
@@ -337,12 +347,23 @@ class Run:
             raise ValueError(f"{self.name}: the verdicts of {benchmark} were kept without the responses")
         return frame
 
-    def counts(self, benchmark: str) -> SeedCounts:
-        """The counts of `verdicts` that every score is computed from; equal files are counted once in a process."""
+    def counts(self, benchmark: str) -> dict[Any, SeedCounts]:
+        """Training seed -> the counts of `verdicts` that every score is computed from: of this run's seed, or of those
+        in a column `train_seed`. Equal files are counted once in a process."""
         from evals.stats.counted import counted_file, counts_of_rows
 
         path = self.table_file(benchmark)
-        return counts_of_rows(self.verdicts(benchmark)) if path.suffix == ".jsonl" else counted_file(path)
+        if path.suffix == ".jsonl" or (not self.record and "train_seed" in _columns(path)):
+            return counts_of_rows(self.verdicts(benchmark))
+        return {self.record.get("seed", 0): counted_file(path, content_sha256(path))}
+
+    def samples_at(self, step: int, benchmark: str) -> pd.DataFrame | None:
+        """The verdicts of an evaluation while it trained, with the responses; None where it was not made."""
+        name = f"curve/step-{step:06d}/{benchmark}/verdicts.parquet"
+        if not (self.folder / name).is_file() and name not in self.record.get("files", {}):
+            return None
+        frame: pd.DataFrame = read_parquet(self.file(name)).to_pandas()
+        return frame
 
     def manifest(self, benchmark: str) -> Mapping[str, Any] | None:
         """How the samples of a benchmark were made; None for graded answers of others, which have no manifest.
@@ -371,9 +392,21 @@ class Run:
         return {"protocol": protocol.get("name"), **{key: identity.get(key) for key in fields}}
 
     @property
-    def mlflow_id(self) -> str | None:
-        """The MLflow run that mirrors it; None before its first delivery."""
-        return self._mlflow_id or (read_object(self.folder / "mlflow.json") or {}).get("run_id")
+    def mlflow(self) -> tuple[str, str] | None:
+        """(experiment, id) of the MLflow run that mirrors it; None before its first delivery."""
+        link = read_object(self.folder / "mlflow.json") or {}
+        if self._mlflow is None and link.get("run_id") is not None:
+            return str(link["experiment"]), str(link["run_id"])
+        return self._mlflow
+
+
+def check_model(model_path: str) -> None:
+    """Raise DamagedFileError if this is the final model of a run, and a file of it is missing or changed."""
+    folder = Path(model_path).resolve()
+    run = folder.parent.parent
+    if folder.parts[-2:] == tuple(FINAL.split("/")) and (run / RECORD).is_file():
+        for name in Run(run).damage(f"{FINAL}/")[:1]:
+            raise DamagedFileError(folder, name, RESTORE)
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
@@ -383,8 +416,8 @@ def read_record(path: Path) -> dict[str, Any] | None:
         DamagedFileError: it cannot be read, or was changed after it was written.
     """
     record = read_object(path)
-    if record is not None and record.get(SHA256) not in (None, record_sha256(record)):
-        raise DamagedFileError(path, "its content does not match its sha256", RESTORE)
+    if record is not None and record.get(SHA256) != record_sha256(record):
+        raise DamagedFileError(path, "its content does not match its sha256")
     return record
 
 
@@ -442,6 +475,12 @@ def benchmark_of(path: Path) -> str:
     if len(names) != 1:
         raise ValueError(f"{path}: expected the rows of one benchmark, got {', '.join(map(str, names)) or 'none'}")
     return str(names[0])
+
+
+def _columns(path: Path) -> list[str]:
+    import pyarrow.parquet as pq
+
+    return list(pq.read_schema(path).names)
 
 
 def _json_lines(path: Path) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from evals.files import append_jsonl, file_sha256, mend_jsonl, read_jsonl, write_json
+from evals.files import DamagedFileError, append_jsonl, file_sha256, mend_jsonl, read_jsonl, write_json
 from evals.redaction import redact_all
 from harness.record.run import METRICS, RECORD, read_record, with_sha256
 
@@ -28,6 +28,12 @@ class Recorder:
         if self._logged is None:
             mend_jsonl(path)
             self._logged = {(row["step"], name) for row in read_jsonl(path) for name in row["metrics"]}
+        if (
+            step > 1
+            and any(map(_of_training, values))
+            and not any(at == step - 1 and _of_training(name) for at, name in self._logged)
+        ):
+            raise DamagedFileError(path, f"step {step - 1} is missing", "delete the run's folder to train it again")
         if new := {name: value for name, value in values.items() if (step, name) not in self._logged}:
             append_jsonl(path, {"step": step, "metrics": new, "time": int(time.time() * 1000)})
             self._logged |= {(step, name) for name in new}
@@ -50,6 +56,22 @@ class Recorder:
         whole = with_sha256(redact_all(json.loads(json.dumps(record, default=list))))
         write_json(self.folder / RECORD, whole)
         return whole
+
+
+def record_evaluation(folder: Path, model: str, verdicts: Mapping[str, Path]) -> None:
+    """Write or extend the record of an evaluation without training (`rlvr eval`): the benchmarks that it has, and the
+    hashes of their files."""
+    recorder = Recorder(folder)
+    so_far = read_record(folder / RECORD) or {}
+    tables = [place for path in verdicts.values() for place in (path, path.with_name("manifest.json"))]
+    files = {**so_far.get("files", {}), **recorder.hashes(tables)}
+    recorder.start(kind="evaluation", evaluated_model=model)
+    benchmarks = dict.fromkeys([*so_far.get("benchmarks", ()), *verdicts])
+    recorder.update(benchmarks=list(benchmarks), files=files, state="finished", finished=now())
+
+
+def _of_training(name: str) -> bool:
+    return name.startswith("train/")
 
 
 def now() -> str:

@@ -14,20 +14,22 @@ from evals.plots.plot import Plot, save
 from evals.redaction import public_address
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.score import bounds_text, line_form, line_interval, number_text, p_text
-from harness.analysis.runs import Analysed, read_runs
+from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
 from harness.errors import UsageError, nearest
+from harness.record.run import Run
 from harness.report.generated_elsewhere import log_responses
 from harness.report.page import ClaimRow, Document, Figure, Link, picture
 from harness.report.viewer import BUDGET, Shown, keep, pack
-from harness.runs.track import Tracker, tracking_uri
+from harness.runs.track import tracking_uri
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked, Evidence, check_claims
 from harness.tables.differences import difference_grid
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, gather, scale_grids
+from harness.tables.measured import Measured, gather
+from harness.tables.other_scales import scale_grids
 from harness.tables.published import published_grids
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Chosen:
 
 
 def choose_arms(
-    paper: Reproduction, tracker: Tracker, *, scale: str | None, model: str | None, arms: Sequence[str] | None
+    paper: Reproduction, runs: Sequence[Run], *, scale: str | None, model: str | None, arms: Sequence[str] | None
 ) -> Chosen:
     """The measured arms to show: of one scale and one base model, without overrides if such runs exist.
 
@@ -59,7 +61,7 @@ def choose_arms(
     Raises:
         UsageError: nothing measured, or an arm or model that was not.
     """
-    everything = gather(paper.key, tracker)
+    everything = gather(paper.key, runs)
     scales = list(dict.fromkeys(m.scale for m in everything))
     if scale is None:
         scale = "paper" if "paper" in scales or not scales else scales[0]
@@ -95,17 +97,17 @@ def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str
     return [f"Measured too, in the tables and not in figures and responses: {', '.join(names)}."] if names else []
 
 
-def read_models(chosen: Chosen, *, data_dir: str | None, cache: Path) -> list[Analysed]:
+def read_models(chosen: Chosen, *, data_dir: str | None) -> list[Analysed]:
     """The chosen arms with their responses and models, the base model first, as figures require."""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
-    texts = [",".join(m.run_ids[seed] for seed in m.seeds) for m in order]
-    return read_runs(texts, [m.arm for m in order], data_dir=data_dir, cache=cache)
+    return [analysed(m.arm, [m.runs[seed] for seed in m.seeds], data_dir=data_dir) for m in order]
 
 
 def document(
     paper: Reproduction,
     chosen: Chosen,
     models: Sequence[Analysed],
+    runs: Sequence[Run],
     plotted: Mapping[str, Sequence[Plot]],
     notes: Sequence[str],
     *,
@@ -115,7 +117,7 @@ def document(
     """The report's content.
 
     Args:
-        plotted: title of a family -> its figures.
+        runs: of the project, for the imported logs of others. plotted: title of a family -> its figures.
         notes: what was skipped, and why.
         tokens: the cache of token tables; None shows the responses without entropies.
         budget: how many tokens of responses the page may hold.
@@ -126,9 +128,8 @@ def document(
     published, results = published_grids(paper.key, measured), scale_grids(paper.key, measured)
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
-    tracker = Tracker.open()
-    others = elsewhere_grid(paper, tracker)
-    viewer, unread = _viewer(models, tokens, budget, log_responses(paper, tracker) if others else ())
+    others = elsewhere_grid(paper, runs)
+    viewer, unread = _viewer(models, tokens, budget, log_responses(paper, runs) if others else ())
     figures, too_many = fitting(plotted)
     skipped = [note for table in (*results, *published) for note in table.notes if note.startswith("Skipped ")]
     return Document(
@@ -147,7 +148,7 @@ def document(
         departures=paper.departures,
         doubts=paper.doubts,
         environment=environment_grid(chosen.measured),
-        links=tuple(_links(paper.key, chosen.measured, tracker)),
+        links=tuple(_links(chosen.measured)),
         link_note=_link_note(),
         notes=(*chosen.notes, *notes, *too_many, *unread, *skipped),
         viewer=viewer,
@@ -264,15 +265,13 @@ def environment_grid(measured: Sequence[Measured]) -> Grid:
     return Grid("Environment", ("", *runs), tuple(rows))
 
 
-def _links(paper: str, measured: Sequence[Measured], tracker: Tracker) -> list[Link]:
-    experiment = tracker.client.get_experiment_by_name(paper)
-    if experiment is None:
-        return []
-    at = f"{_server()}/#/experiments/{experiment.experiment_id}/runs"
+def _links(measured: Sequence[Measured]) -> list[Link]:
+    """To the runs in MLflow, of those that are there."""
     return [
-        Link(f"{m.label(m.arm)}, seed {seed}", run_id, f"{at}/{run_id}")
+        Link(f"{m.label(m.arm)}, seed {seed}", at[1], f"{_server()}/#/experiments/{at[0]}/runs/{at[1]}")
         for m in measured
-        for seed, run_id in m.run_ids.items()
+        for seed, run in m.runs.items()
+        if (at := run.mlflow) is not None
     ]
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
+from harness.record.run import Run
 from harness.report.viewer import Shown
-from harness.runs.logs import log_verdicts
-from harness.runs.track import Tracker
 from harness.spec import Reproduction
-from harness.tables.elsewhere import records_of
+from harness.tables.elsewhere import logs_of
 
 
-def log_responses(paper: Reproduction, tracker: Tracker) -> list[Shown]:
+def log_responses(paper: Reproduction, runs: Iterable[Run]) -> list[Shown]:
     """The samples of each log of the paper's base models and benchmarks; `label` is the verdict that came with it."""
     shown: list[Shown] = []
-    with tempfile.TemporaryDirectory() as scratch:
-        for record in records_of(paper, tracker):
-            step = "" if record["step"] is None else f" step {record['step']}"
-            golds = f", golds of {record['golds']}" if record.get("golds") else ""
-            name = f"{record['settings']['model']} by {record['repository']}@{record['commit'][:7]}{step}{golds}"
-            for row in log_verdicts(record, tracker, Path(scratch)):
-                shown.append(_shown(name, record["benchmark"], row))
+    for run in logs_of(paper, runs):
+        record = run.record
+        step = "" if record["step"] is None else f" step {record['step']}"
+        golds = f", golds of {record['golds']}" if record.get("golds") else ""
+        name = f"{record['settings']['model']} by {record['repository']}@{record['commit'][:7]}{step}{golds}"
+        shown += [_shown(name, record["benchmark"], row) for row in run.rows(record["benchmark"])]
     return shown
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals.files import read_json
+from harness.record.run import METRICS, RECORD, Run
 from harness.runs.launched import FILE as LAUNCHED
 from harness.runs.launched import launched
 from harness.spec.scales import SCALES
@@ -36,7 +37,7 @@ class JobState:
 
 def job_states(home: Path) -> list[JobState]:
     """Every job under the folder (RLVR_HOME), by paper, scale and name. Changes nothing."""
-    marks = ("mlflow.json", "record.json", ERROR, LAUNCHED)
+    marks = (RECORD, ERROR, LAUNCHED)
     folders = sorted({path.parent for mark in marks for path in home.glob(f"*/*/*/{mark}")})
     # the cache of `rlvr analyze` holds records too, which are no jobs
     return [job_state(folder) for folder in folders if folder.parent.name in SCALES]
@@ -44,17 +45,18 @@ def job_states(home: Path) -> list[JobState]:
 
 def job_state(folder: Path) -> JobState:
     """The state of one job's folder."""
-    record = read_json(folder / "record.json")
-    error = None if record else (read_json(folder / ERROR) or {}).get("error")
+    run = Run(folder)
+    finished = (folder / RECORD).is_file() and run.is_finished
+    error = None if finished else (read_json(folder / ERROR) or {}).get("error")
     if _held(folder):
         state, error = "running", None
-    elif record:
-        state = "diverged" if record.get("diverged") else "finished"
+    elif finished:
+        state = "diverged" if run.diverged else "finished"
     elif (by := launched(folder)) is not None and (by.launcher == "slurm" or by.launcher_alive()):
         state = "waiting"  # for jobs in Slurm, `rlvr status` asks Slurm
     else:
         state = "failed" if error else "stopped"
-    step, reward = last_step(folder / "train" / "metrics.jsonl")
+    step, reward = last_step(folder / METRICS)
     newest = max(path.stat().st_mtime for path in (folder, *folder.glob("*.json"), *folder.glob("*/*.jsonl")))
     paper, scale = folder.parent.parent.name, folder.parent.name
     return JobState(paper, scale, folder.name, state, step, reward, time.time() - newest, error, folder)

@@ -37,7 +37,7 @@ def aa_of(m: Measured, *, sizes: Sequence[int] = SIZES, splits: int = 200, seed:
     """In mean accuracy on the arm's benchmarks."""
     tables = {}
     for benchmark in m.verdicts:
-        values = m.held(benchmark).values("avg")
+        values = m.verdicts[benchmark].values("avg")
         tables[benchmark] = values[:, complete(values)]
     return aa(tables, sizes=sizes, splits=splits, seed=seed)
 

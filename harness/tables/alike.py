@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import Any
 
-from evals.stats.counted import CountedTable, counted_rows
 from evals.stats.measured_run import MeasuredRun
 from harness.tables.measured import Measured
 
@@ -21,16 +19,12 @@ def same_samples(a: MeasuredRun, b: MeasuredRun) -> bool:
     """Every verdict, answer and length of every sample is equal, in the same training seeds and benchmarks."""
     if a.tables.keys() != b.tables.keys() or not a.tables:
         return False
-    return all(_counted(a.tables[name]).fingerprints == _counted(b.tables[name]).fingerprints for name in a.tables)
-
-
-def _counted(table: Any) -> CountedTable:
-    return table if isinstance(table, CountedTable) else counted_rows(table)
+    return all(a.tables[name].fingerprints == b.tables[name].fingerprints for name in a.tables)
 
 
 def alike(a: Measured, b: Measured) -> bool:
     """Both arms are trained, and gave the same samples."""
-    return a.trained and b.trained and same_samples(a.run(), b.run())
+    return a.trained and b.trained and same_samples(a.run, b.run)
 
 
 def pairs_alike(measured: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:
@@ -44,10 +38,10 @@ def pairs_alike(measured: Iterable[Measured]) -> Iterator[tuple[Measured, Measur
 def why_alike(a: Measured, b: Measured) -> str:
     """The last logged values of the two trainings: where and by how much they differ."""
     logged = [
-        (seed, name, a.last[seed][name], b.last[seed][name])
+        (seed, name, points[-1][1], b.curves[seed][name][-1][1])
         for seed in a.seeds
-        for name in a.last.get(seed, {})
-        if name.startswith("train/") and TIMES not in name and name in b.last.get(seed, {})
+        for name, points in a.curves.get(seed, {}).items()
+        if name.startswith("train/") and TIMES not in name and name in b.curves.get(seed, {})
     ]
     if not logged:
         return f"{a.arm} and {b.arm} gave the same samples in every training seed"

@@ -63,7 +63,7 @@ def values_of(match: Measured, cell: Published, cells: Sequence[Published]) -> V
         return Values((), None, "the table has no benchmark of which this is the average")
     tables, noises = [], []
     for benchmark, metric in wanted:
-        held = match.held(benchmark)
+        held = match.verdicts[benchmark]
         kind, _, k = metric.partition("@")
         values = held.values(kind, int(k) if kind in OF_K and k else None)
         kept = complete(values)

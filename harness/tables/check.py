@@ -6,8 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.runs.archive import papers_in
-from harness.runs.source import ArchivedRuns
+from harness.record.find import runs
 from harness.tables.tabulate import report
 
 
@@ -19,10 +18,10 @@ def differing_tables(archives: Sequence[Path], folder: Path) -> list[tuple[Path,
         DamagedFileError: a file is not an archive.
     """
     differing = []
-    runs = ArchivedRuns(archives)
+    archived = runs(*archives)
     with tempfile.TemporaryDirectory() as scratch:
-        for paper in papers_in(archives):
-            for fresh in report(paper, runs).write(Path(scratch) / paper):
+        for paper in sorted({run.paper for run in archived}):
+            for fresh in report(paper, archived).write(Path(scratch) / paper):
                 committed = folder / paper / fresh.name
                 if line := _first_difference(fresh, committed):
                     differing.append((committed, line))

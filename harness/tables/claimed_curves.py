@@ -30,7 +30,7 @@ def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> 
     )
     if not of_a or not of_b:
         return None
-    same_runs = a.run_ids == b.run_ids and a.arm == b.arm and a.model == b.model
+    same_runs = a.runs == b.runs and a.arm == b.arm and a.model == b.model
     result = over_seeds_difference(list(of_a.values()), list(of_b.values()), paired_by_seed=same_runs, margin=margin)
     shares = [f"{100 * low:g}–{100 * high:g} %" for low, high in windows]
     of_steps = shares[0] if shares[0] == shares[1] else f"{shares[0]} against {shares[1]}"

@@ -18,9 +18,8 @@ from harness.spec import Claim, Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.alike import alike, why_alike
 from harness.tables.claimed_curves import curve_line
-from harness.tables.comparable import comparable
 from harness.tables.controls import control_sentences
-from harness.tables.measured import Measured
+from harness.tables.measured import Measured, comparable
 from harness.tables.tolerance import published_margin
 
 Outcome = Literal["holds", "does not hold", "not resolved", "few seeds", "not tested", "not measured"]
@@ -192,11 +191,9 @@ def _lines(paper: Reproduction, claim: Claim, a: Measured, b: Measured) -> tuple
     for metric in claim.compared:
         margin = claim.margin if claim.margin is not None else published_margin(paper, claim, a, metric)
         if claim.over == "average":
-            lines.append(compare_average(a.run(), b.run(), wanted, metric, ks=claim.ks, margin=margin))
+            lines.append(compare_average(a.run, b.run, wanted, metric, ks=claim.ks, margin=margin))
             continue
-        result = compare_runs(
-            a.run(), b.run(), metrics=(metric,), benchmarks=wanted, ks=claim.ks or None, margin=margin
-        )
+        result = compare_runs(a.run, b.run, metrics=(metric,), benchmarks=wanted, ks=claim.ks or None, margin=margin)
         measured = {line.benchmark for line in result.lines}
         missing += [f"{n}: {metric}@k needs several samples a problem" for n in wanted if n not in measured]
         lines += result.lines

@@ -8,9 +8,8 @@ from evals.stats.compare import Line, compare_average, compare_runs, corrected
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.score import NONE, difference_text, number_text, p_text
 from harness.spec.controls import CONTROLS, split_key
-from harness.tables.comparable import comparable, same_setting
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, rough
+from harness.tables.measured import Measured, comparable, rough, same_setting
 
 Triple = tuple[Measured, Measured, Measured | None]
 
@@ -24,7 +23,7 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
     rows = []
     for arm, control, base in controls_of(measured):
         gains = {m.arm: _gains(m, base) for m in (arm, control)}
-        for line in compare_runs(arm.run(), control.run(), metrics=("avg",), allow_different=True).lines:
+        for line in compare_runs(arm.run, control.run, metrics=("avg",), allow_different=True).lines:
             name = line.benchmark
             rows.append(
                 (
@@ -68,7 +67,7 @@ def control_sentences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]
     pairs: dict[str, list[tuple[Line, Measured, list[str]]]] = {}
     for arm, control, _ in controls_of(measured):
         names = sorted(set(arm.verdicts) & set(control.verdicts))
-        line = compare_average(arm.run(), control.run(), names, "avg")
+        line = compare_average(arm.run, control.run, names, "avg")
         pairs.setdefault(arm.arm, []).append((line, control, names))
     said = {}
     for key, compared in pairs.items():
@@ -111,5 +110,5 @@ def _gains(m: Measured, base: Measured | None) -> dict[str, str]:
     """Benchmark -> the arm minus the base model, with its interval."""
     if base is None or not set(m.verdicts) & set(base.verdicts):
         return {}
-    lines = compare_runs(m.run(), base.run(), metrics=("avg",), allow_different=True).lines
+    lines = compare_runs(m.run, base.run, metrics=("avg",), allow_different=True).lines
     return {line.benchmark: difference_text(line) for line in lines}

@@ -11,9 +11,8 @@ from evals.stats.differences import ALPHA, FEW_SEEDS
 from evals.stats.score import difference_text, p_text
 from harness.spec import Reproduction
 from harness.tables.alike import alike, why_alike
-from harness.tables.comparable import comparable, same_setting
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, common_overrides, in_all_arms, rough
+from harness.tables.measured import Measured, common_overrides, comparable, in_all_arms, rough, same_setting
 
 
 def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid | None:
@@ -59,7 +58,7 @@ def difference_lines(
     """The lines of `rlvr compare`, in mean accuracy, of every declared contrast that was measured."""
     for a, b in contrasts(paper, measured):
         if set(a.verdicts) & set(b.verdicts):
-            yield a, b, compare_runs(a.run(), b.run(), metrics=("avg",), allow_different=True).lines
+            yield a, b, compare_runs(a.run, b.run, metrics=("avg",), allow_different=True).lines
 
 
 def difference_rows(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:

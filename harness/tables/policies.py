@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.runs.source import RunSource
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, common_overrides, in_all_arms
 
@@ -15,10 +12,8 @@ if TYPE_CHECKING:
     from evals.grading import Grader
     from evals.grading.verdicts import PolicyEffect
 
-COLUMNS = ["gold", "response", "finish_reason", "verdict", "answer"]
 
-
-def policy_grids(paper: str, measured: Sequence[Measured], source: RunSource, policies: Sequence[str]) -> list[Grid]:
+def policy_grids(paper: str, measured: Sequence[Measured], policies: Sequence[str]) -> list[Grid]:
     """One table per scale, with a row for each arm and benchmark: its score as recorded and under each policy.
 
     A score is the share of correct responses in percent, unscored ones counted as incorrect, followed by the number of
@@ -29,21 +24,12 @@ def policy_grids(paper: str, measured: Sequence[Measured], source: RunSource, po
     if not policies:
         return []
     grids = []
-    stored = {run.info.run_id: run for run in source.arms(paper)}
-    with Grader() as grader, tempfile.TemporaryDirectory() as folder:
-
-        def table_of(run_id: str, benchmark: str) -> Path:
-            own = source.fetch(stored[run_id], f"verdicts/{benchmark}", Path(folder) / run_id)
-            return own / "verdicts.parquet"
-
+    with Grader() as grader:
         for scale in dict.fromkeys(m.scale for m in measured):
             arms = [m for m in measured if m.scale == scale]
             common = common_overrides(arms)
             rows = [
-                row
-                for m in arms
-                for benchmark in m.verdicts
-                if (row := _row(m, benchmark, common, table_of, grader, policies))
+                row for m in arms for benchmark in m.verdicts if (row := _row(m, benchmark, common, grader, policies))
             ]
             header = ("arm", "benchmark", "policy", "responses", "as recorded", *(f"{p}" for p in policies))
             note = (
@@ -60,7 +46,6 @@ def _row(
     m: Measured,
     benchmark: str,
     common: tuple[str, ...],
-    table_of: Callable[[str, str], Path],
     grader: Grader,
     policies: Sequence[str],
 ) -> tuple[str, ...] | None:
@@ -70,7 +55,7 @@ def _row(
     if used not in POLICIES:
         return None  # a program
     name = m.label(m.arm, common)
-    rows = _responses(m, benchmark, table_of)
+    rows = _responses(m, benchmark)
     if not rows:
         return (name, benchmark, used, "0", *["no responses in the store"] * (1 + len(policies)))
     right = sum(row["verdict"] == "correct" for row in rows)
@@ -78,7 +63,7 @@ def _row(
     return (name, benchmark, used, str(len(rows)), f"{100 * right / len(rows):.1f}", *cells)
 
 
-def used_policy(record: dict[str, Any], benchmark: str) -> str:
+def used_policy(record: Mapping[str, Any], benchmark: str) -> str:
     """The extraction policy that a run's protocol states for a benchmark, or else that of its prompt."""
     from evals.data import prompts
 
@@ -90,17 +75,10 @@ def used_policy(record: dict[str, Any], benchmark: str) -> str:
     return str(prompts.get(stated("prompt")).policy if extraction == "prompt" else extraction)
 
 
-def _responses(m: Measured, benchmark: str, table_of: Callable[[str, str], Path]) -> list[dict[str, Any]]:
-    """The responses of all seeds; none if the store holds no texts, as after `rlvr import`."""
-    import pyarrow.parquet as pq
-
-    rows: list[dict[str, Any]] = []
-    for run_id in m.run_ids.values():
-        file = table_of(run_id, benchmark)
-        if not set(COLUMNS) <= set(pq.read_schema(file).names):
-            return []
-        rows += pq.read_table(file, columns=COLUMNS).to_pylist()
-    return rows if any(row["response"] for row in rows) else []
+def _responses(m: Measured, benchmark: str) -> list[dict[str, Any]]:
+    """The responses of all seeds; none if the runs were kept without, as in an archive."""
+    rows = [row for run in m.runs.values() for row in run.rows(benchmark)]
+    return rows if any(row.get("response") for row in rows) else []
 
 
 def _effects(rows: Sequence[dict[str, Any]], grader: Grader, policies: Sequence[str]) -> list[PolicyEffect]:

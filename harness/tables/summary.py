@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
-from evals.files import read_json
 from evals.stats.compare import Line, compare_runs
-from evals.stats.measured_run import MeasuredRun, read_run
+from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import Score, score
+from harness.record.find import together
+from harness.record.run import Run
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.alike import same_samples
@@ -44,24 +44,19 @@ class Summary:
     others: tuple[str, ...]  # benchmarks measured as well
     arms: tuple[ArmResult, ...]
     difference: tuple[str, str, Line] | None
-    folders: tuple[Path, ...]
+    folders: tuple[Path, ...]  # of the runs
     alike: tuple[tuple[str, str], ...] = ()  # trained arms of one base model that gave the same samples in every seed
 
 
-def summarise(paper: Reproduction, folders: Sequence[Path]) -> Summary:
-    """The summary of finished jobs of one paper and scale.
-
-    Args:
-        folders: of the jobs, as `harness.jobs.run.run` returns them; at least one.
-    """
-    records = [(folder, read_json(folder / "record.json")) for folder in folders]
-    groups: dict[tuple[str, str], list[tuple[Path, dict[str, Any]]]] = {}
-    for folder, record in records:
-        groups.setdefault((record["model"], record["arm"]), []).append((folder, record))
-    runs = {key: _run(key, members) for key, members in groups.items()}
-    shared = [set(run.tables) for run in runs.values() if run is not None]
-    stated = records[0][1]["settings"]["protocol.benchmarks"]["value"]
-    measured = next((list(run.tables) for run in runs.values() if run is not None), [])
+def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
+    """The summary of finished runs of one paper and scale; at least one."""
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.model, run.arm), []).append(run)
+    methods = {key: _method(key, members) for key, members in groups.items()}
+    shared = [set(run.tables) for run in methods.values() if run is not None]
+    stated = runs[0].settings["protocol.benchmarks"]["value"]
+    measured = next((list(run.tables) for run in methods.values() if run is not None), [])
     names = sorted(measured, key=lambda name: list(stated).index(name))  # the protocol's order
     common = [name for name in names if all(name in own for own in shared)]
     benchmark = common[0] if common else None
@@ -70,13 +65,13 @@ def summarise(paper: Reproduction, folders: Sequence[Path]) -> Summary:
             model,
             arm,
             len(members),
-            _avg(runs[model, arm], benchmark),
-            sum(bool(record.get("diverged")) for _, record in members),
-            tuple(sorted({flag for _, record in members for flag in record.get("mismatch") or {}})),
+            _avg(methods[model, arm], benchmark),
+            sum(run.diverged is not None for run in members),
+            tuple(sorted({flag for run in members for flag in run.record.get("mismatch") or {}})),
         )
         for (model, arm), members in groups.items()
     )
-    scale = records[0][1]["scale"]
+    scale = runs[0].scale
     return Summary(
         paper.key,
         scale,
@@ -84,9 +79,9 @@ def summarise(paper: Reproduction, folders: Sequence[Path]) -> Summary:
         benchmark,
         tuple(common[1:]),
         arms,
-        _difference(paper, runs, benchmark),
-        tuple(folders),
-        tuple(_alike(runs)),
+        _difference(paper, methods, benchmark),
+        tuple(run.folder for run in runs),
+        tuple(_alike(methods)),
     )
 
 
@@ -98,9 +93,9 @@ def _alike(runs: dict[tuple[str, str], MeasuredRun | None]) -> Iterator[tuple[st
             yield arm_a, arm_b
 
 
-def _run(key: tuple[str, str], members: list[tuple[Path, dict[str, Any]]]) -> MeasuredRun | None:
-    measured = [folder / "eval" for folder, record in members if not record.get("diverged")]
-    return read_run(measured, "/".join(key)) if measured else None
+def _method(key: tuple[str, str], members: Sequence[Run]) -> MeasuredRun | None:
+    measured = [run for run in members if not run.diverged]
+    return together(measured, "/".join(key)) if measured else None
 
 
 def _avg(run: MeasuredRun | None, benchmark: str | None) -> Score | None:

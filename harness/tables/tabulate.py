@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data import dates
-from harness.runs.source import RunSource
+from harness.record.run import Run
 from harness.spec import catalogue
 from harness.spec.scales import SCALES
 from harness.tables.controls import control_grid
@@ -22,7 +22,8 @@ from harness.tables.differences import difference_grid, difference_rows
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
-from harness.tables.measured import Measured, gather, scale_grids
+from harness.tables.measured import Measured, gather
+from harness.tables.other_scales import scale_grids
 from harness.tables.policies import policy_grids
 from harness.tables.published import published_grids
 
@@ -72,13 +73,13 @@ class Report:
         return written
 
 
-def report(paper: str, source: RunSource, policies: Sequence[str] = ()) -> Report:
-    """All measurements of a paper in MLflow or in archives, beside its printed numbers.
+def report(paper: str, runs: Sequence[Run], policies: Sequence[str] = ()) -> Report:
+    """All measurements of a paper beside its printed numbers, from the runs (those of other papers are left out).
 
     `policies`: extraction policies under which the stored responses are graded again, in a separate table.
     """
     reproduction = catalogue.load(paper)
-    measured = gather(paper, source)
+    measured = gather(paper, runs)
     grids = [*published_grids(paper, measured), *scale_grids(paper, measured)]
     compared = [grid for grid in (difference_grid(reproduction, measured), control_grid(paper, measured)) if grid]
     header = [
@@ -100,8 +101,8 @@ def report(paper: str, source: RunSource, policies: Sequence[str] = ()) -> Repor
     ):
         if notes:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
-    elsewhere = elsewhere_grid(reproduction, source)
-    graded_again = policy_grids(paper, measured, source, policies)
+    elsewhere = elsewhere_grid(reproduction, runs)
+    graded_again = policy_grids(paper, measured, policies)
     return Report(
         paper,
         (*grids, *compared, *graded_again, *([elsewhere] if elsewhere else ())),

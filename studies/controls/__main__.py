@@ -20,7 +20,7 @@ from typing import Any
 ARMS = ("grpo", "grpo+random_reward", "grpo+inverted_reward")
 PAGE = Path("results/controls.md")
 WALK = Path("results/controls/random_walk.md")
-RECORDS = Path("results/controls/records.zip")  # not in results/records, which has another archive of the same paper
+RECORDS = Path("results/controls/records.tar.xz")  # not in results/records, which has another archive of the same paper
 WORDS = (
     "The tiny scale declares a learning rate of 0.0002. The effect of a random reward depends on it: "
     f"[{WALK.name}](controls/{WALK.name}) explains why, measured on these models "
@@ -59,7 +59,7 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
         for seed in m.seeds:
             tables = {name: table.only([seed]) for name, table in m.verdicts.items()}
             one = MeasuredRun(f"{m.arm} {seed}", tables, dict.fromkeys(tables), trained=True)
-            line = compare_average(one, base.run(), list(tables), "avg")
+            line = compare_average(one, base.run, list(tables), "avg")
             if line.difference is None or line.low is None or line.high is None:
                 raise ValueError(f"{m.arm}, seed {seed}: no difference ({line.why})")
             rate = m.records[seed]["settings"]["learning_rate"]["value"]
@@ -139,12 +139,12 @@ def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Print the page, or write it and the records."""
-    from harness.runs.archive import export_runs
-    from harness.runs.track import Tracker
+    from harness.record.archive import newest, write_archive
+    from harness.record.find import runs
     from harness.tables.measured import gather
 
-    tracker = Tracker.open()
-    measured = gather("baselines", tracker)
+    found = runs(paper="baselines")
+    measured = gather("baselines", found)
     trained = [m for m in measured if m.arm in ARMS]
     n = sorted({count for m in trained for count in m.n.values()})
     most = max(count for m in measured if not m.trained for count in m.n.values())
@@ -161,7 +161,7 @@ def main(arguments: list[str]) -> int:
         return 0
     PAGE.write_text(text, encoding="utf-8")
     RECORDS.parent.mkdir(exist_ok=True)
-    export_runs("baselines", tracker, RECORDS)
+    write_archive(newest(found), RECORDS)
     print(f"wrote {PAGE} and {RECORDS}")
     return 0
 

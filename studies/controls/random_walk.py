@@ -44,15 +44,13 @@ class Walk:
 
 def trained_models(seeds: int) -> list[tuple[float, int, int, Path]]:
     """(learning rate, seed, steps, folder of the trained model) of ARM's runs under RLVR_HOME, highest rate first."""
-    from evals.files import read_json
-    from harness.runs.track import home
+    from harness.record.find import runs
 
     found = []
-    for path in home().glob("baselines/tiny/*/record.json"):
-        record, final = read_json(path), path.parent / "train" / "final"
-        if record["arm"] == ARM and record["seed"] < seeds and final.is_dir():
-            rate = record["settings"]["learning_rate"]["value"]
-            found.append((rate, record["seed"], record["training"]["steps"], final))
+    for run in runs(paper="baselines", scale="tiny", arms=[ARM]):
+        if run.seed < seeds and run.model_folder is not None:
+            rate = run.settings["learning_rate"]["value"]
+            found.append((rate, run.seed, run.record["training"]["steps"], Path(run.model_folder)))
     return sorted(found, key=lambda run: (-run[0], run[1]))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evals.imports import uncollected
-from harness.runs.track import Tracker
+from harness.record.find import runs as find_runs
 from harness.spec.job import Job
 from studies.tiny.design import STUDY, Design
 from studies.tiny.scores import FinishedRuns, read_arms, write_tables
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from studies.tiny.page import write_page
 
         if options.command == "write":
-            write_tables(STUDY, Tracker.open(), options.out)
+            write_tables(STUDY, find_runs(), options.out)
         write_page(STUDY, FOLDER if options.command == "page" else options.out, options.out)
     elif options.command == "seeds":
         print_differences(STUDY, options.range)
@@ -64,9 +64,9 @@ def run_study(design: Design, *, tiers: Sequence[int], seeds: int) -> int:
     failed = _run(base_jobs(design))
     for tier in tiers:
         for _ in ("learning rates", "knobs"):  # the second part of the search follows from the first
-            jobs, _trials = search(design, tier, FinishedRuns.of(design, Tracker.open()).accuracy(design))
+            jobs, _trials = search(design, tier, FinishedRuns.of(find_runs()).accuracy(design))
             _run(jobs)
-        _, trials = search(design, tier, FinishedRuns.of(design, Tracker.open()).accuracy(design))
+        _, trials = search(design, tier, FinishedRuns.of(find_runs()).accuracy(design))
         if unfinished := [trial for trial in trials if trial.accuracy == "unfinished"]:
             names = ", ".join(f"{t.scale} {t.paper} {t.method} {dict(t.values)}" for t in unfinished)
             raise RuntimeError(f"the search is not finished, so nothing is chosen: {names}; the same command resumes")
@@ -103,7 +103,7 @@ def _run(jobs: Sequence[Job]) -> int:
 
 def print_state(design: Design) -> None:
     """How much of the design is finished."""
-    finished = FinishedRuns.of(design, Tracker.open())
+    finished = FinishedRuns.of(find_runs())
     print(f"design {design.digest}: {len(design.arms)} arms, {design.seeds} seeds, {len(design.families)} families")
     for scale in design.families:
         for tier in design.tiers():

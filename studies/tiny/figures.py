@@ -88,7 +88,7 @@ def decided_claims(arms: Arms, checked: CheckedClaims) -> pd.DataFrame:
                 if not c.evidence or c.claim.curve is not None or a is None or b is None:
                     continue
                 for metric in c.claim.compared:
-                    line = compare_average(a.run(), b.run(), list(a.verdicts), metric, ks=(K,))
+                    line = compare_average(a.run, b.run, list(a.verdicts), metric, ks=(K,))
                     if unit(metric) != "%" or line.difference is None or line.low is None or line.high is None:
                         continue
                     p = c.evidence[0].line.p_holm if len(c.evidence) == 1 else None

@@ -48,7 +48,7 @@ def score(m: Measured, metric: str, k: int | None = None) -> Value:
     mean_tokens."""
     tables = []
     for benchmark in m.verdicts:
-        values = m.held(benchmark).values(metric, k)
+        values = m.verdicts[benchmark].values(metric, k)
         tables.append(values[:, complete(values)])
     mean = float(np.mean([table.mean() for table in tables]))
     return Value(mean, estimate(tables, bounds=bounds_of(metric)).interval())
@@ -126,9 +126,7 @@ def _differences(
             if (scale, paper, a) in arms and (scale, paper, b) in arms
         ]
         lines = [
-            compare_average(
-                x.run(), y.run(), list(x.verdicts), metric, ks=(k,) if k else (), margin=design.margins[metric]
-            )
+            compare_average(x.run, y.run, list(x.verdicts), metric, ks=(k,) if k else (), margin=design.margins[metric])
             for *_, x, y in there
         ]
         family = f"{name} in {metric} on {scale}, {len(pairs)} comparisons"
@@ -245,6 +243,6 @@ def pooled_ratio(pairs: Sequence[tuple[Floats, Floats]]) -> tuple[float, Interva
 
 def _mean_by_seed(m: Measured, seeds: Sequence[int]) -> Floats:
     """The mean accuracy over the benchmarks, of each seed."""
-    tables = [m.held(benchmark).values("avg", None) for benchmark in m.verdicts]
+    tables = [m.verdicts[benchmark].values("avg", None) for benchmark in m.verdicts]
     by_seed = np.mean([table[:, complete(table)].mean(axis=1) for table in tables], axis=0)
     return np.array([by_seed[m.seeds.index(seed)] for seed in seeds])

@@ -10,26 +10,25 @@ from __future__ import annotations
 
 import csv
 import json
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evals.files import read_json, write_atomically, write_text
-from evals.stats.counted import counted_rows
+from evals.files import write_atomically, write_text
+from evals.stats.verdict_table import VerdictTable
 from harness.data.tiny import family
+from harness.record.archive import newest
+from harness.record.run import Points, Run
 from harness.spec import catalogue
 from harness.spec.job import Job
 from harness.spec.scales import SCALES
-from harness.tables.measured import Measured, Points
+from harness.tables.measured import Measured
 from studies.tiny.design import Design
 from studies.tiny.search import Accuracy, Settings, Trial, base_jobs, chosen, resolved, search, study_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from harness.runs.source import RunSource
 
 Key = tuple[str, str, str]  # scale, paper, arm
 Arms = Mapping[Key, Measured]
@@ -45,47 +44,43 @@ VERDICT = ("benchmark", "problem_id", "sample", "verdict", "answer", "answer_cla
 class FinishedRuns:
     """The finished runs of a store, by paper, digest of the settings and training seed."""
 
-    source: RunSource
-    runs: Mapping[tuple[str, str, int], Any]
+    runs: Mapping[tuple[str, str, int], Run]
 
     @classmethod
-    def of(cls, design: Design, source: RunSource) -> FinishedRuns:
-        runs: dict[tuple[str, str, int], Any] = {}
-        for paper in design.papers():
-            for run in source.arms(paper):  # newest first
-                tags = run.data.tags
-                runs.setdefault((paper, tags["rlvr.digest"].partition("-")[0], int(tags["rlvr.seed"])), run)
-        return cls(source, runs)
+    def of(cls, runs: Sequence[Run]) -> FinishedRuns:
+        """The arms among finished runs; of several with one digest and seed the one that ended last."""
+        return cls({(run.paper, run.record["digest"], run.seed): run for run in newest(runs)})
 
-    def get(self, job: Job) -> Any | None:
+    def get(self, job: Job) -> Run | None:
         """The run of a job, or None."""
         return self.runs.get((job.paper, job.digest, job.seed))
 
     def accuracy(self, design: Design) -> Callable[[Job], Accuracy]:
         """How a trial of the search ended."""
-        name = f"_validation/avg_at_{design.tuning_samples}"
+        key = f"avg_at_{design.tuning_samples}"
 
         def ended(job: Job) -> Accuracy:
             run = self.get(job)
             if run is None:
                 return "unfinished"
-            if "rlvr.diverged" in run.data.tags:
+            if run.diverged:
                 return "diverged"
-            (value,) = (value for metric, value in run.data.metrics.items() if metric.endswith(name))
+            scores = run.record["scores"]
+            (value,) = (scores[b][key]["value"] for b in scores if b.endswith("_validation"))
             return float(value)
 
         return ended
 
 
-def write_tables(design: Design, source: RunSource, folder: Path) -> None:
-    """The four tables, from the finished runs of the design.
+def write_tables(design: Design, found: Sequence[Run], folder: Path) -> None:
+    """The four tables, from the runs of the design among those found.
 
     Raises:
         ValueError: no run that counts is finished.
     """
     import pandas as pd
 
-    finished = FinishedRuns.of(design, source)
+    finished = FinishedRuns.of(found)
     trials: list[Trial] = []
     settings: dict[tuple[str, str, str], Mapping[str, float]] = {}
     for tier in design.tiers():
@@ -101,15 +96,11 @@ def write_tables(design: Design, source: RunSource, folder: Path) -> None:
         if run is None:
             continue
         at: dict[str, Any] = {"family": job.scale, "paper": job.paper, "arm": job.arm, "seed": job.seed}
-        with tempfile.TemporaryDirectory() as scratch:
-            record = read_json(source.fetch(run, "record.json", Path(scratch)))
-            runs.append({**at, **_provenance(record)})
-            for benchmark in record["scores"]:
-                path = source.fetch(run, f"verdicts/{benchmark}", Path(scratch)) / "verdicts.parquet"
-                verdicts.append(pd.read_parquet(path, columns=[*VERDICT, "finish_reason"]).assign(**at))
+        runs.append({**at, **_provenance(run.record)})
+        for benchmark in run.benchmarks:
+            verdicts.append(run.verdicts(benchmark, [*VERDICT, "finish_reason"]).assign(**at))
         for metric in _curves_of(job.paper):
-            points = source.history(run.info.run_id, metric)
-            curves += [{**at, "metric": metric, "step": step, "value": value} for step, value in points]
+            curves += [{**at, "metric": metric, "step": s, "value": value} for s, value in run.metrics(metric)]
     if not any(run["arm"] != "base" for run in runs):
         raise ValueError("no finished run of the study: python -m studies.tiny run")
     save_tables(folder, pd.DataFrame(runs), pd.concat(verdicts), pd.DataFrame(curves), _trial_rows(trials, settings))
@@ -218,7 +209,7 @@ def read_arms(design: Design, folder: Path, seeds: Collection[int] | None = None
             commands=tuple(dict.fromkeys(own["command"])),
             origins={},
             n={},
-            verdicts={name: counted_rows(tables[name]) for name in _benchmarks(scale) if name in tables},
+            verdicts={name: VerdictTable.of_rows(tables[name]) for name in _benchmarks(scale) if name in tables},
             scores={},
             trained=arm != "base",
             diverged=diverged,

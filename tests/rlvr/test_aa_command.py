@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evals.stats.verdict_table import VerdictTable
 from harness.tables import measured as store
 from harness.tables.measured import Measured
 from rlvr.cli import main
@@ -33,7 +34,7 @@ def arm(name: str, seeds: int, *, trained: bool = True) -> Measured:
     )
     return Measured(
         "math-7b", name, name, "tiny", "trl", "", "0", tuple(range(seeds)), (), (), {}, {"tiny_short": 1},
-        {"tiny_short": rows}, {}, trained=trained,
+        {"tiny_short": VerdictTable.of_rows(rows)}, {}, trained=trained,
     )  # fmt: skip
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.record.mirror import sync
 from rlvr.cli import main
 from tests.evals.stats.runs import save_run
+from tests.harness.record.folders import finished
 
 CORRECT, WRONG = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
 
@@ -54,17 +56,16 @@ def test_mlflow_runs_are_read_by_id(
     assert main(["compare", unknown, sides[1]]) == 2
     assert "no MLflow store" in capsys.readouterr().err
     assert not (tmp_path / "home").exists()  # looking for a run makes no store
-    from harness.runs.track import Tracker
-
-    tracker = Tracker.open()
-    run = tracker.run(tracker.experiment("test"), None, "arm", {})
-    for name in ("verdicts.parquet", "manifest.json"):
-        tracker.artifact(run, Path(sides[0]) / "x" / name, "verdicts/x")
-    assert main(["compare", run, sides[1], "metrics=avg", "--json"]) == 0
+    mirrored = finished(tmp_path / "home", {"b": 8})
+    other = finished(tmp_path / "elsewhere", {"b": 0})
+    sync()
+    assert mirrored.mlflow is not None
+    run = mirrored.mlflow[1]
+    assert main(["compare", run, str(other.folder), "metrics=avg", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["lines"][0]["difference"], document["notes"]) == (1.0, [])
     assert main(["compare", unknown, sides[1]]) == 2
-    assert "no finished arm with verdicts" in capsys.readouterr().err
+    assert "no finished run" in capsys.readouterr().err
 
 
 def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

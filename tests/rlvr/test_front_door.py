@@ -179,7 +179,7 @@ def test_an_experiment_runs_and_comes_back_as_runs(home: Path):
     ((_, score),) = done.runs["model/mine"].scores(metrics=["avg"])
     assert score.problems == 48 and score.value is not None
     (folder,) = (home / "notebook" / "tiny").glob("model-mine-*")
-    record = json.loads((folder / "record.json").read_text())
+    record = json.loads((folder / "run.json").read_text())
     assert record["settings"]["max_steps"]["value"] == 1
 
 

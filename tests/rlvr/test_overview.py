@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from evals.files import locked
+from harness.record.run import Run
+from harness.record.write import Recorder
 from harness.spec.catalogue import load
 from harness.tables.summary import summarise
 from rlvr.cli import main
@@ -28,10 +30,15 @@ def save_job(home: Path, arm: str, problems: dict[str, str], *, seed: int = 0, *
     stated = {"value": ["tiny_short", "tiny_long"], "origin": "assumed", "note": "a test", "was": None}
     record = {
         "paper": "egsw", "model": "math-7b", "arm": arm, "scale": "tiny", "scale_label": "tiny scale: 2M", "seed": seed,
-        "backend": "trl", "overrides": {"max_steps": 2}, "settings": {"protocol.benchmarks": stated},
-        "environment": {"command": "rlvr run paper=egsw", "commit": "abc"}, "finished": "2026-01-01T00:00:00Z", **more,
+        "backend": "trl", "overrides": {"max_steps": 2}, "digest": "00000000", "base_model": {"sha256": "aaaaaa"},
+        "kind": "arm", "settings": {"protocol.benchmarks": stated, **({} if arm == "base" else {"max_steps": stated})},
+        "environment": {"command": "rlvr run paper=egsw", "commit": "abc"},
     }  # fmt: skip
-    (folder / "record.json").write_text(json.dumps(record))
+    recorder = Recorder(folder)
+    recorder.start(**record)
+    files = recorder.hashes(path for path in (folder / "eval").rglob("*") if path.is_file())
+    scores: dict[str, Any] = {"tiny_long": {}, "tiny_short": {}}
+    recorder.update(state="finished", finished="2026-01-01T00:00:00Z", files=files, scores=scores, **more)
     return folder
 
 
@@ -40,7 +47,7 @@ HALF, ALL = {f"p{i}": "+a" for i in range(12)}, {f"p{i}": "++" for i in range(12
 
 def test_the_summary_fits_the_terminal_and_explains_its_numbers(tmp_path: Path):
     folders = [save_job(tmp_path, "base", HALF), save_job(tmp_path, "grpo", HALF), save_job(tmp_path, "egsw", ALL)]
-    text = as_text(summarise(load("egsw"), folders))
+    text = as_text(summarise(load("egsw"), [Run(folder) for folder in folders]))
     lines = text.splitlines()
     assert lines[0] == "egsw at tiny scale: 3 runs finished" and "under 2M parameters" in lines[1]
     (header,) = [line for line in lines if line.startswith("arm")]
@@ -59,7 +66,7 @@ def test_the_summary_names_diverged_seeds(tmp_path: Path):
         save_job(tmp_path, "grpo", HALF, seed=1, diverged={"step": 3}),
         save_job(tmp_path, "egsw", ALL, diverged={"step": 1}),
     ]
-    text = as_text(summarise(load("egsw"), folders))
+    text = as_text(summarise(load("egsw"), [Run(folder) for folder in folders]))
     assert "math-7b/grpo: 1 of 2 training seeds diverged" in text
     assert "math-7b/egsw: 1 of 1 training seeds diverged" in text
     assert "minus" not in text  # nothing to compare with
@@ -84,13 +91,10 @@ def test_status_distinguishes_running_finished_failed_and_stopped(
     failed, stopped, running = (finished.with_name(f"math-7b-{name}-0-0-seed0") for name in ("bad", "cut", "now"))
     for folder in (failed, stopped, running):
         folder.mkdir()
-        (folder / "mlflow.json").write_text("{}")
+        Recorder(folder).start()
     (failed / "error.json").write_text(json.dumps({"error": "RuntimeError: no space", "when": "now"}))
-    (stopped / "train").mkdir()
     kept = [{"step": step, "metrics": {"train/reward": step / 10}} for step in (1, 2)]
-    (stopped / "train" / "metrics.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in kept) + '{"step": 3, "me'
-    )
+    (stopped / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept) + '{"step": 3, "me')
     with locked(running):
         assert main(["status", "--json"]) == 0
     states = {Path(s["folder"]): s for s in json.loads(capsys.readouterr().out)}

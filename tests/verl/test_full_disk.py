@@ -48,6 +48,6 @@ def test_a_full_disk_is_named_and_the_run_resumes_from_the_finished_checkpoint(d
     code, said = finish(start(disk, *options))
     assert code == 0, said[-3000:]
     assert sorted(steps(disk)) == [1, 2, 3, 4, 5, 6]
-    record = read_json(folder.parent / "record.json")
+    record = read_json(folder.parent / "run.json")
     assert record is not None
     assert record["training"]["resumed_from"] == str(kept[0])

@@ -61,7 +61,7 @@ def test_grpo_learns_and_resumes_after_a_worker_was_killed(tmp_path: Path) -> No
     assert sorted(by_step) == list(range(1, STEPS + 1))
     rises(by_step, "train/reward")
     assert max(step["train/mismatch_max_logp_gap"] for step in by_step.values()) < 1e-3
-    record: dict[str, Any] = read_json(folder.parent / "record.json")
+    record: dict[str, Any] = read_json(folder.parent / "run.json")
     assert record["backend"] == "verl"
     assert record["training"]["steps"] == STEPS
     assert record["training"]["resumed_from"].endswith("global_step_4")
@@ -104,7 +104,7 @@ def test_a_reference_is_reset_and_kept_over_a_kill(tmp_path: Path) -> None:
     assert code == 0, said[-3000:]
     folder = train_folder(tmp_path)
     assert folder is not None
-    record: dict[str, Any] = read_json(folder.parent / "record.json")
+    record: dict[str, Any] = read_json(folder.parent / "run.json")
     assert record["training"]["resumed_from"].endswith("global_step_3")
     kl = [steps(tmp_path)[step]["train/kl"] for step in range(1, 7)]
     # a step's KL is that of the policy before it: nothing right after a reset (every second step), else something

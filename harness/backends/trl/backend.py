@@ -24,7 +24,7 @@ from harness.spec.architecture import Architecture
 from harness.spec.hardware import Gpu
 
 if TYPE_CHECKING:
-    from harness.runs.outbox import Outbox
+    from harness.record.write import Recorder
     from harness.spec.job import Job
 
 PORT_S = 1.5  # seconds to wait for a server's port
@@ -67,10 +67,12 @@ class Trl(Backend[TrlHardware]):
 
         return replace(hardware, threads=torch.get_num_threads())
 
-    def launch(self, job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: TrlHardware) -> dict[str, Any]:
+    def launch(
+        self, job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware
+    ) -> dict[str, Any]:
         from harness.backends.trl.launch import launch
 
-        return launch(job, base_model, out_dir, outbox, hardware)
+        return launch(job, base_model, out_dir, recorder, hardware)
 
     def need(self, a: Architecture, training: Training, hardware: TrlHardware, gpu_memory: float) -> Need:
         return needs.need(a, training, hardware, gpu_memory)

@@ -20,27 +20,25 @@ from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.backends.trl.rounds import read_pairs, run_rounds
 from harness.backends.trl.train import train
 from harness.command.resolve import resolve_order
+from harness.record.write import Recorder
 from harness.runs.interrupt import SIGNALS, Interrupted, finishing, requested
-from harness.runs.outbox import Outbox
 from harness.spec import Finetune
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from harness.step.finite import FILE, Diverged, leave_word, raise_left_word
 
 
-def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: TrlHardware) -> dict[str, Any]:
+def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware) -> dict[str, Any]:
     """Train `job` into `out_dir/final`; returns what the record keeps (see `train`, `finetune` and `run_rounds`).
 
     Raises:
         RuntimeError: the training processes ended with an error (their output is above it).
     """
     if not isinstance(job.experiment, Rejection):
-        return _start(job, base_model, out_dir, outbox, hardware, Rows())
-
-    metrics = str(out_dir / "metrics.jsonl")
+        return _start(job, base_model, out_dir, recorder, hardware, Rows())
 
     def tune(model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]:
-        return _start(job, model, out_dir, outbox, hardware, Rows(str(pairs), steps_before, metrics))
+        return _start(job, model, out_dir, recorder, hardware, Rows(str(pairs), steps_before))
 
     return run_rounds(
         job.experiment, base_model=base_model, seed=job.seed, out_dir=out_dir, hardware=hardware, tune=tune
@@ -53,20 +51,18 @@ class Rows:
 
     Args:
         pairs: a file of `harness.backends.trl.rounds`. steps_before: optimiser steps of the rounds before.
-        metrics: the file that the step metrics of all rounds go to.
     """
 
     pairs: str | None = None
     steps_before: int = 0
-    metrics: str | None = None
 
 
 def _start(
-    job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: TrlHardware, rows: Rows
+    job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware, rows: Rows
 ) -> dict[str, Any]:
     """One training, in this process or in several."""
     if hardware.processes == 1:
-        return _train(job, base_model, out_dir, outbox, hardware, rows)
+        return _train(job, base_model, out_dir, recorder, hardware, rows)
     order = out_dir / "order.json"
     result = out_dir / "result.json"
     identity = {key: getattr(job, key) for key in ("paper", "model", "arm", "scale", "backend", "seed")}
@@ -79,7 +75,7 @@ def _start(
             "digest": job.digest,
             "base_model": base_model,
             "out_dir": str(out_dir),
-            "outbox": str(outbox.file),
+            "run": str(recorder.folder),
             "hardware": asdict(hardware),
             "rows": asdict(rows),
         },
@@ -136,7 +132,7 @@ def starter(hardware: TrlHardware) -> list[str]:
 
 
 def _train(
-    job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: TrlHardware, rows: Rows
+    job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware, rows: Rows
 ) -> dict[str, Any]:
     assert job.experiment is not None
     common: dict[str, Any] = {
@@ -144,9 +140,7 @@ def _train(
         "seed": job.seed,
         "out_dir": out_dir,
         "hardware": hardware,
-        "on_metrics": metrics_reporter(
-            outbox, Path(rows.metrics or out_dir / "metrics.jsonl"), steps_before=rows.steps_before
-        ),
+        "on_metrics": metrics_reporter(recorder, steps_before=rows.steps_before),
     }
     if not isinstance(job.experiment, Finetune):
         return train(job.experiment, **common)
@@ -178,7 +172,7 @@ def main(order_file: str) -> None:
             job,
             order["base_model"],
             out_dir,
-            Outbox.at(Path(order["outbox"])),  # only the main process writes to it
+            Recorder(Path(order["run"])),  # only the main process writes to it
             TrlHardware(**order["hardware"]),
             Rows(**order["rows"]),
         )

@@ -17,7 +17,7 @@ from harness.spec.architecture import Architecture
 from harness.spec.hardware import Gpu
 
 if TYPE_CHECKING:
-    from harness.runs.outbox import Outbox
+    from harness.record.write import Recorder
     from harness.spec.job import Job
 
 CPU_MEMORY_GIB = 9.0  # free, for the tiny model: 7.9 GiB were measured over some 23 processes
@@ -62,11 +62,11 @@ class Verl(Backend[VerlHardware]):
         return training.updates_per_rollout.value if isinstance(training, Experiment) else 1
 
     def launch(
-        self, job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: VerlHardware
+        self, job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: VerlHardware
     ) -> dict[str, Any]:
         from harness.backends.verl.launch import launch
 
-        return launch(job, base_model, out_dir, outbox, hardware)
+        return launch(job, base_model, out_dir, recorder, hardware)
 
     def config(self, training: Training, hardware: VerlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
         """veRL's whole configuration, with every default. Does not read the data: `dataset_rows` gives the rows."""

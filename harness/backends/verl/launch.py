@@ -24,8 +24,8 @@ from harness.backends.verl.checkpoints import last_checkpoint, step_of
 from harness.backends.verl.export import export
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.processes import Session
+from harness.record.write import Recorder
 from harness.runs.interrupt import Interrupted, finishing, requested
-from harness.runs.outbox import Outbox
 from harness.spec import Experiment
 from harness.spec.job import Job
 from harness.step.finite import FILE, raise_left_word
@@ -38,7 +38,7 @@ _LAST_LINES = 40
 OnStep = Callable[[int, int, dict[str, float]], None]
 
 
-def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: VerlHardware) -> dict[str, Any]:
+def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: VerlHardware) -> dict[str, Any]:
     """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one; returns what the record keeps.
 
     Raises:
@@ -78,7 +78,7 @@ def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: V
     }
     steps = optimiser_steps(job.experiment, len(rows))
     if known is None or step_of(known) * job.experiment.updates_per_rollout.value < steps:
-        run_driver(order, out_dir, hardware, metrics_reporter(outbox, out_dir / "metrics.jsonl"))
+        run_driver(order, out_dir, hardware, metrics_reporter(recorder))
         known = last_checkpoint(out_dir / CHECKPOINTS)
     if known is None:
         raise RuntimeError(f"training with veRL ended without a checkpoint. {_last_lines(out_dir / LOG)}")

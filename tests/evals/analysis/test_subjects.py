@@ -14,6 +14,7 @@ from evals.analysis.subjects import Response, Subject, read_subject, responses
 from evals.files import text_sha256
 from evals.grading.verdicts import Verdict
 from evals.sampling.evaluate import evaluate
+from harness.record.run import Run
 from tests.evals.conftest import make_model
 from tests.evals.sampling.toy import PROBLEMS, Scripted, protocol, set_up
 from tests.evals.sampling.toy import table as rows_of
@@ -28,19 +29,30 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_dir: Path) -
 
     engine.tokenizer = load_tokenizer(str(model_dir))  # type: ignore[assignment]
     evaluate(**place, protocol=protocol(2), engine=engine)
-    return {"sources": [tmp_path / "out"], "model_path": str(model_dir), "data_dir": tmp_path}
+    return {"folder": tmp_path / "out", "model_path": str(model_dir), "data_dir": tmp_path}
+
+
+def read(measured: dict[str, Any]) -> Subject:
+    run = Run(measured["folder"])
+    return read_subject(
+        "mine",
+        {"toy": run.samples("toy")},
+        {"toy": run.conditions("toy")},
+        model_path=measured["model_path"],
+        data_dir=measured["data_dir"],
+    )
 
 
 def edit(measured: dict[str, Any], change: Callable[[dict[str, Any]], object]) -> None:
-    path = measured["sources"][0] / "toy" / "manifest.json"
+    path = measured["folder"] / "toy" / "manifest.json"
     manifest = json.loads(path.read_text())
     change(manifest["identity"])
     path.write_text(json.dumps(manifest))
 
 
 def test_a_subject_holds_the_measured_prompts_and_responses(measured: dict[str, Any]) -> None:
-    subject = read_subject("mine", **measured)
-    rows = rows_of(measured["sources"][0] / "toy" / "verdicts.parquet")
+    subject = read(measured)
+    rows = rows_of(measured["folder"] / "toy" / "verdicts.parquet")
     # the chat template of tests/evals/conftest.py, written out
     prompt_of = {p.id: f"<|user|>{p.problem}<|end|><|assistant|>" for p in PROBLEMS}
     assert responses(subject, "toy") == [
@@ -50,15 +62,6 @@ def test_a_subject_holds_the_measured_prompts_and_responses(measured: dict[str, 
     assert subject.model_path == measured["model_path"] and list(subject.tables) == ["toy"]
 
 
-def test_without_a_model_there_are_no_prompts(measured: dict[str, Any]) -> None:
-    source = measured["sources"][0]
-    subject = read_subject("mine", [source, source / "toy"])
-    assert subject.prompts == {} and subject.model_path is None
-    assert list(subject.tables["toy"]["train_seed"].unique()) == [0, 1]
-    read = responses(subject, "toy")
-    assert len(read) == 20 and {response.prompt for response in read} == {None}
-
-
 def test_a_served_model_is_known_by_its_conversation(measured: dict[str, Any]) -> None:
     sent = json.dumps([{"role": "user", "content": PROBLEMS[0].problem}])
 
@@ -66,24 +69,22 @@ def test_a_served_model_is_known_by_its_conversation(measured: dict[str, Any]) -
         identity.update(model={"served_as": "m"}, prompt={"name": "plain", "first_sha256": text_sha256(sent)})
 
     edit(measured, serve)
-    assert responses(read_subject("mine", **measured), "toy")[0].prompt == "<|user|>What is 0?<|end|><|assistant|>"
+    assert responses(read(measured), "toy")[0].prompt == "<|user|>What is 0?<|end|><|assistant|>"
 
 
 def test_what_differs_is_refused(measured: dict[str, Any], tmp_path: Path) -> None:
     edit(measured, lambda identity: identity["prompt"].update(first_sha256="aa"))
     with pytest.raises(ValueError, match=r"the prompt 'plain' of problem 'p0' hashes to .* expected aa"):
-        read_subject("mine", **measured)
+        read(measured)
     edit(measured, lambda identity: identity["data"].update(sha256="dd"))
     with pytest.raises(ValueError, match=r"the problems hash to .* expected dd"):
-        read_subject("mine", **measured)
+        read(measured)
     other = make_model(tmp_path / "other", seed=1)
     with pytest.raises(ValueError, match=r"is not the model that generated the samples"):
-        read_subject("mine", **{**measured, "model_path": str(other)})
-    with pytest.raises(ValueError, match=r"expected one source with model_path .* got 2"):
-        read_subject("mine", **{**measured, "sources": [*measured["sources"]] * 2})
-    (measured["sources"][0] / "toy" / "manifest.json").unlink()
+        read({**measured, "model_path": str(other)})
+    (measured["folder"] / "toy" / "manifest.json").unlink()
     with pytest.raises(ValueError, match=r"mine, toy: no manifest\.json"):
-        read_subject("mine", **measured)
+        read(measured)
 
 
 def test_what_is_missing_is_named() -> None:

@@ -11,7 +11,9 @@ import pytest
 from evals.plots.comparison import write_figure
 from evals.stats.compare import CompareResult, compare_runs
 from evals.stats.differences import holm, paired
-from evals.stats.measured_run import read_run
+from evals.stats.measured_run import MeasuredRun
+from harness.record.find import seeds_of, together
+from harness.record.write import Recorder
 from tests.evals.stats.runs import IDENTITY, save_run
 
 # shares right: a 1, 1, 1/2, 1/2, 1 and b 0, 1/2, 0, 0, 0 on p, q, r, s, t
@@ -26,6 +28,12 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
         save_run(a, name, A)
         save_run(b, name, B)
     return a, b
+
+
+def read_run(sources: list[Path]) -> MeasuredRun:
+    """The runs in these folders or files, as the seeds of one method."""
+    text = ",".join(map(str, sources))
+    return together(seeds_of(text), text)
 
 
 def compared(a: Path, b: Path, **options: object) -> CompareResult:
@@ -96,12 +104,12 @@ def test_a_base_model_needs_one_run(tmp_path: Path) -> None:
     right, wrong = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
     seeds = [save_run(tmp_path / f"a{s}", "x", {**right, f"p{s}": "+a"}) for s in range(3)]
     base = save_run(tmp_path / "b", "x", wrong)
-    (base / "record.json").write_text('{"training": null}')
+    Recorder(base).start(kind="arm", settings={"base_model": {}})
     a, b = read_run(seeds), read_run([base])
     assert (a.trained, b.trained) == (True, False)
     (line,) = compare_runs(a, b, metrics=("avg",)).lines
     assert (line.verdict, line.covers, line.seeds_b) == ("higher", "problems and seeds", 1)
-    (base / "record.json").unlink()  # of unknown origin: taken as trained once
+    (base / "run.json").unlink()  # of unknown origin: taken as trained once
     assert compare_runs(a, read_run([base]), metrics=("avg",)).lines[0].verdict == "checkpoint higher"
 
 
@@ -181,11 +189,11 @@ def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
         compared(a, save_run(tmp_path / "c", "x", {"other": "+a"}))
     with pytest.raises(ValueError, match="the gold of 5 problems differs, as of 'p': '1' in A, '2' in B"):
         compared(a, save_run(tmp_path / "d", "x", B, gold="2"))
-    with pytest.raises(ValueError, match=r"expected a verdicts\.parquet, or a folder"):
+    with pytest.raises(ValueError, match="nowhere"):
         read_run([tmp_path / "nowhere"])
     text = tmp_path / "text.parquet"
     text.write_text("no parquet")
-    with pytest.raises(ValueError, match="expected a Parquet file of verdicts"):
+    with pytest.raises(ValueError, match=r"text\.parquet"):
         read_run([text])
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from evals.grading.verdicts import schema
 from evals.stats import counted
 from evals.stats.compare import compare_runs
-from evals.stats.counted import CountedTable, ProblemCounts, counted_file, counted_rows, counts_of_problems
+from evals.stats.counted import ProblemCounts, SeedCounts, counted_file, counts_of_problems
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import score
 from evals.stats.verdict_table import METRICS, VerdictTable
@@ -59,6 +60,29 @@ def file_of(rows: pd.DataFrame, path: Path) -> Path:
     return path
 
 
+def slow(seeds: list[list[list[Sample]]]) -> VerdictTable:
+    """Counted sample by sample, without pandas and Arrow."""
+    counts = {}
+    for seed, problems in enumerate(seeds):
+        scored = [[sample for sample in samples if sample[0] != "unscored"] for samples in problems]
+        known = [[tokens for _, _, _, tokens, _ in samples if tokens is not None] for samples in problems]
+        reasons = [[reason for *_, reason in samples if reason is not None] for samples in problems]
+        correct = [sum(verdict == "correct" for verdict, *_ in samples) for samples in scored]
+        wrong = [Counter(number for _, number, *_ in samples if number) for samples in scored]
+        counts[seed] = SeedCounts(
+            problems=tuple(f"p{p}" for p in range(len(problems))),
+            generated=np.array([len(samples) for samples in problems]),
+            scored=np.array([len(samples) for samples in scored]),
+            correct=np.array(correct),
+            boxed=np.array([sum(boxed for _, _, boxed, _, _ in samples) for samples in problems]),
+            lengths=(np.array([float(sum(of)) for of in known]), np.array([len(of) for of in known])),
+            cut_off=(np.array([float(of.count("length")) for of in reasons]), np.array([len(of) for of in reasons])),
+            votes={p: (correct[p], tuple(sorted(wrong[p].values()))) for p in range(len(problems))},
+            golds=tuple(f"gold {p}" for p in range(len(problems))),
+        )
+    return VerdictTable(counts)
+
+
 @settings(max_examples=40)
 @given(SEED)
 def test_counts_score_as_their_rows(problems: list[list[Sample]]) -> None:
@@ -74,8 +98,8 @@ def test_counts_score_as_their_rows(problems: list[list[Sample]]) -> None:
             votes=list(Counter(number for _, number, *_ in scored if number).values()),
         )
     metrics = ("avg", "pass", "maj", "unsolvable", "fmt")
-    want = score(VerdictTable(rows), ks=[1, 3], metrics=metrics)
-    assert score(CountedTable({0: counts_of_problems(counts)}), ks=[1, 3], metrics=metrics) == want
+    want = score(VerdictTable.of_rows(rows), ks=[1, 3], metrics=metrics)
+    assert score(VerdictTable({0: counts_of_problems(counts)}), ks=[1, 3], metrics=metrics) == want
 
 
 @pytest.mark.parametrize("in_order", [True, False])
@@ -93,7 +117,7 @@ def test_files_read_in_parts_score_and_compare_as_their_rows(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted, "ROWS", held)  # the parts of a file
         if in_order:
-            patch.delattr(counted, "_of_table")  # no file needs to be read whole
+            patch.delattr(counted, "counts_of_rows")  # no file needs to be read whole
         counted._counted_file.cache_clear()
         for seed, own in rows.groupby("train_seed"):
             order = shuffling.sample(list(own.index), len(own))
@@ -101,28 +125,27 @@ def test_files_read_in_parts_score_and_compare_as_their_rows(
                 of = {problem: iter(group.index) for problem, group in own.groupby("problem_id")}
                 order = [next(of[problem]) for problem in own["problem_id"].loc[order]]
             tables[seed] = counted_file(file_of(own.loc[order], folder / f"{seed}.parquet"))
-    table, slow = CountedTable(tables), VerdictTable(rows)
+    table = VerdictTable(tables)
     asked: dict[str, Any] = {"ks": [1, 3], "metrics": METRICS, "taus": [0.5]}
-    assert score(table, **asked) == score(slow, **asked)
-    if not in_order:
-        assert score(counted_rows(rows), **asked) == score(slow, **asked)
-    assert (table.golds, table.fingerprints) == (slow.golds, counted_rows(rows).fingerprints)
+    assert score(table, **asked) == score(rows, **asked) == score(slow(seeds), **asked)
+    assert table.fingerprints == VerdictTable.of_rows(rows).fingerprints
+    assert table.golds == {f"p{p}": f"gold {p}" for p in range(max(map(len, seeds)))}
     first = rows[rows["train_seed"] == 0]
-    assert score(table.only([0]), **asked) == score(VerdictTable(first), **asked)
-    runs = [MeasuredRun("a", {"b": own}, {"b": None}) for own in (table, rows, first)]
+    assert score(table.only([0]), **asked) == score(VerdictTable.of_rows(first), **asked)
+    runs = [MeasuredRun("a", {"b": own}, {"b": None}) for own in (table, slow(seeds), table.only([0]))]
     assert compare_runs(runs[0], runs[2]) == compare_runs(runs[1], runs[2])
 
 
 def test_one_change_of_a_sample_changes_the_fingerprint() -> None:
     rows = rows_of([[[("wrong", 1, True, 5, "stop"), ("wrong", 2, True, 5, "stop")]]])
-    whole = counted_rows(rows).fingerprints
-    assert counted_rows(rows.iloc[::-1]).fingerprints == whole
+    whole = VerdictTable.of_rows(rows).fingerprints
+    assert VerdictTable.of_rows(rows.iloc[::-1]).fingerprints == whole
     for column, value in (("tokens", 6), ("tokens", None), ("answer_class", 3), ("verdict", "no_answer")):
         changed = rows.copy()
         changed.loc[0, column] = value
-        assert counted_rows(changed).fingerprints != whole
+        assert VerdictTable.of_rows(changed).fingerprints != whole
     swapped = rows.assign(sample=[1, 0])
-    assert counted_rows(swapped).fingerprints != whole
+    assert VerdictTable.of_rows(swapped).fingerprints != whole
 
 
 @pytest.mark.parametrize("held", [1, 2, 3, 9])
@@ -140,8 +163,8 @@ def test_faults_are_found_across_parts(tmp_path: Path, monkeypatch: pytest.Monke
             (twice.iloc[:0], "no rows"),
         ]
     ):
-        with pytest.raises(ValueError, match=message):
-            counted_file(file_of(rows, tmp_path / f"{number}.parquet"))
+        with pytest.raises(ValueError, match=message):  # contradictions matter to maj@k alone
+            VerdictTable({0: counted_file(file_of(rows, tmp_path / f"{number}.parquet"))}).values("maj", 1)
 
 
 def test_a_file_of_equal_content_is_read_once(tmp_path: Path) -> None:
@@ -155,4 +178,4 @@ def test_a_file_of_equal_content_is_read_once(tmp_path: Path) -> None:
 
 def test_no_problem_is_no_table() -> None:
     with pytest.raises(ValueError, match="no rows"):
-        CountedTable({})
+        VerdictTable({})

@@ -51,7 +51,9 @@ def table(
 
     frame = pd.DataFrame({"sample": range(len(correct)), "verdict": ["correct" if c else "wrong" for c in correct]})
     frame["answer_class"] = pd.Series([None] * len(correct) if classes is None else list(classes), dtype=object)
-    return VerdictTable(frame.assign(problem_id="p", boxed=[True] * len(correct) if boxed is None else list(boxed)))
+    return VerdictTable.of_rows(
+        frame.assign(problem_id="p", boxed=[True] * len(correct) if boxed is None else list(boxed))
+    )
 
 
 def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> float:

@@ -19,9 +19,11 @@ from harness.analysis import token_cache
 from harness.analysis.analyze import merged_tags
 from harness.analysis.families import Family, families, plot_all
 from harness.analysis.material import Material
-from harness.analysis.runs import Source, analysed, read_runs
+from harness.analysis.runs import analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.errors import UsageError
+from harness.record.run import Run
+from harness.record.write import Recorder
 from harness.runs.track import Tracker
 from rlvr.cli import main
 from tests.experiments import save_random_model
@@ -60,15 +62,16 @@ def evaluation(folder: Path, right: int) -> Path:
 
 
 def job(folder: Path, arm: str, right: int, seed: int = 0) -> Path:
-    """A job's folder as `rlvr run` leaves it, without its model."""
+    """A finished run's folder, without its model."""
     evaluation(folder / "eval", right)
+    recorder = Recorder(folder)
     record = {"paper": "made_up", "model": "m", "arm": arm, "scale": "tiny", "backend": "trl", "seed": seed}
-    write_json(folder / "record.json", {**record, "training": {"steps": 2}})
-    write_json(folder / "mlflow.json", {"run_id": f"{seed:032x}"})
-    steps = [{"step": 1, "metrics": {"train/reward": 0.5}}, {"step": 2, "metrics": {"train/reward": 0.25 + seed}}]
-    (folder / "train").mkdir()
-    lines = [json.dumps(s) for s in ({"step": 2, "metrics": {"train/reward": 9.0}}, *steps)]  # a step that was repeated
-    (folder / "train" / "metrics.jsonl").write_text("\n".join(lines))
+    recorder.start(kind="arm", scale_label="tiny", **record, settings={"base_model": {}, "learning_rate": {}})
+    write_json(folder / "mlflow.json", {"experiment": "1", "run_id": f"{seed:032x}"})
+    for step, reward in ((1, 0.5), (2, 0.25 + seed), (2, 9.0)):  # a step that was repeated after a kill
+        recorder.metrics(step, {"train/reward": reward})
+    files = recorder.hashes([folder / "metrics.jsonl", folder / "eval" / "b" / "verdicts.parquet"])
+    recorder.update(training={"steps": 2}, files=files, state="finished", scores={"b": {}})
     return folder
 
 
@@ -81,9 +84,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_job_an_evaluation_and_two_seeds_are_read(tmp_path: Path) -> None:
     base = evaluation(tmp_path / "base", 1)
     seeds = [job(tmp_path / f"grpo{s}", "grpo", 3, s) for s in (0, 1)]
-    plain, grpo = read_runs(
-        [str(base), ",".join(map(str, seeds))], ["base", "GRPO"], data_dir=None, cache=tmp_path / "cache"
-    )
+    plain, grpo = read_runs([str(base), ",".join(map(str, seeds))], ["base", "GRPO"], data_dir=None)
     assert (
         plain.tags == {} and plain.curves is None and plain.readable is None and "not on this machine" in plain.unread
     )
@@ -96,20 +97,20 @@ def test_a_job_an_evaluation_and_two_seeds_are_read(tmp_path: Path) -> None:
         "seed": "0,1",
     }
     assert sorted(grpo.subject.tables["b"]["train_seed"].unique()) == [0, 1]
-    # the last try of step 2; over the seeds (0.25 + 1.25) / 2
+    # over the seeds (0.25 + 1.25) / 2
     assert grpo.curves is not None and list(grpo.curves["train/reward"]) == [0.5, 0.75]
 
 
 def test_kept_checkpoints_before_the_last_step(tmp_path: Path) -> None:
     folder = job(tmp_path / "j", "grpo", 2)  # two steps
-    (source,) = read_runs([str(folder)], None, data_dir=None, cache=tmp_path)[0].sources
+    (source,) = read_runs([str(folder)], None, data_dir=None)[0].sources
     assert source.checkpoints == {}
     for step, files in ((1, ("whole", "config.json")), (2, ("whole", "config.json")), (0, ("config.json",))):
         kept = folder / "train" / f"checkpoint-{step}"
-        kept.mkdir()
+        kept.mkdir(parents=True)
         for name in files:
             (kept / name).touch()
-    (run,) = read_runs([str(folder)], None, data_dir=None, cache=tmp_path)
+    (run,) = read_runs([str(folder)], None, data_dir=None)
     # that of step 2 is the trained model's, that of step 0 is in pieces
     assert run.sources[0].checkpoints == {1: str(folder / "train" / "checkpoint-1")}
     with pytest.raises(ValueError, match="no run's folder holds a checkpoint between"):
@@ -118,11 +119,11 @@ def test_kept_checkpoints_before_the_last_step(tmp_path: Path) -> None:
 
 def test_names_come_from_the_arms_and_are_unique(tmp_path: Path) -> None:
     paths = [str(job(tmp_path / f"j{i}", arm, 2)) for i, arm in enumerate(("grpo", "egsw", "grpo"))]
-    assert [m.name for m in read_runs(paths[:2], None, data_dir=None, cache=tmp_path)] == ["grpo", "egsw"]
-    names = [m.name for m in read_runs(paths, None, data_dir=None, cache=tmp_path)]
+    assert [m.name for m in read_runs(paths[:2], None, data_dir=None)] == ["grpo", "egsw"]
+    names = [m.name for m in read_runs(paths, None, data_dir=None)]
     assert len(set(names)) == 3 and names[1].endswith("egsw (2)")
     with pytest.raises(UsageError, match="names: expected 2 different ones"):
-        read_runs(paths[:2], ["a", "a"], data_dir=None, cache=tmp_path)
+        read_runs(paths[:2], ["a", "a"], data_dir=None)
 
 
 def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,7 +155,7 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
     ("options", "said"),
     [
         ([], "runs: missing"),
-        (["runs=[/no/such]"], "expected a job's folder, a folder of an evaluation, a file of verdicts or answers"),
+        (["runs=[/no/such]"], "expected a run's folder, a folder of an evaluation, an archive, a file of verdicts"),
         (["runs=[.]", "only=verdict"], "only=verdict: no such only; did you mean 'verdicts'?"),
         (["runs=[.]", "benchmrks=b"], "benchmrks: no such key"),
         (["runs=[.]", "continuations=0"], "continuations: expected at least 1, got 0"),
@@ -227,7 +228,9 @@ def test_every_family_has_a_title_and_those_that_sample_run_by_name_only() -> No
 def test_tags_of_runs_are_joined(tmp_path: Path) -> None:
     def model(name: str, **tags: str) -> Any:
         folder = evaluation(tmp_path / name, 1)
-        return analysed(name, [Source(folder, None, None, tags)], data_dir=None)
+        if tags:
+            Recorder(folder).start(**tags)
+        return analysed(name, [Run(folder)], data_dir=None)
 
     models = [model("a", paper="p", arm="base"), model("b", paper="p", arm="grpo"), model("c")]
     assert merged_tags(models) == {"rlvr.paper": "p", "rlvr.arm": "base,grpo"}

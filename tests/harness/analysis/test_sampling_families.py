@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 from evals.code_execution import sandbox
-from evals.files import write_json
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines import transformers as transformers_engine
 from evals.sampling.engines.encode import load_tokenizer, response_text
 from evals.sampling.engines.tools import next_block
 from harness.errors import UsageError
+from harness.record.write import Recorder
 from rlvr.cli import main
 from rlvr.evaluation import prepared_evaluation
 from rlvr.writing import labels, planned_evaluations
@@ -129,9 +129,10 @@ def test_checkpoints_of_a_training_are_read(
     base = tmp_path / "evaluations" / "final-tiny-seed0"
     job = tmp_path / "job"
     shutil.copytree(base, job / "eval")
-    write_json(job / "record.json", {"arm": "grpo", "training": {}})
-    (job / "train").mkdir()
-    (job / "train" / "metrics.jsonl").write_text('{"step": 9, "metrics": {"train/reward": 1.0}}\n')
+    recorder = Recorder(job)
+    recorder.start(kind="arm", arm="grpo", settings={"learning_rate": {}})
+    for step in range(1, 10):
+        recorder.metrics(step, {"train/reward": 1.0})
     shutil.copytree(models[0], job / "train" / "final")
 
     def plotted() -> tuple[set[str], list[str]]:

@@ -222,7 +222,7 @@ def test_a_diverged_job_is_recorded_and_not_evaluated(
     monkeypatch.setattr(launch, "launch", diverge)
     command = ["run", "paper=egsw", "arm=egsw", "seeds=2", f"base_model={model_dir}", "hardware.device=cpu"]
     assert main(command) == 1
-    records = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("egsw/tiny/*/record.json"))]
+    records = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("egsw/tiny/*/run.json"))]
     assert [record["diverged"] for record in records] == [{"step": 7, "quantity": "loss", "value": "nan"}] * 2
     assert all(record["scores"] == {} and record["training"] is None for record in records)
     runs = Tracker.open().arms("egsw")

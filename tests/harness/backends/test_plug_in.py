@@ -35,7 +35,7 @@ class Toy(Backend[ToyHardware]):
         if training.learning_rate.value > 1:
             raise CannotExpress("toy", "learning_rate", training.learning_rate, "it would diverge")
 
-    def launch(self, job, base_model, out_dir, outbox, hardware):
+    def launch(self, job, base_model, out_dir, recorder, hardware):
         raise AssertionError("a plan starts nothing")
 
     def need(self, a, training, hardware, gpu_memory):

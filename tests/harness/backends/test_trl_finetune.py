@@ -233,7 +233,8 @@ def test_two_processes_make_the_same_step_as_one(
 ) -> None:
     from harness.backends.trl.launch import launch
     from harness.command.resolve import resolve
-    from harness.runs.outbox import Outbox
+    from harness.record.run import Run
+    from harness.record.write import Recorder
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     data = tmp_path / "pairs.jsonl"  # as many rows as a step holds: which rows it gets depends on the processes
@@ -245,8 +246,8 @@ def test_two_processes_make_the_same_step_as_one(
     losses = {}
     for processes in (1, 2):
         hardware = TrlHardware(device="cpu", processes=processes)
-        outbox = Outbox(tmp_path, f"on-{processes}")
-        launch(job, str(model_dir), tmp_path / str(processes), outbox, hardware)
-        losses[processes] = [m["values"]["train/loss"] for m in outbox.messages()]
+        recorder = Recorder(tmp_path / f"on-{processes}")
+        launch(job, str(model_dir), tmp_path / str(processes), recorder, hardware)
+        losses[processes] = [value for _, value in Run(recorder.folder).metrics("train/loss")]
     # the second loss is after an update, so it tells whether the gradient was the same
     assert losses[2] == pytest.approx(losses[1], rel=1e-4)

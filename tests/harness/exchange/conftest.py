@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evals.answer_files.reading import Reading
-from evals.files import file_sha256
-from harness.jobs.records import write_record
-from harness.runs.answers import graded
+from evals.files import file_sha256, write_json
+from harness.record.answers import graded
+from harness.record.run import with_sha256
 
 LOG = Path(__file__).parents[2] / "evals" / "answer_files" / "real" / "inspect" / "six_sums.eval"
 
@@ -43,15 +43,17 @@ def job(tmp_path: Path) -> Path:
         graded(LOG, folder / "eval", Reading(benchmark=benchmark))
         (folder / "eval" / benchmark / "manifest.json").write_text(json.dumps(manifest(benchmark)))
         table = folder / "eval" / benchmark / "verdicts.parquet"
-        files[f"eval/{benchmark}/verdicts.parquet"] = file_sha256(table)
+        for path in (table, table.with_name("manifest.json")):
+            files[f"eval/{benchmark}/{path.name}"] = file_sha256(path)
         scores[benchmark] = {s.key: {"value": s.value} for s in score(read_parquet(table), ks=[1, 2])}
     settings = {"base_model": {"value": "tiny", "origin": "scale", "note": "scale=tiny", "was": None}}
     record = {
         "paper": "egsw", "model": "math-7b", "arm": "base", "title": "Base", "scale": "tiny", "seed": 3,
         "scale_label": "tiny scale: says nothing about the paper's own numbers", "backend": "trl", "digest": "abc",
         "overrides": {}, "settings": settings, "base_model": {"loaded_from": "tiny", "sha256": "00"}, "training": None,
-        "diverged": None, "files": files, "scores": scores, "finished": "2026-11-22T09:00:00Z",
+        "kind": "arm", "state": "finished", "diverged": None, "files": files, "scores": scores,
+        "finished": "2026-11-22T09:00:00Z",
         "environment": {"command": "rlvr run paper=egsw arm=base", "commit": "0" * 40, "lock_sha256": None},
     }  # fmt: skip
-    write_record(folder / "record.json", record)
+    write_json(folder / "run.json", with_sha256(record))
     return folder

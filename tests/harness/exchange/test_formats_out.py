@@ -12,7 +12,7 @@ import yaml
 from rlvr.cli import main
 
 WHO = ["model=lab/six", "organisation=the lab", "relationship=first_party"]
-AVERAGE = 3.5 / 6  # as `tests/harness/runs/test_answers.py` derives
+AVERAGE = 3.5 / 6  # as `tests/harness/record/test_answers.py` derives
 
 
 def export(job: Path, tmp_path: Path, name: str, *more: str) -> Path:

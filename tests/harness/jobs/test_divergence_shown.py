@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -44,31 +43,32 @@ def write_verdicts(folder: Path, correct: int) -> Path:
 
 
 def test_a_diverged_seed_is_in_the_tables_and_in_the_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.jobs import run as jobs
-    from harness.runs.track import Tracker
+    from harness.jobs.run import JobRun
+    from harness.record.find import runs
     from harness.spec.catalogue import load
     from harness.tables.claims import check_claims
     from harness.tables.measured import gather
     from harness.tables.tabulate import report
     from rlvr.cli import main
 
-    def train(job: Any, base: str, *_: Any) -> tuple[str, dict[str, Any] | None]:
-        if job.arm == "egsw" and job.seed == 2:
+    def train(self: JobRun) -> str:
+        if self.job.arm == "egsw" and self.job.seed == 2:
             raise Diverged(7, "gradient norm", "nan")
-        return base, None if job.experiment is None else {"steps": 60}
+        self.recorder.update(training=None if self.job.experiment is None else {"steps": 60})
+        return self.base
 
-    def evaluate(job: Any, model: str, folder: Path, *_: Any) -> dict[str, Path]:
-        correct = {"base": 5, "grpo": 10, "egsw": 35}[job.arm] + job.seed
-        return {"tiny_short": write_verdicts(folder / "eval" / "tiny_short", correct)}
+    def evaluate(self: JobRun, model: str) -> dict[str, Path]:
+        correct = {"base": 5, "grpo": 10, "egsw": 35}[self.job.arm] + self.job.seed
+        return {"tiny_short": write_verdicts(self.folder / "eval" / "tiny_short", correct)}
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.setattr(jobs, "_train", train)
-    monkeypatch.setattr(jobs, "_evaluate", evaluate)
+    monkeypatch.setattr(JobRun, "train", train)
+    monkeypatch.setattr(JobRun, "evaluate", evaluate)
     # the command fails, because a seed diverged; the other jobs are done
     assert main(["run", "paper=egsw", "arm=base,grpo,egsw", "model=math-7b", "seeds=3", "hardware.device=cpu"]) == 1
 
-    tables = report("egsw", Tracker.open()).markdown()
+    tables = report("egsw", runs()).markdown()
     told = "diverged (step 7, seed 2) in 1 of 3 seeds"
     (egsw,) = [line for line in tables.splitlines() if line.startswith(f"| egsw, {told} |")]
     # the mean of seeds 0 and 1, 35.5 / 40, is never shown without a word
@@ -76,7 +76,7 @@ def test_a_diverged_seed_is_in_the_tables_and_in_the_claims(tmp_path: Path, monk
     differences = [line for line in tables.splitlines() if line.startswith("| egsw − ")]
     assert differences and all(told in line for line in differences)
 
-    claims = check_claims(load("egsw"), gather("egsw", Tracker.open()), "tiny")
+    claims = check_claims(load("egsw"), gather("egsw", runs()), "tiny")
     counted = [c for c in claims if any(told in text for text in c.missing)]
     assert counted and all("egsw" in (c.claim.arm, c.claim.than) for c in counted)
     assert all(c.outcome != "holds" for c in counted)  # its seeds that survived decide nothing

@@ -12,7 +12,8 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.command.watch import take_watch
 from harness.jobs.run import check_data, run_jobs
-from harness.jobs.watching import CURVE, beside_training, curves
+from harness.jobs.watching import beside_training
+from harness.record.run import CURVE, Run
 from tests.experiments import save_random_model
 
 pytestmark = pytest.mark.slow
@@ -56,8 +57,6 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
 ) -> None:
     from safetensors.torch import load_file
 
-    from harness.runs.outbox import Outbox
-
     watched = train(tmp_path / "a", model, monkeypatch, WATCH)
     plain = train(tmp_path / "b", model, monkeypatch, {})
     final = "train/final/model.safetensors"
@@ -68,8 +67,8 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
     for row in rows:
         score = row["scores"]["tiny_short"]
         assert score["avg_at_4"]["value"] is not None
-    logged = [m for m in Outbox(watched).messages() if m["op"] == "curve"]
-    assert [m["step"] for m in logged] == [0, 2, 4, 5] and "curve/tiny_short/avg_at_4" in logged[0]["values"]
+    assert [step for step, _ in Run(watched).metrics("curve/tiny_short/avg_at_4")] == [0, 2, 4, 5]
+    assert Run(watched).evaluated_steps == [0, 2, 4, 5] and not Run(watched).damage()
     (kept,) = (watched / "train" / "snapshots").iterdir()
     assert kept.name == "step-000004"
     assert not (plain / "train" / "snapshots").exists() and not (plain / CURVE).exists()
@@ -79,8 +78,6 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
     ours, theirs = load_file(kept / "model.safetensors"), load_file(four / final)
     assert all(ours[name].equal(theirs[name]) for name in ours) and ours.keys() == theirs.keys()
 
-    frame = curves([("grpo", 0, watched)])
-    assert list(frame["step"]) == [0, 2, 4, 5] and {"arm", "seed", "tiny_short/avg_at_4"} <= set(frame)
     again = train(tmp_path / "a", model, monkeypatch, WATCH)  # finished: nothing is done twice
     assert len((again / CURVE).read_text().splitlines()) == 4
 

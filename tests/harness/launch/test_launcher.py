@@ -63,9 +63,8 @@ def row(tmp_path: Path) -> Row:
 
 
 def log(folder: Path, step: int, cut: str = "") -> None:
-    (folder / "train").mkdir(exist_ok=True)
     line = json.dumps({"step": step, "metrics": {"train/reward": 0.25, "train/entropy": 1.5}})
-    (folder / "train" / "metrics.jsonl").write_text(line + "\n" + cut)
+    (folder / "metrics.jsonl").write_text(line + "\n" + cut)
 
 
 def test_the_time_left_follows_from_the_pace_of_this_launch(tmp_path: Path) -> None:

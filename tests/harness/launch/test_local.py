@@ -13,6 +13,7 @@ from evals.files import locked
 from evals.fingerprint import model_fingerprint
 from harness.jobs.run import job_folder
 from harness.launch.prepare import prepare
+from harness.record.run import Run
 from rlvr.training import options_of
 from tests.forked import Command
 from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, wait_for
@@ -49,7 +50,8 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(model_dir: Path, tmp_path:
     process.send_signal(signal.SIGTERM)  # to the parent alone: it tells its workers
     _, err = process.communicate(timeout=300)
     assert process.returncode == 75 and "the same command resumes there" in err, err
-    assert not list(local.glob(f"egsw/tiny/math-7b-{EGSW}-*/record.json"))
+    (stopped,) = local.glob(f"egsw/tiny/math-7b-{EGSW}-*")
+    assert not Run(stopped).is_finished
 
     process = start(local, model_dir, *options)
     workers: list[Any] = []

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from harness.record.mirror import sync
 from harness.report import data
 from harness.report.data import environment_grid, values_grid
-from harness.runs.track import Tracker
 from harness.tables.measured import Measured
 from rlvr.cli import main
 from tests.harness.tables.test_tabulate import BENCHMARKS, log_arm
@@ -20,9 +20,7 @@ from tests.harness.tables.test_tabulate import BENCHMARKS, log_arm
 
 def measured(arm: str, settings: dict[str, Any], commit: str = "a") -> Measured:
     record = {"settings": settings, "environment": {"commit": commit, "command": "x", "packages": {"torch": "2"}}}
-    return Measured(
-        "m", arm, arm, "tiny", "trl", "", "0", (0,), (), (), {}, {}, {}, {}, run_ids={0: "r"}, records={0: record}
-    )
+    return Measured("m", arm, arm, "tiny", "trl", "", "0", (0,), (), (), {}, {}, {}, {}, records={0: record})
 
 
 def sourced(value: Any, origin: str, note: str = "why", was: Any = None) -> dict[str, Any]:
@@ -56,10 +54,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RLVR_HOME", str(home))
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        tracker = Tracker.open()
         few = {"math500": 100, "aime24": 3, "aime25": 3, "gpqa_diamond": 20}
         for arm, right in (("base", few), ("grpo", few), ("egsw", {**few, "math500": 300})):
-            log_arm(tracker, home, arm, 0, right)
+            log_arm(home, arm, 0, right)
+        sync()
     return home
 
 
@@ -86,7 +84,7 @@ def test_a_paper_in_one_command(report: Any) -> None:
     assert summary["scale"] == "paper" and "stand in for the paper" not in page
     assert summary["responses"] == 3 * sum(BENCHMARKS.values()) == summary["responses_kept"]
     # the models are not on this machine: their responses are shown, without entropies
-    assert len([n for n in summary["notes"] if "not on this machine" in n]) == 3
+    assert len([n for n in summary["notes"] if "responses without entropies" in n]) == 3
     for piece in ("74.1", "boxed_system", "0123456789", "15/60", "http://127.0.0.1:5000/#/experiments/"):
         assert piece in page
 
@@ -147,13 +145,10 @@ def test_figures_that_do_not_fit_are_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_note_and_links_have_no_user_and_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Client:
-        def get_experiment_by_name(self, _: str) -> Any:
-            return SimpleNamespace(experiment_id="7")
-
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://alice:hunter2pw@runs.example:5000/")
-    of_one_seed: Any = SimpleNamespace(arm="grpo", run_ids={0: "abc"}, label=lambda arm: arm)
-    tracker: Any = SimpleNamespace(client=Client())
-    (link,) = data._links("egsw", [of_one_seed], tracker)
+    of_one_seed: Any = SimpleNamespace(
+        arm="grpo", runs={0: SimpleNamespace(mlflow=("7", "abc"))}, label=lambda arm: arm
+    )
+    (link,) = data._links([of_one_seed])
     assert link.url == "http://runs.example:5000/#/experiments/7/runs/abc"
     assert data._link_note() == "The links lead to http://runs.example:5000."

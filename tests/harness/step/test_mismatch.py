@@ -94,19 +94,18 @@ def test_a_flagged_step_is_warned_of_once_and_is_in_record_and_summary(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from harness.backends.common import metrics_reporter
-    from harness.jobs.records import mismatches
-    from harness.runs.outbox import Outbox
+    from harness.record.run import Run
+    from harness.record.write import Recorder
     from harness.tables.summary import ArmResult, Summary
     from rlvr.run_summary import as_text
 
-    (tmp_path / "train").mkdir()
-    report = metrics_reporter(Outbox(tmp_path), tmp_path / "train" / "metrics.jsonl")
+    report = metrics_reporter(Recorder(tmp_path))
     stale = sampled(1.0, 1.0, 0.5, torch.float64)
     for step, metrics in enumerate((sampled(1.0, 1.0, 0.0, torch.float64), stale, stale), 1):
         report(step, 3, metrics)
     said = capsys.readouterr().err
     assert said.count("warning") == 1 and f"warning: step 2: {FLAGS['other_policy']}" in said
-    kept = mismatches(tmp_path)
+    kept = mismatch_summary(Run(tmp_path).curve)
     assert kept["other_policy"]["steps"] == 2
     arm = ArmResult("7b", "grpo", 1, None, 0, tuple(kept))
     text = as_text(Summary("egsw", "tiny", "a label", None, (), (arm,), None, (tmp_path,)))

@@ -13,12 +13,17 @@ from tests.harness.tables.test_claims import HIGHER, measured, paper
 LOGGED = {"train/entropy": 0.2, "train/clip_fraction": 0.0, "train/step_seconds": 3.0, "eval/b/avg_at_2": 0.1}
 
 
+def curves(last: dict[str, float]) -> dict[str, list[tuple[int, float]]]:
+    """Curves that end with these values."""
+    return {name: [(1, 7.0), (2, value)] for name, value in last.items()}
+
+
 def pair(**of_new: float) -> tuple[Measured, Measured]:
     """Both with the same samples in three seeds; `new` logged these last values instead, in its seed 1."""
-    old = measured("old", 5, last=dict.fromkeys(range(3), LOGGED))
+    old = measured("old", 5, curves=dict.fromkeys(range(3), curves(LOGGED)))
     name = {key: f"train/{key}" for key in of_new}
     own = {**LOGGED, **{name[key]: value for key, value in of_new.items()}}
-    return measured("new", 5, last={0: LOGGED, 1: own, 2: LOGGED}), old
+    return measured("new", 5, curves={0: curves(LOGGED), 1: curves(own), 2: curves(LOGGED)}), old
 
 
 def test_a_bound_that_was_never_met() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from evals.stats.compare import Line
-from evals.stats.counted import counted_rows
+from evals.stats.verdict_table import VerdictTable
 from harness.spec import Arm, Claim, Curve, Reproduction, assumed
 from harness.spec.catalogue import load, papers
 from harness.tables.claims import Evidence, check_claims, outcome_of
@@ -52,7 +52,7 @@ def measured(
     correct. So every seed has the same score, and `shift` changes which problems are correct and not how many. The
     first response is `longer` than the others by so many tokens."""
     tables = {
-        name: counted_rows(
+        name: VerdictTable.of_rows(
             pd.DataFrame(
                 {
                     "benchmark": name,

@@ -11,6 +11,7 @@ import pytest
 
 from evals.data import protocols
 from evals.stats.score import score
+from evals.stats.verdict_table import VerdictTable
 from harness.spec.catalogue import ALL, AVERAGE, BASELINES, Published, load, papers, published
 from harness.tables.averages import GAIN, UNCOUNTED, averaged
 from harness.tables.long import long_rows
@@ -52,7 +53,7 @@ def full(paper: str) -> list[Measured]:
         runs.append(
             Measured(
                 arm.model, arm.key, arm.title, "paper", "trl", "", f"{arm.model}-{arm.key}", seeds, (), (), {}, n,
-                verdicts, scores, trained=arm.train is not None,
+                {b: VerdictTable.of_rows(rows) for b, rows in verdicts.items()}, scores, trained=arm.train is not None,
             )
         )  # fmt: skip
     return runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.tables.measured import as_typed
+from harness.record.run import as_typed
 
 
 @pytest.mark.parametrize(

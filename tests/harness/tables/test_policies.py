@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evals.grading.verdicts import schema
+from harness.record.run import Run
 from harness.tables.measured import Measured
 from harness.tables.policies import policy_grids, used_policy
 from rlvr.cli import main
@@ -40,13 +40,8 @@ def write(folder: Path, benchmark: str = "math500") -> None:
 def arm(settings: dict[str, Any], **more: Any) -> Measured:
     known = {"model": "m", "arm": "grpo", "title": "GRPO", "scale": "tiny", "backend": "trl", "overrides": ""}
     empty: dict[str, Any] = {"digest": "d", "seeds": (0,), "commits": (), "commands": (), "origins": {}, "n": {}}
-    filled = {"scores": {}, "verdicts": {"math500": None}, "run_ids": {0: "r"}, "records": {0: {"settings": settings}}}
+    filled = {"scores": {}, "verdicts": {"math500": None}, "records": {0: {"settings": settings}}}
     return Measured(**(known | empty | filled | more))
-
-
-def tracker(folder: Path) -> Any:
-    run = SimpleNamespace(info=SimpleNamespace(run_id="r"))
-    return SimpleNamespace(arms=lambda paper: [run], fetch=lambda run, path, to: folder / Path(path).name)
 
 
 BOXED = {"protocol.prompt": {"value": {"default": "boxed_system"}}, "protocol.extraction": {"value": "prompt"}}
@@ -54,24 +49,24 @@ BOXED = {"protocol.prompt": {"value": {"default": "boxed_system"}}, "protocol.ex
 
 def test_both_scores_are_side_by_side(tmp_path: Path) -> None:
     write(tmp_path)
-    [grid] = policy_grids("p", [arm(BOXED)], tracker(tmp_path), ["boxed_last", "qwen"])
+    [grid] = policy_grids("p", [arm(BOXED, runs={0: Run(tmp_path)})], ["boxed_last", "qwen"])
     assert grid.header == ("arm", "benchmark", "policy", "responses", "as recorded", "boxed_last", "qwen")
     # recorded 1 of 4; qwen also reads "The answer is 5.": 2 of 4, one gained, none lost
     assert grid.rows == (("grpo", "math500", "boxed_last", "4", "25.0", "25.0 (+0, -0)", "50.0 (+1, -0)"),)
 
 
 def test_without_policies_no_table_and_without_responses_no_number(tmp_path: Path) -> None:
-    assert policy_grids("p", [arm(BOXED)], tracker(tmp_path), []) == []
+    assert policy_grids("p", [arm(BOXED, runs={0: Run(tmp_path)})], []) == []
     write(tmp_path)
     path = tmp_path / "math500" / "verdicts.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["response"]), path)
-    [grid] = policy_grids("p", [arm(BOXED)], tracker(tmp_path), ["qwen"])
+    [grid] = policy_grids("p", [arm(BOXED, runs={0: Run(tmp_path)})], ["qwen"])
     assert grid.rows == (("grpo", "math500", "boxed_last", "0", *["no responses in the store"] * 2),)
 
 
 def test_programs_have_no_extraction_policy(tmp_path: Path) -> None:
     settings = {"protocol.prompt": {"value": "humaneval"}}
-    assert policy_grids("p", [arm(settings)], tracker(tmp_path), ["qwen"]) == []
+    assert policy_grids("p", [arm(settings, runs={0: Run(tmp_path)})], ["qwen"]) == []
 
 
 def test_the_policy_of_a_run() -> None:

@@ -10,65 +10,23 @@ from typing import Any
 
 import pytest
 
+from harness.record.find import runs
+from harness.record.mirror import sync
 from harness.runs.track import Tracker
 from harness.tables.grid import Grid
 from harness.tables.tabulate import Report, report
 from rlvr.cli import main
+from tests.harness.record.folders import SETTINGS, finished
 
 RESULTS = Path(__file__).parents[3] / "results"
 BENCHMARKS = {"math500": 500, "aime24": 30, "aime25": 30, "gpqa_diamond": 198}
 
 
-def log_arm(tracker: Tracker, folder: Path, arm: str, seed: int, right: dict[str, int], unscored: int = 0) -> None:
+def log_arm(home: Path, arm: str, seed: int, right: dict[str, int], unscored: int = 0) -> None:
     """One finished run: of each benchmark the first `right` problems are correct."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from evals.grading.verdicts import schema
-
-    about = {"kind": "arm", "paper": "egsw", "model": "math-7b", "arm": arm, "scale": "paper", "backend": "trl"}
-    about |= {"seed": str(seed), "digest": f"{arm}-digest", "overrides": ""}
-    tags = {f"rlvr.{key}": value for key, value in about.items()}
-    run_id = tracker.run(tracker.experiment("egsw"), None, f"{arm}-{seed}", tags)
-    for benchmark, problems in BENCHMARKS.items():
-        rows = [
-            {
-                "benchmark": benchmark,
-                "problem_id": str(i),
-                "sample": 0,
-                "gold": "1",
-                "response": "",
-                "boxed": True,
-                "answer_class": None if i >= problems - unscored else int(i >= right[benchmark]),
-                "verdict": "unscored" if i >= problems - unscored else "correct" if i < right[benchmark] else "wrong",
-                "reason": "time: a test" if i >= problems - unscored else None,
-            }
-            for i in range(problems)
-        ]
-        path = folder / f"{arm}{seed}{benchmark}" / "verdicts.parquet"
-        path.parent.mkdir()
-        pq.write_table(pa.Table.from_pylist(rows, schema=schema()), path)
-        tracker.artifact(run_id, path, f"verdicts/{benchmark}")
-    record: dict[str, Any] = {
-        "model": "math-7b",
-        "arm": arm,
-        "title": arm,
-        "scale": "paper",
-        "backend": "trl",
-        "overrides": {},
-        "scores": dict.fromkeys(BENCHMARKS),
-        "environment": {"commit": "0123456789abcdef"},
-        "settings": {
-            "protocol.ks": {"value": [1], "origin": "assumed"},
-            "protocol.n": {"value": 1, "origin": "assumed"},
-            "protocol.prompt": {"value": {"default": "boxed_system"}, "origin": "paper"},
-        },
-    }
-    record_path = folder / f"{arm}{seed}" / "record.json"
-    record_path.parent.mkdir()
-    record_path.write_text(json.dumps(record))
-    tracker.artifact(run_id, record_path)
-    tracker.finish(run_id, "FINISHED")
+    settings = {key: value for key, value in SETTINGS.items() if key.startswith("protocol.")}
+    more = {"arm": arm, "seed": seed, "scale": "paper", "settings": settings}
+    finished(home, right, problems=BENCHMARKS, unscored=unscored, **more)
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +41,11 @@ def made(store: Path) -> Report:
     patch = pytest.MonkeyPatch()
     patch.setenv("RLVR_HOME", str(home))
     patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    tracker = Tracker.open()
     base = {"math500": 262, "aime24": 4, "aime25": 0, "gpqa_diamond": 59}
-    log_arm(tracker, home, "base", 0, base)
-    log_arm(tracker, home, "grpo", 0, {"math500": 480, "aime24": 6, "aime25": 3, "gpqa_diamond": 65})
-    log_arm(tracker, home, "grpo", 1, {"math500": 482, "aime24": 6, "aime25": 3, "gpqa_diamond": 66}, unscored=2)
-    result = report("egsw", tracker)
+    log_arm(home, "base", 0, base)
+    log_arm(home, "grpo", 0, {"math500": 480, "aime24": 6, "aime25": 3, "gpqa_diamond": 65})
+    log_arm(home, "grpo", 1, {"math500": 482, "aime24": 6, "aime25": 3, "gpqa_diamond": 66}, unscored=2)
+    result = report("egsw", runs())
     patch.undo()
     return result
 
@@ -148,8 +105,8 @@ def test_tables_and_compare_give_the_same_p_values_and_name_the_same_family(
     assert main(["tables", "paper=egsw", f"out={store / 'tables'}", "--json"]) == 0
     (document,) = json.loads(capsys.readouterr().out)
     in_table = [row["line"] for row in document["differences"] if (row["a"], row["b"]) == ("grpo", "base")]
-    tracker = Tracker.open()
-    ids = {(r.data.tags["rlvr.arm"], r.data.tags["rlvr.seed"]): r.info.run_id for r in tracker.arms("egsw")}
+    sync()
+    ids = {(r.data.tags["rlvr.arm"], r.data.tags["rlvr.seed"]): r.info.run_id for r in Tracker.open().arms("egsw")}
     sides = [f"{ids['grpo', '0']},{ids['grpo', '1']}", ids["base", "0"]]
     assert main(["compare", *sides, "metrics=avg", "--json"]) == 0
     compared = {line["benchmark"]: line for line in json.loads(capsys.readouterr().out)["lines"]}
@@ -202,7 +159,7 @@ def test_a_latex_table_compiles(tmp_path: Path) -> None:
 def test_a_table_lists_skipped_arms_with_reasons() -> None:
     from types import SimpleNamespace
 
-    from harness.tables.measured import _skipped
+    from harness.tables.other_scales import _skipped
 
     measured: Any = [SimpleNamespace(model="7b", arm=arm, backend="trl") for arm in ("base", "grpo")]
     notes = _skipped("entropy_advantage", measured, "tiny")
@@ -217,7 +174,7 @@ def test_nothing_published_and_nothing_measured_is_an_empty_report(
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    made = report("baselines", Tracker.open())
+    made = report("baselines", runs())
     assert made.grids == () and made.rows == () and made.csv() == ""
     assert "Baselines" in made.markdown() and len(made.write(tmp_path / "out")) == 3
 
@@ -225,7 +182,7 @@ def test_nothing_published_and_nothing_measured_is_an_empty_report(
 def test_a_model_whose_arms_all_run_by_name_has_its_tables() -> None:
     from types import SimpleNamespace
 
-    from harness.tables.measured import _skipped
+    from harness.tables.other_scales import _skipped
 
     measured: Any = [SimpleNamespace(model="r1-distill-7b", arm="base", backend="trl")]
     assert _skipped("trial_and_error", measured, "paper") == []

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.stats.counted import counted_rows
+from evals.stats.verdict_table import VerdictTable
 from harness.tables.measured import Measured
 from studies.tiny.design import STUDY
 from studies.tiny.figures import figures
@@ -49,7 +49,7 @@ def made_up(
     for name in TIERS[scale]:
         index = np.indices((count, PROBLEMS, SAMPLES)).reshape(3, -1)
         correct = rng.random(index.shape[1]) < accuracy
-        tables[name] = counted_rows(
+        tables[name] = VerdictTable.of_rows(
             pd.DataFrame(
                 {
                     "benchmark": name,

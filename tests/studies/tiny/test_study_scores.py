@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.stats.counted import counted_rows
+from evals.stats.verdict_table import VerdictTable
 from studies.tiny.design import STUDY
 from studies.tiny.scores import read_arms, read_trials, save_tables
 
@@ -58,7 +58,9 @@ def test_arms_and_trials_come_back_from_the_tables(tmp_path: Path) -> None:
     assert list(grpo.verdicts) == list(BENCHMARKS)
     for name in BENCHMARKS:
         there = rows[(rows["arm"] == "grpo") & (rows["benchmark"] == name)].rename(columns={"seed": "train_seed"})
-        np.testing.assert_array_equal(grpo.verdicts[name].values("avg", None), counted_rows(there).values("avg", None))
+        np.testing.assert_array_equal(
+            grpo.verdicts[name].values("avg", None), VerdictTable.of_rows(there).values("avg", None)
+        )
     assert grpo.curves[1]["train/entropy"] == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2))]
     assert read_arms(STUDY, tmp_path, seeds=[1])["tiny", "egsw", "grpo"].seeds == (1,)
     assert [(t.values, t.accuracy) for t in read_trials(tmp_path)] == [

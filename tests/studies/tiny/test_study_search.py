@@ -117,7 +117,7 @@ def test_a_failed_trial_stops_the_choice_and_a_diverged_one_does_not(
 
     class Finished:
         @staticmethod
-        def of(design: Design, source: object) -> Finished:
+        def of(runs: object) -> Finished:
             return Finished()
 
         def accuracy(self, design: Design) -> Callable[[Job], Accuracy]:
@@ -125,7 +125,7 @@ def test_a_failed_trial_stops_the_choice_and_a_diverged_one_does_not(
 
     monkeypatch.setattr(study, "_run", run)
     monkeypatch.setattr(study, "FinishedRuns", Finished)
-    monkeypatch.setattr(study.Tracker, "open", lambda: None)
+    monkeypatch.setattr(study, "find_runs", list)
     if not chooses:
         with pytest.raises(RuntimeError, match="tiny egsw egsw"):
             study.run_study(design, tiers=[1], seeds=10)

@@ -1,8 +1,4 @@
-"""Other trackers beside MLflow: Trackio and W&B get the same runs by the same names, from MLflow (`rlvr export
-format=trackio`). Every table still comes from MLflow.
-
-    with tracker("trackio") as to: mirror(run, MLflow's tracker, to)
-"""
+"""Other trackers beside MLflow: Trackio and W&B get the same runs by the same names (`rlvr export format=trackio`)."""
 
 from __future__ import annotations
 
@@ -10,10 +6,10 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from evals.files import read_json, write_json
 from harness.errors import UsageError
-from harness.runs.track import Tracker
-
-MIRRORED = "rlvr.mirrored"  # tag of a run in MLflow: the trackers that have it, joined by commas
+from harness.record.mirror import final_scores, params_of, run_name
+from harness.record.run import IDENTITY, Run
 
 
 class OtherTracker(Protocol):
@@ -80,30 +76,27 @@ def other_tracker(name: str) -> OtherTracker:
     return TRACKERS[name]()
 
 
-def mirror(run: Any, source: Tracker, to: OtherTracker) -> int:
-    """Write an MLflow run into another tracker: its params, its rlvr tags, every metric at its step under its own name.
+def copy(run: Run, to: OtherTracker) -> int:
+    """Write a run into another tracker: its values, what it is, every metric at its step under its own name.
 
     Returns:
-        How many steps were written; 0 if that tracker has the run already.
+        How many steps were written; 0 if that tracker has the run already (trackers.json in the run's folder).
     """
-    have = [name for name in run.data.tags.get(MIRRORED, "").split(",") if name]
+    noted = run.folder / "trackers.json"
+    have = read_json(noted) or []
     if to.name in have:
         return 0
-    steps: dict[int, dict[str, float]] = {}
-    for metric in sorted(run.data.metrics):
-        for step, value in source.history(run.info.run_id, metric):
-            steps.setdefault(step, {})[metric] = value
-    tags = {key: value for key, value in run.data.tags.items() if key.startswith("rlvr.") and key != MIRRORED}
-    to.start(
-        run.data.tags["rlvr.paper"], str(run.info.run_name), {**run.data.params, **tags, "mlflow": run.info.run_id}
-    )
+    about = {key: str(run.record[key]) for key in IDENTITY} | {"digest": run.digest, "overrides": run.overrides}
+    to.start(run.paper, run_name(run.record), {**params_of(run.settings), **{f"rlvr.{k}": v for k, v in about.items()}})
     try:
-        for step in sorted(steps):
-            to.metrics(step, steps[step])
+        for step, values in run.curve.items():
+            to.metrics(step, values)
+        for step, values in [final_scores(run.record)]:
+            to.metrics(step, values)
     finally:
         to.finish()
-    source.tags(run.info.run_id, {MIRRORED: ",".join([*have, to.name])})
-    return len(steps)
+    write_json(noted, [*have, to.name])
+    return len(run.curve)
 
 
 def _module(name: str) -> Any:

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.runs.track import Tracker
+from harness.record.run import Run
 from rlvr.cli import main
-
-CURVE = {1: {"train/reward": 0.25, "train/entropy": 2.0}, 2: {"train/reward": 0.5}}
+from tests.harness.record.folders import finished
 
 
 class Stub(types.ModuleType):
@@ -35,37 +34,30 @@ class Stub(types.ModuleType):
 
 
 @pytest.fixture
-def run_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    tracker = Tracker.open()
-    tags = {"rlvr.kind": "arm", "rlvr.paper": "egsw", "rlvr.arm": "grpo"}
-    run = tracker.run(tracker.experiment("egsw"), None, "math-7b/grpo/seed0", tags)
-    tracker.params(run, {"learning_rate": "0.0002"})
-    for step, values in CURVE.items():
-        tracker.metrics(run, step, values)
-    tracker.finish(run, "FINISHED")
-    return run
+    return finished(tmp_path / "runs", steps=2)
 
 
 @pytest.mark.parametrize("name", ["trackio", "wandb"])
-def test_equal_names_and_values_at_every_step(run_id: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_names_and_values_at_every_step(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stub = Stub(name)
     monkeypatch.setitem(sys.modules, name, stub)
     monkeypatch.delenv("WANDB_MODE", raising=False)
     assert main(["export", f"format={name}", "paper=egsw"]) == 0
     (_, given), *logged, last = stub.calls
     assert (given["project"], given["name"]) == ("egsw", "math-7b/grpo/seed0")
-    assert given["config"]["learning_rate"] == "0.0002" and given["config"]["rlvr.arm"] == "grpo"
-    assert given["config"]["mlflow"] == run_id
+    assert given["config"]["alpha"] == "0.5" and given["config"]["rlvr.arm"] == "grpo"
     assert given.get("mode") == ("offline" if name == "wandb" else None)
-    assert logged == [("log", step, values) for step, values in CURVE.items()] and last == ("finish",)
+    scores = ("log", 2, {"eval/b/avg_at_1": 5 / 8})
+    assert logged == [*(("log", step, values) for step, values in run.curve.items()), scores] and last == ("finish",)
     assert main(["export", f"format={name}", "paper=egsw"]) == 0
-    assert len(stub.calls) == len(CURVE) + 2  # it has the run already
+    assert len(stub.calls) == len(run.curve) + 3  # it has the run already
 
 
 def test_an_absent_package_is_named(
-    run_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "trackio", None)  # importing it raises ModuleNotFoundError
     assert main(["export", "format=trackio", "paper=egsw"]) == 2

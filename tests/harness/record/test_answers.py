@@ -9,8 +9,8 @@ import pytest
 
 from evals.answer_files.reading import Reading
 from evals.stats.compare import compare_runs
-from harness.runs.answers import graded, holds_verdicts
-from harness.runs.find import load_run
+from harness.record.answers import graded, holds_verdicts
+from harness.record.find import method
 from rlvr.cli import main
 
 REAL = Path(__file__).parents[2] / "evals" / "answer_files" / "real"
@@ -21,8 +21,8 @@ def test_compare_reads_other_tools_files(tmp_path: Path, capsys: pytest.CaptureF
     """lm-eval's samples are the first of inspect's two epochs: ours accepts 5 of 6 there, and over both
     (1 + 0)/2, 1, 0, 1/2, 1, 1/2 by problem, 3.5/6. The difference is 5/6 - 3.5/6 = 0.25."""
     lm_eval = next((REAL / "lm_eval").glob("samples_*"))
-    run = load_run(str(lm_eval), Reading({"problem_id": "doc.id"}, benchmark="six_sums"))
-    other = load_run(str(INSPECT), Reading(benchmark="six_sums"))
+    run = method(str(lm_eval), Reading({"problem_id": "doc.id"}, benchmark="six_sums"))
+    other = method(str(INSPECT), Reading(benchmark="six_sums"))
     (line,) = [line for line in compare_runs(run, other, metrics=["avg"]).lines if line.name.startswith("avg")]
     assert (line.a, line.b) == pytest.approx((5 / 6, 3.5 / 6))
     assert line.difference == pytest.approx(0.25)

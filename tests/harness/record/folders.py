@@ -1,0 +1,101 @@
+"""Small finished runs in folders, as a job leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evals.files import write_json
+from harness.record.run import Run, folder_name
+from harness.record.write import Recorder, now
+
+SETTINGS = {
+    "base_model": {"value": "tiny", "origin": "scale", "note": "scale=tiny", "was": None},
+    "alpha": {"value": 0.5, "origin": "assumed", "note": "why", "was": None},
+    "protocol.ks": {"value": [1], "origin": "assumed", "note": "why", "was": None},
+    "protocol.n": {"value": 1, "origin": "assumed", "note": "why", "was": None},
+    "protocol.prompt": {"value": {"default": "boxed_system"}, "origin": "paper", "note": "p", "was": None},
+}
+IDENTITY: dict[str, Any] = {
+    "decoding": {"temperature": 1.0, "top_p": 1.0, "max_tokens": 64},
+    "prompt": {"name": "plain", "first_sha256": "aa"},
+    "data": {"sha256": "dd", "changed": False, "choice_seed": 0},
+    "engine": {"name": "transformers", "dtype": "float32"},
+    "model": {"sha256": "00"},
+}
+
+
+def started(home: Path, *, arm: str = "grpo", seed: int = 0, paper: str = "egsw", **more: Any) -> Recorder:
+    """A run that has begun: its record says so, and nothing else is there."""
+    settings = {key: value for key, value in SETTINGS.items() if arm != "base" or key != "alpha"}
+    record: dict[str, Any] = {
+        "kind": "arm", "paper": paper, "model": "math-7b", "arm": arm, "title": arm, "scale": "tiny", "backend": "trl",
+        "seed": seed, "scale_label": "tiny scale", "digest": f"{sum(map(ord, arm)):08x}", "overrides": {},
+        "settings": settings, "base_model": {"loaded_from": "tiny", "sha256": "00aabb" + "0" * 58},
+        "environment": {"command": "rlvr run", "commit": "0123456789abcdef", "packages": {}, "lock_sha256": None},
+        "own_files": {}, "hardware": {}, **more,
+    }  # fmt: skip
+    recorder = Recorder(home / record["paper"] / record["scale"] / folder_name(record))
+    recorder.folder.mkdir(parents=True)
+    recorder.start(**record)
+    return recorder
+
+
+def rows_of(benchmark: str, problems: int, correct: int, unscored: int = 0) -> list[dict[str, Any]]:
+    """One sample a problem; the first `correct` are, the last `unscored` have no verdict."""
+    return [
+        {
+            "benchmark": benchmark, "problem_id": str(i), "sample": 0, "gold": "1", "response": "text", "boxed": True,
+            "answer_class": None if i >= problems - unscored else int(i >= correct),
+            "verdict": "unscored" if i >= problems - unscored else "correct" if i < correct else "wrong",
+            "reason": "time: a test" if i >= problems - unscored else None,
+        }
+        for i in range(problems)
+    ]  # fmt: skip
+
+
+def finished(
+    home: Path,
+    correct: Mapping[str, int] | None = None,
+    *,
+    problems: Mapping[str, int] | None = None,
+    unscored: int = 0,
+    steps: int = 3,
+    **more: Any,
+) -> Run:
+    """A finished run with a model, a curve of `steps` steps, and for each benchmark so many correct problems (of 8)."""
+    import pyarrow as pa
+
+    from evals.files import write_parquet
+    from evals.grading.verdicts import schema
+    from evals.stats.score import score
+
+    recorder = started(home, **more)
+    folder = recorder.folder
+    for step in range(1, steps + 1):
+        recorder.metrics(step, {"train/loss": 1.0 / step, "train/reward": 0.5})
+    (folder / "train" / "final").mkdir(parents=True)
+    (folder / "train" / "final" / "model.safetensors").write_bytes(folder.name.encode())
+    scores: dict[str, Any] = {}
+    files = [folder / "train" / "final" / "model.safetensors", *([folder / "metrics.jsonl"] if steps else [])]
+    for benchmark, right in (correct or {"b": 5}).items():
+        place = folder / "eval" / benchmark
+        place.mkdir(parents=True)
+        table = pa.Table.from_pylist(
+            rows_of(benchmark, (problems or {}).get(benchmark, 8), right, unscored), schema=schema()
+        )
+        write_parquet(table, place / "verdicts.parquet")
+        write_json(place / "manifest.json", {"identity": {**IDENTITY, "benchmark": benchmark}, "record": {}})
+        files += [place / "verdicts.parquet", place / "manifest.json"]
+        scores[benchmark] = {s.key: {"value": s.value} for s in score(table, ks=[1], metrics=("avg",))}
+    recorder.update(
+        state="finished",
+        finished=now(),
+        scores=scores,
+        training={"steps": steps},
+        diverged=None,
+        mismatch={},
+        files=recorder.hashes(files),
+    )
+    return Run(folder)

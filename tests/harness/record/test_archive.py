@@ -1,0 +1,151 @@
+"""Archives: they give the same tables as the runs, byte for byte; hostile ones are refused."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import tarfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evals.files import DamagedFileError
+from evals.grading.verdicts import schema
+from evals.sampling.engines.base import sample_seed
+from harness.record import archive as module
+from harness.record.archive import import_archive, newest, read_archive, without_responses, write_archive
+from harness.record.find import runs
+from harness.record.run import Run
+from harness.tables.tabulate import report
+from rlvr.cli import main
+from tests.harness.record.folders import finished
+
+PROBLEMS = {"math500": 500, "aime24": 30}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("RLVR_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def archive(tmp_path: Path, home: Path) -> Path:
+    """Two arms of two seeds at paper scale, with their tables."""
+    for seed in (0, 1):
+        correct = {"math500": 300 + seed, "aime24": 10 + seed}
+        finished(home, correct, problems=PROBLEMS, arm="grpo", seed=seed, scale="paper")
+        finished(home, {**correct, "math500": 310}, problems=PROBLEMS, unscored=1, arm="egsw", seed=seed, scale="paper")
+    assert write_archive(newest(runs()), tmp_path / "records" / "egsw.tar.xz") == 4
+    report("egsw", runs()).write(tmp_path / "results" / "egsw")
+    return tmp_path / "records" / "egsw.tar.xz"
+
+
+def test_an_archive_gives_the_tables_and_curves_of_its_runs(archive: Path, tmp_path: Path) -> None:
+    archived = runs(archive)
+    assert [run.folder.name for run in archived] == [run.folder.name for run in runs()]
+    for path in report("egsw", archived).write(tmp_path / "again"):
+        assert path.read_bytes() == (tmp_path / "results" / "egsw" / path.name).read_bytes(), path.name
+    assert [run.curve for run in archived] == [run.curve for run in runs()]
+    assert not (archived[0].folder / "train").exists()
+    with pytest.raises(ValueError, match="without the responses"):
+        archived[0].samples("math500")
+
+
+def test_equal_runs_give_equal_bytes(archive: Path, tmp_path: Path) -> None:
+    write_archive(newest(runs()), tmp_path / "again.tar.xz")
+    assert (tmp_path / "again.tar.xz").read_bytes() == archive.read_bytes()
+    write_archive(runs(archive), tmp_path / "again.tar.xz")
+    assert [run.record for run in runs(tmp_path / "again.tar.xz")] == [run.record for run in runs(archive)]
+
+
+def test_an_import_adds_what_is_not_there(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    assert import_archive(archive) == 0  # the home that they are from
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
+    assert import_archive(archive) == 4 and import_archive(archive) == 0
+    assert report("egsw", runs()) == report("egsw", runs(archive))
+    from harness.runs.track import Tracker
+
+    assert len(Tracker.open().arms("egsw")) == 4  # and MLflow has them
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'other' / 'mlflow.db'}")
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "third"))
+    assert report("egsw", runs()) == report("egsw", runs(archive))
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_seeds_of_samples_are_kept_only_where_the_run_does_not_give_them(tmp_path: Path, offset: int) -> None:
+    """Offset 0: the seeds that an evaluation of the run uses. 1: others, as of samples from elsewhere."""
+    rows = [
+        {
+            **{"benchmark": "math500", "problem_id": problem, "sample": sample, "gold": "1", "response": ""},
+            **{"boxed": True, "verdict": "wrong", "seed": sample_seed(3, "math500", (problem, sample)) + offset},
+        }
+        for problem in ("a", "b")
+        for sample in range(2)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema()), tmp_path / "verdicts.parquet")
+    kept = pq.read_table(io.BytesIO(without_responses(tmp_path / "verdicts.parquet", 3)))
+    assert ("seed" in kept.column_names) == bool(offset) and "response" not in kept.column_names
+
+
+def test_check_passes_and_fails_on_an_edited_number(
+    archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = ["tables", f"check={archive.parent}", f"out={tmp_path / 'results'}"]
+    assert main(check) == 0
+    table = tmp_path / "results" / "egsw" / "tables.csv"
+    text = table.read_text()
+    assert "0.601" in text  # grpo, math500: 300 and 301 of 500
+    table.write_text(text.replace("0.601", "0.611", 1))
+    capsys.readouterr()
+    assert main(check) == 1
+    assert "tables.csv" in capsys.readouterr().err
+
+
+def packed(path: Path, name: str, data: bytes = b"x", kind: bytes = tarfile.REGTYPE, link: str = "") -> Path:
+    with lzma.open(path, "wb") as out, tarfile.open(fileobj=out, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, link
+        member.size = len(data) if kind == tarfile.REGTYPE else 0
+        tar.addfile(member, io.BytesIO(data))
+    return path
+
+
+def test_hostile_and_damaged_archives_are_refused(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LARGEST", 1000)
+    hostile = [
+        packed(tmp_path / "up.tar.xz", "../../up"),
+        packed(tmp_path / "root.tar.xz", "/tmp/root"),
+        packed(tmp_path / "link.tar.xz", "link", kind=tarfile.SYMTYPE, link="/etc"),
+        packed(tmp_path / "hard.tar.xz", "link", kind=tarfile.LNKTYPE, link="/etc/passwd"),
+        packed(tmp_path / "device.tar.xz", "device", kind=tarfile.CHRTYPE),
+        packed(tmp_path / "bomb.tar.xz", "a/b/c/run.json", bytes(50_000_000)),
+        packed(tmp_path / "other.tar.xz", "a.txt"),
+    ]
+    (tmp_path / "cut.tar.xz").write_bytes(archive.read_bytes()[:-30])
+    (tmp_path / "text.tar.xz").write_text("no archive")
+    for path in (*hostile, tmp_path / "cut.tar.xz", tmp_path / "text.tar.xz"):
+        with pytest.raises(DamagedFileError, match=path.name):
+            read_archive(path)
+        assert main(["import", str(path), "verify=true"]) == 2
+    kept = [name for name in os.listdir(tmp_path / "cache" / "archives") if name.startswith(".part")]
+    assert not kept and not (tmp_path / "up").exists()
+
+
+def test_the_newest_of_two_runs_of_one_digest_and_seed_counts(tmp_path: Path) -> None:
+    first, second = (finished(tmp_path / name, {"b": n}) for n, name in ((3, "a"), (4, "b")))
+    for run, when in ((first, "2026-01-02T00:00:00Z"), (second, "2026-01-01T00:00:00Z")):
+        from harness.record.write import Recorder
+
+        Recorder(run.folder).update(finished=when)
+    (kept,) = newest([Run(second.folder), Run(first.folder)])
+    assert kept.folder == first.folder

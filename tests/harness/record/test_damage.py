@@ -1,0 +1,142 @@
+"""A number is never read from a file that is not its own: every change of a run's folder is one error with the file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evals.files import DamagedFileError
+from harness.record.archive import read_archive, write_archive
+from harness.record.find import runs, together
+from harness.record.run import Run, check_model, with_sha256
+from harness.record.write import Recorder
+from rlvr.cli import main
+from tests.harness.record.folders import finished, started
+
+VERDICTS, MANIFEST = "eval/b/verdicts.parquet", "eval/b/manifest.json"
+
+
+def read_all(folder: Path) -> None:
+    """What tables, comparisons and analyses read of a run."""
+    run = Run(folder)
+    together([run], "a")
+    assert run.last["train/loss"] and run.model_folder and run.scale == "tiny"
+
+
+def cut(path: Path, other: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def flip(path: Path, other: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def empty(path: Path, other: Path) -> None:
+    path.write_bytes(b"")
+
+
+def delete(path: Path, other: Path) -> None:
+    path.unlink()
+
+
+def swap(path: Path, other: Path) -> None:
+    shutil.copy(other, path)
+
+
+def fold(path: Path, other: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("name", [VERDICTS, MANIFEST, "metrics.jsonl", "train/final/model.safetensors", "run.json"])
+@pytest.mark.parametrize("change", [cut, flip, empty, delete, swap, fold])
+def test_a_changed_file_is_found_and_named(name: str, change: Callable[[Path, Path], None], tmp_path: Path) -> None:
+    run, other = finished(tmp_path / "home", {"b": 5}), finished(tmp_path / "home", {"b": 6}, arm="egsw", steps=4)
+    if name == MANIFEST and change is swap:
+        (other.folder / name).write_text((other.folder / name).read_text().replace("transformers", "vllm"))
+    read_all(run.folder)
+    change(run.folder / name, other.folder / name)
+    with pytest.raises(DamagedFileError) as error:
+        read_all(run.folder)
+    assert error.value.path.name == Path(name).name
+    if name.startswith("train/final"):
+        with pytest.raises(DamagedFileError):
+            check_model(str(run.folder / "train" / "final"))
+
+
+def test_a_benchmark_is_never_missing_without_a_word(tmp_path: Path) -> None:
+    run = finished(tmp_path, {"a": 3, "b": 5})
+    shutil.rmtree(run.folder / "eval" / "a")
+    with pytest.raises(DamagedFileError, match="missing"):
+        together([Run(run.folder)], "a")
+    shutil.copytree(run.folder / "eval" / "b", run.folder / "eval" / "c")
+    with pytest.raises(DamagedFileError, match="does not list it"):
+        _ = Run(run.folder).benchmarks
+
+
+@pytest.mark.parametrize("content", ["null", "[]", "[" * 100_000, '{"state": 1}', "\xff"])
+def test_a_record_of_other_json_is_named(content: str, tmp_path: Path) -> None:
+    run = finished(tmp_path)
+    (run.folder / "run.json").write_text(content, encoding="latin-1")
+    with pytest.raises(DamagedFileError, match=r"run\.json"):
+        read_all(run.folder)
+
+
+def test_a_record_with_other_values_and_a_fitting_hash_is_of_another_run(tmp_path: Path) -> None:
+    run = finished(tmp_path)
+    record = {**run.record, "seed": 1}
+    (run.folder / "run.json").write_text(json.dumps(with_sha256(record)))
+    with pytest.raises(DamagedFileError, match="of another run"):
+        read_all(run.folder)
+
+
+def test_lost_steps_are_found(tmp_path: Path) -> None:
+    recorder = started(tmp_path)
+    for step in (1, 2, 3):
+        recorder.metrics(step, {"train/loss": 1.0})
+    path = recorder.folder / "metrics.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(lines[0] + lines[2])
+    with pytest.raises(DamagedFileError, match="step 2 is missing"):
+        _ = Run(recorder.folder).curve
+    path.unlink()  # all lost: the resumed training notices it at its first step
+    with pytest.raises(DamagedFileError, match="step 3 is missing"):
+        Recorder(recorder.folder).metrics(4, {"train/loss": 1.0})
+    path.write_text(lines[0] + lines[1] + lines[2][:9])  # a kill while a line was written: trained again
+    Recorder(recorder.folder).metrics(3, {"train/loss": 2.0})
+    assert Run(recorder.folder).metrics("train/loss") == [(1, 1.0), (2, 1.0), (3, 2.0)]
+
+
+def test_an_archive_with_changed_content_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
+    write_archive([finished(tmp_path / "home")], tmp_path / "a.tar.xz")
+    (run,) = read_archive(tmp_path / "a.tar.xz")
+    (run.folder / VERDICTS).write_bytes(b"PAR1")  # the unpacked copy in the cache
+    with pytest.raises(DamagedFileError, match=r"verdicts\.parquet"):
+        together(runs(tmp_path / "a.tar.xz"), "a")
+    assert main(["import", str(tmp_path / "a.tar.xz"), "verify=true"]) == 1
+    assert main(["import", str(tmp_path / "a.tar.xz")]) == 2 and not (tmp_path / "other" / "egsw").exists()
+
+
+def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.record import run as module
+
+    folder = finished(tmp_path).folder
+    hashed: list[Path] = []
+    real = module.file_sha256
+    monkeypatch.setattr(module, "file_sha256", lambda path: (hashed.append(path), real(path))[1])
+    read_all(folder)
+    first = len(hashed)
+    read_all(folder)
+    assert first == 4 and len(hashed) == first
+    path = folder / VERDICTS
+    flip(path, path)
+    with pytest.raises(DamagedFileError):
+        read_all(folder)
