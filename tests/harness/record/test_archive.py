@@ -106,7 +106,7 @@ def test_check_passes_and_fails_on_an_edited_number(
     table.write_text(text.replace("0.601", "0.611", 1))
     capsys.readouterr()
     assert main(check) == 1
-    assert "tables.csv" in capsys.readouterr().err
+    assert "tables.csv" in capsys.readouterr().out
 
 
 def packed(path: Path, name: str, data: bytes = b"x", kind: bytes = tarfile.REGTYPE, link: str = "") -> Path:
