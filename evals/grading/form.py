@@ -249,9 +249,8 @@ def words_beside_a_number(gold: str, answer: str) -> bool:
 # ----------------------------------------------------------------------------------- conditions and free letters
 
 _CONDITION = re.compile(
-    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*"
     r"\b(?:for (?:some|all|any|every|each)|where|since|because|which|if|when)\b(.*)$"
-    r"|(?<=\S)\s*,\s*\(?[a-z]\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?\s*\)?\s*()$",
+    r"|,\s*\(?[a-z]\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?\s*\)?\s*()$",
     re.DOTALL,
 )
 _MORE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
@@ -263,7 +262,10 @@ def _unconditional(side: str) -> str | None:
     condition = _CONDITION.search(side)
     if condition is None:
         return side
-    return None if _MORE.search(condition[1] or "") else side[: condition.start()]
+    before = side[: condition.start()].rstrip(" ,(")
+    if before.endswith("{"):
+        before = before[:-1].rstrip().removesuffix("text").rstrip("\\ ,(")
+    return None if _MORE.search(condition[1] or "") else before
 
 
 def condition(gold: str, answer: str, same: Same) -> bool | None:
