@@ -101,10 +101,11 @@ def compare(
     Raises:
         UsageError: no such run, no problem in common, other golds, or measured differently.
     """
-    from evals.plots.comparison import check_figure, write_figure
-    from evals.stats.compare import compare_runs
-    from evals.stats.verdict_table import METRICS
     from rlvr.evaluation import at_least_one, reading_of
+
+    if paper is None and (a is None or b is None):  # before anything heavy is imported
+        raise UsageError("b: missing; give two runs, or paper=KEY arm=A,B")
+    from evals.stats.verdict_table import METRICS
 
     metrics = choose("metrics", metrics, METRICS, default=["avg", "pass", "maj"])
     at_least_one("ks", ks)
@@ -116,9 +117,10 @@ def compare(
         if a is not None or b is not None:
             raise UsageError(f"paper={paper}: expected it with arm=A,B, or two runs, not both")
         a, b = _two_arms(paper, arm, scale, model)
-    elif a is None or b is None:
-        raise UsageError("b: missing; give two runs, or paper=KEY arm=A,B")
     first, second = (_measured(run, reading, policy) for run in (a, b))
+    from evals.plots.comparison import check_figure, write_figure
+    from evals.stats.compare import compare_runs
+
     try:
         if figure is not None:
             check_figure(Path(figure))

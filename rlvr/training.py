@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.errors import UsageError
+from harness.errors import UsageError, choose
 from rlvr import signature
 from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
@@ -126,6 +126,10 @@ def run(
         return _run_file(Path(file), given, paper)
     if paper is None:
         raise UsageError("paper: missing; give paper=KEY (rlvr list shows them)")
+    from harness.spec import catalogue
+
+    if isinstance(paper, str):  # before anything heavy is imported
+        choose("paper", [paper], catalogue.papers())
     in_process = _objects(given, data, columns, rewards)
     what, command = _declared(paper, given, protocol), _command(paper, given)
     from harness.launch import prepare as preparing

@@ -148,7 +148,7 @@ def test_the_page_shows_the_equation_that_is_written(checkout: Path) -> None:
 
 def test_the_commands_of_the_page_are_accepted(checkout: Path, tmp_path: Path) -> None:
     verbs = {words[0] for words in commands("rlvr")}
-    assert verbs == {"new", "run", "plan", "tables"}
+    assert verbs == {"new", "run", "plan", "compare", "tables"}
     for verb, *options in commands("rlvr"):
         if verb in ("plan", "run"):  # planning reads the options of a run, and starts nothing
             assert "my_method" in rlvr(checkout, "plan", *options)
