@@ -1,7 +1,7 @@
-"""MLflow: one experiment per paper, one parent run per command, one child run per arm and seed.
+"""MLflow: one experiment per paper, one run per arm and seed.
 
 Without MLFLOW_TRACKING_URI the store is a local SQLite file under the project's home folder. Runs are written to disk
-first (`outbox`) and delivered from there (`delivery`).
+first, and mirrored from there (`harness.record.mirror`).
 """
 
 from __future__ import annotations
@@ -211,28 +211,6 @@ class Tracker:
             token = page.token
             if not token:
                 return runs
-
-    def history(self, run_id: str, metric: str) -> list[tuple[int, float]]:
-        """(step, value) of one metric, by step; the newest value of a step that was logged twice."""
-        points = self.client.get_metric_history(run_id, metric)
-        return sorted({p.step: float(p.value) for p in sorted(points, key=lambda p: p.timestamp)}.items())
-
-    def fetch(self, run: Run, path: str, folder: Path) -> Path:
-        """The path of a run's artifact: in place if the store keeps artifacts in local files, else downloaded.
-
-        Args:
-            folder: for downloads, a folder of this run alone.
-        Raises:
-            MlflowException, OSError: the run has no such artifact.
-        """
-        place = urlparse(run.info.artifact_uri)
-        if place.scheme not in ("file", "") or place.netloc not in ("", "localhost"):
-            folder.mkdir(parents=True, exist_ok=True)
-            return self.download(run.info.run_id, path, folder)
-        local = Path(unquote(place.path)) / path
-        if not local.exists():
-            raise FileNotFoundError(f"run {run.info.run_id}: no artifact {path} at {local}")
-        return local
 
     def local_artifacts(self, run: Run) -> Path | None:
         """The folder of a run's artifacts, if the store keeps them in local files."""
