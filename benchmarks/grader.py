@@ -146,7 +146,7 @@ def with_texts(pairs: Sequence[Pair], folders: Sequence[Path]) -> list[Pair]:
             for line in path.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
                 both = str(row["gold"]), str(row["prediction"])
-                texts |= {digest(*both): both, joined_digest(*both): both}
+                texts[digest(*both)] = both  # not the joined one: in files of many sources it meets other pairs
     by_source: dict[str, set[str]] = defaultdict(set)
     for pair in pairs:
         if pair.gold is None and pair.digest not in texts:
