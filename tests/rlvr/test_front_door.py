@@ -235,7 +235,7 @@ assert main(["show", "a.parquet"]) == 0
 assert main(["power", "difference=0.05", "benchmark=aime24"]) == 0
 assert main(["list"]) == 0 and main(["show"]) == 0
 assert main(["plan", "paper=egsw", "scale=paper"]) == 0
-assert main(["import", {str(Path(rlvr.__file__).parents[1] / "results" / "records" / "egsw.zip")!r}]) == 0
+assert main(["import", {str(Path(rlvr.__file__).parents[1] / "results" / "records" / "egsw.tar.xz")!r}]) == 0
 assert main(["tables", "paper=egsw"]) == 0
 assert main(["export", "paper=egsw"]) == 0
 assert main(["run", "paper=egsw", "arm=grpo", "seeds=1"]) == 2  # says what to install
