@@ -487,11 +487,11 @@ def same_equation(gold: Equation, answer: Equation, positive: bool = False) -> b
             agree = [_same(a, b, complex_allowed=False) for a, b in roots if a is not None and b is not None]
             if len(agree) >= _FEWEST:
                 return (_is_derivative(name) and not positive) or None if all(agree) else False
-    return None
+    return None if positive else False
 
 
 def _is_derivative(name: str) -> bool:
-    return "'" in name or re.search(r"_d\d?[a-z]", name) is not None
+    return "'" in name or "dot " in name or re.search(r"_d\d?[a-z]", name) is not None
 
 
 def _linear_root(equation: tuple[Node, Node], name: str, point: Point) -> Any:

@@ -23,7 +23,7 @@ sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi
 _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
 _TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch"])
 _GREEK = frozenset(_LETTERS.split())
-_ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow"])
+_ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow", "dot", "ddot"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
 _NOT_A_FACTOR = frozenset(
     ["+", "-", "/", "*", ")", "]", "}", "|", "rfloor", "rceil", "cdot", "times", "div", "bmod", "="]
