@@ -22,6 +22,9 @@ class TrlHardware(Hardware):
     rollouts: Literal["transformers", "vllm_colocate", "vllm_server"] = setting(
         "transformers", "the sampling engine: transformers, vllm_colocate (in the training processes) or vllm_server"
     )
+    vllm_sleep: bool = setting(
+        False, "free the memory of vllm_colocate while it does not sample; its weights are then sent again each time"
+    )
     vllm_server_url: str | None = setting(None, "address of a running `trl vllm-serve`")
     deepspeed: str | None = setting(
         None, "zero2, zero3 or zero3_offload (shipped), or the path of a DeepSpeed JSON configuration"

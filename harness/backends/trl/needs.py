@@ -79,7 +79,8 @@ def states(a: Architecture, training: Training, hardware: TrlHardware, how: Mode
 
 
 def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory: float) -> Need:
-    """Memory of one training device, of whose `gpu_memory` bytes a colocated vLLM takes its share all the time."""
+    """Memory of one training device, of whose `gpu_memory` bytes a colocated vLLM takes its share: all the time, or
+    (`hardware.vllm_sleep`) while it samples."""
     how, sharded = mode(training, hardware), hardware.zero_stage == 3
     fixed, tokens = states(a, training, hardware, how), _pass_tokens(training, hardware)
     work = {
@@ -97,7 +98,7 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
     sampling: dict[str, float] = dict(fixed)
     if hardware.rollouts == "vllm_colocate":
         engine = {"vllm": hardware.vllm_gpu_memory * gpu_memory}
-        return Need({**fixed, **work, **engine}, {**sampling, **engine})
+        return Need({**fixed, **work, **({} if hardware.vllm_sleep else engine)}, {**sampling, **engine})
     if hardware.rollouts == "transformers":
         sequences = training.prompts_per_rollout.value * training.group_size.value / hardware.processes
         context = training.max_prompt_tokens.value + training.max_completion_tokens.value
@@ -132,7 +133,9 @@ def step_seconds(
 
 
 STAGES = (None, "zero2", "zero3", "zero3_offload")
-ENGINES = ((1, 0.3), (2, 0.3), (4, 0.3), (8, 0.3), (4, 0.2), (8, 0.2))  # tensor parallel size, share of the memory
+# tensor parallel size and share of the memory of a vLLM that stays, and of one that sleeps while the model trains
+ENGINES = ((1, 0.3), (2, 0.3), (4, 0.3), (8, 0.3), (4, 0.2), (8, 0.2))
+SLEEPING = ((1, 0.5), (2, 0.5), (4, 0.5), (8, 0.5))
 
 
 def candidates(training: Training, base: TrlHardware) -> Iterator[dict[str, Any]]:
@@ -141,7 +144,11 @@ def candidates(training: Training, base: TrlHardware) -> Iterator[dict[str, Any]
     micros = divisors(sequences, max(1, PASS_TOKENS // length))
     stages = STAGES if base.device == "gpu" and base.processes > 1 else (None,)
     colocated = isinstance(training, Experiment) and base.rollouts == "vllm_colocate"
-    engines = [(size, share) for size, share in ENGINES if base.processes % size == 0] if colocated else [None]
-    for stage, engine, micro in product(stages, engines, micros):
-        own = {} if engine is None else {"vllm_tensor_parallel": engine[0], "vllm_gpu_memory": engine[1]}
-        yield {"deepspeed": stage, "micro_batch": micro, "gradient_checkpointing": True, **own}
+    for sleep, sizes in ((False, ENGINES), (True, SLEEPING)) if colocated else ((False, ()),):
+        engines: list[dict[str, Any]] = [
+            {"vllm_tensor_parallel": size, "vllm_gpu_memory": share, "vllm_sleep": sleep}
+            for size, share in sizes
+            if base.processes % size == 0
+        ]
+        for stage, engine, micro in product(stages, engines or [{}], micros):
+            yield {"deepspeed": stage, "micro_batch": micro, "gradient_checkpointing": True, **engine}

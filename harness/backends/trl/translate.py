@@ -119,6 +119,9 @@ def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, 
         "vllm_server_base_url": hardware.vllm_server_url,
         "vllm_gpu_memory_utilization": hardware.vllm_gpu_memory,
         "vllm_tensor_parallel_size": hardware.vllm_tensor_parallel,
+        # else vLLM reserves a cache for the model's own context, or cuts a response at it without a word
+        "vllm_max_model_length": e["max_prompt_tokens"] + e["max_completion_tokens"],
+        "vllm_enable_sleep_mode": hardware.vllm_sleep,
         # checkpoints only at the end of a rollout, because TRL does not save the one in progress
         "save_steps": hardware.save_every * e["updates_per_rollout"],
     }

@@ -307,3 +307,15 @@ def test_a_profile_leaves_explicit_settings_alone() -> None:
     assert chosen.micro_batch == 2 and chosen.deepspeed is not None
     assert job.experiment is not None and holds(KNOWN["Qwen/Qwen2.5-Math-7B"], job.experiment, "trl", chosen)
     assert gpu_memory(chosen) == GPUS["h100"].memory
+
+
+def test_a_sleeping_vllm_leaves_its_share_to_the_training() -> None:
+    (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
+    a, memory = KNOWN["Qwen/Qwen2.5-Math-7B"], GPUS["h100"].memory
+    awake, asleep = (
+        need(a, job.experiment, TrlHardware(processes=8, rollouts="vllm_colocate", vllm_sleep=sleep), memory)
+        for sleep in (False, True)
+    )
+    share = 0.3 * memory
+    assert sum(awake.training.values()) - sum(asleep.training.values()) == pytest.approx(share)
+    assert awake.sampling == asleep.sampling and awake.sampling["vllm"] == pytest.approx(share)

@@ -95,4 +95,5 @@ def test_a_shipped_deepspeed_file_has_no_placeholder_left(name: str) -> None:
     assert "auto" not in str(filled.config)
     # 128 prompts of 7 responses are 896 sequences of one update: 8 processes with 2 at a time, 56 times
     assert filled.config["train_batch_size"] == 896
+    assert filled.config["data_types"] == {"grad_accum_dtype": "fp32"}  # 56 sums in bfloat16 would lose small gradients
     assert filled.config["train_micro_batch_size_per_gpu"] == 2 and filled.config["gradient_accumulation_steps"] == 56

@@ -211,3 +211,11 @@ def test_auto_takes_the_gpu_only_where_there_is_one(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(torch.cuda, "is_available", lambda is_there=available: is_there)
         assert TrlHardware().with_device().device == device
         assert TrlHardware(device="cpu").with_device().device == "cpu"
+
+
+def test_vllm_gets_the_length_of_prompt_and_completion() -> None:
+    """Else it would reserve a cache for the model's own context, or cut a response at it without a word."""
+    declared = experiment().override({"max_prompt_tokens": 96, "max_completion_tokens": 160}, *USER)
+    hardware = TrlHardware(rollouts="vllm_colocate", vllm_sleep=True)
+    got = to_grpo_config(declared, hardware, seed=0, out_dir=Path("out"))
+    assert (got["vllm_max_model_length"], got["vllm_enable_sleep_mode"]) == (256, True)

@@ -195,3 +195,13 @@ def test_float16_determinism_and_a_float32_head() -> None:
 def test_the_reward_of_unscored_answers_reaches_the_reward_function(unscored: str) -> None:
     config = translated(with_values(experiment(), unscored=unscored))
     assert config["reward.custom_reward_function.reward_kwargs"]["unscored"] == unscored
+
+
+def test_the_configuration_is_shown_without_verl_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.backends.verl import backend
+
+    monkeypatch.setattr(backend, "find_spec", lambda name: None)
+    (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0], backend="verl")
+    assert job.experiment is not None
+    shown = backend.BACKEND.config(job.experiment, VerlHardware(device="gpu", processes=8), seed=0, out_dir=Path("out"))
+    assert "NOT_VALIDATED" in shown and shown["data.train_batch_size"] == 128
