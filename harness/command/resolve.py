@@ -10,7 +10,7 @@ from evals.data import protocols
 from evals.data.protocols import Protocol
 from harness.command.checks import check_base_model, check_rewards, check_training, with_counted_rows
 from harness.errors import UsageError, choose, nearest
-from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
+from harness.spec import Arm, Context, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.controls import CONTROLS, SEPARATOR, controlled, split_key
 from harness.spec.job import Job
 from harness.spec.scales import SCALES, Scale
@@ -86,17 +86,29 @@ def resolve(
                 _under(arm, control),
                 *_arm(arm, reproduction, size, overrides, control),
                 _protocol(arm, reproduction, size, overrides),
+                _context(arm, reproduction, size, overrides),
             )
             for arm, control in picked
         ]
     except ValueError as error:
         raise UsageError(str(error)) from error
-    _all_used(overrides, [e for _, _, e, _ in built])
+    _all_used(overrides, [e for _, _, e, _, _ in built])
     return [
         Job(
-            reproduction.key, arm.model, arm.key, arm.title, scale, backend, seed, base, experiment, protocol, overrides
+            reproduction.key,
+            arm.model,
+            arm.key,
+            arm.title,
+            scale,
+            backend,
+            seed,
+            base,
+            experiment,
+            protocol,
+            overrides,
+            context,
         )
-        for arm, base, experiment, protocol in built
+        for arm, base, experiment, protocol, context in built
         # an untrained model has no training seed: evaluate it once
         for seed in (seeds if experiment else seeds[:1])
     ]
@@ -173,6 +185,20 @@ def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Map
     return protocol.override(mine, Origin.USER, "command line") if mine else protocol
 
 
+def _context(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Context | None:
+    """The declared context of the arm's base model, which another base model does not have."""
+    replaced = "base_model" in {**scale.values, **scale.special(reproduction.scales), **scale.special(arm.scales)}
+    declared = None if replaced or "base_model" in overrides else reproduction.contexts.get(arm.model)
+    given = {f.name: overrides[f"context.{f.name}"] for f in fields(Context) if f"context.{f.name}" in overrides}
+    if not given:
+        return declared
+    if declared is not None:
+        return declared.override(given, Origin.USER, "command line")
+    if len(given) < len(fields(Context)):
+        raise ValueError(f"context.{next(iter(given))}: expected context.positions and context.rope_theta together")
+    return Context(**{key: Sourced(value, Origin.USER, "command line") for key, value in given.items()})
+
+
 def _arm(
     arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any], control: str | None = None
 ) -> tuple[Sourced[str], Training | None]:
@@ -209,6 +235,7 @@ def _arm(
 
 def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) -> None:
     known = {"base_model", *(f"protocol.{f.name}" for f in fields(Protocol) if f.name != "name")}
+    known |= {f"context.{f.name}" for f in fields(Context)}
     for experiment in experiments:
         known |= set(experiment.settings()) if experiment else set()
     for key, value in overrides.items():

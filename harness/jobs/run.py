@@ -23,7 +23,7 @@ from evals.redaction import redact
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import observed
 from harness.command.watch import Watch
-from harness.data.base_models import locate
+from harness.data.base_models import located
 from harness.data.tiny.base import fixed_threads
 from harness.jobs.pace import time_left
 from harness.jobs.watching import Watcher
@@ -93,7 +93,6 @@ def run_jobs(
     outcomes: list[Outcome] = []
     took: list[float] = []
     with mirroring() as mirror, graders_kept():
-        bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
         for number, job in enumerate(jobs, 1):
             gc.collect()  # free the memory of an earlier job's model, also of another command
             check(f"after {number - 1} of {len(jobs)} jobs")
@@ -101,7 +100,7 @@ def run_jobs(
             say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale{left})")
             started = time.monotonic()
             try:
-                base = bases[job.base_model.value]
+                base = located(job, home() / "base-models")
                 finished = JobRun(job, base, machines[job.model, job.arm], data_dir, command, watch).run(mirror)
                 outcomes.append(Outcome(job, finished.folder, diverged=finished.diverged is not None))
             except Exception as error:  # a failure of one job goes into its outcome, and the other jobs run

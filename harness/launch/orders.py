@@ -98,16 +98,15 @@ class Task:
 def tasks_of(commands: Sequence[Prepared]) -> list[Task]:
     """The jobs of all commands in their order, each once."""
     from evals.fingerprint import model_fingerprint
-    from harness.data.base_models import locate
+    from harness.data.base_models import located
 
-    names = dict.fromkeys(job.base_model.value for prepared in commands for job in prepared.jobs)
-    bases = {name: locate(name) for name in names}
-    prints = {name: model_fingerprint(base) for name, base in bases.items()}
+    prints: dict[str, str] = {}
     tasks: dict[Path, Task] = {}
     for number, prepared in enumerate(commands):
         for job in prepared.jobs:
-            name = job.base_model.value
-            folder = job_folder(job, prints[name])
+            base = located(job, home() / "base-models")
+            prints[base] = prints.get(base) or model_fingerprint(base)
+            folder = job_folder(job, prints[base])
             if folder in tasks:
                 task = tasks[folder]
                 tasks[folder] = Task(task.job, task.order, (*task.commands, number))
@@ -116,7 +115,7 @@ def tasks_of(commands: Sequence[Prepared]) -> list[Task]:
             order = Order(
                 {**identity, "overrides": dict(job.overrides)},
                 job.digest,
-                bases[name],
+                base,
                 asdict(_fixed(prepared.hardware[job.model, job.arm], job.backend, prepared.launcher)),
                 prepared.data_dir,
                 prepared.command,

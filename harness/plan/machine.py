@@ -18,6 +18,7 @@ from harness.command.config import no_more
 from harness.command.resolve import BACKENDS
 from harness.errors import UsageError, nearest
 from harness.errors import choose as choose_name
+from harness.plan.context import check_context
 from harness.plan.profiles import PROFILES, choose, gpu_memory, judge
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
@@ -165,6 +166,8 @@ def check_machine(
         check_device(settings, gpu_count())
         check_engine(settings)
         backend(name).ready(settings)
+    for job in {(job.model, job.arm): job for job in jobs}.values():
+        check_context(job)
     _check_downloads(jobs, data_dir)
     _check_training_data(jobs)
     if here:

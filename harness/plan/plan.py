@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from evals.data import benchmarks
 from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.backends.common import optimiser_steps
+from harness.plan.context import context_need
 from harness.plan.profiles import changes, gpu_memory, judge
 from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.architecture import architecture
@@ -181,8 +183,25 @@ def _arm(job: Job, hardware: Hardware, refusal: Exception | None, explicit: froz
         "origins": origins(job.settings()),
         "cost_per_run": cost(job, hardware),
         "memory": memory(job, hardware, explicit) if refusal is None else None,
+        "context": _context(job),
         "refused": None if refusal is None else str(refusal),
     }
+
+
+def _context(job: Job) -> dict[str, Any]:
+    """Tokens of the longest sequences, the model's positions (None: not known here), and whether they fit."""
+    need = context_need(job)
+    return {**asdict(need), "fits": need.fits}
+
+
+def _context_text(need: dict[str, Any]) -> list[str]:
+    """A line where the context is too short or not known."""
+    longest = max(need["training"], need["evaluation"])
+    if need["positions"] is None:
+        return [f"  context: {longest:,} tokens; the model's positions are not known here: checked before a run"]
+    if need["fits"]:
+        return []
+    return [f"  context: {longest:,} tokens do not fit {need['positions']:,} positions; see context.positions"]
 
 
 def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, Any] | None:
@@ -251,6 +270,7 @@ def as_text(document: dict[str, Any]) -> str:
             f"{arm['model']}/{arm['arm']} ({arm['title']}; {trained}; seeds {arm['seeds']}; values: {counts})",
             *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
             *_memory_text(arm["memory"]),
+            *_context_text(arm["context"]),
             *_table(own),
         ]
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):

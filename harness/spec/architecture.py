@@ -15,6 +15,7 @@ class Architecture:
         intermediate: width of the feed-forward layer; of one expert where there are `experts`.
         tied: the output head shares the embedding's weights.
         experts, active_experts: of a mixture of experts, and how many process a token; 1 for a dense model.
+        positions: tokens of prompt and response that the configuration allows; None: not known.
     """
 
     layers: int
@@ -27,6 +28,7 @@ class Architecture:
     tied: bool
     experts: int = 1
     active_experts: int = 1
+    positions: int | None = None
 
     @property
     def attention(self) -> int:
@@ -122,6 +124,29 @@ def architecture(base_model: str) -> Architecture | None:
     return read_config(config) if config.is_file() else None
 
 
+POSITIONS = {  # where a public page prints the configuration's value; others are read before a run
+    "Qwen/Qwen2.5-Math-1.5B": 4096,  # github.com/GAIR-NLP/ToRL issue 23
+    "Qwen/Qwen2.5-Math-7B": 4096,  # github.com/TsinghuaC3I/Unify-Post-Training issue 5
+    "Qwen/Qwen2.5-Math-7B-Instruct": 4096,  # github.com/huggingface/open-r1 issue 469
+    "Qwen/Qwen3-0.6B": 40960,  # github.com/rasbt/reasoning-from-scratch issue 42
+    "Qwen/Qwen3-32B": 40960,  # github.com/MiroMindAI/MiroTrain issue 5
+}
+
+
+def positions(base_model: str) -> int | None:
+    """Tokens of prompt and response that a base model's own configuration allows; None: not known on this machine."""
+    shape = architecture(base_model)
+    if shape is not None and shape.positions is not None:
+        return shape.positions
+    if base_model in POSITIONS:
+        return POSITIONS[base_model]
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(base_model, "config.json") if base_model.count("/") == 1 else None
+    found = read_config(Path(cached)) if isinstance(cached, str) else None
+    return None if found is None else found.positions
+
+
 def read_config(path: Path) -> Architecture | None:
     """The shape in a transformers config.json; None for other families."""
     try:
@@ -139,6 +164,7 @@ def read_config(path: Path) -> Architecture | None:
             tied=bool(c.get("tie_word_embeddings", False)),
             experts=experts,
             active_experts=c.get("num_experts_per_tok", 1) if experts > 1 else 1,
+            positions=c.get("max_position_embeddings"),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OSError):
         return None

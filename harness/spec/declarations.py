@@ -21,6 +21,7 @@ __all__ = [
     "PPO",
     "Arm",
     "Claim",
+    "Context",
     "Curve",
     "EntropySearch",
     "Experiment",
@@ -252,6 +253,16 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class Context(Declared):
+    """How the context of a base model is extended, in its configuration: trainers and engines read it there."""
+
+    positions: Sourced[Count]  # tokens of prompt and response
+    rope_theta: Sourced[Positive]  # base of the rotary embedding's frequencies
+
+    PREFIX: ClassVar[str] = "context."
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """A paper as data. `scales` maps the name of a scale to the values that it replaces in every arm with those
     keys."""
@@ -270,6 +281,7 @@ class Reproduction:
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # for `arms=NAME`, beside the tables': keys of arms, or "model/arm" for one base model
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    contexts: Mapping[str, Context] = field(default_factory=dict)  # by model, where its own context is too short
 
     def __post_init__(self) -> None:
         names = [(a.model, a.key) for a in self.arms]

@@ -12,7 +12,7 @@ from typing import Any
 from evals.data import benchmarks
 from evals.data.protocols import Protocol
 from evals.files import file_sha256
-from harness.spec import Sourced, Training
+from harness.spec import Context, Sourced, Training
 from harness.spec.declarations import ADDED
 from harness.step import own_rewards
 
@@ -34,10 +34,13 @@ class Job:
     experiment: Training | None  # None: the base model is evaluated untrained
     protocol: Protocol
     command_line: Mapping[str, Any]  # every value that the command line replaced, in any arm
+    context: Context | None = None  # where the base model's own is too short
 
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value with its source: those of the experiment, and those of the protocol as `protocol.<name>`."""
         own = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
+        if self.context is not None:
+            own = own | {f"context.{key}": sourced for key, sourced in self.context.settings().items()}
         return own | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 from baselines.grpo import grpo
 from baselines.ppo import gae
-from harness.spec import PPO, Arm, Experiment, Method, Reproduction, assumed, paper, use
+from harness.spec import PPO, Arm, Context, Experiment, Method, Reproduction, assumed, paper, use
 from reproductions.entropy_advantage.claims import CLAIMS
 from reproductions.entropy_advantage.method import entropy_advantage
 
@@ -133,6 +133,11 @@ def arms(model: str, title: str, protocol: str, **own: Any) -> tuple[Arm, ...]:
 
 
 OTHERS = "table 2 names it, without a checkpoint; the one its authors released"
+EXTENDED = (
+    "not stated, and 8,192 tokens do not fit the model's own 4,096 positions; the usual change of this model: LUFFY's "
+    "(github.com/TsinghuaC3I/Unify-Post-Training at train.sh, issue 5), without further training"
+)
+
 MODELS = {
     "7b": EXPERIMENT.base_model,
     "math-7b": paper("Qwen/Qwen2.5-Math-7B", "section 4: Qwen2.5-Math-Base-7B"),
@@ -143,11 +148,23 @@ MODELS = {
     "r1-distill-1.5b": paper("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "section 2, footnote 1; appendix A"),
 }
 
+CONTEXTS = {
+    "math-7b": Context(
+        positions=assumed(16384, EXTENDED),
+        rope_theta=assumed(40000.0, EXTENDED),
+    ),
+    "math-7b-instruct": Context(
+        positions=assumed(16384, "as for math-7b: 8,192 tokens do not fit its 4,096 positions"),
+        rope_theta=assumed(10000.0, "its own, so that responses within its 4,096 positions are as released"),
+    ),
+}
+
 REPRODUCTION = Reproduction(
     key="entropy_advantage",
     title="Reasoning with Exploration: An Entropy Perspective",
     arxiv="2506.14758",
     models=MODELS,
+    contexts=CONTEXTS,
     arms=(
         *arms("7b", "Qwen2.5-Base", "entropy_advantage_dapo"),
         *arms(
@@ -184,7 +201,8 @@ REPRODUCTION = Reproduction(
         "Table 2, Qwen2.5-Math on AIME25: a pass@256 of 50.7, 57.4 and 63.6 on 30 problems is no multiple of 1/30, so "
         "that these are estimates from more than 256 samples; 90 on AMC23's 83 problems lacks its decimal (74.7/83).",
         "The paper does not say how many samples the averages of table 2 are over.",
-        "Qwen2.5-Math-7B's context is 4,096 tokens, and the paper trains and measures it at 8K without saying how.",
+        "Qwen2.5-Math-7B's context is 4,096 tokens, and the paper trains and measures it at 8K without saying how; the "
+        "context here is assumed.",
         "Table 3 calls entropy regularisation weaker, but its AIME24 average, 16.0, is above the entropy advantage's "
         "12.6.",
         "Table 2: GRPO on Qwen2.5-Base has a pass@16 of 65.4 on MATH500 where the base model has 88.8, with about the "

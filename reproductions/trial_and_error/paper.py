@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from baselines.grpo import grpo
 from baselines.overlong import overlong
-from harness.spec import Arm, Experiment, Finetune, Method, Reproduction, Sourced, assumed, code, paper, use
+from harness.spec import Arm, Context, Experiment, Finetune, Method, Reproduction, Sourced, assumed, code, paper, use
 from harness.spec.rejection import Rejection
 from reproductions.trial_and_error import rft
 from reproductions.trial_and_error.claims import CLAIMS
@@ -116,6 +116,11 @@ WINDOWS = {
 SCALES = {key: WINDOWS for key in ("grpo_position", "grpo_position_as_printed")}
 
 RELEASED_MODEL = "section 2.4 names the model; this is its checkpoint on the hub"
+EXTENDED = (
+    "not stated, and 8,192 tokens do not fit the model's own 4,096 positions; the usual change of this model: LUFFY's "
+    "(github.com/TsinghuaC3I/Unify-Post-Training at train.sh, issue 5), without further training"
+)
+
 MODELS = {
     "7b": paper("Qwen/Qwen2.5-7B", "table 4"),
     "math-7b": paper("Qwen/Qwen2.5-Math-7B", "table 4; section 2.4"),
@@ -125,6 +130,13 @@ MODELS = {
     ),
     "r1-distill-7b": paper("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", RELEASED_MODEL),
     "skywork-or1-math-7b": paper("Skywork/Skywork-OR1-Math-7B", RELEASED_MODEL),
+}
+
+CONTEXTS = {
+    "math-7b": Context(
+        positions=assumed(16384, EXTENDED),
+        rope_theta=assumed(40000.0, EXTENDED),
+    )
 }
 
 
@@ -325,6 +337,7 @@ REPRODUCTION = Reproduction(
     title="From Trial-and-Error to Improvement: A Systematic Analysis of LLM Exploration Mechanisms in RLVR",
     arxiv="2508.07534",
     models=MODELS,
+    contexts=CONTEXTS,
     arms=ARMS,
     protocol="trial_and_error",
     seeds=assumed(1, "not stated; the tables have no spread"),
@@ -339,8 +352,9 @@ REPRODUCTION = Reproduction(
         "grpo_ppl is Eq. 11, grpo_ppl_released the same with that code's statistics and clamp.",
         "Answers are graded by our own grader, training rewards too; the released code asks math-verify about the "
         "whole response.",
-        "Responses of 8,192 tokens do not fit the 4,096 positions of Qwen2.5-Math-7B; the paper does not say how its "
-        "context was extended. Give base_model=FOLDER with a configuration that allows it.",
+        "Responses of 8,192 tokens do not fit the 4,096 positions of Qwen2.5-Math-7B, and the paper does not say how "
+        "its context was extended: context.positions and context.rope_theta are assumed, the same in training and "
+        "evaluation.",
         "The counts of token categories (table 5) come from our word lists for the examples of table 1; the paper's "
         "lists are not public.",
         "The released repository's logged run (.hydra/overrides.yaml beside the configuration that is cited) comes "

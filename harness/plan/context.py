@@ -1,0 +1,54 @@
+"""Whether a base model's context holds what an arm trains and is measured with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.spec import Experiment
+from harness.spec.architecture import positions
+from harness.spec.job import Job
+from harness.spec.rejection import Rejection
+
+
+@dataclass(frozen=True)
+class ContextNeed:
+    """Tokens of the longest sequence, and the positions of the model; None: not known on this machine.
+
+    Args:
+        training: prompt and response while training; 0 if it is not trained. evaluation: the longest response, without
+            its prompt.
+    """
+
+    training: int
+    evaluation: int
+    positions: int | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing known is too long; a prompt has at least one token."""
+        return self.positions is None or max(self.training, self.evaluation + 1) <= self.positions
+
+
+def context_need(job: Job) -> ContextNeed:
+    """What a job needs, and what its base model has."""
+    e, training = job.experiment, 0
+    if isinstance(e, Experiment):
+        training = e.max_prompt_tokens.value + e.max_completion_tokens.value
+    elif e is not None:
+        training = max(e.max_tokens.value, e.max_completion_tokens.value + 1 if isinstance(e, Rejection) else 0)
+    evaluation = max(job.protocol.value("max_tokens", name) for name in job.protocol.benchmarks.value)
+    own = positions(job.base_model.value) if job.context is None else job.context.positions.value
+    return ContextNeed(training, evaluation, own)
+
+
+def check_context(job: Job) -> None:
+    """Raise ValueError for sequences longer than the model's positions, before anything starts."""
+    need = context_need(job)
+    if not need.fits:
+        what = "trained" if need.training > need.evaluation else "measured"
+        longest = max(need.training, need.evaluation + 1)
+        raise ValueError(
+            f"context.positions: {job.model}/{job.arm} is {what} with {longest:,} tokens, and {job.base_model.value} "
+            f"has {need.positions:,} positions; shorten max_completion_tokens and protocol.max_tokens, or extend its "
+            "context (context.positions=N context.rope_theta=BASE)"
+        )
