@@ -12,7 +12,9 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int =
 
     cells = [list(row) for row in rows]
     alignment = ["left" if i < left else "right" for i in range(len(header))]
-    return tabulate(cells, list(header), "simple", disable_numparse=True, colalign=alignment if cells else None)
+    colalign = alignment if cells else None
+    text: str = tabulate(cells, list(header), "simple", disable_numparse=True, colalign=colalign)
+    return text
 
 
 def html_text(text: str) -> str:
