@@ -9,21 +9,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from evals.data.protocols import Protocol
 from evals.sampling import engines
 from evals.sampling.engines import Engine
+from harness.spec.architecture import positions
 from harness.spec.hardware import Hardware
 
+PROMPT_TOKENS = 4096  # room for a prompt beside the longest response; a longer prompt is an error before the sampling
 
-def sampling_engine(hardware: Hardware, model: str) -> Engine:
-    """The engine of the machine settings, for a model; loads nothing yet."""
+
+def sampling_engine(hardware: Hardware, model: str, longest: int | None = None) -> Engine:
+    """The engine of the machine settings, for a model; loads nothing yet.
+
+    Args:
+        longest: tokens of a response. vLLM then reserves a cache for it and a prompt instead of for the model's whole
+            context, 131,072 tokens for some.
+    """
     name, _, inner = hardware.engine.partition("_")
     options: dict[str, Any] = {}
     if hardware.device == "cpu" and hardware.engine in ("transformers", "ray"):
         options["device"] = "cpu"
     if hardware.engine_replicas > 1:
         options["replicas"] = hardware.engine_replicas
+    if "vllm" in hardware.engine:
+        if longest is not None:
+            options["context"] = min(longest + PROMPT_TOKENS, positions(model) or longest + PROMPT_TOKENS)
+        if hardware.engine_tensor_parallel > 1:
+            options["tensor_parallel"] = hardware.engine_tensor_parallel
     if name == "ray":
+        if hardware.engine_tensor_parallel > 1:
+            options["gpus"] = float(hardware.engine_tensor_parallel)
         options["inner"] = inner or "transformers"
         if hardware.ray_address is not None:
             options["address"] = hardware.ray_address
     return engines.create(name, model, **options)
+
+
+def longest_response(protocol: Protocol) -> int:
+    """Tokens of the longest response that a protocol allows."""
+    return int(max(protocol.value("max_tokens", name) for name in protocol.benchmarks.value))

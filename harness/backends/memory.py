@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.backends.engine import PROMPT_TOKENS
 from harness.spec import Experiment
 from harness.spec.architecture import Architecture
 from harness.spec.hardware import Hardware
@@ -80,6 +81,13 @@ def engine_need(a: Architecture, training: Experiment, hardware: Hardware) -> fl
     context = training.max_prompt_tokens.value + training.max_completion_tokens.value
     each = weights_bytes("float32" if training.precision.value == "float32" else "bfloat16")
     return (a.parameters * each + context * a.cache(each)) / hardware.vllm_tensor_parallel + VLLM_OVERHEAD
+
+
+def evaluation_need(a: Architecture, longest: int, hardware: Hardware, sequences: int = 1) -> float:
+    """Bytes that a vLLM engine needs on each of its GPUs to measure a model, with that many `sequences` at once whose
+    responses have `longest` tokens."""
+    cache = sequences * (longest + PROMPT_TOKENS) * a.cache()
+    return (2.0 * a.parameters + cache) / hardware.engine_tensor_parallel + VLLM_OVERHEAD
 
 
 def fits(need: Need, gpu_memory: float) -> bool:

@@ -20,7 +20,7 @@ from evals.files import RefusedError, locked, write_json
 from evals.fingerprint import model_fingerprint
 from evals.grading.grader import graders_kept
 from evals.redaction import redact
-from harness.backends.engine import sampling_engine
+from harness.backends.engine import longest_response, sampling_engine
 from harness.backends.snapshots import observed
 from harness.command.watch import Watch
 from harness.data.base_models import located
@@ -240,7 +240,7 @@ class JobRun:
                 out_dir=self.folder / "eval",
                 data_dir=self.data_dir,
                 seed=self.job.seed,
-                engine=sampling_engine(self.hardware, model),
+                engine=sampling_engine(self.hardware, model, longest_response(self.job.protocol)),
                 workers=self.hardware.grader_workers,
                 limit_s=self.hardware.grader_limit_s,
                 after_batch=check,

@@ -19,7 +19,7 @@ from harness.command.resolve import BACKENDS
 from harness.errors import UsageError, nearest
 from harness.errors import choose as choose_name
 from harness.plan.context import check_context
-from harness.plan.profiles import PROFILES, choose, gpu_memory, judge
+from harness.plan.profiles import PROFILES, choose, gpu_memory, judge, measures, with_engine
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
 
@@ -61,7 +61,10 @@ class Machine:
 
     def of(self, job: Job) -> Hardware:
         """The settings for one arm."""
-        return self.base if self.profile is None else choose(job.experiment, job.backend, self.base, self.explicit)
+        if self.profile is None:
+            return self.base
+        chosen = choose(job.experiment, job.backend, self.base, self.explicit)
+        return with_engine(job, chosen, self.explicit)
 
     def by_arm(self, jobs: Iterable[Job]) -> dict[tuple[str, str], Hardware]:
         """(model, arm) -> its settings."""
@@ -99,6 +102,12 @@ def check_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardwar
         memory: bytes of each device; None: of the GPU that the settings name.
     """
     for (model, arm), job in {(job.model, job.arm): job for job in jobs}.items():
+        if not measures(job, machines[model, arm], memory=memory):
+            raise ValueError(
+                f"hardware.engine_tensor_parallel: {model}/{arm} is measured with {job.base_model.value}, which does "
+                f"not fit {machines[model, arm].engine_tensor_parallel} GPUs (force=true runs it anyway); a model that "
+                "is only measured can be asked through an API: rlvr eval engine=openai"
+            )
         if job.experiment is None:
             continue
         verdict = judge(job.experiment, job.backend, machines[model, arm], memory=memory)

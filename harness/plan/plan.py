@@ -13,7 +13,7 @@ from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.backends.common import optimiser_steps
 from harness.plan.context import context_need
-from harness.plan.profiles import changes, gpu_memory, judge
+from harness.plan.profiles import changes, gpu_memory, judge, measures
 from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.architecture import architecture
 from harness.spec.hardware import Hardware, Machines, of_job
@@ -184,6 +184,7 @@ def _arm(job: Job, hardware: Hardware, refusal: Exception | None, explicit: froz
         "cost_per_run": cost(job, hardware),
         "memory": memory(job, hardware, explicit) if refusal is None else None,
         "context": _context(job),
+        "evaluation_fits": measures(job, hardware),
         "refused": None if refusal is None else str(refusal),
     }
 
@@ -271,6 +272,7 @@ def as_text(document: dict[str, Any]) -> str:
             *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
             *_memory_text(arm["memory"]),
             *_context_text(arm["context"]),
+            *([] if arm["evaluation_fits"] else ["  evaluation: the model does not fit its engine's GPUs"]),
             *_table(own),
         ]
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):

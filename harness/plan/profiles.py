@@ -7,10 +7,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from harness.backends import backend
-from harness.backends.memory import Need, engine_need, fits
+from harness.backends.engine import longest_response
+from harness.backends.memory import Need, divisors, engine_need, evaluation_need, fits
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import GPUS, Hardware
+from harness.spec.job import Job
+
+SEQUENCES = 8  # of maximum length at once: with fewer an engine waits; an assumption
+ENGINE_SHARE = 0.9  # of a GPU's memory that the evaluation's vLLM takes (`VllmEngine.gpu_memory`)
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,26 @@ def choose(training: Training | None, name: str, base: Hardware, explicit: froze
     if a is None:
         return options[-1]
     return next((hardware for hardware in options[:-1] if holds(a, training, name, hardware)), options[-1])
+
+
+def with_engine(job: Job, hardware: Hardware, explicit: frozenset[str]) -> Hardware:
+    """The settings with as few GPUs for each model of the evaluation's vLLM as hold it, and as many models as fit."""
+    a = architecture(job.base_model.value)
+    if a is None or "vllm" not in hardware.engine or {"engine_tensor_parallel", "engine_replicas"} & explicit:
+        return hardware
+    sizes = divisors(hardware.processes, hardware.processes)[::-1]
+    sized = [replace(hardware, engine_tensor_parallel=n, engine_replicas=hardware.processes // n) for n in sizes]
+    return next((each for each in sized if measures(job, each, SEQUENCES)), sized[-1])
+
+
+def measures(job: Job, hardware: Hardware, sequences: int = 1, *, memory: float | None = None) -> bool:
+    """Whether the GPUs of the evaluation's engine (of `memory` bytes, or a `hardware.gpu`) hold the model and that many
+    `sequences` of maximum length; True where nothing says that they do not."""
+    a = architecture(job.base_model.value)
+    if a is None or "vllm" not in hardware.engine or hardware.device == "cpu":
+        return True
+    need = evaluation_need(a, longest_response(job.protocol), hardware, sequences)
+    return need <= ENGINE_SHARE * (memory or gpu_memory(hardware))
 
 
 def candidates(

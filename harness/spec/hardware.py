@@ -45,7 +45,8 @@ class Hardware:
         "transformers",
         "what evaluates, and samples for rejection sampling: transformers, vllm, ray or ray_vllm (on Ray)",
     )
-    engine_replicas: Count = setting(1, "models that it holds at once, one a GPU")
+    engine_replicas: Count = setting(1, "models that it holds at once, on GPUs of their own")
+    engine_tensor_parallel: Count = setting(1, "GPUs of each such model, with vllm or ray_vllm")
     vllm_gpu_memory: Share = setting(0.3, "share of a GPU's memory for a vLLM in the training processes")
     vllm_tensor_parallel: Count = setting(1, "GPUs per such engine")
     ray_address: str | None = setting(
@@ -76,7 +77,7 @@ class Hardware:
     @property
     def gpus(self) -> int:
         """GPUs of a machine that one job needs at a time: to train, or to sample."""
-        return max(self.processes, self.engine_replicas) if self.device == "gpu" else 0
+        return max(self.processes, self.engine_replicas * self.engine_tensor_parallel) if self.device == "gpu" else 0
 
     @property
     def ranks(self) -> int:

@@ -20,7 +20,7 @@ LOCAL = {
 
 _LOCAL_OPTIONS: dict[str, dict[str, type]] = {
     "transformers": {"device": str, "dtype": str, "batch_rows": int},
-    "vllm": {"dtype": str, "batch_rows": int, "gpu_memory": float, "context": int},
+    "vllm": {"dtype": str, "batch_rows": int, "gpu_memory": float, "context": int, "tensor_parallel": int},
 }
 OPTIONS: dict[str, dict[str, type]] = {
     **{name: {**options, "replicas": int} for name, options in _LOCAL_OPTIONS.items()},

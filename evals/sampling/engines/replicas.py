@@ -41,7 +41,8 @@ class Replicas:
     Args:
         factory: "module:name" of an engine's class.
         count: how many; on a machine with GPUs at most as many as it has.
-        devices: what CUDA_VISIBLE_DEVICES is for each; None is one visible GPU each, and nothing on a CPU.
+        devices: what CUDA_VISIBLE_DEVICES is for each; None is as many visible GPUs each as its option
+            `tensor_parallel` says (1), and nothing on a CPU.
     Raises:
         ValueError: count < 1, or more replicas than devices.
     """
@@ -109,17 +110,24 @@ class Replicas:
         if not self._workers:
             devices = self._visible() if self._devices is None else list(self._devices)
             if devices and self.count > len(devices):
-                raise ValueError(f"replicas={self.count}, but there are {len(devices)} GPUs; expected at most as many")
+                raise ValueError(
+                    f"replicas={self.count}, each of {self._each} GPUs; expected at most {len(devices)}, which fit here"
+                )
             for index in range(self.count):
                 self._workers.append(_Worker(self._job, devices[index] if devices else None))
 
-    @staticmethod
-    def _visible() -> list[str]:
+    @property
+    def _each(self) -> int:
+        """GPUs of one replica."""
+        return int(self._job[2].get("tensor_parallel", 1))
+
+    def _visible(self) -> list[str]:
         import torch
 
         named = os.environ.get("CUDA_VISIBLE_DEVICES")
         count = torch.cuda.device_count()
-        return named.split(",")[:count] if named else [str(i) for i in range(count)]
+        names = named.split(",")[:count] if named else [str(i) for i in range(count)]
+        return [",".join(names[i : i + self._each]) for i in range(0, len(names) - self._each + 1, self._each)]
 
     def _hand_out(self, pieces: deque[Sequence[Request]], decoding: Decoding) -> Iterator[list[Completion]]:
         busy: dict[Any, _Worker] = {}

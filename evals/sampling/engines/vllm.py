@@ -36,6 +36,7 @@ class VllmEngine(LocalModel):
         gpu_memory: the share of a GPU's memory that it may take, in (0, 1].
         context: the longest prompt and response together, in tokens; None is what the model allows. A smaller one
             fits where the cache for the model's own context does not.
+        tensor_parallel: GPUs that share the model, of those that this process sees.
     """
 
     def __init__(
@@ -46,13 +47,16 @@ class VllmEngine(LocalModel):
         batch_rows: int = 4096,
         gpu_memory: float = 0.9,
         context: int | None = None,
+        tensor_parallel: int = 1,
     ) -> None:
+        if tensor_parallel < 1:
+            raise ValueError(f"tensor_parallel={tensor_parallel}, expected >= 1")
         if context is not None and context < 1:
             raise ValueError(f"context={context}, expected >= 1")
         if not 0 < gpu_memory <= 1:
             raise ValueError(f"gpu_memory={gpu_memory}, expected a number in (0, 1]")
         super().__init__(model_path, device=None, dtype=dtype, batch_rows=batch_rows)
-        self._gpu_memory = gpu_memory
+        self._gpu_memory, self._tensor_parallel = gpu_memory, tensor_parallel
         self.context = context  # None: what vLLM makes of the model's files, once it is loaded
         self._asked = 0  # requests so far: vLLM wants a name for each
 
@@ -67,6 +71,7 @@ class VllmEngine(LocalModel):
             model=self.model_path,
             dtype=self.dtype,
             max_model_len=self.context,
+            tensor_parallel_size=self._tensor_parallel,
             gpu_memory_utilization=self._gpu_memory,
             enforce_eager=cpu,  # compiling costs more than it saves on a CPU
             enable_prefix_caching=True,  # the prompt of a problem's samples is read once

@@ -108,7 +108,9 @@ def select_samples(
     from evals.analysis.token_pass import measure
 
     device = "cpu" if hardware.device == "cpu" else None
-    engine = make_engine(model) if make_engine else sampling_engine(hardware, model)
+    engine = (
+        make_engine(model) if make_engine else sampling_engine(hardware, model, declared.max_completion_tokens.value)
+    )
     # The text after the first box may be cut off, so the first box must be correct.
     prompt = replace(prompts.get(declared.prompt.value), policy="boxed_first")
     texts = tuple(prompts.render(prompt, problem, engine.tokenizer) for problem in problems)

@@ -19,6 +19,12 @@ from harness.plan.machine import check_engine
         ({}, "transformers", {}),
         ({"device": "cpu"}, "transformers", {"device": "cpu"}),
         ({"engine": "vllm", "engine_replicas": 8}, "vllm", {"replicas": 8}),
+        ({"engine": "vllm", "engine_tensor_parallel": 4}, "vllm", {"tensor_parallel": 4}),
+        (
+            {"engine": "ray_vllm", "engine_tensor_parallel": 2},
+            "ray",
+            {"inner": "vllm", "tensor_parallel": 2, "gpus": 2.0},
+        ),
         ({"engine": "ray", "device": "cpu"}, "ray", {"inner": "transformers", "device": "cpu"}),
         ({"engine": "ray_vllm", "ray_address": "a:1"}, "ray", {"inner": "vllm", "address": "a:1"}),
     ],
@@ -38,3 +44,24 @@ def test_an_engine_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     for engine in ("vllm", "ray", "ray_vllm"):
         with pytest.raises(ValueError, match=rf"hardware\.engine: expected transformers, got '{engine}'"):
             check_engine(TrlHardware(engine=engine))  # type: ignore[arg-type]
+
+
+def test_vllm_reserves_what_the_protocol_needs_and_no_more_than_the_model_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = []
+    monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append(options))
+    hardware = TrlHardware(engine="vllm")
+    sampling_engine(hardware, "Qwen/Qwen3-32B", 8192)  # of 40,960 positions
+    sampling_engine(hardware, "Qwen/Qwen2.5-Math-7B", 3072)  # of 4,096
+    assert [options["context"] for options in made] == [8192 + 4096, 4096]
+
+
+def test_replicas_of_several_gpus_share_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from evals.sampling.engines.replicas import Replicas
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 5)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    factory = "evals.sampling.engines.vllm:VllmEngine"
+    replicas = Replicas(factory, "a/b", count=2, options={"tensor_parallel": 2})
+    assert replicas._visible() == ["0,1", "2,3"]  # the fifth stays idle

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,24 @@ def test_plan_prints_the_settings_of_a_profile(capsys: pytest.CaptureFixture[str
     assert main(["plan", "--json", "paper=egsw", "scale=paper", "hardware=h200x8", "arm=grpo", "seeds=1"]) == 0
     for arm in json.loads(capsys.readouterr().out)["arms"]:
         assert arm["memory"]["fits"] and "hardware.gpu=h200" in arm["memory"]["settings"]
+
+
+def test_a_profile_gives_the_evaluation_as_few_gpus_a_model_as_hold_it() -> None:
+    jobs = resolve("trial_and_error", scale="paper", arms=["base"], models=["7b", "32b"], seeds=[0])
+    machines = take_machine({"hardware": "h100x8"}).by_arm(jobs)
+    # bfloat16: 32.8e9 parameters are 66 GB; the cache of 8 x 12,288 tokens is 26 GB (64 layers x 8 heads x 128 x 2 x 2
+    # bytes a token): more than the 76 GB that vLLM takes of one H100, and with 3 GB beside them 49 GB on each of two
+    assert machines["7b", "base"].engine_tensor_parallel == 1
+    assert (machines["32b", "base"].engine_tensor_parallel, machines["32b", "base"].engine_replicas) == (2, 4)
+    small = take_machine({"hardware": "a100x8_40g"}).by_arm(jobs)
+    assert (small["32b", "base"].engine_tensor_parallel, small["32b", "base"].engine_replicas) == (4, 2)
+    check_memory(jobs, machines, memory=None)
+
+
+def test_a_model_beyond_one_machine_is_named_before_the_start() -> None:
+    jobs = resolve("erpo", scale="paper", arms=["base"], models=["qwen3-235b-instruct"], seeds=[0])
+    machines = take_machine({"hardware": "h100x8"}).by_arm(jobs)
+    with pytest.raises(ValueError, match=r"hardware\.engine_tensor_parallel: qwen3-235b-instruct/base"):
+        check_memory(
+            [*jobs], {key: replace(each, engine_tensor_parallel=1) for key, each in machines.items()}, memory=None
+        )
