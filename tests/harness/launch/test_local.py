@@ -71,11 +71,10 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(model_dir: Path, tmp_path:
 
 
 def children(process: Command) -> list[Any]:
-    """Its workers, once there are two."""
+    """Its workers: one for each job that the signal stopped before its end."""
     import psutil
 
-    children = [child for child in psutil.Process(process.pid).children() if "harness.launch.worker" in child.cmdline()]
-    return children if len(children) == 2 else []
+    return [child for child in psutil.Process(process.pid).children() if "harness.launch.worker" in child.cmdline()]
 
 
 def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
