@@ -148,7 +148,10 @@ def training_seconds(
         limit = e.max_completion_tokens.value
         mean = limit * rules.mean_share if mean is None else min(mean, limit)
         each = sequences / hardware.engine_replicas
-        sampling = decode_seconds(a, gpu, each, mean, limit, 200, rules, eager=eager(hardware), cache_share=0.8)
+        sampling = decode_seconds(
+            a, gpu, each, mean, limit, 200, rules, tensor_parallel=hardware.engine_tensor_parallel,
+            eager=eager(hardware), cache_share=0.8,
+        )  # fmt: skip
         measuring = sequences * mean * pass_flops(a, mean, backward=False, recompute=False)
         seconds += e.rounds.value * (sampling + measuring / reached(gpu, rules))
     return seconds
@@ -159,14 +162,18 @@ def eager(hardware: Hardware) -> bool:
     return "vllm" not in hardware.engine
 
 
-def evaluation_seconds(a: Architecture, gpu: Gpu, protocol: Protocol, rules: Rules, *, eager: bool = True) -> float:
-    """Seconds of an evaluation on one GPU; with transformers, in batches."""
+def evaluation_seconds(
+    a: Architecture, gpu: Gpu, protocol: Protocol, rules: Rules, *, eager: bool = True, tensor_parallel: int = 1
+) -> float:
+    """GPU-seconds of an evaluation by an engine of `tensor_parallel` GPUs; with transformers, in batches."""
     seconds = 0.0
     for name in protocol.benchmarks.value:
         rows = protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
         limit = protocol.value("max_tokens", name)
         sequences = rows * protocol.value("n", name)
-        seconds += decode_seconds(a, gpu, sequences, limit * rules.mean_share, limit, 200, rules, eager=eager)
+        seconds += tensor_parallel * decode_seconds(
+            a, gpu, sequences, limit * rules.mean_share, limit, 200, rules, tensor_parallel=tensor_parallel, eager=eager
+        )
     return seconds
 
 

@@ -95,7 +95,9 @@ def gpu_hours(job: Job, hardware: Hardware) -> tuple[float, float, float] | None
     gpu, step = seconds.gpu_of(hardware), backend(job.backend).step_seconds
     hours = []
     for rules in (seconds.FAST, seconds.MIDDLE, seconds.SLOW):
-        used = seconds.evaluation_seconds(a, gpu, job.protocol, rules, eager=seconds.eager(hardware))  # on one GPU
+        used = seconds.evaluation_seconds(
+            a, gpu, job.protocol, rules, eager=seconds.eager(hardware), tensor_parallel=hardware.engine_tensor_parallel
+        )
         if job.experiment is not None:
             used += hardware.devices * seconds.training_seconds(
                 a, gpu, job.experiment, training_steps(job), hardware, rules, mean_length(job), step
