@@ -46,19 +46,17 @@ def direct(responses: Iterable[tuple[str, bool]]) -> Direct:
 
 def runs(home: Path) -> dict[str, dict[int, Direct]]:
     """`paper arm` -> training seed -> its responses, counted."""
-    import pyarrow.parquet as pq
-
-    from evals.files import read_json
+    from harness.record.run import RECORD, Run
 
     answers: dict[str, dict[int, Direct]] = defaultdict(dict)
-    for record in sorted(home.glob(f"*/{FAMILY}/*/record.json")):
-        of = read_json(record)
-        tables = sorted(record.parent.glob("eval/*/verdicts.parquet"))
-        if of["diverged"] or len(tables) < 2:  # a trial of the search has the validation set alone
+    for record in sorted(home.glob(f"*/{FAMILY}/*/{RECORD}")):
+        run = Run(record.parent)
+        # a trial of the search has the validation set alone
+        if not run.is_finished or run.diverged or len(run.benchmarks) < 2:
             continue
-        rows = [row for path in tables for row in pq.read_table(path, columns=["response", "verdict"]).to_pylist()]
-        name = f"{record.parts[-4]} {of['arm']}"
-        answers[name][of["seed"]] = direct((row["response"], row["verdict"] == "correct") for row in rows)
+        samples = [run.samples(benchmark) for benchmark in run.benchmarks]
+        rows = (row for of in samples for row in zip(of["response"], of["verdict"] == "correct", strict=True))
+        answers[f"{run.paper} {run.arm}"][run.seed] = direct(rows)
     return answers
 
 

@@ -60,7 +60,7 @@ def test_files_of_a_run(measured: bool, finished: Path, undisturbed: Undisturbed
         home = copy(finished, tmp_path)
         if not measured:
             copied = job_folder(home)
-            for path in (*copied.glob("record.json"), *copied.rglob("verdicts.parquet")):
+            for path in (*copied.glob("run.json"), *copied.rglob("verdicts.parquet")):
                 path.unlink()
         DAMAGES[damage](home / file)
         check(home, undisturbed)

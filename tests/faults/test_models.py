@@ -65,7 +65,7 @@ def test_a_model_whose_responses_are_all_truncated(tmp_path: Path) -> None:
     ended = run([*options, *(f"{key}={value}" for key, value in short.items())], tmp_path / "h")
     assert ended.code == 0, ended.err
     folder = job_folder(tmp_path / "h")
-    steps = [json.loads(line)["metrics"] for line in (folder / "train" / "metrics.jsonl").read_text().splitlines()]
+    steps = [json.loads(line)["metrics"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [step["train/truncated_fraction"] for step in steps] == [1.0] * STEPS
     (path,) = (folder / "eval").rglob("verdicts.parquet")
     assert pq.read_table(path)["verdict"].to_pylist() == ["truncated"] * 8  # 4 problems of 2 samples

@@ -199,11 +199,11 @@ def test_a_reward_and_a_data_set_given_as_objects(home: Path):
         rlvr.run("egsw", arm="grpo", seeds=1, launcher="local", **given, **CPU, **SMALL)
     done = rlvr.run("egsw", arm="grpo", seeds=1, **given, **CPU, **SMALL)
     (outcome,) = done.outcomes
-    record = json.loads((outcome.folder / "record.json").read_text())
+    record = json.loads((outcome.folder / "run.json").read_text())
     (name, accuracy) = record["settings"]["rewards"]["value"]
     assert name.startswith("python:short-") and accuracy == "accuracy"
     assert record["settings"]["dataset_rows"]["value"] == 24
-    (line,) = (outcome.folder / "train" / "metrics.jsonl").read_text().splitlines()
+    (line,) = (outcome.folder / "metrics.jsonl").read_text().splitlines()
     metrics = json.loads(line)["metrics"]
     # a random model answers nothing correctly, and some of its responses of at most 8 tokens are short
     assert metrics["train/accuracy"] == 0.0 and 0.0 < metrics["train/reward"] <= 1.0

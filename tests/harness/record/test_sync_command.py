@@ -1,4 +1,4 @@
-"""`rlvr sync` with a store that fails on the way."""
+"""`rlvr export format=mlflow` with a store that fails on the way."""
 
 from __future__ import annotations
 
