@@ -181,7 +181,7 @@ def methods(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tables(session: nox.Session) -> None:
-    """Regenerate the papers' tables from MLflow into results/."""
+    """Make the papers' tables in results/ from the runs of RLVR_HOME, or of the store in MLFLOW_TRACKING_URI."""
     rlvr(session, "tables", "out=results", *session.posargs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,8 +15,8 @@ from evals.stats.verdict_table import VerdictTable
 from harness.errors import UsageError
 from harness.record.answers import graded, holds_verdicts
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import RECORD, Run, benchmark_of
-from harness.runs.track import cache_dir, home
+from harness.record.run import RECORD, Run, benchmark_of, earlier_runs, note_earlier, refuse_earlier
+from harness.runs.track import cache_dir
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
 EXPECTED = (
@@ -157,20 +158,25 @@ def _named(text: str, reading: Reading, policy: str | None) -> Iterator[Run]:
 
 def _in_folder(folder: Path) -> Iterable[Run]:
     """The run of a folder, or the runs in a folder of them (RLVR_HOME, a paper's, a scale's)."""
-    if folder.name == "eval" and (folder.parent / RECORD).is_file():
-        return [Run(folder.parent)]
+    if folder.name == "eval":
+        refuse_earlier(folder.parent)
+        if (folder.parent / RECORD).is_file():
+            return [Run(folder.parent)]
+    refuse_earlier(folder)
     if not (folder / RECORD).is_file():
         for depth in ("*", "*/*", "*/*/*"):
-            if records := sorted(folder.glob(f"{depth}/{RECORD}")):
+            records, earlier = sorted(folder.glob(f"{depth}/{RECORD}")), earlier_runs(folder, depth)
+            if records:
+                note_earlier(earlier)
                 return [Run(record.parent) for record in records]
+            for run in earlier:
+                refuse_earlier(run)
     return [Run(folder)]
 
 
 def _project(paper: str | None) -> list[Run]:
-    import os
+    from harness.record.mirror import mirrored_runs, run_folders
 
     if os.environ.get("MLFLOW_TRACKING_URI"):
-        from harness.record.mirror import mirrored_runs
-
         return mirrored_runs(paper)
-    return [Run(record.parent) for record in sorted(home().glob(f"{paper or '*'}/*/*/{RECORD}"))]
+    return [Run(folder) for folder in run_folders(paper)]

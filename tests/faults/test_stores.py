@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("mode", ["refuse", "hang", "500", "500 after", "slow"])
 def test_a_server_that_breaks_during_a_run(mode: str, server: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
-    """The run does not fail; at its end it says what is pending, and `rlvr export format=mlflow` delivers it in order, once."""
+    """The run does not fail; at its end it says what is pending, and `rlvr export format=mlflow` delivers it, once."""
     home = tmp_path / "h"
     with proxy(server, "pass") as between:
         uri = f"http://127.0.0.1:{between.port}"
