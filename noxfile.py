@@ -33,9 +33,9 @@ nox.options.sessions = ["lint", "tests"]
 
 def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = LOCK, *extra: str) -> None:
     """Make the environment in `folder` match the lock file and the project's metadata; `extra` goes to pip."""
-    wanted = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    digest = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
     stamp, python = folder / "lock.sha256", folder / "bin" / "python"
-    if stamp.is_file() and stamp.read_text() == wanted:
+    if stamp.is_file() and stamp.read_text() == digest:
         return
     session.log(f"installing {lock.name} into {folder} (2.5 to 4.5 GB, a few minutes)")
     if not python.is_file():
@@ -43,7 +43,7 @@ def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = L
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     session.run(*install, *extra, "-r", str(lock), external=True)
     session.run(*install, "--no-deps", "-e", str(ROOT), external=True)
-    stamp.write_text(wanted)
+    stamp.write_text(digest)
 
 
 def rlvr(session: nox.Session, *arguments: str) -> None:

@@ -60,8 +60,8 @@ def gae(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> T
 
 def whitened(advantages: Tensor, valid: Tensor) -> Tensor:
     """(A - mean) / sqrt(sample variance + 1e-8) over the valid entries; 0 on the others."""
-    held = advantages[valid]
-    if held.numel() == 0:
+    values = advantages[valid]
+    if values.numel() == 0:
         return advantages
-    variance = ((held - held.mean()) ** 2).sum() / max(held.numel() - 1, 1)
-    return ((advantages - held.mean()) * (variance + 1e-8).rsqrt()).masked_fill(~valid, 0.0)
+    variance = ((values - values.mean()) ** 2).sum() / max(values.numel() - 1, 1)
+    return ((advantages - values.mean()) * (variance + 1e-8).rsqrt()).masked_fill(~valid, 0.0)

@@ -43,10 +43,10 @@ class Case:
 
 def case(truth: float, intervals: Iterable[Interval | None]) -> Case:
     """Of intervals for one true value."""
-    known = [interval for interval in intervals if interval is not None]
-    covered = np.mean([i.low - 1e-12 <= truth <= i.high + 1e-12 for i in known])
+    found = [interval for interval in intervals if interval is not None]
+    covered = np.mean([i.low - 1e-12 <= truth <= i.high + 1e-12 for i in found])
     return Case(
-        float(covered), float(np.mean([i.rough for i in known])), float(np.mean([i.high - i.low for i in known]))
+        float(covered), float(np.mean([i.rough for i in found])), float(np.mean([i.high - i.low for i in found]))
     )
 
 

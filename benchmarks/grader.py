@@ -203,9 +203,14 @@ def candidates(path: str, text: str) -> Iterator[tuple[list[str], list[str]]]:
     else:
         records = [[re.sub(r"\\(.)", r"\1", found[1] or found[2] or "") for found in QUOTED.finditer(text)]]
     for record in records:
-        ends = [one.rpartition(mark)[2].strip() for one in record for mark in ("####", "A:", "# Answer") if mark in one]
+        ends = [
+            entry.rpartition(mark)[2].strip()
+            for entry in record
+            for mark in ("####", "A:", "# Answer")
+            if mark in entry
+        ]
         golds = list(dict.fromkeys([*record, *ends]))
-        wrapped = [wrap % one for one in record for wrap in WRAPS] if path.endswith(".py") else []
+        wrapped = [wrap % entry for entry in record for wrap in WRAPS] if path.endswith(".py") else []
         yield golds, list(dict.fromkeys([*golds, *wrapped]))
 
 
@@ -335,9 +340,9 @@ def errors(labels: Sequence[bool], verdicts: Sequence[bool | None]) -> tuple[int
 def disagreements(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
     words, unread = {True: "accepts", False: "rejects", None: "unscored"}, {"value": "not read yet"}
     rows = [
-        (p.set, p.digest, p.source, words[own], words[other], p.reason or unread.get(p.about, p.about))
-        for p, own, other in zip(pairs, mine, theirs, strict=True)
-        if own is not p.label
+        (p.set, p.digest, p.source, words[our], words[their], p.reason or unread.get(p.about, p.about))
+        for p, our, their in zip(pairs, mine, theirs, strict=True)
+        if our is not p.label
     ]
     return (
         f"## Disagreements\n\nThe {len(rows)} pairs on which our verdict is not the label, each with the reason that "
@@ -361,7 +366,7 @@ def speed(pairs: Sequence[Pair]) -> str:
             chosen = random.Random(0).sample(by_class[name], min(TIMED, len(by_class[name])))
             ours = quantiles([seconds(partial(grader.grade_answers, [texts])) for texts in chosen])
             others = quantiles([_math_verify_seconds(*texts) for texts in chosen])
-            ratios = [f"{theirs / own:.1f}" for own, theirs in zip(ours, others, strict=True)]
+            ratios = [f"{theirs / our:.1f}" for our, theirs in zip(ours, others, strict=True)]
             rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*ours, *others)), *ratios))
     header = ("class", "pairs", "ours p50 ms", "p99 ms", "math-verify p50 ms", "p99 ms", "ratio of p50", "of p99")
     return (

@@ -30,5 +30,5 @@ def parameters(section: str, names: Iterable[str]) -> str:
     start = rf"(?:^|(?<=[.;)] ))((?:{name})(?:(?:, | and )(?:{name}))*): "
     _, *parts = re.split(start, text)
     pairs = zip(parts[::2], parts[1::2], strict=True)
-    lines = [f"    {own}: {words.strip()}" for heads, words in pairs for own in re.split(", | and ", heads)]
+    lines = [f"    {parameter}: {words.strip()}" for heads, words in pairs for parameter in re.split(", | and ", heads)]
     return "\n".join(lines) or section

@@ -15,12 +15,12 @@ def uncollected() -> Iterator[None]:
     They make hundreds of thousands of objects that stay, and the collector would look through all of them again and
     again: a fifth of the time that TRL's imports take. They are also excluded from later collections.
     """
-    known, enabled = len(sys.modules), gc.isenabled()
+    modules_before, enabled = len(sys.modules), gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if len(sys.modules) > known:  # else nothing was imported, and a caller's own objects would be excluded
+        if len(sys.modules) > modules_before:  # else nothing was imported, and a caller's own objects would be excluded
             gc.freeze()
         if enabled:
             gc.enable()

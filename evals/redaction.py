@@ -56,5 +56,7 @@ def _redact_all(value: Any, secrets: list[str]) -> Any:
 
 def _secrets() -> list[str]:
     """Longest first: one may hold another."""
-    held = {value for name, value in variables().items() if _NAME.search(name) and len(value) >= _SHORTEST}
-    return sorted((value for value in held if not os.path.exists(value)), key=len, reverse=True)  # a path of a key file
+    secrets = {value for name, value in variables().items() if _NAME.search(name) and len(value) >= _SHORTEST}
+    return sorted(
+        (value for value in secrets if not os.path.exists(value)), key=len, reverse=True
+    )  # a path of a key file

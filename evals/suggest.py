@@ -17,7 +17,7 @@ def expected(name: str, valid: Iterable[str]) -> str:
 def nearest(name: str, valid: Collection[str]) -> str | None:
     """The valid name closest to `name`; None if none is close. Of a dotted name only the last part counts."""
     group, last = group_of(str(name), valid)
-    parts = {own[len(group) :]: own for own in valid if own.startswith(group)}
+    parts = {full[len(group) :]: full for full in valid if full.startswith(group)}
     close = difflib.get_close_matches(last, list(parts), n=1, cutoff=0.5)
     return parts[close[0]] if close else None
 
@@ -25,4 +25,4 @@ def nearest(name: str, valid: Collection[str]) -> str | None:
 def group_of(name: str, valid: Collection[str]) -> tuple[str, str]:
     """ "hardware.foo" -> ("hardware.", "foo") where valid names begin so; else ("", name)."""
     head, dot, last = name.rpartition(".")
-    return (head + dot, last) if dot and any(own.startswith(head + dot) for own in valid) else ("", name)
+    return (head + dot, last) if dot and any(full.startswith(head + dot) for full in valid) else ("", name)

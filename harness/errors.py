@@ -18,7 +18,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     if close:
         return f"did you mean {close!r}?"
     group, _ = naming.group_of(name, valid)
-    valid = [own for own in valid if own.startswith(group)]
+    valid = [full for full in valid if full.startswith(group)]
     return "expected one of: " + ", ".join(valid[:12]) + (", ..." if len(valid) > 12 else "")
 
 

@@ -248,7 +248,7 @@ def _power(
     problems: int | None,
     samples: Sequence[int] | None,
     seeds: Sequence[int] | None,
-    wanted: float,
+    target_power: float,
     level: float,
     names: Sequence[str],
     values: Mapping[str, float],
@@ -284,7 +284,7 @@ def _power(
             problems=problems or int(benchmarks.task(benchmark or "")["metadata"]["rows"]),
             samples=samples or (1, 4, 16, 64),
             seeds=seeds or (1, 3, 5, 10),
-            wanted=wanted,
+            target_power=target_power,
             level=level,
             spread=spread,
         )
@@ -294,16 +294,16 @@ def _power(
     return Result(document, lambda: wrapped(str(result)), document["rows"])
 
 
-def _design(paper: str, budget: float | None, hardware: str, wanted: float) -> Result:
+def _design(paper: str, budget: float | None, hardware: str, target_power: float) -> Result:
     """The seeds and samples that resolve the claims of a paper within a budget."""
     from harness.plan.budget import what_it_buys
     from harness.plan.machine import take_machine
 
     if budget is None or budget <= 0:
         raise UsageError(f"budget: expected GPU-hours above 0, got {budget}")
-    if not 0 < wanted < 1:
-        raise UsageError(f"power: expected a number in (0, 1), got {wanted:g}")
-    result = what_it_buys(paper_of(paper), budget, take_machine({"hardware": hardware}), wanted=wanted)
+    if not 0 < target_power < 1:
+        raise UsageError(f"power: expected a number in (0, 1), got {target_power:g}")
+    result = what_it_buys(paper_of(paper), budget, take_machine({"hardware": hardware}), target_power=target_power)
     return Result(result.as_json(), lambda: wrapped(str(result)))
 
 

@@ -91,11 +91,11 @@ def _by_problem(
     values: ArrayLike, problems: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.object_]]:
     """(values, the mean of each problem, the problems in the same order)."""
-    held, named = np.asarray(values, float), np.asarray(problems)
-    if held.ndim != 1 or held.shape != named.shape:
-        raise ValueError(f"values, problems: expected one of each for each other, got {held.shape} and {named.shape}")
-    if not np.isfinite(held).all():
+    array, named = np.asarray(values, float), np.asarray(problems)
+    if array.ndim != 1 or array.shape != named.shape:
+        raise ValueError(f"values, problems: expected one of each for each other, got {array.shape} and {named.shape}")
+    if not np.isfinite(array).all():
         raise ValueError("values: expected finite numbers; exclude what was not measured")
-    known, which = np.unique(named.astype(str), return_inverse=True)
-    sums = np.bincount(which, held, len(known)) if len(held) else np.zeros(0)
-    return held, sums / np.bincount(which, minlength=len(known)), known.astype(object)
+    unique, which = np.unique(named.astype(str), return_inverse=True)
+    sums = np.bincount(which, array, len(unique)) if len(array) else np.zeros(0)
+    return array, sums / np.bincount(which, minlength=len(unique)), unique.astype(object)

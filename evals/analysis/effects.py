@@ -66,8 +66,8 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
 
     rows = []
     for group, part in frame.groupby("group", sort=False):
-        known = part[part["drop"].notna()]
-        means = known.groupby("problem_id")[["original", "altered", "drop"]].mean()
+        measured = part[part["drop"].notna()]
+        means = measured.groupby("problem_id")[["original", "altered", "drop"]].mean()
         interval = over_problems(means["drop"], bounds=BOUNDS) if len(means) else None
         rows.append(
             {
@@ -77,9 +77,9 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
                 "high": interval.high if interval else np.nan,
                 **{name: means[name].mean() for name in ("original", "altered")},
                 "problems": len(means),
-                "interventions": len(known),
-                "unknown": len(part) - len(known),
-                "k": int(known[["k_original", "k_altered"]].to_numpy().min()) if len(known) else 0,
+                "interventions": len(measured),
+                "unknown": len(part) - len(measured),
+                "k": int(measured[["k_original", "k_altered"]].to_numpy().min()) if len(measured) else 0,
             }
         )
     return pd.DataFrame(rows)
@@ -111,13 +111,13 @@ def correctness(verdicts: Sequence[str]) -> list[float]:
 
 def _known(values: ArrayLike) -> Vector:
     array: Vector = np.asarray(values, dtype=float)
-    known: Vector = array[~np.isnan(array)]
-    return known
+    graded: Vector = array[~np.isnan(array)]
+    return graded
 
 
 def _known_mean(values: ArrayLike) -> float:
-    known = _known(values)
-    return float(known.mean()) if len(known) else float("nan")
+    graded = _known(values)
+    return float(graded.mean()) if len(graded) else float("nan")
 
 
 def drops_by_run(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -99,8 +99,8 @@ def _sbert_folder(path: str | Path | None) -> Path:
     """The model's folder; None is that of the package `MINILM`."""
     if path is not None and not Path(path).is_dir():
         raise ValueError(f"embedder: expected the folder of a sentence-transformers model, got {str(path)!r}")
-    for package, wanted in (("sentence-transformers", True), (MINILM, path is None)):
-        if wanted and util.find_spec(package.replace("-", "_")) is None:
+    for package, needed in (("sentence-transformers", True), (MINILM, path is None)):
+        if needed and util.find_spec(package.replace("-", "_")) is None:
             raise ValueError(f"embedder: SBERT needs the package {package}; pip install 'rlvr-harness[sbert]'")
     if path is not None:
         return Path(path)

@@ -46,8 +46,8 @@ def with_average(curves: pd.DataFrame) -> pd.DataFrame:
     if len(names) < 2:
         return curves
     mean = curves[names].mean(axis=1, skipna=False)
-    known = curves.loc[mean.notna(), "step"]
-    first = np.nan if known.empty else float(mean.loc[known.index[int(known.argmin())]])
+    steps = curves.loc[mean.notna(), "step"]
+    first = np.nan if steps.empty else float(mean.loc[steps.index[int(steps.argmin())]])
     ks = sorted({name.rpartition("@")[2] for name in names})
     column = f"curve/{AVERAGE}/avg@{ks[0] if len(ks) == 1 else 'n'}"
     return curves.assign(**{column: mean, f"curve/{AVERAGE}/{CHANGE}": mean - first})
@@ -166,14 +166,14 @@ def quality_over_steps(
 
 def score_columns(curves: Curves, benchmark: str) -> list[str]:
     """The columns of a benchmark to show; for pass@k and maj@k only the largest k."""
-    known = {
+    columns = {
         n: None
         for c in curves.values()
         for n in map(str, c)
         if n.startswith(f"curve/{benchmark}/") and " " not in n[-5:]
     }
     best: dict[str, str] = {}
-    for name in known:
+    for name in columns:
         kind = score_kind(name)
         if kind in WORDS and (kind not in best or _k(name) > _k(best[kind])):
             best[kind] = name
@@ -197,5 +197,5 @@ def _seeds(curves: Curves, names: Sequence[str]) -> str:
     counts = {name: int(curves[name]["seeds"].max()) for name in names if "seeds" in curves[name]}
     if not counts:
         return "One training seed a line: no bands."
-    told = ", ".join(f"{name} {counts.get(name, 1)}" for name in names)
-    return f"Mean over training seeds ({told}); bands: pointwise 95 % t-intervals over seeds."
+    seed_counts = ", ".join(f"{name} {counts.get(name, 1)}" for name in names)
+    return f"Mean over training seeds ({seed_counts}); bands: pointwise 95 % t-intervals over seeds."

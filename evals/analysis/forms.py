@@ -49,14 +49,14 @@ def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> 
         bounds: the least and the greatest value possible; None: without limits.
     """
     frame = values if "train_seed" in values else values.assign(train_seed=0)
-    known = frame[frame[column].notna()]
-    per_problem = known.assign(value=known[column].astype(float)).pivot_table(
+    measured = frame[frame[column].notna()]
+    per_problem = measured.assign(value=measured[column].astype(float)).pivot_table(
         index="train_seed", columns="problem_id", values="value", aggfunc="mean"
     )
     matrix = per_problem.reindex(frame["train_seed"].unique()).dropna(axis="columns")
     if matrix.empty:
         return None
-    kept = known["problem_id"].isin(matrix.columns)
+    kept = measured["problem_id"].isin(matrix.columns)
     return Mean(
         value=float(matrix.to_numpy().mean()),
         interval=estimate([matrix.to_numpy()], bounds=bounds).interval(),
@@ -155,12 +155,12 @@ def lengths(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             "incorrect": ~correct & (table["verdict"] != Verdict.UNSCORED),
         }
         for outcome, chosen in outcomes.items():
-            known = table[chosen & table["tokens"].notna()]
-            mean = mean_over_problems(known, "tokens", bounds=None) if len(known) else None
+            with_length = table[chosen & table["tokens"].notna()]
+            mean = mean_over_problems(with_length, "tokens", bounds=None) if len(with_length) else None
             if mean is not None:
                 ends = (None, None) if mean.interval is None else (mean.interval.low, mean.interval.high)
-                quantiles = known["tokens"].astype(float).quantile(list(QUANTILES))
-                rows.append((name, outcome, len(known), mean.value, *ends, *quantiles))
+                quantiles = with_length["tokens"].astype(float).quantile(list(QUANTILES))
+                rows.append((name, outcome, len(with_length), mean.value, *ends, *quantiles))
     columns = ["model", "outcome", "samples", "mean", "low", "high", *(f"q{round(100 * q):02d}" for q in QUANTILES)]
     return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
 

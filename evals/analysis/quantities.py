@@ -60,8 +60,8 @@ def output_error(log_p: Tensor, tokens: Tensor) -> Tensor:
     """
     at = tokens.unsqueeze(-1)
     others: Tensor = log_p.exp().scatter(-1, at, 0.0).norm(dim=-1)
-    own = -log_p.gather(-1, at).squeeze(-1).expm1()  # 1 - pi(o), exact where pi(o) is nearly 1
-    return (own.square() + others.square()).sqrt()
+    sampled = -log_p.gather(-1, at).squeeze(-1).expm1()  # 1 - pi(o), exact where pi(o) is nearly 1
+    return (sampled.square() + others.square()).sqrt()
 
 
 def update_size(log_p: Tensor, tokens: Tensor, hidden: Tensor, alpha: Tensor | float = 1.0) -> Tensor:
@@ -86,5 +86,5 @@ def clipped_weight(ratio: Tensor, advantage: Tensor, *, clip_low: float, clip_hi
     Args:
         ratio, advantage: [...], the importance ratio r and A. Returns [...].
     """
-    held = ((advantage > 0) & (ratio > 1 + clip_high)) | ((advantage < 0) & (ratio < 1 - clip_low))
-    return (ratio * advantage).masked_fill(held, 0.0)
+    clipped = ((advantage > 0) & (ratio > 1 + clip_high)) | ((advantage < 0) & (ratio < 1 - clip_low))
+    return (ratio * advantage).masked_fill(clipped, 0.0)

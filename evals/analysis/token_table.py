@@ -150,10 +150,10 @@ def position_bins(table: pd.DataFrame, count: int) -> Bins:
 
 def rank_bins(values: ArrayLike, count: int) -> Bins:
     """`count` bins of (nearly) equal size, from the smallest values to the largest; ties in their order. [N]."""
-    held = np.asarray(values)
-    ranks = np.empty(len(held), np.int64)
-    ranks[np.argsort(held, kind="stable")] = np.arange(len(held))
-    return ranks * count // max(1, len(held))
+    array = np.asarray(values)
+    ranks = np.empty(len(array), np.int64)
+    ranks[np.argsort(array, kind="stable")] = np.arange(len(array))
+    return ranks * count // max(1, len(array))
 
 
 def perplexity_bins(table: pd.DataFrame, count: int) -> Bins:

@@ -72,8 +72,8 @@ def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
     lags = np.arange(-reach, reach + 1)
     weights = (1 - weight) ** np.abs(lags)
 
-    def total(of: Vector, power: int) -> Vector:  # sum over u of weight (u - t)^power of_u
-        return np.convolve(of, (weights * (-lags) ** power), mode="full")[reach : reach + len(x)]
+    def total(terms: Vector, power: int) -> Vector:  # sum over u of weight (u - t)^power terms_u
+        return np.convolve(terms, (weights * (-lags) ** power), mode="full")[reach : reach + len(x)]
 
     ones = np.ones(len(x))
     s0, s1, s2 = (total(ones, power) for power in range(3))
@@ -155,20 +155,20 @@ def describe_smoothing(curves: Curves) -> str:
     seeds = {name: int(c["seeds"].max()) for name, c in curves.items() if "seeds" in c}
     if not seeds:
         return f"{text} One training seed a line."
-    told = ", ".join(f"{name} {seeds.get(name, 1)}" for name in curves)
+    seed_counts = ", ".join(f"{name} {seeds.get(name, 1)}" for name in curves)
     band = "band: pointwise 95 % t-interval over seeds, smoothed alike, cut by the axis"
-    return f"{text} Mean over training seeds ({told}); {band}."
+    return f"{text} Mean over training seeds ({seed_counts}); {band}."
 
 
 def describe_steps(order: Sequence[str], curves: Curves, metrics: Sequence[str]) -> str:
     """ "Steps: GRPO 60, EGSW 60. Without these curves: base." """
-    held = {
+    steps = {
         name: max((len(curve(curves[name], metric)[0]) for metric in metrics), default=0) if name in curves else 0
         for name in order
     }
-    told = "Steps: " + ", ".join(f"{name} {n:,}" for name, n in held.items() if n) + "."
-    without = [name for name, n in held.items() if not n]
-    return told + (f" Without such curves: {', '.join(without)}." if without else "")
+    text = "Steps: " + ", ".join(f"{name} {n:,}" for name, n in steps.items() if n) + "."
+    without = [name for name, n in steps.items() if not n]
+    return text + (f" Without such curves: {', '.join(without)}." if without else "")
 
 
 def long_table(curves: Curves, names: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
@@ -202,8 +202,8 @@ def plot_training(order: Sequence[str], curves: Curves) -> list[Plot]:
 
 def dynamics(order: Sequence[str], curves: Curves, *, performance: str = "train/reward") -> Plot:
     """Accuracy or reward, entropy, gradient norm, KL over steps (arXiv 2603.28204, Fig. 4; 2503.22456, Fig. 1, 3)."""
-    wanted = (performance, "train/entropy", "train/grad_norm", "train/kl")
-    metrics = [m for m in wanted if any(len(curve(c, m)[0]) for c in curves.values())]
+    shown = (performance, "train/entropy", "train/grad_norm", "train/kl")
+    metrics = [m for m in shown if any(len(curve(c, m)[0]) for c in curves.values())]
     return _over_steps("training_dynamics", "Training dynamics", f"{ERPO}, Fig. 4; {EGSW}, Fig. 1 and 3", "", order,
                        curves, metrics)  # fmt: skip
 

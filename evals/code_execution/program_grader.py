@@ -64,15 +64,15 @@ class ProgramGrader:
             raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
         sandbox.require()
         find, joint = POLICIES[policy]
-        asked: list[tuple[str | None, Future[Outcome] | None, str | None]] = []
+        programs: list[tuple[str | None, Future[Outcome] | None, str | None]] = []
         for gold_answer, response, finish in rows:
             problem = json.loads(gold_answer)
             answer = find(response, problem["entry_point"])
             outcome = None if answer is None else self._outcome(gold_answer, f"{problem['prompt']}{joint}{answer}")
-            asked.append((answer, outcome, finish))
+            programs.append((answer, outcome, finish))
         return [
             _without_program(finish) if answer is None or outcome is None else _grade(answer, outcome.result())
-            for answer, outcome, finish in asked
+            for answer, outcome, finish in programs
         ]
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:

@@ -127,8 +127,8 @@ def execute(program: str, *, limits: Limits, longest: int) -> ExecutionResult:
         if lines[0] != b'{"ready": true}':  # written before the program starts
             raise SandboxError(f"the sandbox for a model's code could not be created: {process.failure()!r}")
     try:
-        said = json.loads(lines[1])["error"]
-        error = None if said is None else str(said)
+        reported = json.loads(lines[1])["error"]
+        error = None if reported is None else str(reported)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError):  # killed first, or wrote something else
         error = "the program was killed: it ran out of time or memory, or exited"
     if not in_time:

@@ -150,16 +150,16 @@ def task(name: str) -> dict[str, Any]:
     """
     check_name(name)
     if name in OWN:
-        own = _read_own(OWN[name])
-        return {"tag": ["own"], **own, "metadata": own.get("metadata") or {}}
+        declaration = _read_own(OWN[name])
+        return {"tag": ["own"], **declaration, "metadata": declaration.get("metadata") or {}}
     return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 
 def check_name(name: str) -> None:
     """Raises ValueError, with the nearest name, if there is no such benchmark."""
-    known = (*names(), *OWN)
-    if name not in known:
-        raise ValueError(f"unknown benchmark {name!r}: {expected(name, known)}")
+    valid = (*names(), *OWN)
+    if name not in valid:
+        raise ValueError(f"unknown benchmark {name!r}: {expected(name, valid)}")
 
 
 def load(
@@ -290,14 +290,14 @@ def _cell(
     as_written: bool = False,
 ) -> str:
     """Our `field` of a row, under our name or the hub's; `as_written` keeps its white space, which counts in code."""
-    known = tuple(dict.fromkeys((field, str(columns.get(field, field)))))
-    for column in known:
+    accepted = tuple(dict.fromkeys((field, str(columns.get(field, field)))))
+    for column in accepted:
         if column in row:
             text = _text(row, column, where)
             return str(row[column]) if as_written else text
     if default is not None:
         return default
-    expected = " or ".join(map(repr, known))
+    expected = " or ".join(map(repr, accepted))
     raise ValueError(f"{where}: no column {expected}; it has {', '.join(map(repr, row))}")
 
 
@@ -370,6 +370,6 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         pass
 
     Loader.add_constructor("!function", _function_name)
-    own: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # a SafeLoader
-    include = own.pop("include", None)
-    return {**_read_yaml(path.parent / include), **own} if include else own
+    task: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # a SafeLoader
+    include = task.pop("include", None)
+    return {**_read_yaml(path.parent / include), **task} if include else task

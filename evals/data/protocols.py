@@ -92,11 +92,11 @@ class Protocol:
         Raises:
             ValueError: an unknown field (the nearest name is given), or a value that does not fit.
         """
-        known = self.sourced()
+        sourced = self.sourced()
         for key in values:
-            if key not in known:
-                raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, known)}")
-        new: dict[str, Any] = {key: known[key].replace(_given(key, v), origin, note) for key, v in values.items()}
+            if key not in sourced:
+                raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
+        new: dict[str, Any] = {key: sourced[key].replace(_given(key, v), origin, note) for key, v in values.items()}
         return replace(self, **new)
 
 
@@ -140,10 +140,10 @@ def read(path: str | Path) -> Protocol:
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a mapping of fields, got {type(values).__name__}")
     base, note = values.pop("base", None), f"in {path.name}"
-    known = [f.name for f in fields(Protocol) if f.name != "name"]
+    valid = [f.name for f in fields(Protocol) if f.name != "name"]
     for key in values:
-        if key not in known:
-            raise ValueError(f"{path}: no field {key!r}; {expected(str(key), known)}")
+        if key not in valid:
+            raise ValueError(f"{path}: no field {key!r}; {expected(str(key), valid)}")
     if base is not None:
         if base not in list(PROTOCOLS):
             raise ValueError(f"{path}: base: unknown protocol {base!r}; {expected(str(base), PROTOCOLS)}")
@@ -163,10 +163,10 @@ def _given(key: str, value: Any) -> Any:
 
 def check(protocol: Protocol) -> None:
     """Raises ValueError, naming field, value and what was expected, if a value does not fit."""
-    asked = protocol.benchmarks.value
-    if not isinstance(asked, tuple) or not asked or not all(isinstance(name, str) for name in asked):
+    names = protocol.benchmarks.value
+    if not isinstance(names, tuple) or not names or not all(isinstance(name, str) for name in names):
         raise ValueError(f"benchmarks={protocol.benchmarks.value!r}: expected a list of one or more names")
-    for name in protocol.benchmarks.value:
+    for name in names:
         benchmarks.check_name(name)
         prompts.get(protocol.value("prompt", name))
         for problem in _misfits(protocol, name):

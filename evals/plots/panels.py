@@ -112,8 +112,8 @@ def describe_problems(numbers: pd.DataFrame) -> str:
 
 def span(values: pd.Series) -> str:
     """ "4", or "2 to 4"."""
-    known = values[np.isfinite(values)]
-    if not len(known):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return "no"
-    low, high = known.min(), known.max()
+    low, high = finite.min(), finite.max()
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"

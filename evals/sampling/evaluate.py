@@ -253,8 +253,8 @@ def _run(
     grader = graders.of(plan.prompt.policy)
     with store.locked():
         ranges = store.grow(plan.n)
-        wanted = {request.key for request in plan.requests(0, plan.n)}
-        samples = {key: sample for key, sample in store.samples().items() if key in wanted}
+        keys = {request.key for request in plan.requests(0, plan.n)}
+        samples = {key: sample for key, sample in store.samples().items() if key in keys}
         progress = Progress(plan.benchmark.name, len(plan.benchmark.problems), plan.n, len(samples), show)
         with _GradingQueue(plan, grader, progress) as grading:
             grading.add(list(samples.values()), kept=True)
@@ -264,12 +264,12 @@ def _run(
                     samples.update((c.key, c) for c in completions)
                     grading.add(completions)
                     if after_batch is not None:
-                        after_batch(f"after {len(samples)} of {len(wanted)} samples of {plan.benchmark.name}")
+                        after_batch(f"after {len(samples)} of {len(keys)} samples of {plan.benchmark.name}")
             grades = grading.finish()
-        missing = wanted - samples.keys()
+        missing = keys - samples.keys()
         if missing:
             raise RuntimeError(
-                f"the engine answered {len(samples)} of {len(wanted)} requests; the first missing one is {min(missing)}"
+                f"the engine answered {len(samples)} of {len(keys)} requests; the first missing one is {min(missing)}"
             )
         _write_verdicts(path, plan, samples, grades, grader)
     return path

@@ -97,8 +97,8 @@ class SampleStore:
         stops = sorted({*manifest["grown"], n})
         if stops != manifest["grown"]:
             write_json(self.manifest, {**manifest, "grown": stops})
-        wanted = [stop for stop in stops if stop <= n]
-        return list(zip([0, *wanted], wanted, strict=False))
+        ends = [stop for stop in stops if stop <= n]
+        return list(zip([0, *ends], ends, strict=False))
 
     def add(self, completions: Sequence[Completion]) -> None:
         """Write a finished batch."""

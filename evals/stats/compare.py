@@ -277,7 +277,7 @@ def _compared(
     if ks is None:
         fewest = min(counts["samples_a"], counts["samples_b"])
         ks = (fewest,) if fewest > 1 else ()
-    asked = [
+    requested = [
         (metric, k, tau)
         for metric in metrics
         for k in (ks if metric in OF_K else (None,))
@@ -290,7 +290,7 @@ def _compared(
             counts,
             margin,
         )
-        for metric, k, tau in asked
+        for metric, k, tau in requested
     ]
 
 

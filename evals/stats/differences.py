@@ -193,13 +193,13 @@ def holm(p_values: Sequence[float | None], *, family: int | None = None) -> list
     Raises:
         ValueError: a p-value outside [0, 1], or a family smaller than the number of p-values.
     """
-    known = [p for p in p_values if p is not None]
-    for p in known:
+    measured = [p for p in p_values if p is not None]
+    for p in measured:
         if not 0 <= p <= 1:
             raise ValueError(f"a p-value must lie in [0, 1], got {p!r}")
-    family = len(known) if family is None else family
-    if family < len(known):
-        raise ValueError(f"family: expected at least the {len(known)} p-values given, got {family}")
+    family = len(measured) if family is None else family
+    if family < len(measured):
+        raise ValueError(f"family: expected at least the {len(measured)} p-values given, got {family}")
     # not statsmodels' multipletests, which takes seconds to import and collects garbage; the tests compare with it
     adjusted: list[float | None] = [None] * len(p_values)
     reached = 0.0

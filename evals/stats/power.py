@@ -153,42 +153,42 @@ def average(parts: Sequence[tuple[Spread, int]]) -> tuple[Spread, int]:
 
 
 def seeds_needed(
-    difference: float, spread: Spread, *, wanted: float, problems: int, samples: int, level: float = 0.95
+    difference: float, spread: Spread, *, target_power: float, problems: int, samples: int, level: float = 0.95
 ) -> int | None:
-    """The fewest training seeds (at least `MIN_SEEDS`, so that the interval covers them) that give power `wanted`; None
+    """The fewest training seeds (at least `MIN_SEEDS`, so that the interval covers them) that give that power; None
     beyond MOST."""
     return _fewest(
         lambda s: chance(difference, spread, problems=problems, samples=samples, seeds=s, level=level),
         MIN_SEEDS,
-        wanted,
+        target_power,
     )
 
 
 def problems_needed(
-    difference: float, spread: Spread, *, wanted: float, samples: int, seeds: int, level: float = 0.95
+    difference: float, spread: Spread, *, target_power: float, samples: int, seeds: int, level: float = 0.95
 ) -> int | None:
-    """The fewest problems that give power `wanted`; None beyond MOST."""
+    """The fewest problems that give that power; None beyond MOST."""
     return _fewest(
-        lambda p: chance(difference, spread, problems=p, samples=samples, seeds=seeds, level=level), 3, wanted
+        lambda p: chance(difference, spread, problems=p, samples=samples, seeds=seeds, level=level), 3, target_power
     )
 
 
-def _fewest(at: Any, least: int, wanted: float) -> int | None:
-    """The smallest count whose power reaches `wanted`, by doubling and halving.
+def _fewest(at: Any, least: int, target_power: float) -> int | None:
+    """The smallest count whose power reaches `target_power`, by doubling and halving.
 
     Power grows with the count wherever it is well above the level; near the level, and with very few problems, the size
     of the test itself moves by a point or two.
     """
-    if not 0 < wanted < 1:
-        raise ValueError(f"power: expected a number between 0 and 1, got {wanted!r}")
+    if not 0 < target_power < 1:
+        raise ValueError(f"power: expected a number between 0 and 1, got {target_power!r}")
     low, high = least - 1, least
-    while at(high) < wanted:
+    while at(high) < target_power:
         low, high = high, 2 * high
         if low >= MOST:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if at(middle) < wanted else (low, middle)
+        low, high = (middle, high) if at(middle) < target_power else (low, middle)
     return high if high <= MOST else None
 
 
@@ -222,7 +222,7 @@ def _check(difference: float, problems: int, samples: int, seeds: int, level: fl
 @dataclass(frozen=True)
 class PowerRow:
     """With `samples` responses a problem: seeds -> the power (and in the pessimistic case; None where the data show how
-    much problems differ), the seeds that the wanted power needs, and seeds -> the problems that it needs (None: more
+    much problems differ), the seeds that the target power needs, and seeds -> the problems that it needs (None: more
     than `MOST`)."""
 
     samples: int
@@ -236,13 +236,13 @@ class PowerRow:
 class Power:
     """What a difference needs, and with which chance a plan resolves it. It prints itself.
 
-    `problems` of `benchmark` ("" if none was named); `wanted` power; `level` of the interval.
+    `problems` of `benchmark` ("" if none was named); `target_power`; `level` of the interval.
     """
 
     difference: float
     benchmark: str
     problems: int
-    wanted: float
+    target_power: float
     level: float
     spread: Spread
     rows: tuple[PowerRow, ...]
@@ -251,7 +251,7 @@ class Power:
         """One JSON document."""
         return {
             "difference": self.difference,
-            "power": self.wanted,
+            "power": self.target_power,
             "level": self.level,
             "benchmark": self.benchmark or None,
             "problems": self.problems,
@@ -271,20 +271,20 @@ class Power:
 
     def __str__(self) -> str:
         """Two tables, then the model's values with their sources."""
-        wanted = f"{100 * self.wanted:.0f} %"
+        percent = f"{100 * self.target_power:.0f} %"
         by_seeds = [f"{s} seed" if s == 1 else f"{s} seeds" for s in self.rows[0].by_seeds]
         lines = [
             f"A difference of {100 * self.difference:g} points between two methods on the same problems, two-sided "
             f"test at the {100 * (1 - self.level):.0f} % level; seeds are for each method.",
             "",
             f"Power with {self.benchmark + ', ' if self.benchmark else ''}{self.problems} problems, and the seeds that "
-            f"{wanted} needs:",
+            f"{percent} needs:",
             text_table(
-                ("samples", *by_seeds, f"seeds for {wanted}"),
+                ("samples", *by_seeds, f"seeds for {percent}"),
                 [(str(r.samples), *(_range(r, s) for s in r.by_seeds), _count(r.seeds_needed)) for r in self.rows],
             ),
             "",
-            f"Problems that {wanted} needs:",
+            f"Problems that {percent} needs:",
             text_table(
                 ("samples", *by_seeds),
                 [(str(r.samples), *map(_count, r.problems_needed.values())) for r in self.rows],
@@ -315,11 +315,11 @@ def power(
     benchmark: str = "",
     samples: Sequence[int] = (1, 4, 16, 64),
     seeds: Sequence[int] = (1, 3, 5, 10),
-    wanted: float = 0.8,
+    target_power: float = 0.8,
     level: float = 0.95,
     spread: Spread | None = None,
 ) -> Power:
-    """The chance that each number of samples and seeds resolves a difference, and what the wanted chance needs.
+    """The chance that each number of samples and seeds resolves a difference, and what the target power needs.
 
     Args:
         difference: of the two methods' scores, a fraction. problems: of the benchmark.
@@ -340,11 +340,14 @@ def power(
 
     rows = []
     for n in samples:
-        needed = {k: problems_needed(difference, spread, wanted=wanted, samples=n, seeds=k, level=level) for k in seeds}
-        fewest = seeds_needed(difference, spread, wanted=wanted, problems=problems, samples=n, level=level)
+        needed = {
+            k: problems_needed(difference, spread, target_power=target_power, samples=n, seeds=k, level=level)
+            for k in seeds
+        }
+        fewest = seeds_needed(difference, spread, target_power=target_power, problems=problems, samples=n, level=level)
         low = None if few is None else by_seeds(few, n)
         rows.append(PowerRow(n, by_seeds(spread, n), low, fewest, needed))
-    return Power(difference, benchmark, problems, wanted, level, spread, tuple(rows))
+    return Power(difference, benchmark, problems, target_power, level, spread, tuple(rows))
 
 
 def _texts(by_seeds: Mapping[int, float]) -> dict[str, float]:

@@ -86,17 +86,17 @@ def repeat(
         smooth = (mean * problems + 1) / (problems + 2)
         most = smooth * (1 - smooth) / problems
     if not trained:
-        one = noise if noise else most if bounded else math.nan
-        if math.isnan(one):
+        variance = noise if noise else most if bounded else math.nan
+        if math.isnan(variance):
             return Repeat(mean, math.nan, math.nan, math.nan, "the noise of this metric is not known from one sample")
-        return Repeat(mean, one / seeds, one * more, math.inf)
+        return Repeat(mean, variance / seeds, variance * more, math.inf)
     if seeds < MIN_SEEDS:
         few = f"{seeds} of our training seeds: at least {MIN_SEEDS} are needed"
         return Repeat(mean, math.nan, math.nan, math.nan, few)
-    one = float(table.mean(axis=1).var(ddof=1))
-    if one == 0 and bounded:  # seeds that happen to be equal
-        one = most / samples
-    return Repeat(mean, one / seeds, one * more / paper_seeds, seeds - 1.0)
+    variance = float(table.mean(axis=1).var(ddof=1))
+    if variance == 0 and bounded:  # seeds that happen to be equal
+        variance = most / samples
+    return Repeat(mean, variance / seeds, variance * more / paper_seeds, seeds - 1.0)
 
 
 def come_back(published: float, ours: Repeat, margin: float | None) -> Comeback:

@@ -199,7 +199,7 @@ def score(
             `boxed` of `evals.grading.verdicts.schema`; optionally `train_seed` (several training seeds: the value is
             the mean over them and the interval covers them), `tokens` and `finish_reason`. Or a `VerdictTable`.
         ks: the k of pass@k, maj@k, G-Pass@k and unsolvable@k, one score each.
-        metrics: of METRICS, in the order wanted.
+        metrics: of METRICS, in the order of the scores returned.
             avg: mean correctness of a problem's scored samples, named by the samples of each problem (n = 16 gives
                 avg@16 whatever ks says; plain "avg" if the problems have different numbers).
             pass, maj, unsolvable: see `evals.stats.verdict_table`; no value for a problem with fewer than k scored
@@ -216,8 +216,8 @@ def score(
     """
     check_request(metrics, ks)
     table = rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows)
-    wanted = [(m, k) for m in metrics for k in (ks if m in OF_K else (table.n if m == "avg" else None,))]
-    return [_score(table, m, k, tau) for m, k in wanted for tau in (taus if m == "g_pass" else (None,))]
+    requested = [(m, k) for m in metrics for k in (ks if m in OF_K else (table.n if m == "avg" else None,))]
+    return [_score(table, m, k, tau) for m, k in requested for tau in (taus if m == "g_pass" else (None,))]
 
 
 def compare(
@@ -262,10 +262,11 @@ def common_values(
     """(values of a [S_a, P], of b [S_b, P], problems excluded): the P problems that have a value in both."""
     values = (a.values(metric, k, tau), b.values(metric, k, tau))
     places = [
-        {table.problems[i]: i for i in np.flatnonzero(complete(of))} for table, of in zip((a, b), values, strict=True)
+        {table.problems[i]: i for i in np.flatnonzero(complete(accuracies))}
+        for table, accuracies in zip((a, b), values, strict=True)
     ]
     common = sorted(places[0].keys() & places[1].keys())
-    of_a, of_b = (of[:, [place[p] for p in common]] for of, place in zip(values, places, strict=True))
+    of_a, of_b = (accuracies[:, [place[p] for p in common]] for accuracies, place in zip(values, places, strict=True))
     return of_a, of_b, len({*a.problems, *b.problems}) - len(common)
 
 

@@ -58,10 +58,10 @@ def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str,
     if dataset in FAMILIES:
         return list(_tiny(dataset, columns, seed))
     name, file = _named(dataset)
-    own = own_file(dataset)
-    if file is None and own is None:
+    given = own_file(dataset)
+    if file is None and given is None:
         return _checked(dataset, _read(dataset), columns)
-    path = file or (own[0] if own else Path(dataset))
+    path = file or (given[0] if given else Path(dataset))
     stamp = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
     return list(_file(dataset, columns, str(SETS[name]) if name else None, stamp))
 
@@ -133,8 +133,8 @@ def _read(dataset: str) -> list[dict[str, Any]]:
     rows: Iterable[dict[str, Any]]
     if name:
         rows = SETS[name].load(path)
-    elif own := own_file(dataset):
-        path, theirs = own
+    elif given := own_file(dataset):
+        path, theirs = given
         rows = ({**row, **{our: row.get(their) for our, their in theirs.items()}} for row in read_rows(path))
     else:
         from datasets import load_dataset
@@ -155,13 +155,13 @@ def count_rows(dataset: str) -> int | None:
         return TINY_PROBLEMS
     name, path = _named(dataset)
     if name:
-        known = SETS[name].rows or SETS[name].read
+        declared = SETS[name].rows or SETS[name].read
         if path is None:
-            return known
+            return declared
         counted = count_file_rows(path)
-        return counted if known is None else known
-    if own := own_file(dataset):
-        return count_file_rows(own[0])
+        return counted if declared is None else declared
+    if given := own_file(dataset):
+        return count_file_rows(given[0])
     if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
         raise ValueError(
             f"dataset: expected {', '.join(FAMILIES)}, a name of {', '.join(SETS)}, a file ({', '.join(SUFFIXES)}) or "

@@ -57,7 +57,7 @@ class Budget:
 
     paper: str
     hours: float
-    wanted: float
+    target_power: float
     designs: tuple[Design, ...]
 
     @property
@@ -82,7 +82,7 @@ class Budget:
         return {
             "paper": self.paper,
             "budget_gpu_hours": self.hours,
-            "power": self.wanted,
+            "power": self.target_power,
             "designs": [asdict(design) for design in self.designs],
             "chosen": None if self.chosen is None else asdict(self.chosen),
             "options": self.options,
@@ -103,8 +103,8 @@ class Budget:
         lines = [
             text_table(("claim", "benchmarks", "printed", "seeds", "n", "GPU-hours"), rows, left=2),
             "printed: the mean difference in points. seeds (each arm), n, GPU-hours: the cheapest that resolve it with "
-            f"a chance of {100 * self.wanted:g} %; –: none with at most {SEEDS[-1]} seeds and n = {SAMPLES[-1]}, or "
-            "the hours are not known.",
+            f"a chance of {100 * self.target_power:g} %; –: none with at most {SEEDS[-1]} seeds and n = {SAMPLES[-1]}, "
+            "or the hours are not known.",
         ]
         if self.options is None:
             costs = [d.hours for d in self.designs if d.hours is not None]
@@ -115,8 +115,8 @@ class Budget:
         return "\n".join(lines)
 
 
-def what_it_buys(paper: str, hours: float, machine: Machine, *, wanted: float = 0.8) -> Budget:
-    """For each claim with printed differences of avg, on each base model: the cheapest design with power `wanted`.
+def what_it_buys(paper: str, hours: float, machine: Machine, *, target_power: float = 0.8) -> Budget:
+    """For each claim with printed differences of avg, on each base model: the cheapest design with that power.
 
     Args:
         paper: a key of the catalogue. hours: GPU-hours that may be spent. machine: decides the cost.
@@ -142,12 +142,12 @@ def what_it_buys(paper: str, hours: float, machine: Machine, *, wanted: float = 
                 and benchmark in benchmarks.names()
             }
             if any(differences.values()):
-                designs.append(_cheapest(paper, claim, model, differences, machine, wanted))
-    return Budget(paper, hours, wanted, tuple(designs))
+                designs.append(_cheapest(paper, claim, model, differences, machine, target_power))
+    return Budget(paper, hours, target_power, tuple(designs))
 
 
 def _cheapest(
-    paper: str, claim: Claim, model: str, differences: dict[str, float], machine: Machine, wanted: float
+    paper: str, claim: Claim, model: str, differences: dict[str, float], machine: Machine, target_power: float
 ) -> Design:
     jobs = resolve(paper, models=[model], arms=[claim.than, claim.arm], scale="paper", seeds=[0])
     best = Design(claim.text, claim.where, model, claim.arm, claim.than, claim.over, differences)
@@ -161,7 +161,7 @@ def _cheapest(
             if best.hours is not None and hours >= best.hours:
                 break
             resolved = claim_chance(claim.over, differences, samples, seeds)
-            if resolved >= wanted:
+            if resolved >= target_power:
                 best = replace(best, seeds=seeds, samples=samples, hours=round(hours, 1), power=round(resolved, 3))
                 break
     return best

@@ -135,8 +135,8 @@ def hardware_help() -> str:
     common = fields(Hardware)
     groups = [("hardware.KEY=VALUE, where KEY is one of:", common)]
     for name in BACKENDS:
-        own = tuple(f for f in fields(backend(name).hardware) if f.name not in Hardware.help())
-        groups.append((f"with backend={name} also:", own))
+        further = tuple(f for f in fields(backend(name).hardware) if f.name not in Hardware.help())
+        groups.append((f"with backend={name} also:", further))
     width = max(len(f.name) for _, group in groups for f in group)
     lines = []
     for heading, group in groups:

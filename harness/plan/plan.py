@@ -148,7 +148,7 @@ def plan(
         arms[key]["seeds"].append(job.seed)
     by_arm = {key: arm["cost_per_run"] for key, arm in arms.items()}
     costs = [by_arm[job.model, job.arm] for job in jobs]
-    known = [c for c in costs if c["gpu_hours"] is not None]
+    estimated = [c for c in costs if c["gpu_hours"] is not None]
     return {
         "paper": first.paper,
         "title": reproduction.title,
@@ -161,10 +161,10 @@ def plan(
         "total": {
             **{key: sum(c[key] for c in costs) for key in ("rollout_tokens", "trained_tokens", "evaluation_tokens")},
             **{
-                key: round(sum(c[key] for c in known), 2) if known else None
+                key: round(sum(c[key] for c in estimated), 2) if estimated else None
                 for key in ("gpu_hours", "gpu_hours_low", "gpu_hours_high")
             },
-            "runs_without_gpu_hours": len(costs) - len(known),
+            "runs_without_gpu_hours": len(costs) - len(estimated),
         },
         "cost_assumptions": seconds.ASSUMPTIONS,
         "departures": list(reproduction.departures),
@@ -265,7 +265,7 @@ def as_text(document: dict[str, Any]) -> str:
     if shared:
         lines += ["", "every trained arm:", *_table(shared)]
     for arm in document["arms"]:
-        own = {key: value for key, value in arm["settings"].items() if shared.get(key) != value}
+        differing = {key: value for key, value in arm["settings"].items() if shared.get(key) != value}
         counts = ", ".join(f"{n} {origin}" for origin, n in arm["origins"].items() if n)
         trained = " -> ".join(arm["method"]) + f", {arm['steps']} steps" if arm["method"] else "measured as it is"
         lines += [
@@ -275,7 +275,7 @@ def as_text(document: dict[str, Any]) -> str:
             *_memory_text(arm["memory"]),
             *_context_text(arm["context"]),
             *([] if arm["evaluation_fits"] else ["  evaluation: the model does not fit its engine's GPUs"]),
-            *_table(own),
+            *_table(differing),
         ]
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
         lines += ["", f"{heading}:", *(f"  - {note}" for note in notes)] if notes else []

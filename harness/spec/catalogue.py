@@ -85,8 +85,8 @@ def arm_sets(reproduction: Reproduction) -> dict[str, set[tuple[str, str]]]:
     for cell in published(reproduction.key) if reproduction.key in papers() else ():
         sets.setdefault(cell.table.lower().replace(" ", ""), set()).add((cell.model, cell.arm))
     for name, members in reproduction.sets.items():
-        own = ((arm.model, arm.key) for arm in reproduction.arms)
-        sets[name] = {(model, arm) for model, arm in own if arm in members or f"{model}/{arm}" in members}
+        pairs = ((arm.model, arm.key) for arm in reproduction.arms)
+        sets[name] = {(model, arm) for model, arm in pairs if arm in members or f"{model}/{arm}" in members}
     return sets
 
 

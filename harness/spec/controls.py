@@ -195,8 +195,8 @@ def _other_reward(name: str, why: str) -> Callable[[Experiment], Experiment]:
 
 def _no_update(experiment: Experiment) -> Experiment:
     why = "control: no update"
-    one = experiment.updates_per_rollout.value  # steps: one rollout
-    experiment = experiment.override({"weight_decay": 0.0, "max_steps": one}, Origin.ASSUMED, why)
+    updates = experiment.updates_per_rollout.value  # steps: one rollout
+    experiment = experiment.override({"weight_decay": 0.0, "max_steps": updates}, Origin.ASSUMED, why)
     return replace(experiment, method=replace(experiment.method, weights=(use(no_update),)))
 
 

@@ -38,10 +38,10 @@ class Job:
 
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value with its source: those of the experiment, and those of the protocol as `protocol.<name>`."""
-        own = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
+        settings = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
         if self.context is not None:
-            own = own | {f"context.{key}": sourced for key, sourced in self.context.settings().items()}
-        return own | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
+            settings = settings | {f"context.{key}": sourced for key, sourced in self.context.settings().items()}
+        return settings | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -63,8 +63,8 @@ class Job:
                 if key not in ADDED or sourced.value != ADDED[key]
             },
         }
-        if own := self.own_files():
-            identity["files"] = own
+        if files := self.own_files():
+            identity["files"] = files
         text = json.dumps(identity, sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 

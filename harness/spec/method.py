@@ -36,8 +36,8 @@ class Use:
         kinds = hyperparameters(self.function)
         if set(kinds) != set(self.values):
             wrong = (("missing", kinds.keys() - self.values.keys()), ("unknown", self.values.keys() - kinds.keys()))
-            said = "; ".join(f"{word}: {', '.join(sorted(keys))}" for word, keys in wrong if keys)
-            raise ValueError(f"{self.name}: expected values for {', '.join(sorted(kinds))}; {said}")
+            problems = "; ".join(f"{word}: {', '.join(sorted(keys))}" for word, keys in wrong if keys)
+            raise ValueError(f"{self.name}: expected values for {', '.join(sorted(kinds))}; {problems}")
         for key, sourced in self.values.items():
             if not isinstance(sourced, Sourced):
                 raise ValueError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
@@ -109,9 +109,9 @@ class Method:
             raise ValueError(f"method: an equation appears twice in the stack {names}")
         for stage, uses in self.stages():
             for u in uses:
-                own = getattr(u.function, "stage", stage)
-                if own != stage:
-                    raise ValueError(f"method: {u.name} belongs to {own}, got it among {stage}")
+                declared = getattr(u.function, "stage", stage)
+                if declared != stage:
+                    raise ValueError(f"method: {u.name} belongs to {declared}, got it among {stage}")
         check_value("aggregation", self.aggregation.value, Aggregation)
         check_value("denominator", self.denominator.value, Literal["all", "kept"])
         if self.denominator.value == "kept" and not self.gates:

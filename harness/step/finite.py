@@ -41,8 +41,8 @@ def check_tensor(values: Tensor | None, quantity: str, *, step: int, mask: Tenso
     """Raise Diverged unless all values (where `mask` is true, if given) are finite."""
     if values is None:
         return
-    held = values if mask is None else values[mask]
-    bad = held[~held.isfinite()]
+    checked = values if mask is None else values[mask]
+    bad = checked[~checked.isfinite()]
     if bad.numel():
         raise Diverged(step, quantity, str(float(bad.flatten()[0])))
 

@@ -120,11 +120,11 @@ def check(name: str) -> None:
     same ones when called again in another order."""
     first = [value(name, *probe) for probe in PROBES]
     again = [value(name, *probe) for probe in reversed(PROBES)][::-1]
-    for probe, one, other in zip(PROBES, first, again, strict=True):
-        if one != other:
+    for probe, before, after in zip(PROBES, first, again, strict=True):
+        if before != after:
             raise ValueError(
-                f"rewards={name}: expected the same number for the same response, got {one!r} and then {other!r} for "
-                f"{_shown(probe[0])}"
+                f"rewards={name}: expected the same number for the same response, got {before!r} and then {after!r} "
+                f"for {_shown(probe[0])}"
             )
 
 

@@ -65,7 +65,7 @@ def segment_softmax(scores: Tensor, valid: Tensor, ids: Tensor) -> Tensor:
         scores, valid: [B, C]; valid is bool.
         ids: [B].
     """
-    held = scores.masked_fill(~valid, float("-inf"))
-    top = segment_max(held, ids).masked_fill(~valid, 0.0)  # a column with no valid row has no maximum
-    weights = (held - top).exp().masked_fill(~valid, 0.0)
+    valid_scores = scores.masked_fill(~valid, float("-inf"))
+    top = segment_max(valid_scores, ids).masked_fill(~valid, 0.0)  # a column with no valid row has no maximum
+    weights = (valid_scores - top).exp().masked_fill(~valid, 0.0)
     return weights / segment_sum(weights, ids).masked_fill(~valid, 1.0)

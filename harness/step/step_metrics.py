@@ -69,11 +69,11 @@ def step_metrics(
     if correct is not None:
         metrics["accuracy"] = _mean(correct[~correct.isnan()])
         samples |= {"_positive": correct == 1, "_negative": correct == 0}
-    for of, rows in samples.items():
-        if of:
-            metrics[f"response_length{of}"] = _mean(lengths[rows])
+    for suffix, rows in samples.items():
+        if suffix:
+            metrics[f"response_length{suffix}"] = _mean(lengths[rows])
         if batch.entropies is not None:
-            metrics[f"entropy{of}"] = _mean(batch.need("entropies")[batch.mask & rows.unsqueeze(1)])
+            metrics[f"entropy{suffix}"] = _mean(batch.need("entropies")[batch.mask & rows.unsqueeze(1)])
     if shaped_advantages is not None:
         metrics["shaping_ratio"] = _added(batch, shaped_advantages)
     return {f"train/{name}": value for name, value in metrics.items() if value is not None}
@@ -85,8 +85,8 @@ def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
     Args:
         scores: name of a reward (`harness.step.rewards`) -> [B], NaN if missing.
     """
-    told = next((scores[name] for name in _OUTCOMES if name in scores), None)
-    return None if told is None else (told > 0).to(told.dtype).masked_fill(told.isnan(), float("nan"))
+    outcome = next((scores[name] for name in _OUTCOMES if name in scores), None)
+    return None if outcome is None else (outcome > 0).to(outcome.dtype).masked_fill(outcome.isnan(), float("nan"))
 
 
 def unshaped_advantages(method: Method, batch: TokenBatch) -> Tensor:

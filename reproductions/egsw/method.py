@@ -101,13 +101,13 @@ def read_entropy(entropies: Tensor, valid: Tensor, reading: EntropyReading, *, v
     elif reading == "log_vocab":
         values = entropies / math.log(vocab_size)
     else:
-        held = entropies[valid]
-        if held.numel() == 0 or held.max() == held.min():
+        valid_entropies = entropies[valid]
+        if valid_entropies.numel() == 0 or valid_entropies.max() == valid_entropies.min():
             return entropies * 0.0
         if reading == "min_max":
-            values = (entropies - held.min()) / (held.max() - held.min())
+            values = (entropies - valid_entropies.min()) / (valid_entropies.max() - valid_entropies.min())
         elif reading == "z_score":
-            values = (entropies - held.mean()) / held.std(correction=0)
+            values = (entropies - valid_entropies.mean()) / valid_entropies.std(correction=0)
         else:
             raise ValueError(f"entropy: expected raw, log_vocab, min_max or z_score, got {reading!r}")
     return values.masked_fill(~valid, 0.0)

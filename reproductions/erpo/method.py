@@ -122,8 +122,8 @@ def rescaled(
     The others get 0. So does a whole group whose active x are all equal, because it has no deviation to rescale.
     """
     psi = values.new_zeros(values.shape)
-    held, ids = values[active], groups[active]
-    constant = segment_constant(held, ids)
-    scale = (segment_std(held, ids, correction=correction) + delta).masked_fill(constant, 1.0)
-    psi[active] = (sigma_target * held / scale).masked_fill(constant, 0.0)
+    active_values, ids = values[active], groups[active]
+    constant = segment_constant(active_values, ids)
+    scale = (segment_std(active_values, ids, correction=correction) + delta).masked_fill(constant, 1.0)
+    psi[active] = (sigma_target * active_values / scale).masked_fill(constant, 0.0)
     return psi

@@ -78,12 +78,12 @@ def _parts(batch: TokenBatch, scope: str, micro_batch_tokens: int | None) -> lis
 def filled(lengths: Sequence[int], limit: int) -> list[int]:
     """The micro-batch of each sequence; each takes the next sequences while they have at most `limit` tokens."""
     numbers: list[int] = []
-    number = held = 0
+    number = tokens = 0
     for length in lengths:
-        if held and held + length > limit:
-            number, held = number + 1, 0
+        if tokens and tokens + length > limit:
+            number, tokens = number + 1, 0
         numbers.append(number)
-        held += length
+        tokens += length
     return numbers
 
 

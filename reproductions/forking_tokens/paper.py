@@ -140,20 +140,20 @@ MODELS = {
 
 def arms(model: str) -> tuple[Arm, ...]:
     """The base model, DAPO, and its restrictions on one base model; table 2 has `dapo` and `top20`."""
-    own: Experiment = replace(EXPERIMENT, base_model=MODELS[model])
+    trained: Experiment = replace(EXPERIMENT, base_model=MODELS[model])
     shares = (
         Arm(
             key,
             model,
             title,
-            replace(own, method=method),
+            replace(trained, method=method),
             sweep=key != "top20",
             same_as="dapo" if key == "top100" else "",  # rho = 1 keeps every token
         )
         for key, (title, method) in SHARES.items()
     )
     base = Arm("base", model, f"Qwen3-{model.upper()} base model", None, sweep=True)
-    return (base, Arm("dapo", model, "DAPO", own), *shares)
+    return (base, Arm("dapo", model, "DAPO", trained), *shares)
 
 
 LONG = 29696

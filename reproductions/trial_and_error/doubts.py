@@ -52,13 +52,13 @@ def doubts() -> tuple[str, ...]:
 
 
 def _amc(cells: Iterable[Published]) -> Iterable[str]:
-    known = [cell for cell in cells if cell.benchmark == "amc23"]
-    sizes = {id(cell): fitting_sizes(cell) for cell in known}
+    of_amc = [cell for cell in cells if cell.benchmark == "amc23"]
+    sizes = {id(cell): fitting_sizes(cell) for cell in of_amc}
     small, large, both, none = (
-        [cell for cell in known if sizes[id(cell)] == fit] for fit in ([40], [83], [40, 83], [])
+        [cell for cell in of_amc if sizes[id(cell)] == fit] for fit in ([40], [83], [40, 83], [])
     )
     yield (
-        f"AMC23 is not one set in tables 3, 4 and 6: of {len(known)} cells, {len(small)} fit only 40 problems, "
+        f"AMC23 is not one set in tables 3, 4 and 6: of {len(of_amc)} cells, {len(small)} fit only 40 problems, "
         f"{len(large)} only 83 ({_names(large)}), {len(both)} both, and {len(none)} neither ({_names(none)})."
     )
 
@@ -72,15 +72,15 @@ MISFITS = {
 
 
 def _misfits(cells: Iterable[Published]) -> Iterable[str]:
-    known = [cell for cell in cells if cell.benchmark in PROBLEMS and cell.benchmark != "amc23"]
+    sized = [cell for cell in cells if cell.benchmark in PROBLEMS and cell.benchmark != "amc23"]
     for kind, means in MISFITS.items():
-        for table in sorted({cell.table for cell in known}):
-            asked = [cell for cell in known if cell.table == table and cell.metric.startswith(f"{kind}@")]
-            bad = [cell for cell in asked if not fitting_sizes(cell)]
+        for table in sorted({cell.table for cell in sized}):
+            of_metric = [cell for cell in sized if cell.table == table and cell.metric.startswith(f"{kind}@")]
+            bad = [cell for cell in of_metric if not fitting_sizes(cell)]
             if bad:
                 padded = sum(cell.printed.endswith("0") and bool(fitting_sizes(_shorter(cell))) for cell in bad)
                 rest = f" ({padded} of them would fit with one decimal less)" if padded else ""
-                yield f"{table}: {len(bad)} of {len(asked)} cells print {means}{rest}: {_names(bad)}."
+                yield f"{table}: {len(bad)} of {len(of_metric)} cells print {means}{rest}: {_names(bad)}."
 
 
 def _shorter(cell: Published) -> Published:
@@ -90,12 +90,12 @@ def _shorter(cell: Published) -> Published:
 
 def _averages(cells: Iterable[Published]) -> Iterable[str]:
     """Averages that do not match their rows."""
-    known = list(cells)
-    for average in (cell for cell in known if cell.benchmark == "average"):
+    cells = list(cells)
+    for average in (cell for cell in cells if cell.benchmark == "average"):
         kind = average.metric.partition("@")[0]
         row = [
             cell.value
-            for cell in known
+            for cell in cells
             if (cell.table, cell.model, cell.row) == (average.table, average.model, average.row)
             and cell.benchmark != "average"
             and cell.metric.partition("@")[0] == kind

@@ -53,8 +53,8 @@ def select(pool: Pool, *, by: Ranking, noise: Annotated[float, Range("[0, 1)")])
     Raises:
         ValueError: noise outside [0, 1), or a sample was not measured.
     """
-    wanted = pool.size - round(pool.size * noise)
-    correct = top(pool.correct, wanted, by, pool.rng)
+    n_correct = pool.size - round(pool.size * noise)
+    correct = top(pool.correct, n_correct, by, pool.rng)
     incorrect = top(pool.incorrect, round(len(correct) * noise / (1 - noise)), by, pool.rng)
     return correct + incorrect
 

@@ -58,8 +58,8 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
             continue
         for seed in m.seeds:
             tables = {name: table.only([seed]) for name, table in m.verdicts.items()}
-            one = MeasuredRun(f"{m.arm} {seed}", tables, dict.fromkeys(tables), trained=True)
-            line = compare_average(one, base.run, list(tables), "avg")
+            of_seed = MeasuredRun(f"{m.arm} {seed}", tables, dict.fromkeys(tables), trained=True)
+            line = compare_average(of_seed, base.run, list(tables), "avg")
             if line.difference is None or line.low is None or line.high is None:
                 raise ValueError(f"{m.arm}, seed {seed}: no difference ({line.why})")
             rate = m.records[seed]["settings"]["learning_rate"]["value"]
@@ -69,30 +69,32 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
 
 def decided(rows: Sequence[Against]) -> list[str]:
     """Whether a random reward's interval includes zero in 37 of 40 seeds, for each learning rate, by the seeds run."""
-    said = []
+    lines = []
     for rate in dict.fromkeys(row.rate for row in rows if row.arm == "grpo+random_reward"):
-        of = [row.says for row in rows if (row.arm, row.rate) == ("grpo+random_reward", rate)]
-        holds = of.count("nothing")
+        verdicts = [row.says for row in rows if (row.arm, row.rate) == ("grpo+random_reward", rate)]
+        holds = verdicts.count("nothing")
         word = "not decided: stopped before 40 seeds"
-        if len(of) - holds > 3:
+        if len(verdicts) - holds > 3:
             word = "no, whatever the remaining seeds would give"
         elif holds >= 37:
             word = "yes"
-        said.append(f"- Random reward at {rate:g}: {holds} of {len(of)} intervals include zero. 37 of 40: {word}.")
-    return said
+        lines.append(
+            f"- Random reward at {rate:g}: {holds} of {len(verdicts)} intervals include zero. 37 of 40: {word}."
+        )
+    return lines
 
 
 def inverted(rows: Sequence[Against]) -> list[str]:
     """In how many seeds a model trained with an inverted reward falls below the base model, for each learning rate."""
-    said = []
+    lines = []
     for rate in dict.fromkeys(row.rate for row in rows if row.arm == "grpo+inverted_reward"):
-        of = [row for row in rows if (row.arm, row.rate) == ("grpo+inverted_reward", rate)]
-        falls = sum(row.says == "loses" for row in of)
-        mean = sum(row.difference for row in of) / len(of)
-        said.append(
-            f"- Inverted reward at {rate:g}: falls in {falls} of {len(of)} seeds, by {-mean:.1f} points on average."
+        seeds = [row for row in rows if (row.arm, row.rate) == ("grpo+inverted_reward", rate)]
+        falls = sum(row.says == "loses" for row in seeds)
+        mean = sum(row.difference for row in seeds) / len(seeds)
+        lines.append(
+            f"- Inverted reward at {rate:g}: falls in {falls} of {len(seeds)} seeds, by {-mean:.1f} points on average."
         )
-    return said
+    return lines
 
 
 def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
@@ -119,12 +121,12 @@ def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for arm, rate in dict.fromkeys((row.arm, row.rate) for row in rows):
-        of = [row for row in rows if (row.arm, row.rate) == (arm, rate)]
-        said = [row.says for row in of]
-        gains = [row.difference for row in of]
+        of_arm = [row for row in rows if (row.arm, row.rate) == (arm, rate)]
+        verdicts = [row.says for row in of_arm]
+        gains = [row.difference for row in of_arm]
         spread = f"{sum(gains) / len(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f})"
-        counts = " | ".join(str(said.count(word)) for word in ("nothing", "gains", "loses"))
-        lines.append(f"| {arm} | {rate:g} | {len(of)} | {spread} | {counts} |")
+        counts = " | ".join(str(verdicts.count(word)) for word in ("nothing", "gains", "loses"))
+        lines.append(f"| {arm} | {rate:g} | {len(of_arm)} | {spread} | {counts} |")
     lines += [
         "",
         "| arm | learning rate | seed | points [95 % interval over problems] | |",

@@ -91,9 +91,9 @@ def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any, grader: Grader
     for tier in family("tiny").EVAL_SHAPES:
         rows = family("tiny").eval_problems(tier)
         problems = [Problem(row["id"], row["problem"], row["answer"]) for row in rows for _ in range(SAMPLES)]
-        asked = [list(prompt_tokens(tokenizer, prompts.render(prompt, problem, tokenizer))) for problem in problems]
+        token_ids = [list(prompt_tokens(tokenizer, prompts.render(prompt, problem, tokenizer))) for problem in problems]
         torch.manual_seed(0)
-        padded = tokenizer.pad({"input_ids": asked}, return_tensors="pt")
+        padded = tokenizer.pad({"input_ids": token_ids}, return_tensors="pt")
         rows = model.generate(**padded, do_sample=True, top_k=0, max_new_tokens=96, pad_token_id=tokenizer.pad_token_id)
         texts = tokenizer.batch_decode(rows[:, padded["input_ids"].shape[1] :], skip_special_tokens=True)
         graded = [(problem.answer, text, None) for problem, text in zip(problems, texts, strict=True)]
@@ -131,9 +131,9 @@ def measure(seeds: int) -> tuple[float, list[Walk], dict[float, float]]:
             walks.append(Walk(rate, seed, steps, float(flat(d).pow(2).mean().sqrt()) / rate, found))
             print(walks[-1], file=sys.stderr, flush=True)
     cosines = {
-        rate: fmean(float(a @ b / (a.norm() * b.norm())) for a, b in combinations(of, 2))
-        for rate, of in directions.items()
-        if len(of) > 1
+        rate: fmean(float(a @ b / (a.norm() * b.norm())) for a, b in combinations(changes, 2))
+        for rate, changes in directions.items()
+        if len(changes) > 1
     }
     return at_base, walks, cosines
 
@@ -161,9 +161,9 @@ def page(at_base: float, walks: Sequence[Walk], cosines: dict[float, float]) -> 
         cells = " | ".join(f"{walk.accuracies[name]:.1f}" for name in names)
         lines.append(f"| {walk.rate:g} | {walk.seed} | {walk.steps} | {walk.length:.2f} | {cells} |")
     for rate in dict.fromkeys(walk.rate for walk in walks):
-        of = [walk.accuracies for walk in walks if walk.rate == rate]
-        means = " | ".join(f"{fmean(a[name] for a in of):.1f}" for name in names)
-        lines.append(f"| {rate:g} | mean of {len(of)} | | | {means} |")
+        of_rate = [walk.accuracies for walk in walks if walk.rate == rate]
+        means = " | ".join(f"{fmean(a[name] for a in of_rate):.1f}" for name in names)
+        lines.append(f"| {rate:g} | mean of {len(of_rate)} | | | {means} |")
     lines += ["", "Mean cosine between the d of two seeds: "]
     lines[-1] += ", ".join(f"{value:+.3f} at {rate:g}" for rate, value in cosines.items()) + "."
     return "\n".join(lines) + "\n"

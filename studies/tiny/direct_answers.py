@@ -40,7 +40,9 @@ def direct(responses: Iterable[tuple[str, bool]]) -> Direct:
     total = sum(map(len, counts.values()))
     if not total:
         raise ValueError("expected one response or more, got none")
-    guessed, searched = (sum(of) / len(of) if of else None for of in (counts[True], counts[False]))
+    guessed, searched = (
+        sum(outcomes) / len(outcomes) if outcomes else None for outcomes in (counts[True], counts[False])
+    )
     return Direct(len(counts[True]) / total, guessed, searched)
 
 
@@ -55,7 +57,7 @@ def runs(home: Path) -> dict[str, dict[int, Direct]]:
         if not run.is_finished or run.diverged or len(run.benchmarks) < 2:
             continue
         samples = [run.samples(benchmark) for benchmark in run.benchmarks]
-        rows = (row for of in samples for row in zip(of["response"], of["verdict"] == "correct", strict=True))
+        rows = (row for table in samples for row in zip(table["response"], table["verdict"] == "correct", strict=True))
         answers[f"{run.paper} {run.arm}"][run.seed] = direct(rows)
     return answers
 

@@ -167,10 +167,10 @@ def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
                 scale,
                 paper,
                 f"{a} − {b}",
-                _seeds(next(iter(of.values()))),
-                *(text for m in metrics for text in (difference_text(of[m].line), of[m].line.verdict)),
+                _seeds(next(iter(of_metric.values()))),
+                *(text for m in metrics for text in (difference_text(of_metric[m].line), of_metric[m].line.verdict)),
             )
-            for (scale, paper, a, b), of in cells.items()
+            for (scale, paper, a, b), of_metric in cells.items()
         ),
         (
             "Points, mean over the benchmarks, paired by problem [95 % interval]; the word is by p (Holm over all "

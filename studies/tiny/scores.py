@@ -189,10 +189,10 @@ def read_arms(design: Design, folder: Path, seeds: Collection[int] | None = None
     verdicts = pd.read_parquet(folder / "verdicts.parquet").rename(columns={"seed": "train_seed"})
     by_arm = {key: rows for key, rows in verdicts.groupby(list(RUN[:3]))}
     arms = {}
-    for key, own in runs.groupby(list(RUN[:3])):
+    for key, group in runs.groupby(list(RUN[:3])):
         scale, paper, arm = cast(Key, key)
-        diverged = {seed: json.loads(why) for seed, why in zip(own["seed"], own["diverged"], strict=True) if why}
-        finished = tuple(sorted(set(own["seed"]) - diverged.keys()))
+        diverged = {seed: json.loads(why) for seed, why in zip(group["seed"], group["diverged"], strict=True) if why}
+        finished = tuple(sorted(set(group["seed"]) - diverged.keys()))
         rows = by_arm[key]
         tables = dict(list(rows[rows["train_seed"].isin(finished)].groupby("benchmark")))
         job = resolved(paper, arm, scale)
@@ -203,10 +203,10 @@ def read_arms(design: Design, folder: Path, seeds: Collection[int] | None = None
             scale=scale,
             backend=job.backend,
             overrides="",  # each method has settings of its own from the search, which are not part of its name
-            digest=own["digest"].iloc[0],
+            digest=group["digest"].iloc[0],
             seeds=finished,
-            commits=tuple(dict.fromkeys(own["commit"])),
-            commands=tuple(dict.fromkeys(own["command"])),
+            commits=tuple(dict.fromkeys(group["commit"])),
+            commands=tuple(dict.fromkeys(group["command"])),
             origins={},
             n={},
             verdicts={name: VerdictTable.of_rows(tables[name]) for name in _benchmarks(scale) if name in tables},

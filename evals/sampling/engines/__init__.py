@@ -64,10 +64,10 @@ def _on_ray(model_path: str, *, inner: str = "transformers", **options: Any) -> 
     from evals.sampling.engines.ray import RayEngine
 
     _check("inner", inner, tuple(LOCAL))
-    own = {key: options.pop(key) for key in ("address", "replicas", "gpus", "cpus") if key in options}
+    ray_options = {key: options.pop(key) for key in ("address", "replicas", "gpus", "cpus") if key in options}
     for key in options:
         _check(f"engine {inner}, option", key, tuple(_LOCAL_OPTIONS[inner]))
-    return RayEngine(LOCAL[inner], model_path, options=options, **own)
+    return RayEngine(LOCAL[inner], model_path, options=options, **ray_options)
 
 
 def _check(what: str, given: str, valid: tuple[str, ...]) -> None:

@@ -201,8 +201,8 @@ class _Pauses:
 def pause(attempt: int, after_s: float | None, jitter: random.Random) -> float:
     """Seconds to wait after that many failed attempts: what the server asked for, or twice as long each time; at most
     `LONGEST_WAIT_S`, and less by a random part of up to half, so that requests which failed together spread out."""
-    wanted = FIRST_WAIT_S * 2 ** min(attempt - 1, 20) if after_s is None else 2 * after_s
-    return min(wanted, LONGEST_WAIT_S) * (1 - jitter.random() / 2)
+    wait_s = FIRST_WAIT_S * 2 ** min(attempt - 1, 20) if after_s is None else 2 * after_s
+    return min(wait_s, LONGEST_WAIT_S) * (1 - jitter.random() / 2)
 
 
 class _FailedError(Exception):

@@ -136,8 +136,8 @@ class RayEngine(ModelFiles):
         actor = ray.remote(num_cpus=cpus, num_gpus=gpus, max_restarts=RESTARTS, max_task_retries=RESTARTS)(Replica)
         self._actors = [actor.remote(*self._job) for _ in range(count)]
         try:
-            said = [_result(actor.describe.remote()) for actor in self._actors]
-            self._rows, self._description = _alike(said, model_fingerprint(self.model_path))
+            descriptions = [_result(actor.describe.remote()) for actor in self._actors]
+            self._rows, self._description = _alike(descriptions, model_fingerprint(self.model_path))
         except BaseException:
             self.close()
             raise
@@ -155,18 +155,20 @@ class RayEngine(ModelFiles):
         return count, gpus, cpus
 
 
-def _alike(said: Sequence[tuple[str, int, dict[str, Any]]], model: str) -> tuple[int, dict[str, Any]]:
+def _alike(descriptions: Sequence[tuple[str, int, dict[str, Any]]], model: str) -> tuple[int, dict[str, Any]]:
     """The description that all replicas share.
 
     Raises:
         ValueError: they differ, or hold another model than the driver's.
     """
-    for fingerprint, rows, description in said:
+    for fingerprint, rows, description in descriptions:
         if fingerprint != model:
             raise ValueError(f"a replica's model hashes to {fingerprint}, the driver's to {model}; expected one model")
-        if (rows, description) != said[0][1:]:
-            raise ValueError(f"the replicas differ: {said[0][2]} and {description}; expected machines that are alike")
-    return said[0][1], said[0][2]
+        if (rows, description) != descriptions[0][1:]:
+            raise ValueError(
+                f"the replicas differ: {descriptions[0][2]} and {description}; expected machines that are alike"
+            )
+    return descriptions[0][1], descriptions[0][2]
 
 
 def _result(reference: Any) -> Any:

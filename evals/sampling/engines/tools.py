@@ -125,9 +125,9 @@ class ToolEngine:
             ValueError: the engine is a server, which does not expose tokens.
         """
         self._need_tokenizer()
-        told = {name: value for name, value in asdict(self.tools).items() if name != "workers"}
+        limits = {name: value for name, value in asdict(self.tools).items() if name != "workers"}
         python = ".".join(map(str, sys.version_info[:2]))
-        return {**self._inner.describe(), "tools": {**told, "python": python, "blocks": "each by itself"}}
+        return {**self._inner.describe(), "tools": {**limits, "python": python, "blocks": "each by itself"}}
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         """One completion for each request, its code run.

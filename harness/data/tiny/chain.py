@@ -118,8 +118,8 @@ def sample_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem
         operators = [rng.choice("+-*") for _ in range(n_steps)]
         steps = tuple((operator, rng.choice(FACTORS[operator])) for operator in operators)
         problem = Problem(rng.randint(2, 12), steps, names, backwards)
-        values, told = worked(problem.start, steps), worked(problem.start, problem.told_steps)
-        if in_range(values) and in_range(told) and (values[-1] != told[-1]) == backwards:
+        values, in_told_order = worked(problem.start, steps), worked(problem.start, problem.told_steps)
+        if in_range(values) and in_range(in_told_order) and (values[-1] != in_told_order[-1]) == backwards:
             return problem
 
 

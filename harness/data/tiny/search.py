@@ -70,13 +70,13 @@ def code(signs: Signs) -> str:
 
 def attempt(numbers: tuple[int, ...], signs: Signs) -> tuple[str, int | None]:
     """(what a try says, its value): ``("3 + 5 = 8 + 2 = 10", 10)``; the value is None once it leaves 0..50."""
-    value, said = numbers[0], str(numbers[0])
+    value, text = numbers[0], str(numbers[0])
     for sign, number in zip(signs, numbers[1:], strict=True):
         value = apply(value, (sign, number))
         if not in_range([value]):
-            return f"{said} {sign} {number} out", None
-        said += f" {sign} {number} = {value}"
-    return said, value
+            return f"{text} {sign} {number} out", None
+        text += f" {sign} {number} = {value}"
+    return text, value
 
 
 def solutions(numbers: tuple[int, ...], target: int) -> list[Signs]:

@@ -145,9 +145,9 @@ def _with_tools(m: Material, i: int, benchmark: str) -> tuple[pd.DataFrame, int,
         prompt = prompts.get(m.tools_prompt or prompts.with_tools(without.name))
         sampling = m.sampling(subject, benchmark, f"tools {prompt.name} {turns} turns")
         table = measure_tools(subject, benchmark, prompt, sampling, Tools(turns=turns))
-    asked = without.name if prompt.name == without.name else f"{without.name} without tools, {prompt.name} with them"
+    used = without.name if prompt.name == without.name else f"{without.name} without tools, {prompt.name} with them"
     note = (
-        f"Prompt: {asked}. With tools temperature {decoding.temperature:g}, top-p {decoding.top_p:g}, "
+        f"Prompt: {used}. With tools temperature {decoding.temperature:g}, top-p {decoding.top_p:g}, "
         f"{decoding.max_tokens} tokens, the outputs of the code among them."
     )
     return table, turns, note

@@ -130,9 +130,9 @@ def category_shares(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:
     problems, entropy = table["problem_id"].to_numpy(), table["entropy"].to_numpy()
     rows = []
     for name in CATEGORIES:
-        held = (category == name).to_numpy()
-        share = measure_side(held, problems, bounds=(0, 1))
-        unsure = measure_side(entropy[held], problems[held])
+        in_category = (category == name).to_numpy()
+        share = measure_side(in_category, problems, bounds=(0, 1))
+        unsure = measure_side(entropy[in_category], problems[in_category])
         rows.append(
             {
                 "category": name,
@@ -181,16 +181,16 @@ def category_changes(change: pd.Series, category: pd.Series, *, top: float = 0.2
     in_top[np.argsort(-abs(values), kind="stable")[: int(np.ceil(top * len(values)))]] = True
     rows = []
     for name in CATEGORIES:
-        held = (category == name).to_numpy()
+        in_category = (category == name).to_numpy()
         rows.append(
             {
                 "category": name,
-                "tokens": int(held.sum()),
-                "change": _mean(values[held]),
-                "size": _mean(abs(values[held])),
-                "share_of_top": float(held[in_top].mean()),
-                "share_in_top": _mean(in_top[held]),
-                "top_size": _mean(abs(values[held & in_top])),
+                "tokens": int(in_category.sum()),
+                "change": _mean(values[in_category]),
+                "size": _mean(abs(values[in_category])),
+                "share_of_top": float(in_category[in_top].mean()),
+                "share_in_top": _mean(in_top[in_category]),
+                "top_size": _mean(abs(values[in_category & in_top])),
             }
         )
     return pd.DataFrame(rows)

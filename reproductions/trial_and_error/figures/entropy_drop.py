@@ -49,15 +49,15 @@ def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST
         raise ValueError(f"readings: expected two steps or more, got {len(readings)}")
     steps = np.array(sorted(readings), float)
     first = readings[int(steps[0])]
-    of = outcomes(first)
-    scored = of[CORRECT] | of[INCORRECT]
+    outcome = outcomes(first)
+    scored = outcome[CORRECT] | outcome[INCORRECT]
     ids = first["token_id"][scored]
     means = pd.DataFrame(
         {step: same_tokens(first, readings[int(step)])["entropy"][scored].groupby(ids).mean() for step in steps}
     )
     away = steps - steps.mean()
     slopes = pd.DataFrame({"slope": means.to_numpy() @ away / (away @ away)}, index=means.index)
-    correct = of[CORRECT][scored].groupby(ids).mean()
+    correct = outcome[CORRECT][scored].groupby(ids).mean()
     slopes["place"] = np.select([correct == 1, correct == 0], [CORRECT, INCORRECT], BOTH)
     slopes["count"], slopes["token"] = ids.groupby(ids).size(), first["token"][scored].groupby(ids).first()
     slopes = slopes[slopes["count"] >= minimum].rename_axis("token_id").reset_index()
@@ -152,17 +152,17 @@ def places_of_drops(
     """
     if not readings:
         raise ValueError("readings: expected those of one run or more, got none")
-    held = [(number, name) for number, name in enumerate(names) if name in readings]
-    numbers, told = _drops({name: readings[name] for _, name in held})
-    width = 0.8 / len(held)
+    shown = [(number, name) for number, name in enumerate(names) if name in readings]
+    numbers, lines = _drops({name: readings[name] for _, name in shown})
+    width = 0.8 / len(shown)
 
     def render(figure: Any) -> None:
         axis = figure.subplots()
         tidy(axis)
         handles = []
-        for at, (number, name) in enumerate(held):
+        for at, (number, name) in enumerate(shown):
             rows = numbers[numbers["model"] == name]
-            places = [place + width * (at - (len(held) - 1) / 2) for place in range(len(PLACES))]
+            places = [place + width * (at - (len(shown) - 1) / 2) for place in range(len(PLACES))]
             handles.append(axis.bar(places, rows["of the fastest (%)"], 0.9 * width, color=look(number)["color"]))
             ends = ([x + side * width / 2 for x in places] for side in (-1, 1))
             of_all = axis.hlines(rows["of all (%)"], *ends, color="black", linewidth=1.4)
@@ -171,34 +171,34 @@ def places_of_drops(
         axis.set_ylabel("tokens of fastest drop (%)")
         axis.set_ylim(0, 100)
         axis.grid(axis="x", visible=False)
-        legend_below(figure, [*handles, of_all], [*(name for _, name in held), ALL])
+        legend_below(figure, [*handles, of_all], [*(name for _, name in shown), ALL])
 
-    table = next(iter(readings[held[0][1]].values()))
+    table = next(iter(readings[shown[0][1]].values()))
     caption = (
         f"{benchmark}. Bars: the {100 * FASTEST:g} % of vocabulary tokens (with at least {LEAST} occurrences) "
         "whose entropy falls fastest, by whether they occur only in correct responses, only in incorrect ones, or in "
         "both; black lines: all such tokens. The drop is the slope of the straight line through a token's mean "
-        f"entropies; the checkpoint of each step reads {read}. {'; '.join(told)}. One set of responses: no intervals. "
+        f"entropies; the checkpoint of each step reads {read}. {'; '.join(lines)}. One set of responses: no intervals. "
         f"{counted({names[0]: table})}"
     )
     return Plot(f"entropy_drops_{benchmark}", f"Tokens whose entropy falls fastest, on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, render, size([ALL, *(n for _, n in held)]))  # fmt: skip
+                   f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, render, size([ALL, *(n for _, n in shown)]))  # fmt: skip
 
 
 def _drops(readings: Mapping[str, Mapping[int, pd.DataFrame]]) -> tuple[pd.DataFrame, list[str]]:
     """(the shares of each run in per cent, a part of the caption for each run)."""
     import pandas as pd
 
-    parts, told = [], []
+    parts, lines = [], []
     for name, steps in readings.items():
         slopes = entropy_slopes(steps)
         parts.append(fastest_drops(slopes).assign(model=name))
         listed = ", ".join(map(str, sorted(steps)))
-        told.append(
+        lines.append(
             f"{name}: steps {listed}; {parts[-1]['fastest'].sum()} of {len(slopes)} tokens, "
             f"{1000 * slopes['slope'].mean():+.2g} nats per 1,000 steps on average"
         )
     numbers = pd.concat(parts, ignore_index=True)
     numbers = numbers.rename(columns={"of_all": "of all (%)", "of_fastest": "of the fastest (%)"})
     numbers[["of all (%)", "of the fastest (%)"]] *= 100
-    return numbers, told
+    return numbers, lines

@@ -110,9 +110,9 @@ def entropy_against_reward(order: Sequence[str], curves: Curves, *, performance:
         tidy(axis)
         legend_below(figure, handles, names)
 
-    told = "; ".join(f"{name}: {_law_words(laws[name])}" for name in names)
+    laws_text = "; ".join(f"{name}: {_law_words(laws[name])}" for name in names)
     caption = (
-        f"A point a step; line: R = -a exp(H) + b by least squares, R the {plain_name(performance)}. {told}. 95 % "
+        f"A point a step; line: R = -a exp(H) + b by least squares, R the {plain_name(performance)}. {laws_text}. 95 % "
         f"intervals allow for serial correlation, not for noise in H. "
         f"{describe_steps(order, curves, ['train/entropy', performance])}"
     )

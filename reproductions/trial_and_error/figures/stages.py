@@ -185,10 +185,10 @@ def plot_stages(
         step_axis(axes[1])
         legend_below(figure, line_handles(figure, order, names), names)
 
-    told = "; ".join(f"{name}: {_stage_words(of_model[name])}" for name in names)
+    stages_text = "; ".join(f"{name}: {_stage_words(of_model[name])}" for name in names)
     caption = (
         f"Vertical line: end of the rising stage, the break of the best fit of {plain_name(performance)} by two "
-        f"straight lines that meet; shaded: its 95 % interval. {told}. "
+        f"straight lines that meet; shaded: its 95 % interval. {stages_text}. "
         f"{describe_steps(order, curves, [performance])} {describe_smoothing(curves)}"
     )
     return Plot(
@@ -233,7 +233,7 @@ def entropy_by_outcome(
         handles = [figure.axes[0].plot([], [], color="#333333", linestyle=line)[0] for line in metrics.values()]
         legend_below(figure, handles, ["correct responses", "incorrect responses"])
 
-    told = "; ".join(
+    changes_text = "; ".join(
         f"{row['model']}, {_outcome(str(row['metric']))}, {row['stage']}: {1000 * row['slope']:+.3g} "
         f"[{1000 * row['low']:+.3g}, {1000 * row['high']:+.3g}]"
         for row in changes.to_dict("records")
@@ -241,7 +241,7 @@ def entropy_by_outcome(
     caption = (
         f"Mean over the tokens of a step's correct and incorrect responses. Vertical line: end of the rising stage of "
         f"{plain_name(performance)}, shaded: its 95 % interval; none: no two stages. Change per 1,000 steps (nats, "
-        f"95 % interval; straight line in the stage): {told or 'too few steps'}. "
+        f"95 % interval; straight line in the stage): {changes_text or 'too few steps'}. "
         f"{describe_steps(order, curves, list(metrics))} {describe_smoothing(curves)}"
     )
     return Plot(

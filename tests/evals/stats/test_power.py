@@ -38,8 +38,8 @@ def test_one_seed_is_the_paired_t_test() -> None:
     # A paired t test with a difference of half a standard deviation, 5 % two-sided: any power table gives 34 pairs for
     # 80 %, 44 for 90 %. Here the standard deviation of a pair's difference is sqrt(2) 0.2.
     noise = spread(within=0.2, between=0.0)
-    for wanted, pairs in ((0.8, 34), (0.9, 44)):
-        assert problems_needed(0.5 * math.sqrt(2) * 0.2, noise, wanted=wanted, samples=1, seeds=1) == pairs
+    for target_power, pairs in ((0.8, 34), (0.9, 44)):
+        assert problems_needed(0.5 * math.sqrt(2) * 0.2, noise, target_power=target_power, samples=1, seeds=1) == pairs
     # and its size is the level's
     for level in (0.9, 0.95):
         assert chance(1e-9, noise, problems=12, samples=1, seeds=1, level=level) == pytest.approx(1 - level, abs=1e-6)
@@ -124,13 +124,13 @@ def test_more_seeds_are_more_chance() -> None:
 
 def test_what_is_needed_is_the_least_that_suffices() -> None:
     s = spread(rho=0.98)
-    k = seeds_needed(0.05, s, wanted=0.8, problems=100, samples=4)
+    k = seeds_needed(0.05, s, target_power=0.8, problems=100, samples=4)
     assert k is not None and k > 2
     assert chance(0.05, s, problems=100, samples=4, seeds=k - 1) < 0.8
     assert chance(0.05, s, problems=100, samples=4, seeds=k) >= 0.8
     # thirty problems that differ between the methods by sqrt(0.2) 0.35 leave a standard error of 2.9 points whatever
     # the number of seeds: 5 points are 1.75 of them, short of the 2.8 that 80 % needs
-    assert seeds_needed(0.05, spread(), wanted=0.8, problems=30, samples=64) is None
+    assert seeds_needed(0.05, spread(), target_power=0.8, problems=30, samples=64) is None
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_is_needed_is_the_least_that_suffices() -> None:
         (lambda: chance(0.1, spread(), problems=30, samples=0, seeds=1), "samples: .* got 0"),
         (lambda: chance(0.1, spread(), problems=30, samples=1, seeds=1.5), "seeds: .* got 1.5"),  # type: ignore[arg-type]
         (lambda: chance(0.1, spread(), problems=30, samples=1, seeds=1, level=95), "level: .* got 95"),
-        (lambda: seeds_needed(0.1, spread(), wanted=80, problems=30, samples=1), "power: .* got 80"),
+        (lambda: seeds_needed(0.1, spread(), target_power=80, problems=30, samples=1), "power: .* got 80"),
         (lambda: spread(seed=2.0), "seed_sd: expected a number from 0 to 1, got 2.0"),
     ],
 )
