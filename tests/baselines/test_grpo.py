@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import pytest
 import torch
 from hypothesis import given
 
@@ -93,8 +92,3 @@ def test_mean_zero_and_unit_variance_in_each_group(batch: TokenBatch) -> None:
         assert abs(float(inside.mean())) < 1e-9
         if batch.rewards[batch.groups == group].unique().numel() > 1:
             assert abs(float(inside.std()) - 1) < 1e-9
-
-
-def test_negative_epsilon_is_refused() -> None:
-    with pytest.raises(ValueError, match="epsilon: expected >= 0, got -1"):
-        grpo(batch_of([1, 0], [0, 0]), std="sample", epsilon=-1)

@@ -91,10 +91,3 @@ def test_stacks_that_mean_nothing_are_refused() -> None:
     shorter = use(overlong, max_length=assumed(8, WHY), buffer=assumed(4, WHY), penalty=assumed(1.0, WHY))
     with pytest.raises(ValueError, match=r"correct and incorrect are counted, got \['overlong'\]"):
         experiment(replace(stack(2), rewards=(shorter,)))  # type: ignore[type-var]
-
-
-def test_bad_values_are_named() -> None:
-    with pytest.raises(ValueError, match="k: expected >= 1, got 0"):
-        passk(batch_of([1.0], [0]), k=0, epsilon=0.0)
-    with pytest.raises(ValueError, match="epsilon: expected >= 0, got -1"):
-        passk(batch_of([1.0], [0]), k=1, epsilon=-1)

@@ -222,21 +222,6 @@ def test_weights_carry_no_gradient() -> None:
     assert not egsw(batch, **DEFAULTS).requires_grad
 
 
-def test_bad_temperature_and_missing_entropies_are_named() -> None:
-    batch = TokenBatch(
-        rewards=torch.zeros(1),
-        groups=torch.tensor([0]),
-        mask=torch.ones(1, 1, dtype=torch.bool),
-        vocab_size=VOCAB,
-        max_tokens=9,
-        advantages=torch.zeros(1, 1),
-    )
-    with pytest.raises(ValueError, match="temperature: expected > 0, got 0"):
-        egsw(batch, **{**DEFAULTS, "temperature": 0})
-    with pytest.raises(ValueError, match="`entropies`"):
-        egsw(batch, **DEFAULTS)
-
-
 @pytest.mark.parametrize("level", ["step", "trajectory"])
 @pytest.mark.parametrize("entropy", ["raw", "min_max", "z_score"])
 def test_a_token_without_an_entropy_changes_no_other_weight(level: str, entropy: str) -> None:

@@ -130,11 +130,3 @@ def test_the_coverage_names_every_arm_table_and_figure(key: str) -> None:
         for kind, pattern in (("Table", r"\bTable\s+(\d+)"), ("Figure", r"\bFig(?:ure|\.)\s+(\d+)")):
             for one in {int(n) for n in re.findall(pattern, body)}:
                 assert f"{kind} {one}" in {row[0] for row in rows}, (key, kind, one)
-
-
-@pytest.mark.parametrize("key", DECLARED)
-def test_the_page_lists_known_leaks(key: str) -> None:
-    page = (FOLDER / key / "README.md").read_text()
-    section = page.partition("## Known leaks\n")[2].partition("\n## ")[0]
-    assert "arXiv 2507.10532" in section  # the completion test of the series
-    assert "AIME25" in section or "AIME 25" in section

@@ -125,9 +125,7 @@ def test_a_selection_takes_each_at_most_once_and_the_best_first(
             assert not inside or not outside or min(inside) >= max(outside)  # type: ignore[type-var]
 
 
-def test_bad_values_are_named() -> None:
-    with pytest.raises(ValueError, match="noise: expected in"):
-        rft.select(pool(1, 1, 1), by="random", noise=1.0)
+def test_a_ranking_needs_measured_samples() -> None:
     unmeasured = Pool((sample("a"), sample("b")), (), 1, random.Random(0))
     with pytest.raises(ValueError, match="was not measured"):
         rft.select(unmeasured, by="branching", noise=0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -195,14 +194,3 @@ def test_the_doubts_name_what_does_not_fit() -> None:
     assert any("0.9994" in line for line in said)
     assert not any("the mean of its row" in line for line in said)  # the printed averages are those of their rows
     assert said == catalogue.load(KEY).doubts
-
-
-def test_the_page_names_every_arm_and_every_file() -> None:
-    import reproductions.trial_and_error as package
-
-    folder = Path(package.__path__[0])
-    page = (folder / "README.md").read_text()
-    for path in folder.glob("*.py"):
-        assert path.name in page or path.name == "__init__.py"
-    for arm in catalogue.load(KEY).arms:
-        assert arm.key in page or arm.key == "grpo_position_early"

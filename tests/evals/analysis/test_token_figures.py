@@ -36,11 +36,6 @@ def test_numbers_are_those_of_the_tables() -> None:
         assert right["pooled"].iloc[0] == pytest.approx(chosen["entropy"].mean())
 
 
-@pytest.mark.parametrize("names", [["base"], ["base", "GRPO", LONG, "EGSW"]])
-def test_one_and_four_runs(names: list[str]) -> None:
-    plotted(names, {name: random_table(seed=i) for i, name in enumerate(names)})
-
-
 def test_missing_values_are_plotted_as_missing() -> None:
     tables = {
         "one problem": random_table(problems=1),

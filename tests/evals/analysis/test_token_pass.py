@@ -89,18 +89,6 @@ def test_it_equals_the_whole_logits(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert start == len(table)
 
 
-def test_pieces_and_batches_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = token_table(ANSWERS, str(folder), device="cpu", dtype="float64")
-    monkeypatch.setattr(token_pass, "LOGITS_AT_ONCE", 1)
-    monkeypatch.setattr(token_pass, "TOKENS_AT_ONCE", 1)
-    single = token_table(ANSWERS[::-1], str(folder), device="cpu", dtype="float64")
-    for key, rows in whole.groupby(["problem_id", "sample"]):
-        other = single.set_index(["problem_id", "sample"]).loc[key]
-        assert rows["token_id"].tolist() == other["token_id"].tolist()
-        for name in ("logp", "entropy", "alternative_logp", "update_size"):
-            assert rows[name].to_numpy() == pytest.approx(other[name].to_numpy(), abs=1e-12)
-
-
 def test_parts_join_to_the_whole_table(folder: Path) -> None:
     whole = token_table(ANSWERS, str(folder))
     parts = [read() for read in in_parts(ANSWERS, str(folder), 3)]

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from evals.code_execution import programs, sandbox
+from evals.code_execution import sandbox
 from evals.code_execution.program_grader import ProgramGrader, gold
 from evals.code_execution.programs import completion, last_block
 from evals.code_execution.sandbox import Limits, Outcome
@@ -329,8 +329,3 @@ def test_an_evaluation_of_a_base_model(data: Path, model_dir: Path, monkeypatch:
         ("Own/0", 0), ("Own/2", 3)
     ]  # fmt: skip
     assert asked == [3]
-
-
-def test_the_policies_have_one_name() -> None:
-    assert prompts.get("humaneval").policy == benchmarks.task("humaneval")["metadata"]["policy"] == "program"
-    assert {prompts.get(name).policy for name in ("humaneval", "humaneval_base")} == set(programs.POLICIES)

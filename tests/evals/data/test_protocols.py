@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from evals.data import prompts, protocols
 from evals.data.benchmarks import Problem
 from evals.data.protocols import PROTOCOLS, Protocol
 from evals.grading.extraction import POLICIES
-from evals.provenance import Origin, Sourced, assumed
+from evals.provenance import Origin, Sourced
 
 QUESTION = Problem("1", "What is {x} in $\\frac{1}{2}$?", "2")
 CHOICE = Problem("2", "Which?", "B", ("one", "two"))
@@ -114,17 +113,6 @@ def test_override_keeps_what_it_replaced() -> None:
 def test_values_that_do_not_fit_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         PROTOCOLS["erpo"].override(values, Origin.USER, "command line")
-
-
-def test_a_protocol_value_may_differ_by_benchmark() -> None:
-    mixed = replace(PROTOCOLS["erpo"], max_tokens=assumed({"amc23": 7, "default": 9}, "test"))
-    assert (mixed.value("max_tokens", "amc23"), mixed.value("max_tokens", "aime24")) == (7, 9)
-
-
-def test_an_unknown_protocol_names_the_nearest() -> None:
-    with pytest.raises(ValueError, match="unknown protocol 'epro': did you mean 'erpo'"):
-        protocols.get("epro")
-    assert protocols.get("erpo") is PROTOCOLS["erpo"]
 
 
 # ------------------------------------------------------------------------------------------------------ prompts

@@ -251,7 +251,7 @@ def test_wrong_names_stop_before_anything_starts(place: dict[str, Any]) -> None:
     for values, message in (
         ({"protocol": "tini"}, "unknown protocol 'tini': did you mean 'tiny'"),
         ({"engine": "vlm"}, "engine: got 'vlm'"),
-        ({"model_path": "/no/such/model"}, "'/no/such/model': no such folder"),
+        ({"model_path": "/no/such/model", "data_dir": place["data_dir"] / "nowhere"}, "'/no/such/model'"),  # first
         ({"data_dir": place["data_dir"] / "nowhere"}, "has no file for toy"),
         ({"protocol": protocol(1, rows=6)}, "rows=6 for toy: expected 1 to 5"),
         ({"engine": Scripted(context=22)}, r".p2., the longest, has 14 .* is 22; expected max_tokens <= 8"),
@@ -298,9 +298,3 @@ def test_a_real_model_interrupted_and_resumed(place: dict[str, Any]) -> None:
     complete = engine()
     assert table(evaluate(protocol=how, engine=complete, **place)["toy"]) == whole
     assert "model" not in vars(complete), "a finished evaluation loads no weights"
-
-
-def test_a_missing_model_is_reported_before_data_is_read(place: dict[str, Any]) -> None:
-    wrong = {**place, "model_path": "/no/such/model", "data_dir": place["data_dir"] / "nowhere"}
-    with pytest.raises(ValueError, match="'/no/such/model': no such folder"):
-        evaluate(protocol=protocol(1), engine="transformers", **wrong)

@@ -39,15 +39,6 @@ def test_each_problem_counts_once() -> None:
     assert pass_at_1({"a": [True, True, True, False], "b": [False]}).startswith("pass@1=37.5%")
 
 
-def test_nothing_is_shown_or_computed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evals.sampling.progress.pass_at_1", lambda _: pytest.fail("computed"))
-    quiet = Progress("toy", 3, 2, 0, False)
-    quiet.sampled(some("a", 0))
-    quiet.graded([(("a", 0), Verdict.CORRECT)])
-    quiet.close()
-    assert capfd.readouterr() == ("", "")
-
-
 def test_without_a_terminal_few_lines_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
     bar = Bar("toy", 100, done=10, clock=lambda: now[0])

@@ -43,25 +43,17 @@ def answers(draw: st.DrawFn) -> Answers:
     return classes, [a == 1 for a in classes], draw(st.integers(1, len(classes)))
 
 
-def table(
-    correct: Sequence[bool], classes: Sequence[int | None] | None = None, boxed: Sequence[bool] | None = None
-) -> VerdictTable:
+def table(correct: Sequence[bool], classes: Sequence[int | None]) -> VerdictTable:
     """The table of one problem."""
     import pandas as pd
 
     frame = pd.DataFrame({"sample": range(len(correct)), "verdict": ["correct" if c else "wrong" for c in correct]})
-    frame["answer_class"] = pd.Series([None] * len(correct) if classes is None else list(classes), dtype=object)
-    return VerdictTable.of_rows(
-        frame.assign(problem_id="p", boxed=[True] * len(correct) if boxed is None else list(boxed))
-    )
+    frame["answer_class"] = pd.Series(list(classes), dtype=object)
+    return VerdictTable.of_rows(frame.assign(problem_id="p", boxed=True))
 
 
 def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> float:
     return float(table(correct, classes).values("maj", k).item())
-
-
-def test_avg_is_the_share_of_correct_samples() -> None:
-    assert table([True, False, False, True, False]).values("avg").item() == 2 / 5
 
 
 @given(counts())
@@ -193,7 +185,3 @@ def test_maj_refuses_impossible_k() -> None:
         maj_of_votes(2, 2, (), 3)
     with pytest.raises(ValueError, match="k = 0"):
         maj_of_votes(2, 2, (), 0)
-
-
-def test_fmt_is_the_share_with_a_box() -> None:
-    assert table([False] * 4, boxed=[True, True, False, True]).values("fmt").item() == 3 / 4

@@ -17,7 +17,6 @@ from harness.data.named import (
     bare_problem,
     distinct,
     shortest_solutions,
-    text_at,
     without_math500,
 )
 from harness.data.problems import content_hash, load_problems, load_solutions
@@ -188,12 +187,6 @@ def test_errors_name_row_and_column(changed: dict[str, Any], message: str, tmp_p
         load_problems(f"{DAPO}:{path}")
 
 
-def test_errors_list_the_columns_there_are(tmp_path: Path) -> None:
-    path = write(tmp_path / "rows.jsonl", [{"problem": "1+1?", "answer": "2"}])
-    with pytest.raises(ValueError, match=r"row 0: .*'question', found no 'question' \(there is problem, answer\)"):
-        load_problems(f"{STILL_3}:{path}")
-
-
 def test_unknown_set_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"expected NAME:FILE with a NAME of .*simplerl_8k.*, got 'dapo:rows\.jsonl'"):
         load_problems("dapo:rows.jsonl")
@@ -210,13 +203,6 @@ def test_a_known_hash_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     other = write(tmp_path / "other.jsonl", [{"question": "1+1?", "answer": "3"}])
     with pytest.raises(ValueError, match=f"expected rows with the hash {content_hash(WANTED)}, got "):
         load_problems(f"{STILL_3}:{other}")
-
-
-def test_text_at_reads_nested_columns() -> None:
-    row = {"a": [{"b": {"c": "text"}}]}
-    assert text_at(row, "a.b.c") == "text"
-    with pytest.raises(ValueError, match=r"expected text in 'a\.b', got \{'c': 'text'\}"):
-        text_at(row, "a.b")
 
 
 def test_select_by_level_and_length() -> None:

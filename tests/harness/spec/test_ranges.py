@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import fields
+import re
+from dataclasses import fields, replace
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +22,7 @@ from harness.spec.declarations import Training
 from harness.spec.equation import check_hyperparameters, checked, hyperparameters, relates
 from harness.spec.ranges import Range, check_value, unmet
 from harness.spec.rejection import Rejection
+from harness.step.batch import SIGNALS, TokenBatch
 
 
 @given(st.floats(-10, 10), st.floats(-10, 10), st.floats(-10, 10))
@@ -65,48 +68,30 @@ def test_what_an_annotation_expects(value: Any, kind: Any, expected: str) -> Non
         assert str(error.value) == f"key: expected {expected}, got {value!r}"
 
 
-REFUSED = [  # (paper, arm, values, what the message holds)
-    ("egsw", "egsw", {"egsw.temperature": 0}, "egsw.temperature: expected > 0, got 0"),
-    ("egsw", "egsw", {"egsw.temperature": math.nan}, "egsw.temperature: expected a finite number, got nan"),
-    ("egsw", "egsw", {"egsw.alpha": math.inf}, "egsw.alpha: expected a finite number, got inf"),
-    ("forking_tokens", "top20", {"forking_tokens.rho": 0}, "forking_tokens.rho: expected in (0, 1], got 0"),
-    ("forking_tokens", "top20", {"forking_tokens.rho": 1.5}, "forking_tokens.rho: expected in (0, 1], got 1.5"),
-    ("erpo", "erpo", {"erpo.buckets": 0}, "erpo.buckets: expected >= 1, got 0"),
-    ("erpo", "erpo", {"erpo.gamma": -1}, "erpo.gamma: expected >= 0, got -1"),
-    ("erpo", "erpo", {"erpo.delta": -1}, "erpo.delta: expected >= 0, got -1"),
-    ("erpo", "erpo", {"erpo.sigma_target": 0}, "erpo.sigma_target: expected > 0, got 0"),
-    ("erpo", "erpo", {"erpo.eta": 1e400}, "erpo.eta: expected a finite number, got inf"),
-    (
-        "entropy_advantage",
-        "grpo_entropy_advantage",
-        {"entropy_advantage.kappa": 1},
-        "entropy_advantage.kappa: expected > 1 (so that the sign of A is kept), got 1",
-    ),
-    ("entropy_advantage", "ppo", {"gae.lam": 1.5}, "gae.lam: expected in [0, 1], got 1.5"),
-    ("entropy_advantage", "ppo", {"ppo.value_clip": -1}, "ppo.value_clip: expected > 0, got -1"),
-    ("baselines", "kl_cov", {"kl_cov.share": 2}, "kl_cov.share: expected in (0, 1], got 2"),
-    ("baselines", "clip_cov", {"clip_cov.low": 9}, "clip_cov.low: expected < high=5.0, got 9"),
-    ("baselines", "nsr", {"weighted_reinforce.negative": 0}, "weighted_reinforce.positive: expected > 0 where"),
-    ("trial_and_error", "rft", {"select.noise": 1}, "select.noise: expected in [0, 1), got 1"),
-    ("egsw", "grpo", {"lora_dropout": 1.5}, "lora_dropout: expected in [0, 1), got 1.5"),
-    (
-        "forking_tokens",
-        "dapo",
-        {"overlong.buffer": 30000},
-        "overlong.buffer: expected at most max_length=64, got 30000",
-    ),
-    ("egsw", "grpo", {"protocol.temperature": math.inf}, "temperature=inf, expected a number >= 0"),
+REFUSED = [  # (paper, arm, key, value): a value of each kind of owner, and those that depend on another value
+    ("egsw", "egsw", "egsw.temperature", 0),
+    ("egsw", "egsw", "egsw.temperature", math.nan),
+    ("erpo", "erpo", "erpo.eta", 1e400),
+    ("entropy_advantage", "ppo", "ppo.value_clip", -1),
+    ("baselines", "clip_cov", "clip_cov.low", 9),
+    ("trial_and_error", "rft", "select.noise", 1),
+    ("egsw", "grpo", "lora_dropout", 1.5),
+    ("forking_tokens", "dapo", "overlong.buffer", 30000),
 ]
 
 
-@pytest.mark.parametrize(("paper", "arm", "values", "message"), REFUSED)
-def test_a_value_out_of_range_is_refused_before_anything_runs(
-    paper: str, arm: str, values: dict[str, Any], message: str
-) -> None:
+@pytest.mark.parametrize(("paper", "arm", "key", "value"), REFUSED)
+def test_a_value_out_of_range_is_refused_before_anything_runs(paper: str, arm: str, key: str, value: float) -> None:
     models = ["32b"] if arm == "rft" else None
-    with pytest.raises(UsageError) as error:
-        resolve(paper, models=models, arms=[arm], overrides=values)
-    assert message in str(error.value)
+    with pytest.raises(UsageError, match=rf"{re.escape(key)}: expected .*got {float(value):g}"):
+        resolve(paper, models=models, arms=[arm], overrides={key: value})
+
+
+def test_a_value_that_another_value_or_the_protocol_refuses_is_named() -> None:
+    with pytest.raises(UsageError, match=r"weighted_reinforce\.positive"):
+        resolve("baselines", arms=["nsr"], overrides={"weighted_reinforce.negative": 0})
+    with pytest.raises(UsageError, match="temperature=inf"):
+        resolve("egsw", arms=["grpo"], overrides={"protocol.temperature": math.inf})
 
 
 def declared() -> list[Training]:
@@ -142,6 +127,27 @@ def test_every_equation_refuses_the_values_that_its_declaration_refuses() -> Non
                         use.function(None, **{**values, key: bad})
                     checks += 1
     assert checks > 100
+
+
+def test_every_equation_names_a_signal_that_the_batch_lacks() -> None:
+    filled = torch.zeros(2, 3, dtype=torch.float64)
+    batch = TokenBatch(
+        rewards=torch.tensor([0.0, 1.0], dtype=torch.float64),
+        groups=torch.tensor([0, 0]),
+        mask=torch.ones(2, 3, dtype=torch.bool),
+        vocab_size=9,
+        max_tokens=9,
+        advantages=torch.tensor([[1.0], [-1.0]], dtype=torch.float64).expand(2, 3),
+        **dict.fromkeys(SIGNALS, filled),
+    )
+    checked_names = set()
+    for train in declared():
+        for use in equations(train):
+            for signal in use.reads:
+                with pytest.raises(ValueError, match=f"`{signal}`"):
+                    use(replace(batch, **{signal: None}))
+                checked_names.add(use.name)
+    assert checked_names >= {"gae", "egsw", "erpo", "entropy_advantage", "forking_tokens", "ppl_advantage", "kl_cov"}
 
 
 def equations(train: Training) -> tuple[Use, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from baselines.grpo import grpo
 from evals.provenance import Origin, assumed, paper
-from harness.spec import Experiment, Finetune, Method, catalogue, use
+from harness.spec import Experiment, Finetune, catalogue, use
 from reproductions.entropy_advantage.method import entropy_advantage
 from tests.experiments import GRPO, WHY, experiment, finetune, ppo
 
@@ -47,26 +48,26 @@ def test_a_bare_value_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "message"),
+    ("declared", "key", "value"),
     [
-        ("learning_rate", "x", "learning_rate: expected a number, got 'x'"),
-        ("learning_rate", True, "learning_rate: expected a number, got True"),
-        ("learning_rate", 0.0, "learning_rate: expected > 0, got 0.0"),
-        ("group_size", 1, "group_size: expected >= 2"),
-        ("group_size", 2.5, "group_size: expected a whole number, got 2.5"),
-        ("lr_schedule", "step", "lr_schedule: expected one of 'constant', 'linear', 'cosine', got 'step'"),
-        ("max_steps", "all", "max_steps: expected a whole number or null, got 'all'"),
-        ("rewards", "accuracy", "rewards: expected a list of strings, got 'accuracy'"),
-        ("reward_weights", [1.0, 1.0], "reward_weights: expected 1"),
-        ("updates_per_rollout", 3, "updates_per_rollout: expected a divisor of prompts_per_rollout=4"),
-        ("grpo.std", "smaple", "grpo.std: expected one of 'sample', 'population', 'none', got 'smaple'"),
-        ("aggregation", "mean", "aggregation: expected one of 'sequence_mean'"),
+        *(
+            (experiment(), key, value)
+            for key, value in (
+                *(("learning_rate", "x"), ("learning_rate", True), ("learning_rate", 0.0), ("group_size", 1)),
+                *(("group_size", 2.5), ("lr_schedule", "step"), ("max_steps", "all"), ("rewards", "accuracy")),
+                *(("reward_weights", [1.0, 1.0]), ("updates_per_rollout", 3)),
+                *(("grpo.std", "smaple"), ("aggregation", "mean")),
+            )
+        ),
+        *(
+            (finetune(), key, value)
+            for key, value in (("batch_size", 0), ("max_tokens", "all"), ("too_long", "keep"), ("learning_rate", 0.0))
+        ),
     ],
 )
-def test_a_wrong_value_is_named(key: str, value: Any, message: str) -> None:
-    with pytest.raises(ValueError) as error:
-        experiment().override({key: value}, Origin.USER, "command line")
-    assert message in str(error.value)
+def test_a_wrong_value_is_named(declared: Experiment | Finetune, key: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(key)}: expected"):
+        declared.override({key: value}, Origin.USER, "command line")
 
 
 def test_an_override_keeps_what_it_replaced() -> None:
@@ -84,10 +85,7 @@ def test_an_override_keeps_what_it_replaced() -> None:
         declared.override({"entropy_advantage.kapa": 2}, Origin.USER, "command line")
 
 
-def test_an_equation_appears_once_in_a_stack() -> None:
-    shaping = use(entropy_advantage, alpha=assumed(0.4, WHY), kappa=assumed(2.0, WHY))
-    with pytest.raises(ValueError, match="an equation appears twice"):
-        Method(advantage=GRPO.advantage, aggregation=GRPO.aggregation, shaping=(shaping, shaping))
+def test_an_equation_has_all_its_values() -> None:
     with pytest.raises(ValueError, match="expected values for"):
         use(entropy_advantage, alpha=assumed(0.4, WHY))
 
@@ -98,21 +96,6 @@ def test_settings_cover_every_field() -> None:
     settings = experiment().settings()
     assert {f.name for f in fields(Experiment)} - set(Experiment.PARTS) <= set(settings)
     assert {"aggregation", "grpo.std", "grpo.epsilon"} <= set(settings)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("batch_size", 0, "batch_size: expected >= 1, got 0"),
-        ("max_tokens", "all", "max_tokens: expected a whole number, got 'all'"),
-        ("too_long", "keep", "too_long: expected one of 'drop', 'cut', got 'keep'"),
-        ("learning_rate", 0.0, "learning_rate: expected > 0, got 0.0"),
-    ],
-)
-def test_a_wrong_value_of_a_fine_tuning_is_named(key: str, value: Any, message: str) -> None:
-    with pytest.raises(ValueError) as error:
-        finetune().override({key: value}, Origin.USER, "command line")
-    assert message in str(error.value)
 
 
 def test_fine_tuning_is_declared_as_reinforcement_learning_is() -> None:

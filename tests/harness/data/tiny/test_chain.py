@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.data.tiny import MADE, chain, write_benchmarks
+from harness.data.tiny import chain
 from harness.data.tiny.chain import Problem
 
 # The problem of the module's docstring, and the same one told backwards.
@@ -59,22 +57,9 @@ def equations(answer: str) -> list[bool]:
     return [combine[op](int(a), int(b)) == int(c) for a, op, b, c in parts]
 
 
-def test_docstring_examples_are_what_the_family_writes() -> None:
+def test_a_problem_is_told_forwards_or_backwards() -> None:
     assert CHAIN.text == "K is 7. K plus 5 is B. B times 3 is T. What is T?"
     assert BACKWARDS.text == "B times 3 is T. K plus 5 is B. K is 7. What is T?"
-    documented = {" ".join(line.split()) for line in (chain.__doc__ or "").splitlines()}
-    assert CHAIN.text in documented
-    assert BACKWARDS.text in documented
-
-    def shown(problem: Problem, route: str, finish: str) -> bool:
-        """Some draw of step words and slips gives a line of the docstring."""
-        answers = {chain.write_answer(problem, route, finish, random.Random(seed)) for seed in range(500)}
-        return any(answer in line for answer in answers for line in documented)
-
-    assert all(shown(CHAIN, "told order", finish) for finish in chain.FINISHES["told order"])
-    assert shown(CHAIN, "by name", "right")
-    assert shown(BACKWARDS, "told order", "right")
-    assert shown(BACKWARDS, "by name", "right")
 
 
 @given(shapes, seeds)
@@ -182,14 +167,6 @@ def test_the_requested_share_of_problems_is_told_backwards(share: float, expecte
     """Told backwards, the last sentence before the question is the one with three words, "K is 7"."""
     texts = [row["problem"] for row in chain.train_problems(200, seed=0, backwards=share)]
     assert sum(len(text.split(". ")[-2].split()) == 3 for text in texts) == expected
-
-
-def test_benchmark_files_are_written_and_read(tmp_path: Path) -> None:
-    write_benchmarks(tmp_path / "made")
-    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(f"{tier}.jsonl" for tier in MADE)
-    for tier in chain.EVAL_SHAPES:
-        lines = (tmp_path / "made" / f"{tier}.jsonl").read_text().splitlines()
-        assert [json.loads(line) for line in lines] == chain.eval_problems(tier)
 
 
 def test_wrong_arguments_are_named() -> None:
