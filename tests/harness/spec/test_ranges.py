@@ -129,6 +129,45 @@ def test_every_equation_refuses_the_values_that_its_declaration_refuses() -> Non
     assert checks > 100
 
 
+OUTSIDE = {  # of an equation's range; the test above would not see an annotation that lost its range
+    "grpo.epsilon": -1,
+    "gae.lam": 1.5,
+    "overlong.penalty": -1,
+    "passk.k": 0,
+    "passk.epsilon": -1,
+    "clip_cov.share": 0,
+    "kl_cov.share": 2,
+    "kl_cov.coefficient": -1,
+    "egsw.temperature": 0,
+    "egsw.alpha": math.inf,
+    "entropy_advantage.alpha": 0.0,
+    "entropy_advantage.kappa": 1.0,
+    "erpo.beta_p": 0.0,
+    "erpo.gamma": -5.0,
+    "erpo.eta": math.nan,
+    "erpo.buckets": 0,
+    "erpo.sigma_target": -1.0,
+    "erpo.delta": -1e-4,
+    "forking_tokens.rho": 0,
+    "forking_tokens.scope": "batch",
+    "ppl_advantage.alpha": -1.0,
+    "position_advantage.gamma": -1,
+    "position_advantage.bound": -1,
+    "position_advantage.first_step": -1,
+    "position_advantage.steps": -1,
+    "select.noise": 1.0,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), OUTSIDE.items())
+def test_the_ranges_are_those_of_the_papers_and_of_mathematics(name: str, value: Any) -> None:
+    owner, _, key = name.partition(".")
+    found = next(use for train in declared() for use in equations(train) if use.name == owner)
+    values = {k: sourced.value for k, sourced in found.values.items()}
+    with pytest.raises(ValueError, match=f"^{key}: expected"):
+        found.function(None, **{**values, key: value})
+
+
 def test_every_equation_names_a_signal_that_the_batch_lacks() -> None:
     filled = torch.zeros(2, 3, dtype=torch.float64)
     batch = TokenBatch(
