@@ -42,6 +42,19 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
     )
 
 
+def one_group(**fields: torch.Tensor) -> TokenBatch:
+    """Responses of one group with these fields, the first of them [B, T]. Every token counts and rewards are 0, unless
+    `mask`, `rewards` or `groups` say otherwise."""
+    shape = next(iter(fields.values())).shape
+    given = {
+        "rewards": torch.zeros(shape[0]),
+        "groups": torch.zeros(shape[0], dtype=torch.int64),
+        "mask": torch.ones(shape, dtype=torch.bool),
+        **fields,
+    }
+    return TokenBatch(vocab_size=VOCAB, max_tokens=9, **given)
+
+
 def permuted(batch: TokenBatch, order: torch.Tensor) -> TokenBatch:
     """The same sequences in another order."""
     return _mapped(batch, lambda t: t[order])

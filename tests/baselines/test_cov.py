@@ -17,7 +17,7 @@ from baselines.kl_cov import kl_cov
 from evals.provenance import assumed
 from harness.spec import use
 from harness.step.batch import TokenBatch
-from tests.batches import padded, permuted, token_batches
+from tests.batches import one_group, padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment
 
 
@@ -54,12 +54,7 @@ def slow_clip_cov(batch: TokenBatch, share: float, low: float, high: float) -> t
 
 def four() -> TokenBatch:
     # means: log pi -2, A 0  ->  covariances (1)(1) = 1, (-1)(1) = -1, (1)(-1) = -1, (-1)(-1) = 1 ... scaled below
-    return TokenBatch(
-        rewards=torch.zeros(2, dtype=torch.float64),
-        groups=torch.tensor([0, 0]),
-        mask=torch.ones(2, 2, dtype=torch.bool),
-        vocab_size=9,
-        max_tokens=9,
+    return one_group(
         advantages=torch.tensor([[1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64),
         logp=torch.tensor([[-1.0, -3.0], [-1.5, -2.5]], dtype=torch.float64),
     )

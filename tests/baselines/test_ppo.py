@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from baselines.ppo import gae
 from harness.step.batch import TokenBatch
-from tests.batches import padded, permuted, token_batches
+from tests.batches import one_group, padded, permuted, token_batches
 
 
 def slow_gae(batch: TokenBatch, gamma: float, lam: float, whiten: bool) -> torch.Tensor:
@@ -43,12 +43,9 @@ def test_by_hand() -> None:
     # gamma = lambda = 1: r - V = 0.8, 0.5, 0.6.
     # gamma 1, lambda 0: d = 0.5 - 0.2, 0.4 - 0.5, 1 - 0.4 = 0.3, -0.1, 0.6.
     # gamma 1/2, lambda 1/2: d = 0.05, -0.3, 0.6; A_3 = 0.6, A_2 = -0.3 + 0.15 = -0.15, A_1 = 0.05 - 0.0375 = 0.0125
-    batch = TokenBatch(
-        rewards=torch.tensor([1.0]),
-        groups=torch.tensor([0]),
+    batch = one_group(
         mask=torch.tensor([[True, True, True, False]]),
-        vocab_size=9,
-        max_tokens=9,
+        rewards=torch.tensor([1.0]),
         values=torch.tensor([[0.2, 0.5, 0.4, 7.0]]),
     )
     for gamma, lam, want in (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness.step.batch import TokenBatch
 from reproductions.egsw.method import egsw
-from tests.batches import VOCAB, padded, permuted, token_batches
+from tests.batches import VOCAB, one_group, padded, permuted, token_batches
 
 DEFAULTS: dict[str, Any] = {
     "alpha": 0.3,
@@ -90,12 +90,9 @@ def slow_egsw(
 def test_two_sequences_by_hand() -> None:
     # A = [1, 0], H = [0, 2], alpha = 1/2, P = 1: both scores are 1 -> weights 1/2, 1/2.
     # At the second position only the first sequence still runs -> its weight is 1, for any score.
-    batch = TokenBatch(
-        rewards=torch.zeros(2),
-        groups=torch.tensor([0, 1]),
+    batch = one_group(
         mask=torch.tensor([[True, True], [True, False]]),
-        vocab_size=VOCAB,
-        max_tokens=9,
+        groups=torch.tensor([0, 1]),
         advantages=torch.tensor([[1.0, 1.0], [0.0, 9.0]]),
         entropies=torch.tensor([[0.0, 3.0], [2.0, 9.0]]),
     )
@@ -124,13 +121,9 @@ def test_micro_batches_are_consecutive_sequences(batch: TokenBatch, size: int, l
 
 
 def test_one_micro_batch_is_the_batch_and_single_sequences_weigh_one() -> None:
-    batch = TokenBatch(
-        rewards=torch.zeros(3),
-        groups=torch.tensor([0, 0, 1]),
-        mask=torch.ones(3, 2, dtype=torch.bool),
-        vocab_size=VOCAB,
-        max_tokens=9,
+    batch = one_group(
         advantages=torch.tensor([[1.0, 1.0], [0.0, 0.0], [-1.0, -1.0]]),
+        groups=torch.tensor([0, 0, 1]),
         entropies=torch.rand(3, 2, generator=torch.Generator().manual_seed(0)),
     )
     blocks = {**DEFAULTS, "over": "micro_batch"}
@@ -181,12 +174,7 @@ def test_a_high_temperature_gives_equal_weights(batch: TokenBatch) -> None:
 
 
 def test_more_entropy_weighs_more() -> None:
-    batch = TokenBatch(
-        rewards=torch.zeros(2),
-        groups=torch.tensor([0, 0]),
-        mask=torch.ones(2, 1, dtype=torch.bool),
-        vocab_size=VOCAB,
-        max_tokens=9,
+    batch = one_group(
         advantages=torch.zeros(2, 1),
         entropies=torch.tensor([[2.0], [1.0]]),
     )
@@ -196,12 +184,7 @@ def test_more_entropy_weighs_more() -> None:
 
 
 def test_huge_scores_do_not_overflow() -> None:
-    batch = TokenBatch(
-        rewards=torch.zeros(2),
-        groups=torch.tensor([0, 0]),
-        mask=torch.ones(2, 1, dtype=torch.bool),
-        vocab_size=VOCAB,
-        max_tokens=9,
+    batch = one_group(
         advantages=torch.tensor([[1e4], [-1e4]]),
         entropies=torch.zeros(2, 1),
     )
@@ -210,12 +193,7 @@ def test_huge_scores_do_not_overflow() -> None:
 
 def test_weights_carry_no_gradient() -> None:
     entropies = torch.rand(2, 3, requires_grad=True)
-    batch = TokenBatch(
-        rewards=torch.zeros(2),
-        groups=torch.tensor([0, 0]),
-        mask=torch.ones(2, 3, dtype=torch.bool),
-        vocab_size=VOCAB,
-        max_tokens=9,
+    batch = one_group(
         advantages=torch.zeros(2, 3),
         entropies=entropies,
     )
@@ -236,12 +214,8 @@ def test_a_token_without_an_entropy_changes_no_other_weight(level: str, entropy:
     values: dict[str, Any] = {**DEFAULTS, "level": level, "entropy": entropy}
     weights = []
     for held in (mask, without):
-        batch = TokenBatch(
-            rewards=torch.zeros(3),
-            groups=torch.zeros(3, dtype=torch.int64),
+        batch = one_group(
             mask=held,
-            vocab_size=VOCAB,
-            max_tokens=2,
             advantages=torch.tensor([[1.0, 1.0], [-1.0, -1.0], [0.5, 0.5]]),
             entropies=entropies,
         )

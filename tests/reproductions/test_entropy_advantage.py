@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.spec import catalogue
 from harness.step.batch import TokenBatch
 from reproductions.entropy_advantage.method import entropy_advantage
-from tests.batches import padded, permuted, token_batches
+from tests.batches import one_group, padded, permuted, token_batches
 from tests.shared import excerpt
 
 
@@ -31,12 +31,7 @@ def slow_entropy_advantage(batch: TokenBatch, alpha: float, kappa: float) -> tor
 def test_by_hand() -> None:
     # alpha 0.4, kappa 2.  A=1, H=1: min(0.4, 0.5) = 0.4 -> 1.4.  A=1, H=2: min(0.8, 0.5) = 0.5 -> 1.5.
     # A=-1, H=2: -1 + 0.5 = -0.5 (a wrong token is punished less where the policy was unsure).  A=0: stays 0.
-    batch = TokenBatch(
-        rewards=torch.zeros(1),
-        groups=torch.tensor([0]),
-        mask=torch.ones(1, 4, dtype=torch.bool),
-        vocab_size=9,
-        max_tokens=9,
+    batch = one_group(
         advantages=torch.tensor([[1.0, 1.0, -1.0, 0.0]]),
         entropies=torch.tensor([[1.0, 2.0, 2.0, 2.0]]),
     )

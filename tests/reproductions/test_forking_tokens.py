@@ -19,7 +19,7 @@ from harness.backends.trl.translate import to_grpo_config
 from harness.spec import Experiment, Method, catalogue, use
 from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import filled, forking_tokens
-from tests.batches import padded, permuted, token_batches
+from tests.batches import one_group, padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment
 from tests.shared import excerpt
 
@@ -66,12 +66,7 @@ def slow_forking_tokens(
 
 def row(entropies: list[float], **fields: Any) -> TokenBatch:
     values = torch.tensor([entropies], dtype=torch.float64)
-    return TokenBatch(
-        rewards=torch.zeros(1),
-        groups=torch.tensor([0]),
-        mask=torch.ones(values.shape, dtype=torch.bool),
-        vocab_size=9,
-        max_tokens=9,
+    return one_group(
         entropies=values,
         **fields,
     )
@@ -91,12 +86,7 @@ def test_by_hand() -> None:
 
 def test_the_scope_decides_who_is_compared() -> None:
     # One sequence of low, one of high entropy. Together the second's tokens win; apart each keeps its own best.
-    batch = TokenBatch(
-        rewards=torch.zeros(2),
-        groups=torch.tensor([0, 0]),
-        mask=torch.ones(2, 3, dtype=torch.bool),
-        vocab_size=9,
-        max_tokens=9,
+    batch = one_group(
         entropies=torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]),
         micro_batches=torch.tensor([0, 1]),
     )
