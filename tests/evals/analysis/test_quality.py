@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +13,7 @@ from evals.analysis.forms import response_table, shares
 from evals.analysis.quality import Flags, Judge, flags, garbled, parse, redundancy
 from evals.sampling.engines.base import Completion, Decoding, Request
 from tests.evals.analysis.verdict_tables import table
+from tests.evals.sampling.chat_server import Handler, completion, serving
 
 
 def test_a_clean_response_has_no_flag() -> None:
@@ -142,42 +140,20 @@ def test_an_unknown_judgement_is_excluded_and_not_counted_as_relevant() -> None:
     assert "judged_irrelevant" not in response_table(given)
 
 
-class Server(BaseHTTPRequestHandler):
-    """A chat server that calls a response garbled where it says so; keeps the bodies that it was sent."""
-
-    seen: ClassVar[list[dict[str, Any]]] = []
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.seen.append(body)
-        said = "Yes" if "%%%" in body["messages"][-1]["content"] else "No."
-        choice = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
-        content = json.dumps({"choices": [choice], "usage": {"completion_tokens": 1}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 def test_a_judge_behind_a_chat_server_fills_the_figure_of_quality() -> None:
     from rlvr.writing import _judge
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        judge = _judge("a-32b", f"http://127.0.0.1:{server.server_address[1]}/v1")
+    def garbled_where_it_says_so(handler: Handler, body: dict[str, Any]) -> None:
+        handler.reply(200, completion(body, "Yes" if "%%%" in body["messages"][-1]["content"] else "No."))
+
+    with serving() as server:
+        server.usual = garbled_where_it_says_so
+        judge = _judge("a-32b", server.url)
         given = table({"p": "cc", "q": "w"}, response=["so 7", "so %%% 7", "%%%"])
         made = response_table(given, judge=judge, problems={"p": "What is 3 + 4?", "q": "And 5?"})
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
     assert made["judged_irrelevant"].tolist() == [0, 1, 1]
-    assert len(Server.seen) == 3
-    for body in Server.seen:
+    bodies = [body for _, _, body in server.seen]
+    assert len(bodies) == 3
+    for body in bodies:
         assert body["model"] == "a-32b" and body["temperature"] == 0 and body["max_tokens"] == judge.max_tokens
-    assert any("What is 3 + 4?" in body["messages"][-1]["content"] for body in Server.seen)
+    assert any("What is 3 + 4?" in body["messages"][-1]["content"] for body in bodies)

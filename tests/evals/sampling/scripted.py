@@ -40,3 +40,16 @@ class Scripted:
                 os.read(os.pipe()[0], 1)
             words = (request.seed, len(requests), os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES", "-"))
             yield [Completion(request.key, " ".join(map(str, words)), 1, "stop")]
+
+
+FACTORY = "tests.evals.sampling.scripted:Scripted"
+DECODING = Decoding(1.0, 1.0, 9)
+
+
+def some_requests(count: int, *faults: str) -> list[Request]:
+    plain = [Request((f"p{i}", 0), "say", i) for i in range(count)]
+    return plain + [Request((f"f{i}", 0), fault, 0) for i, fault in enumerate(faults)]
+
+
+def generated(engine: Any, requests: list[Request]) -> dict[Any, Completion]:
+    return {c.key: c for batch in engine.generate(requests, DECODING) for c in batch}

@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 
 from evals.sampling import engines
-from evals.sampling.engines import Decoding, EngineError, Request
+from evals.sampling.engines import EngineError
 from evals.sampling.engines.ray import RayEngine, _alike
 from evals.sampling.evaluate import evaluate
+from tests.evals.sampling.scripted import DECODING, FACTORY, generated, some_requests
 from tests.evals.sampling.toy import protocol, set_up
 
 ROOT = Path(__file__).parents[3]
-FACTORY = "tests.evals.sampling.scripted:Scripted"
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed here (pip install ray==2.60.0)")
-DECODING = Decoding(1.0, 1.0, 9)
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +39,6 @@ def address() -> Iterator[str]:
     ray.shutdown()
     cluster.shutdown()
     os.environ.pop("PYTHONPATH") if paths is None else os.environ.__setitem__("PYTHONPATH", paths)
-
-
-def some_requests(count: int, *faults: str) -> list[Request]:
-    plain = [Request((f"p{i}", 0), "say", i) for i in range(count)]
-    return plain + [Request((f"f{i}", 0), fault, 0) for i, fault in enumerate(faults)]
-
-
-def generated(engine: Any, requests: list[Request]) -> dict[Any, Any]:
-    return {c.key: c for batch in engine.generate(requests, DECODING) for c in batch}
 
 
 @needs_ray

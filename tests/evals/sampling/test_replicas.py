@@ -6,26 +6,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.sampling import engines
-from evals.sampling.engines import Completion, Decoding, EngineError, Request
+from evals.sampling.engines import EngineError, Request
 from evals.sampling.engines.replicas import Replicas, cut
+from tests.evals.sampling.scripted import DECODING, FACTORY, generated, some_requests
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
-DECODING = Decoding(1.0, 1.0, 9)
-FACTORY = "tests.evals.sampling.scripted:Scripted"
-
-
-def some_requests(count: int, *faults: str) -> list[Request]:
-    plain = [Request((f"p{i}", 0), "say", i) for i in range(count)]
-    return plain + [Request((f"f{i}", 0), fault, 0) for i, fault in enumerate(faults)]
 
 
 @pytest.fixture
@@ -33,10 +26,6 @@ def two() -> Iterator[Replicas]:
     made = Replicas(FACTORY, "m", count=2, options={"batch_rows": 3}, devices=["4", "GPU-b"])
     yield made
     made.close()
-
-
-def generated(engine: Any, requests: list[Request]) -> dict[Any, Completion]:
-    return {c.key: c for batch in engine.generate(requests, DECODING) for c in batch}
 
 
 @given(st.integers(0, 50), st.integers(1, 9), st.integers(1, 9))
