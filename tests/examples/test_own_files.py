@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -110,37 +111,24 @@ def test_a_column_that_is_not_ours_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("read", "text", "field"),
     [
-        ("chat: true\n", "expected a text with {problem} in it"),
-        ("user: '{problem}'\npolicy: boxed_lasst\n", "did you mean 'boxed_last'"),
-        ("user: '{problem}'\nsistem: x\n", "no field 'sistem'"),
-        ("user: '{problem}'\nchat: maybe\n", "chat: expected bool"),
-        ("- a\n", "expected a mapping"),
-        ("a: [\n", "cannot be read"),
+        (prompts.get, "chat: true\n", "{problem}"),
+        (prompts.get, "user: '{problem}'\npolicy: boxed_lasst\n", "boxed_lasst"),
+        (prompts.get, "user: '{problem}'\nsistem: x\n", "sistem"),
+        (prompts.get, "user: '{problem}'\nchat: maybe\n", "chat"),
+        (prompts.get, "- a\n", "mapping"),
+        (prompts.get, "a: [\n", "cannot be read"),
+        (benchmarks.adopt, "task: math500\nfile: a.jsonl\n", "math500"),
+        (benchmarks.adopt, "task: Sums!\nfile: a.jsonl\n", "task"),
+        (benchmarks.adopt, "task: mine\n", "file"),
+        (benchmarks.adopt, "task: mine\nfile: a.jsonl\nrows: 3\n", "rows"),
     ],
 )
-def test_a_prompt_that_does_not_fit_is_named(text: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text(text)
-    with pytest.raises(ValueError) as raised:
-        prompts.get(str(tmp_path / "p.yaml"))
-    assert said in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("task: math500\nfile: a.jsonl\n", "'math500' is taken"),
-        ("task: Sums!\nfile: a.jsonl\n", "task: expected a name of a-z"),
-        ("task: mine\n", "file: expected the file of its problems"),
-        ("task: mine\nfile: a.jsonl\nrows: 3\n", "no field 'rows'"),
-    ],
-)
-def test_a_benchmark_that_does_not_fit_is_named(text: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "b.yaml").write_text(text)
-    with pytest.raises(ValueError) as raised:
-        benchmarks.adopt(tmp_path / "b.yaml")
-    assert said in str(raised.value)
+def test_a_file_that_does_not_fit_is_named(read: Callable[[str], Any], text: str, field: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(ValueError, match=re.escape(field)):
+        read(str(tmp_path / "mine.yaml"))
 
 
 def test_the_pins_of_a_benchmark_hold(tmp_path: Path) -> None:

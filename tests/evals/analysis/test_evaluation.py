@@ -55,10 +55,7 @@ def test_scores_are_in_percent_and_of_the_largest_k() -> None:
     assert grpo["curve/a/avg@4"].tolist() == pytest.approx([25, 35])
     assert grpo["curve/a/avg@4 high"].iloc[0] == pytest.approx(25 + 63.53, abs=0.01)
     assert grpo["curve/a/mean_tokens"].tolist() == [30, 20]  # tokens are no percentage
-    assert (
-        "GRPO 2, EGSW 1" in plots["evaluation_a"].caption
-        and "Without such scores: base" in plots["evaluation_a"].caption
-    )
+    assert "GRPO 2, EGSW 1" in plots["evaluation_a"].caption  # training seeds
     for plot in plots.values():
         check_renders(plot)
 
@@ -78,5 +75,4 @@ def test_quality_over_steps_by_hand() -> None:
     # p: one of two has not exactly one box, q: two of two; late: none
     assert rows["format_violation", 5] == pytest.approx(75) and rows["format_violation", 10] == 0
     assert rows["language_mixing", 5] == pytest.approx(25)
-    assert "rules" in plot.caption and "32B" in plot.caption
     check_renders(plot)

@@ -122,31 +122,27 @@ def test_responses_by_perplexity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "field"),
     [
-        ({"kind": "tpo", "count": 1}, "kind: got 'tpo', did you mean 'top'"),
-        ({"kind": "top"}, "either share or count, got share=None and count=None"),
-        ({"kind": "top", "share": 0.1, "count": 1}, "either share or count"),
-        ({"kind": "top", "share": 0.0}, "share=0.0, expected a number in"),
-        ({"kind": "top", "count": 0}, "count=0, expected >= 1"),
-        ({"kind": "top", "count": 1, "within": (0.5, 0.5)}, "within=(0.5, 0.5), expected 0 <= first < last <= 1"),
+        ({"kind": "tpo", "count": 1}, "kind"),
+        ({"kind": "top"}, "share or count"),
+        ({"kind": "top", "share": 0.1, "count": 1}, "share or count"),
+        ({"kind": "top", "share": 0.0}, "share=0.0"),
+        ({"kind": "top", "count": 0}, "count=0"),
+        ({"kind": "top", "count": 1, "within": (0.5, 0.5)}, "within="),
     ],
 )
-def test_invalid_selections_are_refused(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError) as error:
+def test_invalid_selections_are_refused(values: dict[str, Any], field: str) -> None:
+    with pytest.raises(ValueError, match=field):
         Selection(**values)
-    assert message in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (TABLE.drop(columns="entropy"), "lacks entropy"),
-        (TABLE.assign(train_seed=0), "expected that of one model"),
-        (TABLE.assign(entropy=float("nan")), "expected a finite entropy"),
-        (TABLE.drop(index=2), "expected the positions 0 to 4, each once"),
-    ],
-)
-def test_incomplete_tables_are_refused(table: pd.DataFrame, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        select(table, Selection("top", count=1))
+def test_incomplete_tables_are_refused() -> None:
+    for table, field in (
+        (TABLE.drop(columns="entropy"), "entropy"),
+        (TABLE.assign(train_seed=0), "one model"),
+        (TABLE.assign(entropy=float("nan")), "entropy"),
+        (TABLE.drop(index=2), "positions"),
+    ):
+        with pytest.raises(ValueError, match=field):
+            select(table, Selection("top", count=1))

@@ -152,8 +152,7 @@ def test_the_figure_of_fork_temperatures_shows_accuracy(runs: int) -> None:
     # (1/2, 0, 1) at the reference and (1, 0, 1) elsewhere
     assert one.numbers["score"].tolist() == pytest.approx([50, 200 / 3, 200 / 3, 200 / 3] * runs)
     assert one.numbers["difference"].tolist() == pytest.approx([0, 50 / 3, 50 / 3, 50 / 3] * runs)
-    assert f"{runs} pairs in which both vary are only in the numbers. {4 * runs} responses" in one.caption
-    assert "3 problems, 2 samples a problem" in one.caption and "0.672 nats" in one.caption
+    assert f"{4 * runs} responses" in one.caption and "0.672 nats" in one.caption  # unscored ones; the threshold
     check_renders(one)
 
 

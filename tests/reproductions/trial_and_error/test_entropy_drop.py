@@ -72,7 +72,6 @@ def test_the_fastest_tokens_are_listed_first() -> None:
     # slopes per step: c -0.075, b -0.01, a 0
     assert plot.numbers["token"].tolist() == ["c", "b", "a"]
     assert plot.numbers["nats per 1,000 steps"].tolist() == pytest.approx([-75, -10, 0])
-    assert plot.source.endswith("Fig. 3b")
     check_renders(plot)
     with pytest.raises(ValueError, match="no token occurs 5 times"):
         fastest_tokens(["GRPO"], {"GRPO": STEPS}, "b")
@@ -89,6 +88,6 @@ def test_entropy_drops_are_plotted_with_shares_that_sum_to_one(runs: int) -> Non
     check_renders(plot)
     sums = plot.numbers.groupby("model")[["of all (%)", "of the fastest (%)"]].sum()
     assert np.allclose(sums, 100)
-    assert "steps 0, 3, 5" in plot.caption and plot.source == "arXiv 2508.07534, Fig. 3c"
+    assert "steps 0, 3, 5" in plot.caption
     with pytest.raises(ValueError, match="one run or more"):
         places_of_drops(names, {}, "b")
