@@ -35,7 +35,7 @@ def impact(original: ArrayLike, altered: ArrayLike) -> float:
     Returns:
         in [-1, 1]; NaN if one of them has no known value.
     """
-    return _known_mean(original) - _known_mean(altered)
+    return _graded_mean(original) - _graded_mean(altered)
 
 
 def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> dict[str, list[float]]:
@@ -49,8 +49,8 @@ def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> dict[st
     outcomes = [(correct[original], correct[altered]) for original, altered in pairs]
     columns: dict[str, list[float]] = {}
     for side, name in enumerate(("original", "altered")):
-        columns[f"k_{name}"] = [len(_known(pair[side])) for pair in outcomes]
-        columns[name] = [_known_mean(pair[side]) for pair in outcomes]
+        columns[f"k_{name}"] = [len(_graded(pair[side])) for pair in outcomes]
+        columns[name] = [_graded_mean(pair[side]) for pair in outcomes]
     columns["drop"] = [impact(original, altered) for original, altered in outcomes]
     return columns
 
@@ -109,14 +109,14 @@ def correctness(verdicts: Sequence[str]) -> list[float]:
     return [np.nan if v == Verdict.UNSCORED else float(v == Verdict.CORRECT) for v in verdicts]
 
 
-def _known(values: ArrayLike) -> Vector:
+def _graded(values: ArrayLike) -> Vector:
     array: Vector = np.asarray(values, dtype=float)
     graded: Vector = array[~np.isnan(array)]
     return graded
 
 
-def _known_mean(values: ArrayLike) -> float:
-    graded = _known(values)
+def _graded_mean(values: ArrayLike) -> float:
+    graded = _graded(values)
     return float(graded.mean()) if len(graded) else float("nan")
 
 

@@ -62,8 +62,8 @@ def responses(subject: Subject, benchmark: str) -> list[Response]:
         ValueError: the subject was not measured on it, or its table was read without the responses.
     """
     if benchmark not in subject.tables:
-        known = ", ".join(subject.tables) or "none"
-        raise ValueError(f"{subject.name} was not measured on {benchmark!r}; expected one of: {known}")
+        measured = ", ".join(subject.tables) or "none"
+        raise ValueError(f"{subject.name} was not measured on {benchmark!r}; expected one of: {measured}")
     table = subject.tables[benchmark]
     if "response" not in table:
         raise ValueError(f"{subject.name}, {benchmark}: the verdict table lacks the column response")
@@ -99,20 +99,20 @@ def read_subject(
     _check_model(name, conditions, model_path)
     tokenizer = load_tokenizer(model_path)
     problems, seen = {}, {}
-    for (benchmark, table), own in zip(tables.items(), (conditions[b] for b in tables), strict=True):
-        if own is not None:
+    for (benchmark, table), conditions_of in zip(tables.items(), (conditions[b] for b in tables), strict=True):
+        if conditions_of is not None:
             where = f"{name}, {benchmark}"
-            problems[benchmark], prompt = _asked(where, benchmark, own, table, tokenizer, data_dir)
+            problems[benchmark], prompt = _asked(where, benchmark, conditions_of, table, tokenizer, data_dir)
             seen[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems[benchmark]}
     return Subject(name, tables, model_path, seen, problems)
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:
     """Check that the model generated the samples, if the manifest has its hash (a server's manifest does not)."""
-    for benchmark, own in conditions.items():
-        if own is None:
+    for benchmark, stated in conditions.items():
+        if stated is None:
             raise ValueError(f"{name}, {benchmark}: no manifest.json beside the verdicts says what the prompts were")
-    expected = {str(own["model"]["sha256"]) for own in conditions.values() if own and not _served(own)}
+    expected = {str(stated["model"]["sha256"]) for stated in conditions.values() if stated and not _served(stated)}
     if expected and expected != {here := model_fingerprint(model_path)}:
         raise ValueError(
             f"{name}: model_path={model_path!r} is not the model that generated the samples "
@@ -138,10 +138,10 @@ def _asked(
             f"{where}: the prompt {prompt.name!r} of problem {first.id!r} hashes to {now}, expected {then}: its "
             "wording or the chat template has changed since the samples were generated"
         )
-    asked = set(table["problem_id"])
-    if strange := asked - {problem.id for problem in dataset.problems}:
+    evaluated = set(table["problem_id"])
+    if strange := evaluated - {problem.id for problem in dataset.problems}:
         raise ValueError(f"{where}: problem {min(strange)!r} is not in the benchmark")
-    return tuple(problem for problem in dataset.problems if problem.id in asked), prompt
+    return tuple(problem for problem in dataset.problems if problem.id in evaluated), prompt
 
 
 def _served(conditions: Conditions) -> bool:

@@ -140,8 +140,8 @@ def verdicts(doc: Mapping[str, str], responses: Sequence[str]) -> list[dict[str,
 
 def _names(n: int, ks: Sequence[int]) -> dict[str, tuple[str, int]]:
     """Each metric's name, as `evals.stats.score` names it."""
-    wanted = [(metric, k) for metric in METRICS for k in (ks if metric in OF_K else (n,))]
-    return {metric_name(metric, k): (metric, k) for metric, k in wanted}
+    reported = [(metric, k) for metric in METRICS for k in (ks if metric in OF_K else (n,))]
+    return {metric_name(metric, k): (metric, k) for metric, k in reported}
 
 
 def _repeats(value: Any) -> int:

@@ -198,11 +198,11 @@ def compare_average(
     """
     pairs, values, counts, used = [], [], [], []
     for benchmark in benchmarks:
-        of = a.tables[benchmark], b.tables[benchmark]
-        count = _counts(benchmark, *of)
+        tables = a.tables[benchmark], b.tables[benchmark]
+        count = _counts(benchmark, *tables)
         fewest = min(count["samples_a"], count["samples_b"])
         k = None if metric not in OF_K else next((k for k in ks if k <= fewest), fewest)
-        of_a, of_b, _ = common_values(*of, metric, k)
+        of_a, of_b, _ = common_values(*tables, metric, k)
         if not of_a.shape[1]:
             raise ValueError(f"{benchmark}: no problem has {metric_name(metric, k)} in both runs")
         pairs.append((of_a, of_b))

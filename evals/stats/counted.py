@@ -71,13 +71,13 @@ class ProblemCounts:
 def counts_of_problems(counts: Mapping[str, ProblemCounts]) -> SeedCounts:
     """One training seed from the counts of each problem; without golds, lengths and finish reasons."""
     problems = tuple(sorted(counts))
-    of = [counts[problem] for problem in problems]
+    in_order = [counts[problem] for problem in problems]
 
     def number(name: str) -> Counts:
-        return np.array([getattr(one, name) for one in of], dtype=np.int64)
+        return np.array([getattr(counted, name) for counted in in_order], dtype=np.int64)
 
-    nothing = np.zeros(len(of)), np.zeros(len(of), dtype=np.int64)
-    votes = {i: (one.correct, tuple(sorted(one.votes))) for i, one in enumerate(of)}
+    nothing = np.zeros(len(in_order)), np.zeros(len(in_order), dtype=np.int64)
+    votes = {i: (counted.correct, tuple(sorted(counted.votes))) for i, counted in enumerate(in_order)}
     generated, scored, correct, boxed = (number(name) for name in ("generated", "scored", "correct", "boxed"))
     return SeedCounts(problems, generated, scored, correct, boxed, nothing, nothing, votes)
 
@@ -174,7 +174,7 @@ class Tally:
         problem_of = places[problem]
         if set(verdicts) - set(Verdict) or len(self._benchmarks) > 1 or not self._follow(problem_of, sample):
             return False
-        scored, correct = (np.array([of(v) for v in verdicts])[verdict] for of in (_is_scored, _is_correct))
+        scored, correct = (np.array([holds(v) for v in verdicts])[verdict] for holds in (_is_scored, _is_correct))
         nothing = pa.nulls(len(rows), pa.float64())
         tokens = columns.get("tokens", nothing).cast(pa.float64())
         answer = columns["answer_class"].cast(pa.float64())
@@ -201,11 +201,11 @@ class Tally:
         problems = sorted(self._place)
         order = [self._place[name] for name in problems]
         votes, fault = self._votes_of({place: name for name, place in self._place.items()})
-        of = dict(zip(FIELDS, self._numbers[:, order], strict=True))
-        whole = {name: of[name].astype(np.int64) for name in FIELDS if name not in ("tokens", "stopped")}
+        columns = dict(zip(FIELDS, self._numbers[:, order], strict=True))
+        whole = {name: columns[name].astype(np.int64) for name in FIELDS if name not in ("tokens", "stopped")}
         return SeedCounts(
             tuple(problems), whole["generated"], whole["scored"], whole["correct"], whole["boxed"],
-            (of["tokens"], whole["known"]), (of["stopped"], whole["reasons"]),
+            (columns["tokens"], whole["known"]), (columns["stopped"], whole["reasons"]),
             {} if fault else {i: votes[p] for i, p in enumerate(order)},
             tuple(self._golds[p] for p in order) if self._golds else (), self._fingerprint, fault,
         )  # fmt: skip
@@ -284,8 +284,8 @@ def _filled(column: Any) -> Sums:
 
 
 def _known(column: Any) -> NDArray[np.bool_]:
-    known: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
-    return known
+    valid: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return valid
 
 
 def fingerprints_of(

@@ -221,8 +221,8 @@ class VerdictTable:
     @cached_property
     def golds(self) -> dict[str, str]:
         """The gold answer of each problem; {} where the rows had none."""
-        known = [counts for counts in self._counts.values() if counts.golds]
-        return {p: gold for counts in known for p, gold in zip(counts.problems, counts.golds, strict=True)}
+        with_golds = [counts for counts in self._counts.values() if counts.golds]
+        return {p: gold for counts in with_golds for p, gold in zip(counts.problems, counts.golds, strict=True)}
 
     @cached_property
     def fingerprints(self) -> dict[Any, int]:
@@ -282,7 +282,7 @@ class VerdictTable:
     def _ratio(self, name: str) -> Matrix:
         """Of a pair of `SeedCounts`: sums over how many values are known."""
         pairs = [getattr(counts, name) for counts in self._counts.values()]
-        return _ratio(self._placed(sums for sums, _ in pairs), self._placed(known for _, known in pairs))
+        return _ratio(self._placed(sums for sums, _ in pairs), self._placed(counts for _, counts in pairs))
 
     def _of_counts(self, metric: Callable[[int, int, int], float], k: int | None) -> Matrix:
         """A metric of (n, c, k): computed once for each pair (n, c) that occurs."""
@@ -322,5 +322,5 @@ def complete(values: Matrix) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(values).any(axis=0))
 
 
-def _ratio(counts: Any, of: Counts) -> Matrix:
-    return np.asarray(np.divide(counts, of, out=np.full(of.shape, np.nan), where=of > 0))
+def _ratio(counts: Any, wholes: Counts) -> Matrix:
+    return np.asarray(np.divide(counts, wholes, out=np.full(wholes.shape, np.nan), where=wholes > 0))

@@ -41,12 +41,12 @@ def accuracy_curves(runs: Sequence[Run], *, scale: str, metric: str | None = Non
             if scores := {key.removeprefix(CURVE): v for key, v in values.items() if key.startswith(CURVE)}:
                 rows.append({"arm": name, "seed": run.seed, "step": step, **scores})
     frame = pd.DataFrame(rows, columns=None if rows else ["arm", "seed", "step"])
-    known = [name for name in frame.columns if "/" in name]
-    if not known:
+    metrics = [name for name in frame.columns if "/" in name]
+    if not metrics:
         raise ValueError("no finished run was evaluated while it trained; give eval.every=K to `rlvr run`")
-    if metric is not None and metric not in known:
-        raise ValueError(f"metric: expected one of {', '.join(known)}, got {metric!r}")
-    wanted = [metric] if metric else [name for name in known if name.partition("/")[2].startswith("avg")]
+    if metric is not None and metric not in metrics:
+        raise ValueError(f"metric: expected one of {', '.join(metrics)}, got {metric!r}")
+    shown = [metric] if metric else [name for name in metrics if name.partition("/")[2].startswith("avg")]
     return [
         learning_curves(
             frame,
@@ -57,5 +57,5 @@ def accuracy_curves(runs: Sequence[Run], *, scale: str, metric: str | None = Non
             bounds=(0.0, float("inf") if "tokens" in name else 1.0),
             note=f"Evaluated while training, with the protocol of `eval.*`; {SCALES[scale].label}.",
         )
-        for name in wanted
+        for name in shown
     ]

@@ -44,7 +44,7 @@ class Result:
         }
 
 
-def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) -> list[str]:
+def common_benchmarks(models: Sequence[Analysed], names: Sequence[str] | None) -> list[str]:
     """The requested benchmarks, or all that every run has, in the first run's order.
 
     Raises:
@@ -53,7 +53,7 @@ def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) 
     common = [b for b in models[0].subject.tables if all(b in m.subject.tables for m in models)]
     if not common:
         raise UsageError("runs: no benchmark that all of them were measured on")
-    return choose("benchmarks", list(wanted) if wanted is not None else None, common)
+    return choose("benchmarks", list(names) if names is not None else None, common)
 
 
 def analyze(material: Material, *, only: Sequence[str] | None, out: Path, command: str) -> Result:
@@ -130,9 +130,11 @@ def log(models: Sequence[Analysed], out: Path, command: str, cache: Path) -> str
     tags = merged_tags(models)
     experiment = tracker.experiment(tags.get("rlvr.paper", "analysis").partition(",")[0])
     link = cache / "analyses" / f"{hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]}.json"
-    known = (read_json(link) or {}).get("run_id")
+    run_id_before = (read_json(link) or {}).get("run_id")
     name = "analysis: " + ", ".join(m.name for m in models)
-    run_id = tracker.run(experiment, known, name[:250], {"rlvr.kind": "analysis", "rlvr.command": command, **tags})
+    run_id = tracker.run(
+        experiment, run_id_before, name[:250], {"rlvr.kind": "analysis", "rlvr.command": command, **tags}
+    )
     status = "FAILED"
     try:
         tracker.client.log_artifacts(run_id, str(out))

@@ -48,8 +48,8 @@ class Analysed:
         from evals.analysis.evaluation import with_average
         from evals.analysis.training_curves import over_seeds
 
-        known = [frame for run in self.sources if (frame := curve_frame(run)) is not None]
-        return over_seeds([with_average(c) for c in known]) if known else None
+        frames = [frame for run in self.sources if (frame := curve_frame(run)) is not None]
+        return over_seeds([with_average(c) for c in frames]) if frames else None
 
     def conditions(self, benchmark: str) -> Mapping[str, Any]:
         """What the first seed's responses to a benchmark were sampled with (`evals.sampling.evaluate`'s identity of
@@ -76,9 +76,9 @@ class Analysed:
     @property
     def tags(self) -> dict[str, str]:
         """Each tag's values over the seeds, joined by commas."""
-        known = [run.record for run in self.sources]
-        values = {key: dict.fromkeys(str(record[key]) for record in known if key in record) for key in IDENTITY}
-        return {key: ",".join(own) for key, own in values.items() if own}
+        records = [run.record for run in self.sources]
+        values = {key: dict.fromkeys(str(record[key]) for record in records if key in record) for key in IDENTITY}
+        return {key: ",".join(distinct) for key, distinct in values.items() if distinct}
 
 
 def read_runs(

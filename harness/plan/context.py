@@ -37,8 +37,8 @@ def context_need(job: Job) -> ContextNeed:
     elif e is not None:
         training = max(e.max_tokens.value, e.max_completion_tokens.value + 1 if isinstance(e, Rejection) else 0)
     evaluation = max(job.protocol.value("max_tokens", name) for name in job.protocol.benchmarks.value)
-    own = positions(job.base_model.value) if job.context is None else job.context.positions.value
-    return ContextNeed(training, evaluation, own)
+    limit = positions(job.base_model.value) if job.context is None else job.context.positions.value
+    return ContextNeed(training, evaluation, limit)
 
 
 def check_context(job: Job) -> None:

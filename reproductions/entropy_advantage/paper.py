@@ -112,7 +112,7 @@ IN_TABLES = {  # by base model; the rest is run by name
 }
 
 
-def arms(model: str, title: str, protocol: str, **own: Any) -> tuple[Arm, ...]:
+def arms(model: str, title: str, protocol: str, **changes: Any) -> tuple[Arm, ...]:
     """The base model and seven ways to train it, those of tables 2 and 3 first; `own` are the values of this model."""
     trained = {
         "grpo": ("+ GRPO", EXPERIMENT),
@@ -126,7 +126,15 @@ def arms(model: str, title: str, protocol: str, **own: Any) -> tuple[Arm, ...]:
     return (
         Arm("base", model, title, None, protocol),
         *(
-            Arm(key, model, name, replace(e, **own), protocol, sweep=key not in IN_TABLES[model], **SAME.get(key, {}))
+            Arm(
+                key,
+                model,
+                name,
+                replace(e, **changes),
+                protocol,
+                sweep=key not in IN_TABLES[model],
+                **SAME.get(key, {}),
+            )
             for key, (name, e) in trained.items()
         ),
     )
