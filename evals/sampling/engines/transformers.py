@@ -1,9 +1,9 @@
 """The default engine: Hugging Face transformers, on a CPU or one GPU.
 
-It has its own decode loop, for two reasons. A sample's randomness must depend only on its seed, never on its neighbours
-in the batch: each row has its own stream of uniform numbers, and a token is chosen by inverting the cumulative
-distribution at the row's next number. And the samples of one problem share their prompt: it is read once and its cache
-is copied.
+It has its own decode loop, for three reasons. A sample's randomness must depend only on its seed, never on its
+neighbours in the batch: each row has its own stream of uniform numbers, and a token is chosen by inverting the
+cumulative distribution at the row's next number. The samples of one problem share their prompt: it is read once and its
+cache is copied. And ended rows leave the batch, which is why the trainer's rollouts on a CPU use the loop too.
 
 Equal seeds give equal samples in any batch up to the rounding of floating-point sums, which depends a little on the
 batch's shape; the same batches give the same samples exactly.
@@ -23,11 +23,10 @@ from evals.sampling.engines.local import LocalModel
 from evals.sampling.engines.reading import Reading
 
 if TYPE_CHECKING:
-    import numpy as np
     from torch import Tensor
 
-Pick = Callable[["Tensor", "Tensor", Decoding], "Tensor"]
-"""Chooses the token of each row: (logits [R, V], uniform numbers [R], decoding) -> token ids [R]."""
+Pick = Callable[["Tensor", "Tensor", int], "Tensor"]
+"""Chooses the next token of rows: (logits [R, V], the rows' numbers [R] in the whole batch, step) -> token ids [R]."""
 
 BLOCK = 128  # uniform random numbers for a row at a time
 CPU_CACHE_BYTES = 4 * 2**30  # the most that a batch's key-value cache may take on a CPU
@@ -128,15 +127,14 @@ class TransformersEngine(LocalModel):
     ) -> list[Completion]:
         vocabulary = self.model.config.get_text_config().vocab_size
         ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer, vocabulary)
-        tokens, _, stopped = decode(
+        streams = _Streams([r.seed for r in requests], self.model.device)
+        tokens, stopped = decode(
             self.model,
             prompts,
-            [r.seed for r in requests],
-            decoding,
+            [decoding.max_tokens - len(r.forced) for r in requests],
             ends,
             self.tokenizer.pad_token_id,
-            rooms=[decoding.max_tokens - len(r.forced) for r in requests],
-            pick=self.pick,
+            lambda logits, rows, step: self.pick(logits, streams.at(rows, step), decoding),
         )
         whole = [[*request.forced, *row] for request, row in zip(requests, tokens, strict=True)]
         texts = response_text(self.tokenizer, whole, stopped)
@@ -179,47 +177,42 @@ def _quiet() -> Iterator[None]:
 def decode(
     model: Any,
     prompts: Sequence[tuple[int, ...]],
-    seeds: Sequence[int],
-    decoding: Decoding,
+    rooms: Sequence[int],
     stop_tokens: Sequence[int],
     pad_token: int,
+    pick: Pick,
     *,
-    rooms: Sequence[int] | None = None,
-    pick: Pick | None = None,
-) -> tuple[list[list[int]], list[int], list[bool]]:
+    least_rows: int = 1,
+) -> tuple[list[list[int]], list[bool]]:
     """Sample one response for each prompt, all rows in step.
 
     Ended rows leave the batch once they make up an eighth of it.
 
     Args:
-        rooms: the most tokens of each row, 1 to decoding.max_tokens; None is that for all.
-        pick: chooses a token of each row (see `choose`, which is the default).
+        rooms: the most tokens of each row, at least 1.
+        least_rows: so many rows stay in the batch, ended or not.
     Returns:
-        tokens: for each row its generated token ids (end token included); lengths: how many; stopped: whether the row
-        ended by itself.
+        tokens: for each row its generated token ids (end token included); stopped: whether the row ended by itself.
     Raises:
         EngineError: the model's output is NaN or infinite.
     """
     import torch
 
-    pick, device = pick or choose, model.device
+    device = model.device
     stop = torch.tensor(stop_tokens, device=device)
-    streams = _streams(seeds)
     rows = torch.arange(len(prompts), device=device)  # the rows still in the batch
-    room = torch.tensor([decoding.max_tokens] * len(prompts) if rooms is None else rooms, device=device)
-    steps = int(room.max())
+    lengths = torch.tensor(rooms, device=device)
+    steps = max(rooms)
     out = torch.full((len(prompts), steps), pad_token, device=device)
-    lengths, stopped = room.clone(), torch.zeros(len(prompts), dtype=torch.bool, device=device)
+    stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
     with torch.inference_mode():
         reading = Reading.of_prompts(model, prompts, steps, pad_token)
         for step in range(steps):
-            if step % BLOCK == 0:
-                uniform = _uniform_block(streams, rows.tolist()).to(device)
             if not bool(
                 (reading.logits < math.inf).all()
             ):  # NaN is not below it; minus infinity only rules a token out
                 raise EngineError(f"the model's output is NaN or infinite at token {step + 1} of a response")
-            chosen = pick(reading.logits, uniform[:, step % BLOCK], decoding)
+            chosen = pick(reading.logits, rows, step)
             out[rows, step] = chosen
             ends = torch.isin(chosen, stop) & (step < lengths[rows])
             lengths[rows[ends]] = step + 1
@@ -228,28 +221,50 @@ def decode(
             left = int(running.sum())
             if left == 0:
                 break
-            if left <= len(rows) * 7 // 8:
-                keep = running.nonzero().squeeze(1)
-                reading = reading.of(keep)
-                rows, chosen, uniform = (t[keep] for t in (rows, chosen, uniform))
+            if max(left, least_rows) <= len(rows) * 7 // 8:
+                keep = running.int().argsort(descending=True, stable=True)[: max(left, least_rows)]
+                reading, rows, chosen = reading.of(keep), rows[keep], chosen[keep]
             reading.read(chosen)
-    counts = lengths.tolist()
-    return [row[:n] for row, n in zip(out.tolist(), counts, strict=True)], counts, stopped.tolist()
+    return [row[:n] for row, n in zip(out.tolist(), lengths.tolist(), strict=True)], stopped.tolist()
 
 
-def _streams(seeds: Sequence[int]) -> list[np.random.Generator]:
-    """The random numbers of each row, which depend on its seed alone."""
-    import numpy as np
+class _Streams:
+    """Uniform numbers for the rows of a batch, which depend on each row's seed alone."""
 
-    return [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
+    def __init__(self, seeds: Sequence[int], device: Any) -> None:
+        import numpy as np
+        import torch
+
+        self.streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
+        self.block = torch.empty(len(seeds), BLOCK, device=device)
+
+    def at(self, rows: Tensor, step: int) -> Tensor:
+        """The numbers of these rows at a step: [R], float32 in [0, 1). Steps come in order, and rows only leave."""
+        import numpy as np
+        import torch
+
+        if step % BLOCK == 0:
+            numbers = np.stack([self.streams[row].random(BLOCK, dtype=np.float32) for row in rows.tolist()])
+            self.block[rows] = torch.from_numpy(numbers).to(self.block.device)
+        return self.block[rows, step % BLOCK]
 
 
-def _uniform_block(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
-    """The next BLOCK uniform numbers of each row's stream: [len(rows), BLOCK], float32 in [0, 1)."""
-    import numpy as np
+def as_generate(temperature: float, count: int) -> Pick:
+    """Chooses as transformers' `generate` on a CPU, with the same numbers from torch's global generator.
+
+    As in torch.multinomial, a row's token is that of the largest p / e, where e is exponential noise for each token of
+    each of the `count` rows of the whole batch, ended or not.
+    """
     import torch
 
-    return torch.from_numpy(np.stack([streams[row].random(BLOCK, dtype=np.float32) for row in rows]))
+    def pick(logits: Tensor, rows: Tensor, step: int) -> Tensor:
+        noise = torch.empty(count, logits.shape[1]).exponential_()
+        probabilities = (logits / temperature).softmax(-1)
+        if bool(probabilities.isnan().any()):
+            raise EngineError(f"the model's output over temperature={temperature} is too large to sample from")
+        return (probabilities / noise[rows]).argmax(-1)
+
+    return pick
 
 
 def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:

@@ -1,0 +1,81 @@
+"""Responses of the trainer's own rollout on a CPU against those of TRL, which calls transformers' `generate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from trl import GRPOTrainer
+
+from evals.data import prompts
+from evals.data.benchmarks import Problem
+from evals.provenance import Origin
+from evals.sampling.engines.encode import prompt_tokens
+from harness.data.tiny import family
+from harness.data.tiny.pinned import pinned
+from harness.step.finite import Diverged
+from tests.experiments import experiment
+from tests.harness.backends.test_trl_trainer import make_trainer
+
+pytestmark = pytest.mark.slow
+
+PROMPTS, GROUP, TOKENS = 6, 8, 64
+
+
+def trainer_of(name: str, temperature: float, out_dir: Path) -> Any:
+    """Of a pretrained tiny model, in training mode."""
+    sizes = {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": TOKENS}
+    declared = experiment().override({**sizes, "rollout_temperature": temperature}, Origin.USER, "a test")
+    trainer = make_trainer(declared, pinned(name), out_dir, None)
+    trainer.model.train()
+    return trainer
+
+
+def prompt_ids(trainer: Any, name: str) -> list[list[int]]:
+    """Two prompts of each tier, whose lengths differ, `GROUP` times each."""
+    template, words = prompts.get("plain"), trainer.processing_class
+    rows = [row for tier in family(name).EVAL_SHAPES for row in family(name).eval_problems(tier)[:2]]
+    tokens = [prompt_tokens(words, prompts.render(template, Problem(**row), words)) for row in rows]
+    return [list(row) for row in tokens for _ in range(GROUP)]
+
+
+@pytest.mark.parametrize(("name", "temperature"), [("tiny", 1.0), ("tiny", 0.7), ("tiny_search", 1.3)])
+def test_responses_and_the_random_state_after_them_are_those_of_generate(
+    name: str, temperature: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Token by token; the state, because the next rollout starts from it."""
+    trainer = trainer_of(name, temperature, tmp_path)
+    rows = prompt_ids(trainer, name)
+    torch.manual_seed(5)
+    expected, _ = GRPOTrainer._generate_single_turn(trainer, rows, None, {}, GROUP)
+    state = torch.get_rng_state()
+    monkeypatch.setattr(trainer.model, "generate", None)  # what would call it fails
+    torch.manual_seed(5)
+    responses, _ = trainer._generate_single_turn(rows, None, {}, GROUP)
+    assert responses == expected
+    assert torch.equal(torch.get_rng_state(), state)
+    lengths = [len(row) for row in responses]
+    assert len(set(map(len, rows))) > 1 and len(set(lengths)) > 4  # padded prompts; rows left the batch on the way
+
+
+@pytest.mark.parametrize("change", ["nucleus", "bfloat16", "checkpointing"])
+def test_other_rollouts_are_those_of_trl(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = trainer_of("tiny", 1.0, tmp_path)
+    if change == "nucleus":
+        trainer.args.top_p = 0.9
+    elif change == "bfloat16":
+        trainer.args.bf16 = True
+    else:
+        trainer.model.gradient_checkpointing_enable()
+    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", lambda *_, **__: ("those of TRL", None))
+    assert trainer._generate_single_turn([[5, 6]], None, {}, 1) == ("those of TRL", None)
+
+
+def test_weights_that_are_not_finite(tmp_path: Path) -> None:
+    trainer = trainer_of("tiny", 1.0, tmp_path)
+    with torch.no_grad():
+        trainer.model.model.norm.weight[0] = float("nan")
+    with pytest.raises(Diverged, match="probability of a sampled token"):
+        trainer._generate_single_turn([[5, 6]], None, {}, 1)
