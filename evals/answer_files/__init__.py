@@ -11,21 +11,33 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from evals.answer_files.formats import NEEDED, format_of
-from evals.answer_files.graded import Graded, pieces
-from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, read_answers
-from evals.answer_files.report import Report, Stated, agreements
-from evals.answer_files.rows import Row, as_text, checked, read
-from evals.answer_files.table import ParquetColumns, check_target, write
-from evals.grading import LIMIT_S, Conventions, Explanation, Grader, Progress
+from evals.answer_files.differing import differing
+from evals.answer_files.formats import OURS, Row
+from evals.answer_files.reading import Reading, as_text, read_answers, read_pairs
+from evals.answer_files.report import Report, agreements
+from evals.answer_files.table import (
+    OF_PAIRS,
+    OF_RESPONSES,
+    Columns,
+    check_target,
+    columns_of_pairs,
+    columns_of_responses,
+    parquet_columns,
+    write_lines,
+    write_parquet,
+)
+from evals.grading import LIMIT_S, Conventions, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
+from evals.grading.verdicts import policy_effects
+
+if TYPE_CHECKING:
+    from evals.stats.score import Score
 
 __all__ = ["Report", "grade_file"]
 
@@ -47,10 +59,7 @@ def grade_file(
     reading: Reading | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`.
-
-    JSON Lines of our own form are read three times (to check, grade and write) and never held in memory as a whole; the
-    other formats are.
+    """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
 
     Args:
         path: the file. answers: rows are pairs of bare answers instead of responses.
@@ -66,7 +75,7 @@ def grade_file(
         reading: all facts that the file does not state (`evals.answer_files.reading.Reading`), its columns included.
         progress: called with (done, all) rows.
     Raises:
-        ValueError: before anything is graded: a bad line (with its number and field), an unknown suffix of `out`, or an
+        ValueError: before anything is graded: a bad row (with its number and field), an unknown suffix of `out`, or an
             impossible k.
         OSError: the file cannot be read, or `out` cannot be written.
     """
@@ -74,96 +83,60 @@ def grade_file(
         raise ValueError(
             f"columns={dict(columns)} and a reading: expected one of them; a Reading has columns of its own"
         )
-    path, reading = Path(path), reading or Reading(columns or {})
-    target = None if out is None else check_target(Path(out))
-    file = _File(path, answers, None if answers else _stated(path, reading))
-    parquet = ParquetColumns(path, answers) if target and target.suffix == ".parquet" else None
-    asked = _asked(file, policy, ks, explain, parquet)
-    with (
-        Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader,
-        TemporaryFile("w+", encoding="utf-8", dir=target.parent) if target else nullcontext() as kept,
-    ):
-        graded = Graded(grader, asked.policy, asked.rows, kept)
-        explained: dict[int, Row] = {}
-        for piece in pieces(file.rows()):
-            explained |= {n: piece[n - 1 - len(graded)] for n in explain if 0 < n - len(graded) <= len(piece)}
-            graded.add(piece, progress)
-        explanations = [_explained(grader, explained[number], asked.policy) for number in explain]
-        if target is not None:
-            write(target, graded.beside(file.rows()), parquet)
-        return _report(file, asked, graded, explanations, target)
-
-
-class _File(NamedTuple):
-    """Its rows, read again for each iteration; `stated`: what another tool's file holds, where it is one."""
-
-    path: Path
-    answers: bool
-    stated: AnswerFile | None
-
-    def rows(self) -> Iterator[Row]:
-        """Each row once it is checked."""
-        numbered = read(self.path) if self.stated is None else enumerate(self.stated.rows, 1)
-        return checked(self.path, numbered, self.answers)
-
-
-class _Asked(NamedTuple):
-    """Facts about all rows that grading needs. For pairs: no samples, no ks, no policy."""
-
-    rows: int
-    samples: Counter[str]  # of each problem
-    ks: Sequence[int]
-    policy: str | None
-
-
-def _asked(
-    file: _File, policy: str | None, ks: Sequence[int] | None, explain: Sequence[int], parquet: ParquetColumns | None
-) -> _Asked:
-    """Raise ValueError if something cannot be graded, measured, explained or written."""
-    count, samples, letters = 0, Counter[str](), True
-    for piece in pieces(file.rows()):
-        count += len(piece)
-        if parquet is not None:
-            parquet.add(piece)
-        if not file.answers:
-            samples.update(str(row["problem_id"]) for row in piece)
-            letters = letters and policy_for(piece) == "letter"
-    wanted = [] if file.answers else _ks(samples, ks)
+    path, target = Path(path), None if out is None else check_target(Path(out))
+    file = None if answers else read_answers(path, reading or Reading(columns or {}))
+    rows = read_pairs(path) if file is None else file.rows
+    samples = Counter(() if answers else (str(row["problem_id"]) for row in rows))
+    ks = [] if answers else _ks(samples, ks)
     for number in explain:
-        if not 1 <= number <= count:
-            raise ValueError(f"explain is {number}; expected 1 to {count}, the number of a row")
+        if not 1 <= number <= len(rows):
+            raise ValueError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
     if policy is not None and policy not in POLICIES:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
-    used = None if file.answers else policy or ("letter" if letters else "boxed_last")
-    return _Asked(count, samples, wanted, used)
+    policy = None if answers else policy or policy_for(rows)
+    parquet = None
+    if target is not None and target.suffix == ".parquet":
+        parquet = parquet_columns(path, rows, OF_PAIRS if answers else OF_RESPONSES)
 
+    def in_rows(done: int, comparisons: int) -> None:
+        if progress is not None:
+            progress(len(rows) * done // max(comparisons, 1), len(rows))
 
-def _report(file: _File, asked: _Asked, graded: Graded, explanations: list[Explanation], target: Path | None) -> Report:
+    with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
+        if policy is None:
+            pairs = [(as_text(row["gold"]), as_text(row["prediction"])) for row in rows]
+            grades = grader.grade_answers(pairs, in_rows)
+            ours, effects, differ = columns_of_pairs(grades), [], []
+        else:
+            triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
+            grades = grader.grade_responses(triples, policy, in_rows)
+            ours = columns_of_responses(rows, grades, grader)
+            effects = policy_effects(triples, grades, grader, policy)
+            differ = differing(rows, grades, grader, policy)
+        if progress is not None:
+            progress(len(rows), len(rows))  # nothing was compared where no row has an answer
+        explained = [triples[n - 1][:2] if policy else pairs[n - 1] for n in explain]
+        explanations = [grader.explain(gold, answer, policy) for gold, answer in explained]
+    if parquet is not None and target is not None:
+        write_parquet(target, parquet, ours)
+    elif target is not None:
+        write_lines(target, rows, ours)
     return Report(
-        file=str(file.path),
-        rows=asked.rows,
-        problems=len(asked.samples) or None,
-        samples=(min(asked.samples.values()), max(asked.samples.values())) if asked.samples else None,
-        verdicts=graded.verdicts(),
-        unscored_reasons=graded.unscored_reasons(),
-        scores=graded.scores(asked.ks),
-        agreement=agreements(graded.agreements),
+        file=str(path),
+        rows=len(rows),
+        problems=len(samples) or None,
+        samples=(min(samples.values()), max(samples.values())) if samples else None,
+        verdicts=dict(sorted(Counter(map(str, ours["verdict"])).items())),
+        unscored_reasons=dict(Counter(reason.split(":")[0] for reason in ours["reason"] if reason)),
+        scores=[] if answers else _scores(rows, ours, ks),
+        agreement=agreements(rows, grades),
         out=None if target is None else str(target),
-        policy=asked.policy,
-        policies=graded.effects,
+        policy=policy,
+        policies=effects,
         explanations=explanations,
-        stated=None if file.stated is None else Stated.of(file.stated),
-        differing=graded.differing,
+        stated=None if file is None or file.format in OURS else replace(file, rows=[]),
+        differing=differ,
     )
-
-
-def _stated(path: Path, reading: Reading) -> AnswerFile | None:
-    """The file of another tool, or any table; None for JSON Lines of our own form."""
-    if reading == NOTHING_SAID and path.suffix == ".jsonl":
-        first = next(read(path))[1]
-        if format_of(first) in (None, "rows", "gold_rows", "answer_rows") and set(first) & {*NEEDED, "gold"}:
-            return None
-    return read_answers(path, reading)
 
 
 def policy_for(rows: Sequence[Row]) -> str:
@@ -172,9 +145,14 @@ def policy_for(rows: Sequence[Row]) -> str:
     return "letter" if all(re.fullmatch(r"\(?[A-H]\)?", gold) for gold in golds) else "boxed_last"
 
 
-def _explained(grader: Grader, row: Row, policy: str | None) -> Explanation:
-    gold, response = (row["gold"], row["prediction"]) if policy is None else (row["answer"], row["response"])
-    return grader.explain(as_text(gold), as_text(response), policy)
+def _scores(rows: Sequence[Row], ours: Columns, ks: Sequence[int]) -> list[Score]:
+    """Of all rows, as one benchmark."""
+    import pandas as pd
+
+    from evals.stats.score import score
+
+    columns = {name: ours[name] for name in ("sample", "verdict", "answer_class", "boxed")}
+    return score(pd.DataFrame({"problem_id": [str(row["problem_id"]) for row in rows], **columns}), ks=ks)
 
 
 def _ks(samples: Counter[str], ks: Sequence[int] | None) -> list[int]:

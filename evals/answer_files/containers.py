@@ -6,13 +6,16 @@ import csv
 import gzip
 import io
 import json
+import re
 import struct
 import zipfile
 import zlib
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+Stream = gzip.GzipFile | io.BufferedReader
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, length of its name, of its extra field
 
@@ -32,13 +35,15 @@ def contents(path: Path) -> Contents:
         ValueError: its content contradicts its first bytes or its name, or it has no objects.
         OSError: it cannot be read.
     """
-    data = path.read_bytes()
-    name = path.name.removesuffix(".gz")
+    import pyarrow as pa
+
     try:
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-        content = _contents(path, name, data)
-    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            with gzip.GzipFile(fileobj=file) if packed else nullcontext(file) as stream:
+                content = _contents(path, stream)
+    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, UnicodeDecodeError, pa.ArrowInvalid) as error:
         raise ValueError(f"{path}: damaged or cut short ({error})") from error
     if not content.objects:
         raise ValueError(f"{path}: expected rows, found none")
@@ -48,62 +53,73 @@ def contents(path: Path) -> Contents:
     return content
 
 
-def _contents(path: Path, name: str, data: bytes) -> Contents:
-    if data[:4] == b"PAR1":
-        import pyarrow as pa
+def _contents(path: Path, stream: Stream) -> Contents:
+    start, name = stream.read(4), path.name.removesuffix(".gz")
+    stream.seek(0)
+    if start == b"PAR1":
         import pyarrow.parquet as pq
 
-        try:
-            # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
-            return Contents(list(pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False).to_pylist()))
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"{path}: expected a whole Parquet file ({error})") from error
-    if zipfile.is_zipfile(io.BytesIO(data)):
-        return _zipped(data)
+        # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
+        return Contents(pq.ParquetFile(stream).read(use_threads=False).to_pylist())
+    if start[:2] == b"PK":
+        return _zipped(stream)
     if name.endswith((".csv", ".tsv")):
-        text = io.StringIO(data.decode("utf-8-sig"))
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         return Contents(list(csv.DictReader(text, delimiter="\t" if name.endswith(".tsv") else ",")))
-    return _json(path, data)
+    objects = _json(path, stream)
+    if len(objects) == 1 and isinstance(objects[0], list):
+        return Contents(objects[0])
+    if len(objects) == 1 and isinstance(objects[0], dict) and isinstance(objects[0].get("samples"), list):
+        return Contents(objects[0].pop("samples"), objects[0])  # an inspect log
+    return Contents(objects)
 
 
-def _zipped(data: bytes) -> Contents:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+def _zipped(stream: Stream) -> Contents:
+    with zipfile.ZipFile(stream) as archive:
         files = {info.filename: info for info in archive.infolist()}
         inside = sorted(name for name in files if name.startswith("samples/") and name.endswith(".json"))
-        samples = [json.loads(_member(data, archive, files[name])) for name in inside]
-        header = json.loads(_member(data, archive, files["header.json"])) if "header.json" in files else {}
+        samples = [json.loads(_member(stream, archive, files[name])) for name in inside]
+        header = json.loads(_member(stream, archive, files["header.json"])) if "header.json" in files else {}
     return Contents(samples, header)
 
 
-def _member(data: bytes, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _member(stream: Stream, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """A file of the archive; decompresses zstandard itself."""
     if info.compress_type != ZSTD:
         return archive.read(info)
     import pyarrow as pa
 
-    name, extra = _LOCAL_HEADER.unpack_from(data, info.header_offset)
-    start = info.header_offset + _LOCAL_HEADER.size + name + extra
-    packed = data[start : start + info.compress_size]
+    stream.seek(info.header_offset)
+    name, extra = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
+    stream.seek(name + extra, io.SEEK_CUR)
+    packed = stream.read(info.compress_size)
     return bytes(pa.decompress(packed, decompressed_size=info.file_size, codec="zstd", asbytes=True))
 
 
-def _json(path: Path, data: bytes) -> Contents:
-    text = data.decode("utf-8-sig")
+def _json(path: Path, stream: Stream) -> list[Any]:
+    """The values of JSON Lines, read line by line; or, where its first line is no value, the one of the whole file."""
+    values: list[Any] = []
+    for number, line in enumerate(stream, 1):
+        if not line.strip():
+            continue
+        try:
+            values.append(_value(line))
+        except ValueError as error:
+            if not values:
+                try:
+                    return [_value(line + stream.read())]
+                except ValueError:
+                    pass  # the line's error is the clearer one
+            raise ValueError(f"{path}, line {number}: not JSON ({error})") from error
+    return values
+
+
+def _value(data: bytes) -> Any:
+    """Raises ValueError: not UTF-8, not JSON, nested too deeply, or half of a surrogate pair, which is no character."""
     try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):
-        return Contents(_lines(path, text))
-    if isinstance(whole, dict) and isinstance(whole.get("samples"), list):  # an inspect log
-        return Contents(whole["samples"], {key: value for key, value in whole.items() if key != "samples"})
-    return Contents(whole if isinstance(whole, list) else [whole])
-
-
-def _lines(path: Path, text: str) -> list[Any]:
-    rows = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                rows.append(json.loads(line))
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"{path}, line {number}: not JSON ({error})") from error
-    return rows
+        value = json.loads(data.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+    if re.search(rb"\\ud", data, re.IGNORECASE):
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return value

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evals.answer_files.rows import Row, as_text
+from evals.answer_files.formats import Row
+from evals.answer_files.reading import as_text
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 
@@ -57,7 +58,7 @@ def differing(
             grades[i].answer,
             rows[i]["expected"],
             str(grades[i].verdict),
-            cause(rows[i], grades[i], [own[at] for own in others.values()]),
+            cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others.values()]),
             rows[i]["response"][-160:],
         )
         for at, i in enumerate(differing_rows)

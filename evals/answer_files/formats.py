@@ -51,7 +51,9 @@ def read_object(name: str, number: int, value: Row) -> list[Row]:
     Raises:
         KeyError, IndexError, TypeError, AttributeError, ValueError: it is not one.
     """
-    if name == "rows":
+    if name in OURS:
+        if "gold" in value:
+            value.setdefault("answer", value["gold"])
         return [value]
     form = FORMATS[name]
     row = {ours: found for ours, theirs in form.columns.items() if (found := reach(value, theirs)) is not ABSENT}
@@ -201,7 +203,7 @@ def text_of(messages: Any) -> str:
 # -- the formats -------------------------------------------------------------------------------------------------------
 
 FORMATS: dict[str, Format] = {
-    "rows": Format("ours", NEEDED, {name: name for name in NEEDED}),
+    "rows": Format("ours", NEEDED, {}),
     "qwen_math": Format(
         "evaluation of Qwen2.5-Math and SimpleRL",
         ("idx", "gt", "code"),
@@ -261,7 +263,9 @@ FORMATS: dict[str, Format] = {
         {"answer": "answer", "step": "step"},
         more=_trl,
     ),
-    "gold_rows": Format("ours, by other names", ("gold", "response"), {"answer": "gold"}, more=dict),
-    "answer_rows": Format("ours, without ids", ("answer", "response"), {}, more=dict),
+    "gold_rows": Format("ours, by other names", ("gold", "response"), {}),
+    "answer_rows": Format("ours, without ids", ("answer", "response"), {}),
 }
 """Tried in this order."""
+OURS = ("rows", "gold_rows", "answer_rows")
+"""Their columns are kept as they are."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from evals.answer_files.containers import contents
-from evals.answer_files.formats import ABSENT, NEEDED, Row, as_label, format_of, reach, read_object
+from evals.answer_files.formats import ABSENT, NEEDED, OURS, Row, as_label, format_of, reach, read_object
 from evals.answer_files.stated import reported, settings
 from evals.suggest import expected
 
@@ -39,16 +39,15 @@ NOTHING_SAID = Reading()
 class AnswerFile:
     """`settings`: model and sampling as far as the file states them (model, temperature, top_p, max_tokens, seed);
     `reported`: the scores that its tool computed, by name; `label`: the verdict taken as the authors', if there is one;
-    `labels`: all of them."""
+    `labels`: all of them; `recomputed`: of each label without gaps, the mean over problems."""
 
-    path: Path
     format: str
-    rows: list[Row]
+    rows: list[Row] = field(repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
     reported: Mapping[str, float] = field(default_factory=dict)
     label: str | None = None
     labels: tuple[str, ...] = ()
-    recomputed: Mapping[str, float] = field(default_factory=dict)  # label -> mean over problems; those with no gaps
+    recomputed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def note(self) -> str | None:
@@ -68,65 +67,71 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID, *, origin: str | N
         OSError: it cannot be read.
     """
     content = contents(path)
-    name = format_of(content.objects[0])
+    first = content.objects[0]
+    name = format_of(first)
     if name is None and not reading.columns:
         raise ValueError(
-            f"{path}: no known format has the fields {', '.join(content.objects[0])}; expected gold and response, or "
+            f"{path}: no known format has the fields {', '.join(first)}; expected gold and response, or "
             "give columns=answer:THEIRS,response:THEIRS; a file of pairs (gold, prediction) is graded with answers=true"
         )
+    gold_of = None if reading.gold is None else _golds(reading.gold)
     rows: list[Row] = []
+    golds: dict[str, tuple[str, int]] = {}
     for number, value in enumerate(content.objects, 1):
-        for row in _parsed(path, number, name, value):
-            rows.append(_mapped(path, number, row, value, reading.columns) if reading.columns else dict(row))
-    for number, row in enumerate(rows, 1):
-        row.setdefault("problem_id", row.get("problem", number))
+        try:
+            for row in _rows(name, number, value, reading.columns):
+                row.setdefault("problem_id", row.get("problem", number))
+                if gold_of is not None:
+                    row["answer"] = gold_of(row)
+                if reading.benchmark is not None:
+                    row["benchmark"] = reading.benchmark
+                _check(row)
+                gold, at = golds.setdefault(str(row["problem_id"]), (as_text(row["answer"]), number))
+                if gold != as_text(row["answer"]):
+                    raise ValueError(
+                        f"problem_id {row['problem_id']!r} has the answer {_short(row['answer'])}, but row {at} says "
+                        f"{_short(gold)}"
+                    )
+                rows.append(row)
+        except ValueError as error:
+            raise ValueError(f"{path}, row {number}: {error}") from error
     if name == "lm_eval":
         rows = _without_filters(rows)
-    if reading.gold is not None:
-        _add_golds(path, rows, reading.gold)
+    labelled = rows if name is not None and name not in OURS else []
+    recomputed = _recomputed(labelled)
+    labels, label = _choose_label(path, labelled, reading.label)
+    facts = settings(name, Path(origin) if origin else path, first, content.header)
+    return AnswerFile(name or "mapped", rows, facts, reported(name, path, content.header), label, labels, recomputed)
+
+
+def read_pairs(path: Path) -> list[Row]:
+    """The rows of a file of bare answers: gold, prediction.
+
+    Raises:
+        ValueError, OSError: as `read_answers`.
+    """
+    rows = contents(path).objects
     for number, row in enumerate(rows, 1):
-        if row.get("answer") is None:
-            raise ValueError(
-                f"{path}, row {number}: no answer (the gold); give gold=FILE with problem_id or problem, and answer, "
-                "or columns=answer:THEIRS"
-            )
-    if reading.benchmark is not None:
-        for row in rows:
-            row["benchmark"] = reading.benchmark
-    recomputed = _recomputed(rows)
-    labels, label = _choose_label(path, rows, reading.label)
-    where = Path(origin) if origin else path
-    return AnswerFile(
-        path,
-        name or "mapped",
-        rows,
-        settings(name, where, content.objects[0], content.header),
-        reported(name, path, content.header),
-        label,
-        labels,
-        recomputed,
-    )
+        try:
+            _check(row, {"gold": _ANSWER, "prediction": _ANSWER})
+        except ValueError as error:
+            raise ValueError(f"{path}, row {number}: {error}") from error
+    return rows
 
 
-def read_rows(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, list[Row]]:
-    """(name of the format, its rows), as `read_answers`."""
-    answers = read_answers(path, Reading(columns or {}))
-    return answers.format, answers.rows
-
-
-def _parsed(path: Path, number: int, name: str | None, value: Row) -> list[Row]:
-    if name is None:
-        return [value]
+def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str]) -> list[Row]:
+    """The rows of an object, with the columns that a user names."""
     try:
-        return read_object(name, number - 1, value)
+        rows = [value] if name is None else read_object(name, number - 1, value)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{path}, row {number}: not a row of {name}: {type(error).__name__} {error}") from error
+        raise ValueError(f"not a row of {name}: {type(error).__name__} {error}") from error
+    return [_mapped(row, value, columns, name is None) for row in rows] if columns else rows
 
 
-def _mapped(path: Path, number: int, row: Row, raw: Row, columns: Mapping[str, str]) -> Row:
+def _mapped(row: Row, raw: Row, columns: Mapping[str, str], unknown: bool) -> Row:
     """The row with the columns that a user names, from the read row or from the original object."""
     mapped = dict(row)
-    needed = [] if row is not raw else NEEDED[1:]  # columns that no format reader provides
+    needed = NEEDED[1:] if unknown else ()  # columns that no format reader provides
     for ours in dict.fromkeys((*needed, *columns)):
         theirs = columns.get(ours, ours)
         value = reach(raw, theirs)
@@ -135,70 +140,93 @@ def _mapped(path: Path, number: int, row: Row, raw: Row, columns: Mapping[str, s
         if value is ABSENT:
             if ours == "answer" and ours not in columns:
                 continue  # gold=FILE may have it
-            raise ValueError(f"{path}, row {number}: no column {theirs!r} for {ours}; there are {', '.join(raw)}")
+            raise ValueError(f"no column {theirs!r} for {ours}; there are {', '.join(raw)}")
         mapped[ours] = value
     if "expected" in columns:
-        said = mapped["expected"]
-        mapped["expected"] = as_label(said)
-        if mapped["expected"] is None and isinstance(said, str) and said.strip().lower() not in ("", "p"):
-            raise ValueError(
-                f"{path}, row {number}: expected:{columns['expected']} is {said!r}; expected true or false"
-            )
+        verdict = mapped["expected"]
+        mapped["expected"] = as_label(verdict)
+        if mapped["expected"] is None and isinstance(verdict, str) and verdict.strip().lower() not in ("", "p"):
+            raise ValueError(f"expected:{columns['expected']} is {verdict!r}; expected true or false")
         mapped.pop("labels", None)
     return mapped
 
 
+_ANSWER = (str, int, float)
+_RESPONSE: Mapping[str, tuple[type, ...]] = {"answer": _ANSWER, "response": (str,), "problem_id": (str, int)}
+_OPTIONAL: Mapping[str, tuple[type, ...]] = {"finish_reason": (str, type(None)), "expected": (bool, type(None))}
+_WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true, false", type(None): "null"}
+
+
+def _check(row: Row, fields: Mapping[str, tuple[type, ...]] = _RESPONSE) -> None:
+    """Raise ValueError, which names a field that is missing or has another type."""
+    for name, kinds in {**fields, **{name: kinds for name, kinds in _OPTIONAL.items() if name in row}}.items():
+        if name == "answer" and row.get(name) is None:
+            raise ValueError(
+                f"no answer (the gold); the row has {', '.join(row)}; give gold=FILE with problem_id or problem, and "
+                "answer, or columns=answer:THEIRS"
+            )
+        if name not in row:
+            raise ValueError(f"no field {name!r}; the row has {', '.join(row)}")
+        if not isinstance(row[name], kinds) or (isinstance(row[name], bool) and bool not in kinds):
+            raise ValueError(f"{name} is {_short(row[name])}; expected {' or '.join(_WORDS[kind] for kind in kinds)}")
+
+
+def as_text(value: str | float) -> str:
+    """An answer as text for grading; a number as written in the file."""
+    return value if isinstance(value, str) else str(value)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 def _without_filters(rows: Sequence[Row]) -> list[Row]:
     """One row a sample: lm-eval writes a sample again for each filter, with another verdict."""
-    kept: dict[tuple[str, str, int], Row] = {}
+    samples: dict[tuple[str, str, int], Row] = {}
     turn: dict[tuple[str, str, str], int] = {}
     for row in rows:
-        which = ",".join(row.get("labels", {}))
-        key = (row["problem_id"], row["response"], which)
+        filters = ",".join(row.get("labels", {}))
+        key = (row["problem_id"], row["response"], filters)
         turn[key] = turn.get(key, -1) + 1  # equal responses of one filter are different samples
-        first = kept.setdefault((*key[:2], turn[key]), row)
+        first = samples.setdefault((*key[:2], turn[key]), row)
         if first is not row:
             first["labels"] = {**first["labels"], **row["labels"]}
             first.pop("their_answer", None)
-    return list(kept.values())
+    return list(samples.values())
 
 
-def _add_golds(path: Path, rows: Sequence[Row], table: Path) -> None:
-    """Fill in the answers from another file, by problem_id or else by the problem's text."""
+def _golds(table: Path) -> Callable[[Row], Any]:
+    """The answer in another file for a row, by problem_id or else by the problem's text."""
     golds = contents(table).objects
     if any("answer" not in gold for gold in golds):
         raise ValueError(f"gold={table}: expected a column answer in every row, found {', '.join(golds[0])}")
     by_id = {str(g["problem_id"]): g["answer"] for g in golds if "problem_id" in g}
     by_text = {_plain(g[key]): g["answer"] for g in golds for key in ("problem", "prompt", "question") if key in g}
-    for number, row in enumerate(rows, 1):
+
+    def gold_of(row: Row) -> Any:
         answer = by_id.get(str(row.get("problem_id")), by_text.get(_plain(row.get("problem"))))
         if answer is None:
-            raise ValueError(f"{path}, row {number}: gold={table} has no answer for problem {_short(row)}")
-        row["answer"] = answer
+            raise ValueError(f"gold={table} has no answer for problem {_short(row['problem_id'])}")
+        return answer
+
+    return gold_of
 
 
 def _plain(text: object) -> str:
     return " ".join(str(text).split())
 
 
-def _short(row: Row) -> str:
-    return repr(str(row.get("problem_id") or row.get("problem")))[:70]
-
-
-def _choose_label(path: Path, rows: Iterable[Row], wanted: str | None) -> tuple[tuple[str, ...], str | None]:
-    """(names of the authors' verdicts, the one that becomes `expected`): the one that is wanted, or the only one."""
-    rows = list(rows)
-    names = tuple(dict.fromkeys(name for row in rows for name in row.get("labels") or {}))
-    if (
-        wanted is not None
-        and wanted not in names
-        and len(matching := [n for n in names if wanted in n.split(",")]) == 1
-    ):
-        wanted = matching[0]  # lm-eval's metric,filter by its filter
-    if wanted is not None and wanted not in names:
-        there = expected(wanted, names) if names else "the file has none"
-        raise ValueError(f"{path}: label={wanted}: no such verdict on a sample; {there}")
-    chosen = wanted or (names[0] if len(names) == 1 else None)
+def _choose_label(path: Path, rows: Sequence[Row], name: str | None) -> tuple[tuple[str, ...], str | None]:
+    """(names of the authors' verdicts, the one that becomes `expected`): the named one, or the only one."""
+    names = tuple(dict.fromkeys(label for row in rows for label in row.get("labels") or {}))
+    if name is not None and name not in names:
+        matching = [label for label in names if name in label.split(",")]  # lm-eval's metric,filter by its filter
+        if len(matching) != 1:
+            there = expected(name, names) if names else "the file has none"
+            raise ValueError(f"{path}: label={name}: no such verdict on a sample; {there}")
+        name = matching[0]
+    chosen = name or (names[0] if len(names) == 1 else None)
     for row in rows:
         labels = row.pop("labels", None) or {}
         if chosen is not None:
@@ -206,24 +234,18 @@ def _choose_label(path: Path, rows: Iterable[Row], wanted: str | None) -> tuple[
     return names, chosen
 
 
-def _recomputed(rows: Sequence[Row]) -> dict[str, float]:
+def _recomputed(rows: Iterable[Row]) -> dict[str, float]:
     """For each of the authors' verdicts, the share of true ones in a problem, averaged over problems; none for a name
     that some sample lacks."""
-    problems: dict[str, dict[str, list[bool]]] = {}
-    gaps = set()
-    names = {name for row in rows for name in row.get("labels") or {}}
-    for row in rows:
-        for name in names:
-            label = (row.get("labels") or {}).get(name)
-            if label is None:
-                gaps.add(name)
-            else:
-                problems.setdefault(name, {}).setdefault(str(row["problem_id"]), []).append(label)
-    return {
-        name: fmean(sum(own) / len(own) for own in by_problem.values())
-        for name, by_problem in sorted(problems.items())
-        if name not in gaps
-    }
+    labelled = [(str(row["problem_id"]), row.get("labels") or {}) for row in rows]
+    shares = {}
+    for name in sorted({name for _, labels in labelled for name in labels}):
+        by_problem: dict[str, list[bool | None]] = {}
+        for problem, labels in labelled:
+            by_problem.setdefault(problem, []).append(labels.get(name))
+        if not any(None in verdicts for verdicts in by_problem.values()):
+            shares[name] = fmean(fmean(map(bool, verdicts)) for verdicts in by_problem.values())
+    return shares
 
 
 def clean_name(text: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evals.answer_files.differing import Disagreement, cell, letter
-from evals.answer_files.rows import Row
+from evals.answer_files.formats import Row
 from evals.grading import Explanation, Grade
 from evals.grading.verdicts import PolicyEffect, Verdict
 from evals.notebook import html_text
@@ -45,31 +45,6 @@ class Agreement:
         return (self.true_accepted + self.false_refused) / self.rows
 
 
-@dataclass(frozen=True)
-class Stated:
-    """The facts in another tool's file (`evals.answer_files.reading.AnswerFile`)."""
-
-    format: str
-    settings: Mapping[str, Any]
-    reported: Mapping[str, float]
-    label: str | None
-    labels: Sequence[str]
-    note: str | None
-    recomputed: Mapping[str, float] = field(default_factory=dict)  # from the file's own verdicts
-
-    @classmethod
-    def of(cls, file: AnswerFile) -> Stated:
-        return cls(file.format, file.settings, file.reported, file.label, file.labels, file.note, file.recomputed)
-
-    def lines(self) -> list[str]:
-        lines = [f"  read as {self.format}" + (f"; their verdict: {self.label}" if self.label else "")]
-        if self.settings:
-            lines.append("  it says: " + ", ".join(f"{key} {value}" for key, value in self.settings.items()))
-        lines += [f"  its tool reports {name} {value:.4f}" for name, value in self.reported.items()]
-        lines += [f"  from their verdicts {name}: {value:.4f}" for name, value in self.recomputed.items()]
-        return lines + ([f"  {self.note}"] if self.note else [])
-
-
 @dataclass(frozen=True, repr=False)
 class Report:
     """Verdict counts, scores and agreement with the labels of one file."""
@@ -86,7 +61,7 @@ class Report:
     policy: str | None = None  # of extraction; None for bare answers
     policies: list[PolicyEffect] = field(default_factory=list)  # what other policies would change
     explanations: list[Explanation] = field(default_factory=list)
-    stated: Stated | None = None  # None for our own rows
+    stated: AnswerFile | None = None  # without its rows; None for rows of our own form
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
 
     def __str__(self) -> str:
@@ -112,6 +87,9 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
         document = asdict(self)
+        if self.stated is not None:
+            del document["stated"]["rows"]
+            document["stated"]["note"] = self.stated.note
         for score, filled in zip(self.scores, document["scores"], strict=True):
             filled["name"] = score.name
         for source, agreement in self.agreement.items():
@@ -126,7 +104,7 @@ class Report:
             samples = f"{low if low == high else f'{low} to {high}'} sample{'s' * (high > 1)}"
             lines[0] += f", {self.problems} problems, {samples} each"
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
-        lines[1:1] = self.stated.lines() if self.stated else []
+        lines[1:1] = _stated_lines(self.stated) if self.stated else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
         lines += [_score_line(score) for score in self.scores]
         if self.policy is not None:
@@ -143,8 +121,9 @@ class Report:
         )
 
 
-def count_agreements(counts: dict[str, Counter[str]], rows: Sequence[Row], grades: Sequence[Grade]) -> None:
-    """Add these rows to the counts: by source, and "all" of them."""
+def agreements(rows: Sequence[Row], grades: Sequence[Grade]) -> dict[str, Agreement]:
+    """Over the rows with a label: by source, and "all" of them where there are several sources."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row, grade in zip(rows, grades, strict=True):
         if row.get("expected") is None:
             continue
@@ -154,17 +133,19 @@ def count_agreements(counts: dict[str, Counter[str]], rows: Sequence[Row], grade
             kind = f"{str(row['expected']).lower()}_{'accepted' if grade.verdict is Verdict.CORRECT else 'refused'}"
         for source in {"all", str(row.get("source") or "all")}:
             counts[source][kind] += 1
+    if len(counts) == 2:  # one source: the same figures twice
+        del counts["all"]
+    kinds = Agreement.__dataclass_fields__
+    return {source: Agreement(**{kind: counts[source][kind] for kind in kinds}) for source in sorted(counts)}
 
 
-def agreements(counts: Mapping[str, Counter[str]]) -> dict[str, Agreement]:
-    """By source, and "all" of them where there are several."""
-    single = len(counts) == 2  # one source: the same figures twice
-    fields = Agreement.__dataclass_fields__
-    return {
-        source: Agreement(**{field: counts[source][field] for field in fields})
-        for source in sorted(counts)
-        if not (single and source == "all")
-    }
+def _stated_lines(file: AnswerFile) -> list[str]:
+    lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
+    if file.settings:
+        lines.append("  it says: " + ", ".join(f"{key} {value}" for key, value in file.settings.items()))
+    lines += [f"  its tool reports {name} {value:.4f}" for name, value in file.reported.items()]
+    lines += [f"  from their verdicts {name}: {value:.4f}" for name, value in file.recomputed.items()]
+    return lines + ([f"  {file.note}"] if file.note else [])
 
 
 def _score_line(score: Score) -> str:

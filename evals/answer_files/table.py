@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evals.answer_files.rows import Row, as_text
+from evals.answer_files.formats import Row
+from evals.answer_files.reading import as_text
 from evals.files import write_atomically
 from evals.grading import Grade, Grader
 
 BENCHMARK = "answers"  # the benchmark of rows that name none
 Columns = Mapping[str, Sequence[Any]]  # our columns by name, a value for each row
-_OF_PAIRS = ("verdict", "extracted", "reason")
-_OF_RESPONSES = ("benchmark", "sample", "gold", *_OF_PAIRS, "answer_class", "boxed")
+OF_PAIRS = ("verdict", "extracted", "reason")
+OF_RESPONSES = ("benchmark", "sample", "gold", *OF_PAIRS, "answer_class", "boxed")
 
 
 def check_target(out: Path) -> Path:
@@ -34,12 +35,6 @@ def check_target(out: Path) -> Path:
     if not out.parent.is_dir():
         raise ValueError(f"out is {str(out)!r}, but there is no folder {str(out.parent)!r}")
     return out
-
-
-def benchmark_of(row: Row) -> str:
-    """The benchmark that a row names."""
-    name = row.get("benchmark")
-    return name if isinstance(name, str) and name else BENCHMARK
 
 
 def columns_of_pairs(grades: Sequence[Grade]) -> Columns:
@@ -59,12 +54,13 @@ def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: G
     samples = [0] * len(rows)
     classes: list[int | None] = [None] * len(rows)
     for indices in by_problem.values():
-        own = [grades[index] for index in indices]
-        answer_classes = grader.answer_classes([grade.answer for grade in own], own)
+        of_problem = [grades[index] for index in indices]
+        answer_classes = grader.answer_classes([grade.answer for grade in of_problem], of_problem)
         for sample, (index, answer_class) in enumerate(zip(indices, answer_classes, strict=True)):
             samples[index], classes[index] = sample, answer_class
+    names = (row.get("benchmark") for row in rows)
     return {
-        "benchmark": [benchmark_of(row) for row in rows],
+        "benchmark": [name if isinstance(name, str) and name else BENCHMARK for name in names],
         "sample": samples,
         "gold": [as_text(row["answer"]) for row in rows],
         **columns_of_pairs(grades),
@@ -73,92 +69,50 @@ def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: G
     }
 
 
-class ParquetColumns:
-    """The Parquet types of the input's columns, determined piece by piece before grading, to reject unsupported ones.
+def parquet_columns(path: Path, rows: Sequence[Row], ours: Sequence[str]) -> dict[str, Any]:
+    """The input's columns as Arrow arrays, by their names in the written file.
 
     A column of texts and numbers that is graded as text (7 beside "7") is written as text.
+
+    Raises:
+        ValueError: a column mixes types, which Parquet cannot hold.
     """
-
-    def __init__(self, path: Path, answers: bool) -> None:
-        self._path, self._ours = path, _OF_PAIRS if answers else _OF_RESPONSES
-        self._kinds: dict[str, set[type]] = {}
-        self._types: dict[str, Any] = {}  # of the values as they are, None where they mix in a column of answers
-        self._rows = 0
-
-    def add(self, rows: Sequence[Row]) -> None:
-        """Look at the next rows.
-
-        Raises:
-            ValueError: a column mixes types.
-        """
-        import pyarrow as pa
-
-        for name in dict.fromkeys((*self._kinds, *(name for row in rows for name in row))):
-            values = [row.get(name) for row in rows]
-            kinds = self._kinds.setdefault(name, {type(None)} if self._rows else set())
-            kinds.update(map(type, values))
-            if name in _AS_TEXT and len(kinds) > 1:
-                self._types[name] = pa.string()
-                continue
-            try:
-                self._types[name] = _common(self._types.get(name, pa.null()), pa.array(values).type)
-            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-                raise ValueError(
-                    f"{self._path}: the column {name!r} mixes types, which Parquet cannot hold ({error}); use .jsonl"
-                ) from error
-        self._rows += len(rows)
-
-    def table(self, rows: Sequence[Row], ours: Columns) -> Any:
-        """The rows with our columns beside theirs."""
-        import pyarrow as pa
-
-        columns = {}
-        for name, kind in self._types.items():
-            values = [row.get(name) for row in rows]
-            if name in _AS_TEXT and len(self._kinds[name]) > 1:
-                values = [None if value is None else as_text(value) for value in values]
-            columns[_kept(name, self._ours)] = pa.array(values, kind)
-        own = {"sample": pa.int32(), "answer_class": pa.int32(), "boxed": pa.bool_()}
-        return pa.table(columns | {name: pa.array(values, own.get(name, pa.string())) for name, values in ours.items()})
-
-
-_AS_TEXT = ("problem_id", "answer", "gold", "prediction")
-
-
-def _common(one: Any, other: Any) -> Any:
-    """The common type of both, for the values of one column."""
     import pyarrow as pa
 
-    schemas = [pa.schema([("value", kind)]) for kind in (one, other)]
-    return pa.unify_schemas(schemas, promote_options="permissive").field("value").type
+    columns = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        if name in ("problem_id", "answer", "gold", "prediction") and len(set(map(type, values))) > 1:
+            values = [None if value is None else as_text(value) for value in values]
+        try:
+            columns[_kept(name, ours)] = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise ValueError(
+                f"{path}: the column {name!r} mixes types, which Parquet cannot hold ({error}); use .jsonl"
+            ) from error
+    return columns
 
 
-def write(target: Path, pieces: Iterable[tuple[Sequence[Row], Columns]], columns: ParquetColumns | None) -> None:
-    """Write rows with our columns, piece by piece; as JSON Lines without `columns`."""
-    if columns is None:
-        write_atomically(target, lambda part: _write_lines(part, pieces))
-    else:
-        write_atomically(target, lambda part: _write_parquet(part, pieces, columns))
-
-
-def _write_lines(path: Path, pieces: Iterable[tuple[Sequence[Row], Columns]]) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for rows, ours in pieces:
-            for row, own in zip(rows, zip(*ours.values(), strict=True), strict=True):
-                kept = {_kept(name, ours): value for name, value in row.items()}
-                file.write(json.dumps(kept | dict(zip(ours, own, strict=True)), ensure_ascii=False) + "\n")
-
-
-def _write_parquet(path: Path, pieces: Iterable[tuple[Sequence[Row], Columns]], columns: ParquetColumns) -> None:
-    """A group of rows for each piece."""
+def write_parquet(target: Path, columns: Mapping[str, Any], ours: Columns) -> None:
+    """Write the input's columns (`parquet_columns`) with ours beside them."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    tables = (columns.table(rows, ours) for rows, ours in pieces)
-    first = next(tables)
-    with pq.ParquetWriter(path, first.schema) as writer:
-        writer.write_table(first)
-        for table in tables:
-            writer.write_table(table)
+    kinds = {"sample": pa.int32(), "answer_class": pa.int32(), "boxed": pa.bool_()}
+    added = {name: pa.array(values, kinds.get(name, pa.string())) for name, values in ours.items()}
+    write_atomically(target, lambda part: pq.write_table(pa.table({**columns, **added}), part))
+
+
+def write_lines(target: Path, rows: Sequence[Row], ours: Columns) -> None:
+    """Write the rows with our columns as JSON Lines."""
+
+    def write(part: Path) -> None:
+        with part.open("w", encoding="utf-8") as file:
+            for row, values in zip(rows, zip(*ours.values(), strict=True), strict=True):
+                kept = {_kept(name, ours): value for name, value in row.items()}
+                file.write(json.dumps(kept | dict(zip(ours, values, strict=True)), ensure_ascii=False) + "\n")
+
+    write_atomically(target, write)
 
 
 def _kept(name: str, ours: Sequence[str] | Columns) -> str:

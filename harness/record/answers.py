@@ -43,19 +43,16 @@ def graded(path: Path, folder: Path, reading: Reading = NOTHING_SAID, policy: st
         ValueError: as `evals.answer_files.reading.read_answers`, or a row that cannot be graded.
         OSError: it cannot be read.
     """
-    from evals.answer_files.rows import checked
-
     file = read_answers(path, reading)
-    rows = list(checked(path, enumerate(file.rows, 1), False))
-    print(f"{path}: {len(rows)} responses read as {file.format}, grading", file=sys.stderr, flush=True)
-    write_verdicts(rows, folder, policy)
+    print(f"{path}: {len(file.rows)} responses read as {file.format}, grading", file=sys.stderr, flush=True)
+    write_verdicts(file.rows, folder, policy)
     return file
 
 
 def write_verdicts(rows: Sequence[Mapping[str, Any]], folder: Path, policy: str | None) -> None:
     """Grade rows of our form, a folder and a table for each benchmark."""
     from evals.answer_files import policy_for
-    from evals.answer_files.rows import as_text
+    from evals.answer_files.reading import as_text
     from evals.answer_files.table import columns_of_responses
     from evals.files import write_parquet
     from evals.grading import Grader

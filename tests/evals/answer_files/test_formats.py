@@ -13,7 +13,7 @@ import pytest
 from evals.answer_files import grade_file
 from evals.answer_files.differing import cause
 from evals.answer_files.ledger import grade_entry, page, read_manifest
-from evals.answer_files.reading import read_answers, read_rows
+from evals.answer_files.reading import Reading, read_answers
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 from tests.shared import SHARED
@@ -27,9 +27,9 @@ def lines(path: Path, *rows: Any) -> Path:
 
 
 def read(path: Path) -> tuple[str, list[tuple[Any, ...]]]:
-    name, rows = read_rows(path)
-    return name, [
-        (r["problem_id"], r["answer"], r["response"], r.get("expected"), r.get("finish_reason")) for r in rows
+    file = read_answers(path)
+    return file.format, [
+        (r["problem_id"], r["answer"], r["response"], r.get("expected"), r.get("finish_reason")) for r in file.rows
     ]
 
 
@@ -38,7 +38,7 @@ def test_qwen_math_outputs_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress((json.dumps(row) + "\n").encode()))
     assert read(path) == ("qwen_math", [("3", "5", "a", True, None), ("3", "5", "b", False, None)])
-    assert [r["their_answer"] for r in read_rows(path)[1]] == ["5", "6"]
+    assert [r["their_answer"] for r in read_answers(path).rows] == ["5", "6"]
 
 
 def test_lm_eval_samples_are_read(tmp_path: Path) -> None:
@@ -87,10 +87,10 @@ def test_verl_and_task_outputs_and_example_rows(tmp_path: Path) -> None:
 
 def test_any_table_with_a_column_map(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("idx,answer,output\n1,5,x\n")
-    _, rows = read_rows(tmp_path / "t.csv", {"problem_id": "idx", "response": "output"})
+    rows = read_answers(tmp_path / "t.csv", Reading({"problem_id": "idx", "response": "output"})).rows
     assert [(r["problem_id"], r["answer"], r["response"]) for r in rows] == [("1", "5", "x")]
     with pytest.raises(ValueError, match="no column 'out' for response; there are idx, answer, output"):
-        read_rows(tmp_path / "t.csv", {"problem_id": "idx", "response": "out"})
+        read_answers(tmp_path / "t.csv", Reading({"problem_id": "idx", "response": "out"}))
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
@@ -121,15 +121,15 @@ def test_a_file_of_pairs_names_the_option_that_grades_it(tmp_path: Path) -> None
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no known format has the fields step, completion"):
-        read_rows(lines(tmp_path / "trl.jsonl", {"step": 1, "completion": "x"}))
+        read_answers(lines(tmp_path / "trl.jsonl", {"step": 1, "completion": "x"}))
     uneven = {"idx": 1, "gt": "5", "code": ["a", "b"], "score": [True], "pred": ["5"]}
     with pytest.raises(ValueError, match="row 1: not a row of qwen_math: ValueError"):
-        read_rows(lines(tmp_path / "q.jsonl", uneven))
+        read_answers(lines(tmp_path / "q.jsonl", uneven))
     with pytest.raises(ValueError, match="expected rows, found none"):
-        read_rows(lines(tmp_path / "e.jsonl"))
+        read_answers(lines(tmp_path / "e.jsonl"))
     (tmp_path / "j.jsonl").write_text('{"a": 1}\n{"a"')
     with pytest.raises(ValueError, match="line 2: not JSON"):
-        read_rows(tmp_path / "j.jsonl")
+        read_answers(tmp_path / "j.jsonl")
 
 
 def test_grade_reads_other_formats(tmp_path: Path) -> None:
@@ -223,7 +223,9 @@ def test_which_golds_make_the_difference_on_math500() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\xff\xfe", "damaged or cut short"),
+        (b"\xff\xfe", "line 1: not JSON"),
+        (b"PAR1xx", "damaged or cut short"),
+        (b"PK\x03\x04xx", "damaged or cut short"),
         (b"[" * 100_000, "line 1: not JSON"),
         (b"\x1f\x8bxx", "damaged or cut short"),
     ],
@@ -232,7 +234,7 @@ def test_a_file_that_cannot_be_read_is_named(content: bytes, message: str, tmp_p
     path = tmp_path / "x.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"x\.json.*{message}"):
-        read_rows(path)
+        read_answers(path)
 
 
 def test_the_causes_of_a_gap_add_up_to_it(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_gold_from_another_file(tmp_path: Path) -> None:
     path = next((REAL / "trl").glob("*.parquet"))
     table = pq.read_table(path)
     pq.write_table(table.drop_columns(["answer"]), tmp_path / "bare.parquet")
-    with pytest.raises(ValueError, match=r"row 1: no answer \(the gold\); give gold=FILE"):
+    with pytest.raises(ValueError, match=r"row 1: no answer .*give gold=FILE"):
         read_answers(tmp_path / "bare.parquet")
     golds = dict(zip([p[0]["content"] for p in table["prompt"].to_pylist()], table["answer"].to_pylist(), strict=True))
     (tmp_path / "gold.csv").write_text("problem,answer\n" + "".join(f'"{p}",{a}\n' for p, a in golds.items()))
