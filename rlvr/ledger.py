@@ -61,8 +61,7 @@ def write_ledger(entries: Sequence[Entry], out: Path) -> str:
             about = f"{e.repository} at {e.commit}, {e.path} ({e.benchmark})"
             name = f"{number:02d}-{e.repository.replace('/', '-')}-{e.benchmark}.md"
             (out / "pages").mkdir(exist_ok=True)
-            labelled = round(len(e.disagreements) / (1 - e.agreement)) if e.agreement is not None else e.samples
-            text_of = letter(e.disagreements, about=about, policy=COMPARED, labelled=labelled)
+            text_of = letter(e.disagreements, about=about, policy=COMPARED, labelled=e.labelled)
             (out / "pages" / name).write_text(text_of, encoding="utf-8")
     rows = disagreement_rows(entries)
     if rows:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import pandas as pd
+
 from evals.answer_files.differing import POLICIES, Disagreement
 from evals.answer_files.differing import differing as find_differing
 from evals.answer_files.formats import Row, samples_named
-from evals.answer_files.reading import Reading, read_answers
-from evals.grading import Grade, Grader
+from evals.answer_files.reading import Reading, as_text, read_answers
+from evals.grading import Grader
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import Interval, over_problems
 from evals.stats.score import bounds_text, number_text
@@ -44,29 +46,65 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One file and benchmark. Scores are shares of samples in [0, 1], averaged over problems."""
+    """One file and benchmark. Scores are shares of samples in [0, 1], averaged over problems.
+
+    `table` has a row a sample: `problem_id`, `label` (of the authors), a column for each policy (whether we read the
+    sample as correct), and `cause` (why label and verdict under COMPARED differ, else missing). Labels and verdicts are
+    1 or 0, missing where there is none.
+    """
 
     repository: str
     commit: str
     path: str
     benchmark: str
-    format: str
-    problems: int
-    samples: int
-    reported: float | None  # percent, as the repository states it
-    labels: Share | None  # from the file's own labels; None where it has none
-    ours: Mapping[str, Share]  # policy -> score, unscored samples excluded
-    unscored: Mapping[str, int]
-    agreement: float | None  # share of labelled samples whose verdict is the label
+    table: pd.DataFrame = field(repr=False)
     disagreements: tuple[Disagreement, ...] = field(repr=False)
-
-    gap: Mapping[str, float] = field(default_factory=dict)  # cause -> points between their labels and ours
+    reported: float | None  # percent, as the repository states it
     where: str = "beside the file"  # the reported score is stated
-    counting: str | None = None  # why the reported score is not their labels' average, if it counts samples otherwise
+    metric: str | None = None  # the name of the reported score
+
+    def share(self, column: str) -> Share | None:
+        """The mean over problems of the share of ones; None without any."""
+        means = self.table[[column, "problem_id"]].dropna().groupby("problem_id", sort=False)[column].mean()
+        return Share(fmean(means), over_problems(means.to_numpy())) if len(means) else None
+
+    @cached_property
+    def labels(self) -> Share | None:
+        """From the file's own labels; None where it has none."""
+        return self.share("label")
+
+    @cached_property
+    def ours(self) -> dict[str, Share]:
+        """Policy -> score, unscored samples excluded."""
+        return {policy: share for policy in POLICIES if (share := self.share(policy)) is not None}
 
     @property
-    def causes(self) -> dict[str, int]:
-        return dict(Counter(one.cause for one in self.disagreements).most_common())
+    def labelled(self) -> int:
+        """Samples with a label and a verdict."""
+        return len(self.table[["label", COMPARED]].dropna())
+
+    @cached_property
+    def gap(self) -> dict[str, float]:
+        """Cause -> points (percent) that it moves the score by, from their labels to our verdicts (policy COMPARED).
+
+        Each sample has weight 1 in its problem's mean. Unscored samples leave the mean; their effect is a separate
+        cause, so the causes add up to the whole gap. Empty if a sample has no label.
+        """
+        if self.labels is None or self.table["label"].isna().any():
+            return {}
+        of_problem = self.table.groupby("problem_id")["label"].transform("size")
+        points = (1 - 2 * self.table["label"]) * 100 / (self.table["problem_id"].nunique() * of_problem)
+        gap = {str(cause): float(sum(own)) for cause, own in points.groupby(self.table["cause"], sort=False)}
+        ours = self.ours.get(COMPARED)
+        rest = 0.0 if ours is None else 100 * (ours.value - self.labels.value) - sum(gap.values())
+        return gap | ({"unscored samples, left out": rest} if abs(rest) > 1e-9 else {})
+
+    @cached_property
+    def counting(self) -> str | None:
+        """Why the reported score is not their labels' average, if it counts samples otherwise."""
+        if self.reported is None or self.table["label"].isna().any():
+            return None
+        return counting(self.reported, self.table["problem_id"], self.table["label"], self.metric)
 
 
 def read_manifest(path: Path) -> list[dict[str, Any]]:
@@ -122,92 +160,46 @@ def grade_entry(
         ValueError: the file is of no known format.
     """
     file = read_answers(folder / entry["file"], Reading(label=entry.get("label")), origin=str(entry["path"]))
-    name, rows = file.format, file.rows
     groups: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in file.rows:
         groups.setdefault(row.get("benchmark") or str(entry["benchmark"]).split("-")[0], []).append(row)
     reports = entry.get("reported_by_the_repository") or [{}]
-    own, metric = (reports[0].get("acc") if len(groups) == 1 else None), reports[0].get("metric")
+    reported = reports[0].get("acc") if len(groups) == 1 else None
     evaluations = []
     for benchmark, group in groups.items():
         claim = next((c for c in claims if c["path_contains"] in entry["path"] and c["benchmark"] == benchmark), None)
-        said = {**entry, "metric": metric, **({"where": claim["where"]} if claim else {})}
-        reported = float(claim["reported"]) if claim else own
-        evaluations.append(_graded(said, benchmark, name, group, reported, grader))
+        described = {**entry, "metric": reports[0].get("metric"), **({"where": claim["where"]} if claim else {})}
+        score = float(claim["reported"]) if claim else reported
+        evaluations.append(_graded(described, benchmark, group, score, grader))
     return evaluations
 
 
 def _graded(
-    entry: Mapping[str, Any], benchmark: str, name: str, rows: Sequence[Row], reported: float | None, grader: Grader
+    entry: Mapping[str, Any], benchmark: str, rows: Sequence[Row], reported: float | None, grader: Grader
 ) -> Entry:
-    triples = [(row["answer"], row["response"], row.get("finish_reason")) for row in rows]
+    triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
     graded = {policy: grader.grade_responses(triples, policy) for policy in POLICIES}
-    labels = [row.get("expected") for row in rows]
-    ids = [row["problem_id"] for row in rows]
-    whole = [label for label in labels if label is not None]
-    differing = tuple(find_differing(rows, graded[COMPARED], grader, COMPARED))
-    labelled = [
-        (label, grade)
-        for label, grade in zip(labels, graded[COMPARED], strict=True)
-        if label is not None and grade.verdict != Verdict.UNSCORED
-    ]
+    disagreements = tuple(find_differing(rows, graded[COMPARED], grader, COMPARED))
+    causes = {one.row: one.cause for one in disagreements}
+    columns = {
+        "problem_id": [str(row["problem_id"]) for row in rows],
+        "label": pd.array([row.get("expected") for row in rows], "boolean").astype("Float64"),
+        "cause": [causes.get(number) for number in range(1, len(rows) + 1)],
+    }
+    for policy, grades in graded.items():
+        correct = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in grades]
+        columns[policy] = pd.array(correct, "boolean").astype("Float64")
     return Entry(
         repository=entry["repository"],
         commit=entry["commit"],
         path=entry["path"],
         benchmark=benchmark,
-        format=name,
-        problems=len(set(ids)),
-        samples=len(rows),
+        table=pd.DataFrame(columns),
+        disagreements=disagreements,
         reported=reported,
-        labels=_share(ids, labels),
-        ours={policy: share for policy, grades in graded.items() if (share := _share(ids, _correct(grades)))},
-        unscored={policy: sum(g.verdict == Verdict.UNSCORED for g in grades) for policy, grades in graded.items()},
-        agreement=1 - len(differing) / len(labelled) if labelled else None,
-        disagreements=differing,
-        gap=_gap(rows, graded[COMPARED], differing),
         where=str(entry.get("where", "beside the file")),
-        counting=counting(reported, ids, whole, entry.get("metric"))
-        if reported is not None and len(whole) == len(rows)
-        else None,
+        metric=entry.get("metric"),
     )
-
-
-def _gap(rows: Sequence[Row], grades: Sequence[Grade], differing: Sequence[Disagreement]) -> dict[str, float]:
-    """Cause -> points (percent) that it moves the score by, from their labels to our verdicts (policy COMPARED).
-
-    Each sample has weight 1 in its problem's mean. Unscored samples leave the mean; their effect is a separate cause,
-    so the causes add up to the whole gap. Empty if a sample has no label.
-    """
-    if any(row.get("expected") is None for row in rows):
-        return {}
-    ids = [str(row["problem_id"]) for row in rows]
-    of_problem = Counter(ids)
-    weight = {name: 100 / (len(of_problem) * count) for name, count in of_problem.items()}
-    gap: dict[str, float] = {}
-    for one in differing:
-        gap[one.cause] = gap.get(one.cause, 0.0) + (-1 if one.label else 1) * weight[one.problem_id]
-    labels, ours = _share(ids, [row["expected"] for row in rows]), _share(ids, _correct(grades))
-    rest = 0.0 if labels is None or ours is None else 100 * (ours.value - labels.value) - sum(gap.values())
-    if abs(rest) > 1e-9:
-        gap["unscored samples, left out"] = rest
-    return gap
-
-
-def _correct(grades: Sequence[Grade]) -> list[bool | None]:
-    return [None if grade.verdict == Verdict.UNSCORED else grade.verdict == Verdict.CORRECT for grade in grades]
-
-
-def _share(ids: Sequence[str], correct: Sequence[bool | None]) -> Share | None:
-    """The mean over problems of the share of correct samples; None without any verdict."""
-    problems: dict[str, list[bool]] = {}
-    for identifier, value in zip(ids, correct, strict=True):
-        if value is not None:
-            problems.setdefault(identifier, []).append(value)
-    if not problems:
-        return None
-    means = [sum(values) / len(values) for values in problems.values()]
-    return Share(fmean(means), over_problems(means))
 
 
 def page(entries: Sequence[Entry]) -> str:
@@ -217,11 +209,11 @@ def page(entries: Sequence[Entry]) -> str:
         (
             names[e],
             e.benchmark,
-            str(e.samples),
+            str(len(e.table)),
             _percent(e.reported, "not stated"),
             str(e.labels or "-"),
             *(str(e.ours.get(policy, "-")) for policy in POLICIES),
-            _percent(None if e.agreement is None else 100 * e.agreement, "no labels"),
+            _percent(100 * (1 - len(e.disagreements) / e.labelled) if e.labelled else None, "no labels"),
         )
         for e in entries
     ]
@@ -229,7 +221,7 @@ def page(entries: Sequence[Entry]) -> str:
         (name, e.repository, e.commit[:12], f"`{_escaped(e.path)}`", "-" if e.reported is None else _escaped(e.where))
         for name, e in {names[e]: e for e in entries}.items()
     ]
-    unscored = sum(sum(e.unscored.values()) for e in entries)
+    unscored = sum(int(e.table[list(POLICIES)].isna().sum().sum()) for e in entries)
     lines = [
         "# Generations of other labs, graded again",
         "",
@@ -340,11 +332,13 @@ def _explained(e: Entry, most: int) -> str:
 
 def _causes(entries: Sequence[Entry]) -> list[str]:
     """How many samples of how many files each cause explains."""
-    samples, files = Counter[str](), Counter[str]()
-    for e in entries:
-        samples.update(e.causes)
-        files.update(e.causes.keys())
-    rows = [(cause, str(count), str(files[cause])) for cause, count in samples.most_common()]
+    differing = pd.concat(e.table.assign(entry=number) for number, e in enumerate(entries))
+    causes = (
+        differing.groupby("cause", sort=False)["entry"]
+        .agg(["size", "nunique"])
+        .sort_values("size", ascending=False, kind="stable")
+    )
+    rows = [(str(cause), str(samples), str(files)) for cause, samples, files in causes.itertuples()]
     return ["## Why labels and verdicts differ", "", *_table(("cause", "samples", "files and benchmarks"), rows)]
 
 
@@ -371,26 +365,24 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def counting(reported: float, ids: Sequence[str], labels: Sequence[bool], metric: str | None = None) -> str | None:
+def counting(reported: float, ids: Sequence[str], labels: Sequence[float], metric: str | None = None) -> str | None:
     """Explains a reported score that is not the average of the labels; None if it is, or without an explanation.
     Nothing is fitted: each rule predicts one value, which must equal the reported one to `SMALL`.
 
     Args:
         reported: percent. labels: of each sample, of the problem in `ids`. metric: its name, which may say n.
     """
-    problems: dict[str, list[bool]] = {}
-    for identifier, label in zip(ids, labels, strict=True):
-        problems.setdefault(identifier, []).append(label)
-    average = 100 * fmean(fmean(own) for own in problems.values())
-    counts = {len(own) for own in problems.values()}
+    problems = pd.DataFrame({"id": list(ids), "label": list(labels)}).groupby("id", sort=False)["label"]
+    average = 100 * fmean(problems.mean())
+    counts = set(problems.size())
     if abs(reported - average) <= SMALL or len(counts) != 1:
         return None
     (count,) = counts
     n = samples_named(metric) if metric else None
     if n is not None and n != count and abs(reported - average * count / n) <= SMALL:
         return f"n and k: divided by n = {n}, with {count} sample{'s' * (count != 1)} a problem"
-    if count > 1 and abs(reported - 100 * fmean(any(own) for own in problems.values())) <= SMALL:
+    if count > 1 and abs(reported - 100 * fmean(problems.max())) <= SMALL:
         return f"n and k: pass@{count}, not the average"
-    if count > 1 and abs(reported - 100 * fmean(own[0] for own in problems.values())) <= SMALL:
+    if count > 1 and abs(reported - 100 * fmean(problems.first())) <= SMALL:
         return f"n and k: the first of {count} samples alone"
     return None
