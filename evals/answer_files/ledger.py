@@ -104,7 +104,7 @@ class Entry:
         """Why the reported score is not their labels' average, if it counts samples otherwise."""
         if self.reported is None or self.table["label"].isna().any():
             return None
-        return counting(self.reported, self.table["problem_id"], self.table["label"], self.metric)
+        return counting(self.reported, list(self.table["problem_id"]), list(self.table["label"]), self.metric)
 
 
 def read_manifest(path: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from it; nothing else is authoritative. The policy alone can explain a published
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -78,11 +78,6 @@ class PolicyEffect:
     @property
     def changed(self) -> int:
         return self.gained + self.lost
-
-    def __add__(self, other: PolicyEffect) -> PolicyEffect:
-        """The effect on both sets of responses."""
-        counts = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "policy"}
-        return replace(self, **counts)
 
     def __str__(self) -> str:
         share = f"{100 * self.correct / self.rows:.1f} %" if self.rows else "no rows"

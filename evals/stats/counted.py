@@ -54,34 +54,6 @@ class SeedCounts:
     fault: str = ""
 
 
-@dataclass(slots=True)
-class ProblemCounts:
-    """The samples of one problem.
-
-    `votes`: the scored samples of each class of incorrect answers.
-    """
-
-    generated: int = 0
-    scored: int = 0
-    correct: int = 0
-    boxed: int = 0
-    votes: list[int] = field(default_factory=list)
-
-
-def counts_of_problems(counts: Mapping[str, ProblemCounts]) -> SeedCounts:
-    """One training seed from the counts of each problem; without golds, lengths and finish reasons."""
-    problems = tuple(sorted(counts))
-    in_order = [counts[problem] for problem in problems]
-
-    def number(name: str) -> Counts:
-        return np.array([getattr(counted, name) for counted in in_order], dtype=np.int64)
-
-    nothing = np.zeros(len(in_order)), np.zeros(len(in_order), dtype=np.int64)
-    votes = {i: (counted.correct, tuple(sorted(counted.votes))) for i, counted in enumerate(in_order)}
-    generated, scored, correct, boxed = (number(name) for name in ("generated", "scored", "correct", "boxed"))
-    return SeedCounts(problems, generated, scored, correct, boxed, nothing, nothing, votes)
-
-
 def counts_of_rows(rows: Any) -> dict[Any, SeedCounts]:
     """Training seed (column `train_seed`; 0 without it) -> its counts, of the rows of one benchmark in any order.
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from evals.grading.verdicts import schema
 from evals.stats import counted
 from evals.stats.compare import compare_runs
-from evals.stats.counted import ProblemCounts, SeedCounts, counted_file, counts_of_problems
+from evals.stats.counted import SeedCounts, counted_file
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import score
 from evals.stats.verdict_table import METRICS, VerdictTable
@@ -81,25 +81,6 @@ def slow(seeds: list[list[list[Sample]]]) -> VerdictTable:
             golds=tuple(f"gold {p}" for p in range(len(problems))),
         )
     return VerdictTable(counts)
-
-
-@settings(max_examples=40)
-@given(SEED)
-def test_counts_score_as_their_rows(problems: list[list[Sample]]) -> None:
-    rows = rows_of([problems])
-    counts = {}
-    for p, samples in enumerate(problems):
-        scored = [sample for sample in samples if sample[0] != "unscored"]
-        counts[f"p{p}"] = ProblemCounts(
-            generated=len(samples),
-            scored=len(scored),
-            correct=sum(verdict == "correct" for verdict, *_ in scored),
-            boxed=sum(boxed for _, _, boxed, _, _ in samples),
-            votes=list(Counter(number for _, number, *_ in scored if number).values()),
-        )
-    metrics = ("avg", "pass", "maj", "unsolvable", "fmt")
-    want = score(VerdictTable.of_rows(rows), ks=[1, 3], metrics=metrics)
-    assert score(VerdictTable({0: counts_of_problems(counts)}), ks=[1, 3], metrics=metrics) == want
 
 
 @pytest.mark.parametrize("in_order", [True, False])
