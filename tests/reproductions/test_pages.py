@@ -46,16 +46,19 @@ def test_the_commands_are_accepted(key: str, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("key", DECLARED)
-def test_the_functions_of_the_equations_exist(key: str) -> None:
-    """The last column of the table of equations; a name without a module is of the paper's own, or a setting."""
+def test_the_functions_of_the_equations_and_figures_exist(key: str) -> None:
+    """Names in the last column of the table of equations (one without a module is of the paper's own, or a setting),
+    and the functions in that of figures."""
     page = (FOLDER / key / "README.md").read_text()
-    table = page.partition("| equation |")[2].partition("\n\n")[0]
-    names = [name for line in table.splitlines()[2:] for name in re.findall(r"`([\w.]+)`", line.split(" | ")[-1])]
+    equations, figures = (page.partition(head)[2].partition("\n\n")[0] for head in ("| equation |", "| figure |"))
+    names = [name for line in equations.splitlines()[2:] for name in re.findall(r"`([\w.]+)`", line.split(" | ")[-1])]
     assert len(names) >= 4
-    own = [f"reproductions.{key}", *(f"reproductions.{key}.{path.stem}" for path in (FOLDER / key).glob("*.py"))]
+    names += re.findall(r"`(\w+\.\w+)`", figures)
+    modules = [f"reproductions.{key}", *(f"reproductions.{key}.{path.stem}" for path in (FOLDER / key).glob("*.py"))]
+    modules += [f"reproductions.{key}.figures", "evals.analysis"]
     settings = get_args(Aggregation)
     for name in names:
-        assert name in settings or any(exists(full) for full in (name, *(f"{module}.{name}" for module in own))), name
+        assert name in settings or any(exists(f) for f in (name, *(f"{module}.{name}" for module in modules))), name
 
 
 def exists(dotted: str) -> bool:
