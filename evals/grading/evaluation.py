@@ -460,29 +460,30 @@ Equation = tuple[str, str]  # its sides
 
 
 def same_equation(gold: Equation, answer: Equation, positive: bool = False) -> bool | None:
-    """Whether two equations are the same up to a (positive) constant factor (2x=4 and x=2); None: not decided here.
+    r"""Whether two equations are the same up to a (positive) constant factor (2x=4 and x=2); None: not decided here.
 
     Differential equations may also be divided through: linear in the same derivative, they must give it the same value.
+    `x'`, `\dot{x}` and `\frac{dx}{dt}` are the same derivative.
     Other equations that are linear in the same symbol and give it different values are different.
     """
     try:
-        sides = [(parse(left), parse(right)) for left, right in (gold, answer)]
+        sides = _same_derivatives([(parse(left), parse(right)) for left, right in (gold, answer)])
     except UnsupportedError:
         return None
     names = [symbols(left) | symbols(right) for left, right in sides]
-    if names[0] != names[1] or not names[0] or "i" in names[0]:
+    if not all(names) or "i" in names[0] | names[1]:
         return None
     from mpmath import mp
 
     with mp.workdps(DIGITS):
-        points = _points(frozenset(names[0]))
+        points = _points(names[0] | names[1])
         both = [[_number(("-", *pair), point) for pair in sides] for point in points]
         ratios = [_divide(a, b) for a, b in both if a is not None and b]
         if len(ratios) < _FEWEST:
             return None
         if ratios[0] and all(_same(ratio, ratios[0], complex_allowed=False) for ratio in ratios):
             return bool(not positive or ratios[0] > 0)
-        for name in sorted(names[0], key=_is_derivative, reverse=True):
+        for name in sorted(names[0] & names[1], key=_is_derivative, reverse=True):
             roots = [[_linear_root(pair, name, point) for pair in sides] for point in points]
             agree = [_same(a, b, complex_allowed=False) for a, b in roots if a is not None and b is not None]
             if len(agree) >= _FEWEST:
@@ -490,8 +491,36 @@ def same_equation(gold: Equation, answer: Equation, positive: bool = False) -> b
     return None if positive else False
 
 
+_DERIVATIVE = re.compile(r"(?P<dots>d?dot )?(?P<of>[A-Za-z]+)(?:(?P<primes>'+)|_d(?P<order>\d?)(?P<by>[A-Za-z]))?")
+
+
 def _is_derivative(name: str) -> bool:
     return "'" in name or "dot " in name or re.search(r"_d\d?[a-z]", name) is not None
+
+
+def _same_derivatives(sides: list[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
+    r"""The equations with one name for `x'`, `\dot{x}` and `\frac{dx}{dt}`, if all derivatives are by one variable.
+
+    A prime may be by any variable, a dot is by the time t.
+    """
+    names: dict[str, str] = {}
+    variables: set[str] = set()
+    for name in frozenset().union(*(symbols(tree) for pair in sides for tree in pair)):
+        found = _DERIVATIVE.fullmatch(name) if _is_derivative(name) else None
+        if found:
+            dots, of, primes, order, by = found.group("dots", "of", "primes", "order", "by")
+            variables |= {"t"} if dots else {by} if by else set()
+            times = len(primes) if primes else dots.count("d") if dots else int(order or 1)
+            names[name] = of + "'" * times
+    if len(variables) > 1:
+        return sides
+    return [(_renamed(left, names), _renamed(right, names)) for left, right in sides]
+
+
+def _renamed(tree: Node, names: Mapping[str, str]) -> Node:
+    if tree[0] == "symbol":
+        return ("symbol", names.get(tree[1], tree[1]))
+    return tuple(_renamed(part, names) if isinstance(part, tuple) else part for part in tree)
 
 
 def _linear_root(equation: tuple[Node, Node], name: str, point: Point) -> Any:

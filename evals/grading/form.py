@@ -222,9 +222,12 @@ def same_words(gold: str, answer: str, same: Same) -> bool | None:
     return bare is not None and bare == (left or right)
 
 
+_POSSIBLE = re.compile(r"(?:it|this|that)\s+is\s+(?:(not)\s+|(im))?possible\s*[.!]?", re.IGNORECASE)
+
+
 def _says(gold: str, answer: str) -> bool:
-    """`Evelyn has the greatest speed` names Evelyn and nobody else; `It is Saturday`; `Yes, because 2+2=4`; `No, it is
-    not possible`."""
+    """`Evelyn has the greatest speed` names Evelyn and nobody else; `It is Saturday`; `Yes, because 2+2=4`; `It is not
+    possible` for no."""
     word = re.fullmatch(r"[A-Za-z]{2,}", plain(gold))
     if word is None:
         return False
@@ -233,6 +236,8 @@ def _says(gold: str, answer: str) -> bool:
         r"(yes|no|true|false)\s*[,.;:!](?!.*\b(?:yes|no|but|however|true|false)\b)", answer, re.I | re.S
     ):
         return first[1].lower() == word[0].lower()
+    if (possible := _POSSIBLE.fullmatch(answer)) and word[0].lower() in ("yes", "no"):
+        return (word[0].lower() == "no") == bool(possible[1] or possible[2])
     if _MORE_THAN_ONE.search(answer):
         return False
     stated = rf"(?i:it|this|that|the(?:\s+[a-z]+){{1,3}})\s+(?:is|was)\s+(?:(?:on|in|an?|the)\s+)?(?i:{word[0]})"

@@ -60,12 +60,17 @@ _SAME_COMMANDS = {
 }
 _COMMANDS = {name: spelling for spelling, names in _SAME_COMMANDS.items() for name in names.split()}
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
+_LOST_SPACE = re.compile(  # `2\cos(\pit)`
+    "(alpha|beta|gamma|delta|epsilon|theta|lambda|rho|sigma|tau|phi|psi|omega|pi|Delta|Omega)([A-Za-z]{1,2})"
+)
 
 
 def _same_commands(text: str) -> str:
-    """Commands by one name each, and those of look alone gone; digits beside one stay apart."""
+    """Commands by one name each, and those of look alone gone; digits beside one stay apart, letters after one too."""
 
     def spelled(command: re.Match[str]) -> str:
+        if lost := _LOST_SPACE.fullmatch(command[1]):
+            return rf"\{lost[1]} {lost[2]}"
         spelling = _COMMANDS.get(command[1])
         if spelling is None:
             return command[0]
