@@ -144,8 +144,8 @@ def letter(disagreements: Sequence[Disagreement], *, about: str, policy: str, la
     Args:
         about: the file, as they know it. labelled: samples that have a label and a verdict.
     """
-    refused = [one for one in disagreements if not one.label]
-    accepted = [one for one in disagreements if one.label]
+    refused = [sample for sample in disagreements if not sample.label]
+    accepted = [sample for sample in disagreements if sample.label]
     lines = [
         f"# Verdicts that differ: {about}",
         "",
@@ -156,16 +156,16 @@ def letter(disagreements: Sequence[Disagreement], *, about: str, policy: str, la
         "",
         "| cause | samples |",
         "| --- | --- |",
-        *(f"| {name} | {count} |" for name, count in Counter(one.cause for one in disagreements).most_common()),
+        *(f"| {name} | {count} |" for name, count in Counter(sample.cause for sample in disagreements).most_common()),
     ]
     for title, ones in (("Labelled incorrect, correct for us", refused), ("Labelled correct, not for us", accepted)):
         if ones:
             lines += ["", f"## {title}", "", "| row | problem | gold | your answer | ours | verdict | cause |"]
             lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
             lines += [
-                f"| {one.row} | {cell(one.problem_id)} | {cell(one.gold)} | {cell(one.their_answer)} | "
-                f"{cell(one.our_answer)} | {one.verdict} | {one.cause} |"
-                for one in ones
+                f"| {sample.row} | {cell(sample.problem_id)} | {cell(sample.gold)} | {cell(sample.their_answer)} | "
+                f"{cell(sample.our_answer)} | {sample.verdict} | {sample.cause} |"
+                for sample in ones
             ]
     return "\n".join([*lines, ""])
 

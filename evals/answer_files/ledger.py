@@ -94,7 +94,7 @@ class Entry:
             return {}
         of_problem = self.table.groupby("problem_id")["label"].transform("size")
         points = (1 - 2 * self.table["label"]) * 100 / (self.table["problem_id"].nunique() * of_problem)
-        gap = {str(cause): float(sum(own)) for cause, own in points.groupby(self.table["cause"], sort=False)}
+        gap = {str(cause): float(sum(moved)) for cause, moved in points.groupby(self.table["cause"], sort=False)}
         ours = self.ours.get(COMPARED)
         rest = 0.0 if ours is None else 100 * (ours.value - self.labels.value) - sum(gap.values())
         return gap | ({"unscored samples, left out": rest} if abs(rest) > 1e-9 else {})
@@ -180,7 +180,7 @@ def _graded(
     triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
     graded = {policy: grader.grade_responses(triples, policy) for policy in POLICIES}
     disagreements = tuple(find_differing(rows, graded[COMPARED], grader, COMPARED))
-    causes = {one.row: one.cause for one in disagreements}
+    causes = {sample.row: sample.cause for sample in disagreements}
     columns = {
         "problem_id": [str(row["problem_id"]) for row in rows],
         "label": pd.array([row.get("expected") for row in rows], "boolean").astype("Float64"),
@@ -347,9 +347,9 @@ def disagreement_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     to its authors."""
     return [
         {"repository": e.repository, "commit": e.commit, "path": e.path, "benchmark": e.benchmark}
-        | {name: value for name, value in asdict(one).items() if name != "end"}
+        | {name: value for name, value in asdict(sample).items() if name != "end"}
         for e in entries
-        for one in e.disagreements
+        for sample in e.disagreements
     ]
 
 

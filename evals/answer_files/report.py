@@ -164,15 +164,15 @@ def _agreement_line(source: str, a: Agreement) -> str:
 def _differing_lines(disagreements: Sequence[Disagreement]) -> list[str]:
     if not disagreements:
         return []
-    causes = Counter(one.cause for one in disagreements).most_common()
+    causes = Counter(sample.cause for sample in disagreements).most_common()
     lines = [
         f"  {len(disagreements)} verdicts differ from the labels: " + "; ".join(f"{c} x {name}" for name, c in causes)
     ]
-    for one in disagreements[:SHOWN]:
-        label = "correct" if one.label else "incorrect"
+    for sample in disagreements[:SHOWN]:
+        label = "correct" if sample.label else "incorrect"
         lines.append(
-            f"    row {one.row}, problem {cell(one.problem_id, 24)}: gold {cell(one.gold, 24)}, ours "
-            f"{cell(one.our_answer, 24)} {one.verdict}, labelled {label}: {one.cause}"
+            f"    row {sample.row}, problem {cell(sample.problem_id, 24)}: gold {cell(sample.gold, 24)}, ours "
+            f"{cell(sample.our_answer, 24)} {sample.verdict}, labelled {label}: {sample.cause}"
         )
     if len(disagreements) > SHOWN:
         lines.append(f"    and {len(disagreements) - SHOWN} more; page=FILE.md has all")

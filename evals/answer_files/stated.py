@@ -89,8 +89,8 @@ def reported(name: str | None, path: Path, header: Mapping[str, Any]) -> dict[st
     if name == "lm_eval":
         results = _lm_eval_results(path).get("results", {})
         task = re.fullmatch(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl", path.name)
-        own = results.get(task[1], {}) if task else {}
-        return {key: value for key, value in own.items() if "," in key and isinstance(value, float)}
+        scores = results.get(task[1], {}) if task else {}
+        return {key: value for key, value in scores.items() if "," in key and isinstance(value, float)}
     if name == "lighteval":
         return _lighteval_reported(path)
     if name == "evalscope":
@@ -107,8 +107,8 @@ def _lighteval_reported(path: Path) -> dict[str, float]:
     task = path.name.removeprefix("details_").removesuffix(".parquet").removesuffix(f"_{date}")
     for folder in path.parents[2:5]:
         for results in sorted(folder.glob(f"results/**/results_{date}.json")):
-            own = json.loads(results.read_text(encoding="utf-8")).get("results", {}).get(task, {})
-            return {key: value for key, value in own.items() if not key.endswith("_stderr")}
+            scores = json.loads(results.read_text(encoding="utf-8")).get("results", {}).get(task, {})
+            return {key: value for key, value in scores.items() if not key.endswith("_stderr")}
     return {}
 
 
