@@ -19,19 +19,11 @@ from typing import Any
 
 from harness.errors import UsageError, choose
 from rlvr import signature
+from rlvr.commands import ALIASES, COMMANDS, GROUPS, command
 from rlvr.signature import Words
 
 TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
-GROUPS = {  # heading -> command -> the function of `rlvr`
-    "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
-    "train": {"plan": "plan", "run": "run", "new": "new"},
-    "measure": {"eval": "evaluate", "grade": "grade", "compare": "compare", "power": "power"},
-    "write": {"tables": "tables", "report": "report", "analyze": "analyze"},
-    "exchange": {"export": "export", "import": "import_"},
-}
-COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
-ALIASES = {"status": "show", "evaluate": "eval"}
 SAVED = "  out=FILE              save it: .json, .csv, .parquet, .tex, .md or .txt"
 EXAMPLE = "Options are key=value, as in: rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5"
 
@@ -116,14 +108,6 @@ def check(words: Sequence[str]) -> str:
 def _saved_here(function: Callable[..., Any]) -> bool:
     """Whether `out=FILE` is not an option of the function, and so saves what it returns."""
     return all(option.name != "out" for option in signature.options(function))
-
-
-def command(name: str) -> Callable[..., Any]:
-    """The function of a command."""
-    import rlvr
-
-    function: Callable[..., Any] = getattr(rlvr, COMMANDS[name])
-    return function
 
 
 def overview() -> str:

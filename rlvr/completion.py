@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rlvr import signature
-from rlvr.cli import COMMANDS, command
+from rlvr.commands import COMMANDS, command
 
 
 def complete_line() -> None:

@@ -415,7 +415,7 @@ def grade(
 
     if manifest is not None:
         from rlvr.ledger import grade_manifest
-        from rlvr.writing import results_folder
+        from rlvr.results import results_folder
 
         folder = Path(out) if out is not None else results_folder() / "ledger"
         return grade_manifest(Path(manifest), None if claims is None else Path(claims), folder)

@@ -111,3 +111,10 @@ class Result:
 def _plain(value: Any) -> Any:
     """What JSON has no form of: collections become lists, anything else its text."""
     return list(value) if isinstance(value, (set, frozenset, tuple)) or hasattr(value, "__iter__") else str(value)
+
+
+def results_folder() -> Path:
+    """Where what is made of runs goes: beside the runs, never into a checkout's own results."""
+    from harness.runs.track import make_home
+
+    return make_home() / "results"

@@ -109,7 +109,7 @@ def _files(paths: Sequence[Path], text: str | None = None) -> Result:
 
 
 def _results() -> Path:
-    from rlvr.writing import results_folder
+    from rlvr.results import results_folder
 
     return results_folder()
 

@@ -10,7 +10,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError, choose
-from rlvr.results import Result
+from rlvr.results import Result, results_folder
 from rlvr.signature import COMMAND_LINE
 from rlvr.terminal import narrow, wrapped
 
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 NOTE = 300  # characters of a note of `report` in the terminal
-
-
-def results_folder() -> Path:
-    """Where what is made of runs goes: beside the runs, never into a checkout's own results."""
-    from harness.runs.track import make_home
-
-    return make_home() / "results"
 
 
 def tables(

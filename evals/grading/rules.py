@@ -5,17 +5,13 @@ None when it does not apply. Rules cover what math-verify alone gets wrong (it r
 `4=5` for 5 and `5 m` for `5 cm`). When in doubt, a rule rejects: training could exploit a wrong acceptance as a reward.
 What no rule decides is evaluated at random points, then left to math-verify (`evals.grading.equivalence`).
 
-`python -m evals.grading.rules FILE ...` counts, for files of labelled pairs (JSON Lines with `gold`, `prediction` and
-`expected`), how many pairs each rule decides, and how many of those verdicts are not the label.
+`python -m evals.grading.rule_counts FILE ...` counts how many labelled pairs each rule decides, and how many of those
+verdicts are not the label.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from evals.grading import Same, collection, form, quantity, relations
@@ -85,33 +81,3 @@ RULES = (
     Rule("rounded_value", quantity.rounded_value, "a decimal that rounds an exact value; decimals inside an expression",
          (r"2\sqrt{13}", "7.2111"), (r"2\sqrt{13}", "7.2112")),
 )  # fmt: skip
-
-
-def count(paths: list[Path]) -> dict[str, tuple[int, int]]:
-    """Of each rule, and of what comes after the rules: (the pairs that it decides, those against their label)."""
-    from evals.grading.equivalence import Comparison, UndecidedError
-    from evals.grading.extraction import extract, locate
-    from evals.grading.spelling import clean
-
-    def left_over(gold: str, answer: str) -> bool:
-        raise UndecidedError
-
-    decided, against = Counter[str](), Counter[str]()
-    for line in (line for path in paths for line in path.read_text("utf-8").splitlines()):
-        row = json.loads(line)
-        text = str(row["prediction"])
-        answer = (extract(text).answer if row.get("kind") == "response" else locate(text)) or ""
-        comparison = Comparison(last=left_over)
-        try:
-            verdict = comparison(clean(locate(str(row["gold"]), numbers=False)), clean(answer)) if answer else False
-            name = comparison.steps[-1][2] if answer else "no answer"
-        except UndecidedError:
-            verdict, name = row["expected"], "math_verify"
-        decided[name] += 1
-        against[name] += verdict is not row["expected"]
-    return {name: (decided[name], against[name]) for name in [*(rule.name for rule in RULES), *decided]}
-
-
-if __name__ == "__main__":
-    for name, (pairs, wrong) in count([Path(name) for name in sys.argv[1:]]).items():
-        print(f"{name:24}{pairs:>8}{wrong:>6}")

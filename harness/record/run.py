@@ -434,7 +434,7 @@ def earlier_runs(folder: Path, pattern: str) -> list[Path]:
 
 def refuse_earlier(folder: Path) -> None:
     """Raise RefusedError if this is the folder of a run that an earlier version made."""
-    if earlier_runs(folder.parent, glob.escape(folder.name)):
+    if folder.name and earlier_runs(folder.parent, glob.escape(folder.name)):  # "/" has no name
         raise RefusedError(
             f"{folder} was made by an earlier version, whose files are not read: delete it, and run it again"
         )

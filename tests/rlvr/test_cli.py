@@ -17,7 +17,8 @@ import rlvr
 from harness.errors import UsageError
 from harness.spec.scales import SCALES
 from rlvr import signature
-from rlvr.cli import COMMANDS, command, main, overview, usage
+from rlvr.cli import command, main, overview, usage
+from rlvr.commands import COMMANDS
 from rlvr.completion import candidates
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -128,11 +129,11 @@ def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str
     assert listed["papers"]["egsw"]["arms"]["math-7b"][:3] == ["base", "grpo", "egsw"]
     assert main(["plan", "paper=egsw", "scale=paper", "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
-    assert len(planned["runs"]) == 14 and planned["total"]["gpu_hours"] > 0
+    assert len(planned["runs"]) == 20 and planned["total"]["gpu_hours"] > 0
 
 
 def test_the_plan_names_every_value_and_its_source(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "paper=egsw", "seeds=1", "egsw.alpha=0.5"]) == 0
+    assert main(["plan", "paper=egsw", "arm=base,grpo,egsw", "seeds=1", "egsw.alpha=0.5"]) == 0
     text = capsys.readouterr().out
     (line,) = [line for line in text.splitlines() if line.strip().startswith("egsw.alpha")]
     assert "0.5" in line and "user: command line" in line and "was 0.3, paper" in line

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from evals.grading.equivalence import equal
-from evals.grading.rules import RULES, count
+from evals.grading.rule_counts import count
+from evals.grading.rules import RULES
 
 FAMILIES = {
     "look": [
