@@ -38,7 +38,7 @@ from evals.sampling.engines.base import Key, Messages, sample_seed
 from evals.sampling.engines.encode import check_tokens, encode
 from evals.sampling.engines.local import ModelFiles
 from evals.sampling.progress import Progress
-from evals.sampling.store import SampleStore
+from evals.sampling.store import OWNER, SampleStore
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ def evaluate(
     progress: bool | None = None,
     allow_changed_data: bool = False,
     after_batch: Callable[[str], object] | None = None,
+    run: Mapping[str, Any] | None = None,
 ) -> dict[str, Path]:
     """Sample and grade; returns the verdict table of each benchmark, in the protocol's order.
 
@@ -93,6 +94,7 @@ def evaluate(
         workers, limit_s: grading processes, and seconds until an answer is `unscored`.
         progress: shown on stderr, as a bar or (without a terminal) as lines; None shows it only on a terminal.
         after_batch: called after each batch is stored, with the state of the evaluation; it raises to stop.
+        run: whose evaluation it is, as names and values; it stands in the manifests and in the files of verdicts.
     Raises:
         ValueError: before the model is loaded: unknown name, wrong data, or `out_dir` has samples of other settings.
     """
@@ -119,7 +121,7 @@ def evaluate(
     stores = {plan.benchmark.name: SampleStore(Path(out_dir) / plan.benchmark.name) for plan in plans}
     for plan in plans:
         with stores[plan.benchmark.name].locked():
-            stores[plan.benchmark.name].open(_identity(plan, engine, model), record)
+            stores[plan.benchmark.name].open(_identity(plan, engine, model), record, run)
     with _Graders(workers, limit_s) as graders:
         return {
             plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, graders, show, after_batch)
@@ -271,7 +273,7 @@ def _run(
             raise RuntimeError(
                 f"the engine answered {len(samples)} of {len(keys)} requests; the first missing one is {min(missing)}"
             )
-        _write_verdicts(path, plan, samples, grades, grader)
+        _write_verdicts(path, plan, samples, grades, grader, store.owner())
     return path
 
 
@@ -337,8 +339,9 @@ def _write_verdicts(
     samples: Mapping[Key, Completion],
     grades: Mapping[Key, Grade],
     grader: Grader | ProgramGrader,
+    owner: Mapping[str, Any],
 ) -> None:
-    """One row for each problem and sample, in the benchmark's order."""
+    """One row for each problem and sample, in the benchmark's order, and in the metadata whose samples they are."""
     import pyarrow as pa
 
     rows = []
@@ -365,5 +368,5 @@ def _write_verdicts(
                     "reason": grade.reason,
                 }
             )
-    table = pa.Table.from_pylist(rows, schema=schema())
+    table = pa.Table.from_pylist(rows, schema=schema().with_metadata({OWNER: json.dumps(owner, sort_keys=True)}))
     write_parquet(table, path)

@@ -23,6 +23,7 @@ from evals.files import (
     locked,
     read_object,
     read_parquet,
+    text_sha256,
     write_hashed,
     write_json,
 )
@@ -31,6 +32,18 @@ from evals.sampling.engines.base import Completion, Key
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+OWNER = "rlvr.owner"  # key in the metadata of verdicts.parquet
+
+
+def owner_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """{benchmark, seed, identity: hash of all that decides the samples, run: None without one}, so that a file of
+    verdicts can be told from that of another model, run or benchmark."""
+    identity = manifest["identity"]
+    text = json.dumps(identity, sort_keys=True)
+    found = {"benchmark": identity.get("benchmark"), "seed": identity.get("seed"), "identity": text_sha256(text)}
+    return {**found, "run": manifest.get("run")}
 
 
 class SampleStore:
@@ -48,12 +61,15 @@ class SampleStore:
             self.folder, f"another process is evaluating into {self.folder}; wait for it, or use another out_dir"
         )
 
-    def open(self, identity: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    def open(
+        self, identity: Mapping[str, Any], record: Mapping[str, Any], run: Mapping[str, Any] | None = None
+    ) -> None:
         """Start or resume the samples of this identity.
 
         Args:
             identity: what decides the samples (JSON values).
             record: metadata stored beside the samples; not part of their identity. Kept as it was at the start.
+            run: the run that they are of, if any.
         Raises:
             ValueError: the folder holds samples of another identity; each differing field with its old and new value.
             DamagedFileError: the manifest cannot be read.
@@ -65,7 +81,8 @@ class SampleStore:
                     f"{self.folder} holds samples without a manifest.json that says what they are; delete the folder "
                     "to sample again"
                 )
-            write_json(self.manifest, {"identity": dict(identity), "record": dict(record), "grown": []})
+            of_run = {} if run is None else {"run": dict(run)}
+            write_json(self.manifest, {"identity": dict(identity), **of_run, "record": dict(record), "grown": []})
             return
         changes = list(differences(old["identity"], json.loads(json.dumps(identity))))
         if changes:
@@ -85,6 +102,12 @@ class SampleStore:
         except DamagedFileError as error:
             remedy = f"delete the folder {self.folder}, and the same command samples again"
             raise DamagedFileError(self.manifest, error.why, remedy) from error
+
+    def owner(self) -> dict[str, Any]:
+        """Whose verdicts these are, for the metadata of their file: `owner_of` the manifest."""
+        manifest = self.read_manifest()
+        assert manifest is not None, "open() comes first"
+        return owner_of(manifest)
 
     def grow(self, n: int) -> list[tuple[int, int]]:
         """Note that `n` samples are wanted for each problem.

@@ -28,7 +28,7 @@ from harness.data.tiny.base import fixed_threads
 from harness.jobs.pace import time_left
 from harness.jobs.watching import Watcher
 from harness.record.mirror import BackgroundMirror, mirroring
-from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, refuse_earlier
+from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, refuse_earlier, run_identity
 from harness.record.write import Recorder, now
 from harness.runs.interrupt import check, finishing
 from harness.runs.record import environment, gpus
@@ -245,6 +245,7 @@ class JobRun:
                 workers=self.hardware.grader_workers,
                 limit_s=self.hardware.grader_limit_s,
                 after_batch=check,
+                run=run_identity(Run(self.folder).record),
             )
 
     def finish(self, verdicts: dict[str, Path], diverged: Diverged | None = None) -> None:

@@ -24,7 +24,7 @@ from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import Held, snapshots
 from harness.command.watch import METRICS, Watch, due
-from harness.record.run import CURVE
+from harness.record.run import CURVE, Run, run_identity
 from harness.record.write import Recorder
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -69,7 +69,7 @@ class Watcher:
                 "limit_s": self.hardware.grader_limit_s,
                 "progress": False,
             }
-            verdicts = evaluate(model, self.protocol, **arguments)
+            verdicts = evaluate(model, self.protocol, **arguments, run=run_identity(Run(self.folder).record))
             scores: dict[str, dict[str, Any]] = {}
             for benchmark, path in verdicts.items():
                 ks = self.protocol.value("ks", benchmark)

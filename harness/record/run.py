@@ -310,7 +310,7 @@ class Run:
         path = self.tables[benchmark]
         if self._tables is None:
             path = self.file(path.relative_to(self.folder).as_posix())
-            self.manifest(benchmark)
+            self._check_owner(path, self.manifest(benchmark))
         return path
 
     def verdicts(self, benchmark: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -384,7 +384,26 @@ class Run:
         manifest = read_object(path, "identity", "record")
         if manifest is not None and manifest["identity"].get("benchmark", benchmark) != benchmark:
             raise DamagedFileError(path, f"it is of {manifest['identity']['benchmark']}", RESTORE)
+        if manifest is not None and "run" in manifest and self.record.get("kind") == "arm":
+            differing = [key for key, value in run_identity(self.record).items() if manifest["run"].get(key) != value]
+            if differing:
+                raise DamagedFileError(path, f"it is of a run with another {differing[0]}", RESTORE)
         return manifest
+
+    def _check_owner(self, path: Path, manifest: Mapping[str, Any] | None) -> None:
+        """Raise DamagedFileError if a file of verdicts is not of the samples that the manifest beside it describes.
+
+        Archives from before 2026-11-23 have no owner in the file and no run in the manifest: their hashes in run.json
+        are all that protects them.
+        """
+        from evals.sampling.store import OWNER, owner_of
+
+        text = _metadata(path).get(OWNER.encode())
+        if manifest is None or text is None:
+            return
+        inside, expected = json.loads(text), owner_of(manifest)
+        if differing := [key for key, value in expected.items() if inside.get(key) != value]:
+            raise DamagedFileError(path, f"it has another {differing[0]} than manifest.json beside it", RESTORE)
 
     def conditions(self, benchmark: str) -> Conditions | None:
         """What decides a measurement (protocol, prompt, decoding, data), the engine and the model; None without a
@@ -473,6 +492,12 @@ def _content_sha256(path: str, *_: int) -> str:
     return file_sha256(Path(path))
 
 
+def run_identity(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands in every evaluation of a run, so that no file is taken for another run's."""
+    base = record["base_model"]["sha256"]
+    return {**{key: record[key] for key in IDENTITY}, "digest": record["digest"], "base_model": base}
+
+
 def folder_name(record: Mapping[str, Any]) -> str:
     """The name of a run's folder: what it is, what decides its result, and its seed."""
     base = record["base_model"]["sha256"][:6]
@@ -511,6 +536,16 @@ def _columns(path: Path) -> list[str]:
     import pyarrow.parquet as pq
 
     return list(pq.read_schema(path).names)
+
+
+def _metadata(path: Path) -> Mapping[bytes, bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_schema(path).metadata or {}
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedFileError(path, f"not readable as Parquet: {str(error).splitlines()[0]}", RESTORE) from error
 
 
 def _json_lines(path: Path) -> pd.DataFrame:

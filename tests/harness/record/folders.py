@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from evals.files import write_json
-from harness.record.run import Run, folder_name
+from harness.record.run import Run, folder_name, read_record, run_identity
 from harness.record.write import Recorder, now
 
 SETTINGS = {
@@ -69,6 +70,7 @@ def finished(
 
     from evals.files import write_parquet
     from evals.grading.verdicts import schema
+    from evals.sampling.store import OWNER, owner_of
     from evals.stats.score import score
 
     recorder = started(home, **more)
@@ -85,8 +87,11 @@ def finished(
         table = pa.Table.from_pylist(
             rows_of(benchmark, (problems or {}).get(benchmark, 8), right, unscored), schema=schema()
         )
-        write_parquet(table, place / "verdicts.parquet")
-        write_json(place / "manifest.json", {"identity": {**IDENTITY, "benchmark": benchmark}, "record": {}})
+        record = read_record(folder / "run.json") or {}
+        manifest = {"identity": {**IDENTITY, "benchmark": benchmark}, "run": run_identity(record), "record": {}}
+        owner = json.dumps(owner_of(manifest), sort_keys=True)
+        write_parquet(table.replace_schema_metadata({OWNER: owner}), place / "verdicts.parquet")
+        write_json(place / "manifest.json", manifest)
         files += [place / "verdicts.parquet", place / "manifest.json"]
         scores[benchmark] = {s.key: {"value": s.value} for s in score(table, ks=[1], metrics=("avg",))}
     recorder.update(

@@ -96,6 +96,47 @@ def test_a_record_with_other_values_and_a_fitting_hash_is_of_another_run(tmp_pat
         read_all(run.folder)
 
 
+def test_another_run_s_evaluation_is_refused_though_every_hash_fits(tmp_path: Path) -> None:
+    """Files and record agree; the identity inside the files is another run's."""
+    run, other = finished(tmp_path), finished(tmp_path, {"b": 6}, seed=1)
+    for name in (VERDICTS, MANIFEST):
+        shutil.copy(other.folder / name, run.folder / name)
+    recorder = Recorder(run.folder)
+    recorder.update(files={**run.record["files"], **recorder.hashes([run.folder / VERDICTS, run.folder / MANIFEST])})
+    with pytest.raises(DamagedFileError, match="another seed"):
+        Run(run.folder).verdicts("b")
+
+
+def test_verdicts_swapped_between_evaluation_folders_are_refused(tmp_path: Path) -> None:
+    """No run.json has their hashes."""
+    first, second = (tmp_path / name for name in ("first", "second"))
+    for seed, folder in enumerate((first, second)):
+        shutil.copytree(finished(tmp_path / "home", {"b": 5 + seed}, seed=seed).folder / "eval", folder)
+        assert len(Run(folder).verdicts("b")) == 8
+    mine, theirs = first / "b" / "verdicts.parquet", second / "b" / "verdicts.parquet"
+    before = mine.read_bytes()
+    shutil.copy(theirs, mine)
+    with pytest.raises(DamagedFileError, match="verdicts") as error:
+        Run(first).verdicts("b")
+    assert error.value.path == mine
+    mine.write_bytes(before)
+    assert len(Run(first).verdicts("b")) == 8
+
+
+def test_verdicts_without_an_identity_are_still_read(tmp_path: Path) -> None:
+    """Archives that were committed before files had one."""
+    import pyarrow.parquet as pq
+
+    folder = tmp_path / "first"
+    shutil.copytree(finished(tmp_path / "home").folder / "eval", folder)
+    path, manifest = folder / "b" / "verdicts.parquet", folder / "b" / "manifest.json"
+    pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
+    content = json.loads(manifest.read_text())
+    del content["run"]
+    manifest.write_text(json.dumps(content))
+    assert len(Run(folder).verdicts("b")) == 8
+
+
 def test_lost_steps_are_found(tmp_path: Path) -> None:
     recorder = started(tmp_path)
     for step in (1, 2, 3):
