@@ -55,7 +55,7 @@ def run(
     model: str | list[str] | None = None,
     arms: str | list[str] | None = None,
     control: str | list[str] | None = None,
-    scale: Literal["tiny", "tiny_search", "paper"] | None = None,
+    scale: Literal["tiny", "tiny_search", "small", "paper"] | None = None,
     backend: str | None = None,
     seeds: int | list[int] | None = None,
     protocol: str | None = None,

@@ -54,6 +54,7 @@ PROFILES = {
     "h200x8": Profile("h200"),
     "a100x8_40g": Profile("a100_40g"),
     "h100x32": Profile("h100", nodes=4),
+    **{gpu: Profile(gpu, gpus=1) for gpu in GPUS},  # one card
 }
 
 

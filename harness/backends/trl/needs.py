@@ -136,6 +136,7 @@ STAGES = (None, "zero2", "zero3", "zero3_offload")
 # tensor parallel size and share of the memory of a vLLM that stays, and of one that sleeps while the model trains
 ENGINES = ((1, 0.3), (2, 0.3), (4, 0.3), (8, 0.3), (4, 0.2), (8, 0.2))
 SLEEPING = ((1, 0.5), (2, 0.5), (4, 0.5), (8, 0.5))
+ONE_CARD = (((1, 0.3), (1, 0.2)), ((1, 0.5), (1, 0.4), (1, 0.3), (1, 0.2)))  # the same for a single GPU
 
 
 def candidates(training: Training, base: TrlHardware) -> Iterator[dict[str, Any]]:
@@ -144,7 +145,8 @@ def candidates(training: Training, base: TrlHardware) -> Iterator[dict[str, Any]
     micros = divisors(sequences, max(1, PASS_TOKENS // length))
     stages = STAGES if base.device == "gpu" and base.processes > 1 else (None,)
     colocated = isinstance(training, Experiment) and base.rollouts == "vllm_colocate"
-    for sleep, sizes in ((False, ENGINES), (True, SLEEPING)) if colocated else ((False, ()),):
+    staying, sleeping = ONE_CARD if base.processes == 1 else (ENGINES, SLEEPING)
+    for sleep, sizes in ((False, staying), (True, sleeping)) if colocated else ((False, ()),):
         engines: list[dict[str, Any]] = [
             {"vllm_tensor_parallel": size, "vllm_gpu_memory": share, "vllm_sleep": sleep}
             for size, share in sizes
