@@ -220,14 +220,15 @@ def _bubblewrap(disk_mb: int) -> list[str]:
     who = ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--die-with-parent", "--clearenv"]
     variables = {"HOME": "/sandbox", "TMPDIR": "/sandbox", "PATH": "/usr/bin:/bin"}
     variables |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    # the one folder to write to has two names; a Python that lives under /tmp is mounted inside it
+    place, name = ("/tmp", "/sandbox") if any(path.startswith("/tmp/") for path in _visible()) else ("/sandbox", "/tmp")
+    folder = ["--size", str(disk_mb * 2**20), "--perms", "0777", "--tmpfs", place, "--symlink", place[1:], name]
     files = ["--ro-bind", str(INSIDE), "/inside", "--dev-bind", "/dev/null", "/dev/null"]
     for path in _visible():
         link = os.path.islink(path)
         files += ["--symlink", os.readlink(path), path] if link else ["--ro-bind", path, path]
-    folder = ["--size", str(disk_mb * 2**20), "--perms", "0777", "--tmpfs", "/sandbox", "--chdir", "/sandbox"]
-    files += ["--symlink", "sandbox", "/tmp"]
-    set_variables = [word for name, value in variables.items() for word in ("--setenv", name, value)]
-    return ["bwrap", *namespaces, *who, *set_variables, *files, *folder, "--remount-ro", "/"]
+    set_variables = [word for key, value in variables.items() for word in ("--setenv", key, value)]
+    return ["bwrap", *namespaces, *who, *set_variables, *folder, *files, "--chdir", "/sandbox", "--remount-ro", "/"]
 
 
 @functools.cache
