@@ -3,7 +3,7 @@ from __future__ import annotations
 from evals.grading.grader import graders_kept, shared_grader
 from evals.grading.verdicts import Verdict
 
-HARD = ("x^2+1=0", r"\boxed{y^2+1=0}", None)  # no rule decides: a worker is asked
+HARD = (r"\begin{vmatrix}1&2\\3&4\end{vmatrix}", r"\boxed{-3}", None)  # no rule decides: a worker is asked
 
 
 def test_kept_until_the_end_of_the_block() -> None:

@@ -16,6 +16,8 @@ from harness.errors import UsageError
 from harness.plan.plan import cost, gpu_hours, mean_length, origins, plan, training_steps
 from harness.spec import catalogue
 
+TABLE = ["base", "grpo", "egsw"]  # of EGSW's tables
+
 
 def test_parse_follows_hydras_grammar() -> None:
     parsed = parse_overrides(
@@ -55,7 +57,7 @@ def test_read_seeds_refuses_bad_values(value: Any) -> None:
 
 
 def test_tiny_scale_replaces_values_of_each_job() -> None:
-    jobs = resolve("egsw", seeds=[0, 1])
+    jobs = resolve("egsw", arms=TABLE, seeds=[0, 1])
     # the base model has no training seed; the paper's first model only
     assert [j.name for j in jobs] == [
         "math-7b/base/seed0",
@@ -73,7 +75,7 @@ def test_tiny_scale_replaces_values_of_each_job() -> None:
 
 
 def test_paper_scale_jobs_have_the_papers_values() -> None:
-    jobs = resolve("egsw", scale="paper")
+    jobs = resolve("egsw", arms=TABLE, scale="paper")
     assert len(jobs) == 2 * (1 + 3 + 3)
     settings = jobs[-1].settings()
     assert settings["egsw.temperature"].value == 1.8
@@ -81,7 +83,7 @@ def test_paper_scale_jobs_have_the_papers_values() -> None:
 
 
 def test_equal_values_give_equal_digests() -> None:
-    first, again = resolve("egsw", seeds=[0]), resolve("egsw", seeds=[0, 1])
+    first, again = resolve("egsw", arms=TABLE, seeds=[0]), resolve("egsw", arms=TABLE, seeds=[0, 1])
     assert first[1].digest == again[1].digest == again[2].digest
     assert len({j.digest for j in first}) == 3
     assert resolve("egsw", seeds=[0], overrides={"learning_rate": 1e-3})[1].digest != first[1].digest
@@ -175,7 +177,7 @@ def test_baselines_are_declared_like_a_paper_without_published_cells() -> None:
 
 
 def test_an_arm_records_only_its_own_overrides() -> None:
-    base, grpo, egsw = resolve("egsw", seeds=[0], overrides={"egsw.alpha": 0.5, "max_steps": 9})
+    base, grpo, egsw = resolve("egsw", arms=TABLE, seeds=[0], overrides={"egsw.alpha": 0.5, "max_steps": 9})
     assert base.overrides == {} and grpo.overrides == {"max_steps": 9}
     assert egsw.overrides == {"egsw.alpha": 0.5, "max_steps": 9}
 
@@ -218,7 +220,7 @@ def test_an_arm_that_trains_the_same_is_run_once() -> None:
 
 def test_sweeps_run_only_by_name() -> None:
     keys = {j.arm for j in resolve("egsw", scale="paper")}
-    assert keys == {"base", "grpo", "egsw"}
+    assert keys == {*TABLE, "egsw_micro_batch"}
     (job,) = resolve("egsw", arms=["egsw_raw_0.15"], seeds=[0])
     settings = job.settings()
     assert (settings["egsw.alpha"].value, settings["egsw.entropy"].value) == (0.15, "raw")
