@@ -282,7 +282,7 @@ def test_completion_offers_commands_options_and_names() -> None:
     assert candidates("co", [], "co") == list(COMMANDS)  # argcomplete keeps those that begin so
     assert candidates("export", [], "format=ee") == ["format=eee"]
     assert candidates("run", [], "sc") == ["scale="]
-    assert candidates("run", [], "scale=") == ["scale=tiny", "scale=tiny_search", "scale=paper"]
+    assert candidates("run", [], "scale=") == ["scale=tiny", "scale=tiny_search", "scale=small", "scale=paper"]
     assert candidates("run", [], "force=") == ["force=true", "force=false"]
     assert candidates("run", [], "paper=eg") == ["paper=egsw"]
     assert candidates("run", ["paper=erpo"], "arm=grpo,er") == ["arm=grpo,erpo"]

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from evals.analysis.subjects import Response, Subject, read_subject, responses
 from evals.files import text_sha256
 from evals.grading.verdicts import Verdict
 from evals.sampling.evaluate import evaluate
+from evals.sampling.store import OWNER, owner_of
 from harness.record.run import Run
 from tests.evals.conftest import make_model
 from tests.evals.sampling.toy import PROBLEMS, Scripted, protocol, set_up
@@ -48,6 +50,9 @@ def edit(measured: dict[str, Any], change: Callable[[dict[str, Any]], object]) -
     manifest = json.loads(path.read_text())
     change(manifest["identity"])
     path.write_text(json.dumps(manifest))
+    verdicts = path.with_name("verdicts.parquet")  # whose own identity is the manifest's
+    table = pq.read_table(verdicts)
+    pq.write_table(table.replace_schema_metadata({OWNER: json.dumps(owner_of(manifest), sort_keys=True)}), verdicts)
 
 
 def test_a_subject_holds_the_measured_prompts_and_responses(measured: dict[str, Any]) -> None:

@@ -49,7 +49,8 @@ def test_trl_accepts_what_each_profile_chooses() -> None:
     from trl import GRPOConfig, SFTConfig
 
     seen = set()
-    for profile in (name for name, of in PROFILES.items() if of.nodes == 1):
+    machines_of_one_node = {name for name, of in PROFILES.items() if of.nodes == 1}
+    for profile in sorted(machines_of_one_node):
         for paper in catalogue.papers():
             jobs = resolve(paper, scale="paper", backend="trl", seeds=[0])
             machines = take_machine({"hardware": profile}).by_arm(jobs)
@@ -71,7 +72,7 @@ def test_trl_accepts_what_each_profile_chooses() -> None:
                     assert filled.mismatches == [], (kind, filled.mismatches)
                     assert filled.is_zero3() == (TrlHardware(deepspeed=file).zero_stage == 3)
                     assert filled.get_value("bf16.enabled") is True and filled.get_value("fp16.enabled") is False
-    assert {kind[0] for kind in seen} == {"h100x8", "h200x8", "a100x8_40g"} and len(seen) >= 12
+    assert {kind[0] for kind in seen} == machines_of_one_node and len(seen) >= 12
     assert any(kind[3] for kind in seen)  # some of them shard
 
 
