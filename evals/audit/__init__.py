@@ -1,0 +1,7 @@
+"""Audits: what is left of a printed number, given the files behind it."""
+
+from evals.audit.audit import Audit, Cause, Printed, audit
+from evals.audit.evidence import Evidence
+from evals.audit.selection import Selection, selection
+
+__all__ = ["Audit", "Cause", "Evidence", "Printed", "Selection", "audit", "selection"]

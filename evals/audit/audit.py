@@ -1,0 +1,362 @@
+"""One printed number, taken apart: how it comes about from the files behind it, and what is left of it.
+
+A cause is a reason why the number is not simply the score of the recipe. Each has one rule:
+
+- not in the file: no checkpoint, metric or rounding gives the printed digits.
+- another metric: only another number of samples or metric gives them (or cutting digits off instead of rounding).
+- another checkpoint: they are the score of a checkpoint that is neither the last nor the largest.
+- selection: they are the largest score of at least three checkpoints, and not the last one's.
+- seeds: they are the score of one of several seeds and not the mean; or, for a gain, the 95 % interval of the
+  difference over seeds holds zero.
+- grader: samples whose answer our grader judges otherwise, in a box or not, move the score by a point or more, and the
+  95 % interval over problems of that move excludes zero.
+- format: the same for samples that are correct without a box and were not counted.
+- gain by grading: the gain over the base model excludes zero by the authors' verdicts, holds zero by ours, and the two
+  gains differ (the interval of their difference excludes zero).
+- truncation: more than 5 % of the samples are truncated or unscored.
+
+The verdict follows from the causes, in this order: *cannot tell* (no score of the benchmark), *not in the file*, *made
+by the grader* (grader, format, gain by grading), *within selection* (and chance >= 0.05), *within seeds*, *stands with
+another number* (any other cause), *stands*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from evals.audit.evidence import Evidence, Vector
+from evals.audit.selection import Selection, selection
+from evals.stats.intervals import Interval, over_problems, over_seeds, t_quantile
+
+Name = Literal[
+    "not in the file", "another metric", "another checkpoint", "selection", "seeds", "grader", "format",
+    "gain by grading", "truncation",
+]  # fmt: skip
+Verdict = Literal[
+    "stands", "stands with another number", "not in the file", "within selection", "within seeds",
+    "made by the grader", "cannot tell",
+]  # fmt: skip
+MATERIAL = 0.01  # a point: smaller moves of a score are not named
+TRUNCATED = 0.05
+LIKELY = 0.05  # a largest score that is rarer among equal checkpoints is more than selection
+DIFFERENCES = (-1.0, 1.0)
+MIN_CHECKPOINTS = 3
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A score as it is printed, in percent.
+
+    Attributes:
+        text: its digits, such as "46.7": their number gives the rounding.
+        where: it is printed.
+        k: it is pass@k; 1 for an average over samples.
+    """
+
+    text: str
+    where: str = ""
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        try:
+            valid = 0 <= self.value <= 1
+        except ValueError:
+            valid = False
+        if not valid or self.k < 1:
+            raise ValueError(f"printed: expected a percentage such as 46.7 and k >= 1, got {self.text!r}, k = {self.k}")
+
+    @property
+    def value(self) -> float:
+        """As a share in [0, 1]."""
+        return float(self.text) / 100
+
+    @property
+    def unit(self) -> float:
+        """One of its last digit, as a share."""
+        return 10.0 ** -(len(self.text.partition(".")[2]) + 2)
+
+    def rounds_from(self, value: float) -> bool:
+        """The printed digits are this share, rounded."""
+        return abs(value - self.value) <= self.unit / 2 + 1e-9
+
+    def cut_from(self, value: float) -> bool:
+        """The printed digits are this share with further digits cut off, or rounded up."""
+        return abs(value - self.value) < self.unit - 1e-9
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A reason, in one sentence, and by how many points it moves the number (percent; None if that has no sign)."""
+
+    name: Name
+    text: str
+    points: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What is left of a printed number.
+
+    Attributes:
+        file: the score that the file gives: of the last checkpoint, mean over seeds. None without scores.
+        ours: the same samples by our verdicts; None without responses.
+        differing: settings that differ from a declaration's: name -> (the file's, declared).
+    """
+
+    printed: Printed
+    verdict: Verdict
+    causes: tuple[Cause, ...]
+    file: float | None = None
+    ours: float | None = None
+    interval: Interval | None = None
+    selection: Selection | None = None
+    seeds: int = 0
+    differing: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        interval = "" if self.interval is None else f" [{100 * self.interval.low:.1f}, {100 * self.interval.high:.1f}]"
+        lines = [f"{self.printed.text}: {self.verdict}"]
+        if self.file is not None:
+            lines.append(f"  the file's last checkpoint: {100 * self.file:.1f}{interval}")
+        if self.ours is not None:
+            lines.append(f"  our verdicts on the same samples: {100 * self.ours:.1f}")
+        lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
+        if self.differing:
+            values = "; ".join(f"{key} {theirs} (declared: {ours})" for key, (theirs, ours) in self.differing.items())
+            lines.append(f"  settings that differ: {values}")
+        return "\n".join(lines)
+
+
+def audit(
+    printed: Printed,
+    evidence: Evidence | None,
+    *,
+    base: Evidence | None = None,
+    declared: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Audit:
+    """Take one printed score apart.
+
+    Args:
+        evidence: what the files say about the printed model; None if they say nothing about the benchmark.
+        base: what they say about the model that it is compared with, on the same problems.
+        declared: setting -> value of a declaration of the same recipe.
+        seed: of the simulated choices.
+    """
+    if evidence is None:
+        return Audit(printed, "cannot tell", ())
+    rng = np.random.default_rng(seed)
+    row, causes = _found(printed, evidence)
+    chosen: Selection | None = None
+    countable = evidence.samples is not None or evidence.problems is not None
+    if evidence.checkpoints >= MIN_CHECKPOINTS and countable:
+        chosen = selection(evidence, printed.value - printed.unit / 2, rng)
+    if chosen is not None and any(cause.name == "selection" for cause in causes):
+        points = 100 * (printed.value - (chosen.last if chosen.cross_fitted is None else chosen.cross_fitted))
+        causes = [Cause("selection", str(chosen), points) if c.name == "selection" else c for c in causes]
+    ours = None
+    if evidence.samples is not None and row is not None:
+        samples = evidence.at(row)
+        causes += _grading(samples) + _truncation(samples)
+        ours = None if "ours" not in samples else _score(samples, "ours")
+    if base is not None:
+        causes += _gain(evidence, base)
+    file = float(evidence.last["value"].mean())
+    return Audit(
+        printed,
+        _verdict([cause.name for cause in causes], chosen),
+        tuple(causes),
+        file=file,
+        ours=ours,
+        interval=_file_interval(evidence),
+        selection=chosen,
+        seeds=evidence.scores["seed"].nunique(),
+        differing={
+            key: (value, declared[key])
+            for key, value in evidence.settings.items()
+            if declared is not None and key in declared and declared[key] != value
+        },
+    )
+
+
+def _verdict(names: list[Name], chosen: Selection | None) -> Verdict:
+    if "not in the file" in names:
+        return "not in the file"
+    if {"grader", "format", "gain by grading"} & set(names):
+        return "made by the grader"
+    if "selection" in names and (chosen is None or chosen.chance >= LIKELY):
+        return "within selection"
+    if "seeds" in names:
+        return "within seeds"
+    return "stands with another number" if names else "stands"
+
+
+def _found(printed: Printed, evidence: Evidence) -> tuple[pd.Series | None, list[Cause]]:
+    """The checkpoint whose score is printed, and the causes that this names. Without such a checkpoint, the last."""
+    last, scores = evidence.last, _scores(evidence, printed.k)
+    several = len(last) > 1
+    final = scores.loc[last.index]
+    if printed.rounds_from(float(final["value"].mean())):
+        return final.iloc[-1], []
+    best = scores.loc[scores["value"].idxmax()]
+    matching = scores[[printed.rounds_from(value) for value in scores["value"]]]
+    if several and set(matching.index) & set(final.index):
+        row = matching.loc[[index for index in matching.index if index in final.index]].iloc[0]
+        mean, spread = float(final["value"].mean()), float(final["value"].std(ddof=1))
+        text = f"seed {row['seed']} of {len(final)}: mean {100 * mean:.1f}, standard deviation {100 * spread:.1f}"
+        return row, [Cause("seeds", text, 100 * (printed.value - mean))]
+    points = 100 * (printed.value - float(final["value"].mean()))
+    if best.name in matching.index and len(scores) >= MIN_CHECKPOINTS:
+        return best, [Cause("selection", f"the largest of {len(scores)} checkpoints", points)]
+    if len(matching):
+        row = matching.iloc[0]
+        return row, [Cause("another checkpoint", f"the score of checkpoint {row['checkpoint']}", points)]
+    for name, values in _other_metrics(evidence, printed.k).items():
+        for index in (*final.index, best.name):
+            if printed.rounds_from(float(values[index])):
+                row = scores.loc[index]
+                return row, [Cause("another metric", f"{name} of checkpoint {row['checkpoint']}", points)]
+    mean = float(final["value"].mean())
+    if printed.cut_from(mean):
+        return final.iloc[-1], [Cause("another metric", f"{100 * mean:.4g}, not rounded to nearest", points)]
+    nearest = scores.loc[(scores["value"] - printed.value).abs().idxmin()]
+    text = f"the nearest of {len(scores)} scores is {100 * nearest['value']:.2f} (checkpoint {nearest['checkpoint']})"
+    return final.iloc[-1], [Cause("not in the file", text, points)]
+
+
+def _scores(evidence: Evidence, k: int) -> pd.DataFrame:
+    """The checkpoints' scores under pass@k."""
+    if k == 1 or evidence.samples is None:
+        return evidence.scores
+    return evidence.scores.assign(value=_pass_at(evidence, k).to_numpy())
+
+
+def _pass_at(evidence: Evidence, k: int) -> pd.Series:
+    """pass@k of each checkpoint, in the order of `scores`: 1 - C(n - c, k) / C(n, k), mean over problems."""
+    from evals.stats.verdict_table import pass_at_k
+
+    assert evidence.samples is not None
+    counts = evidence.samples.groupby(["seed", "checkpoint", "problem_id"], sort=True)["label"].agg(["size", "sum"])
+    values = [pass_at_k(int(n), int(c), k) if n >= k else np.nan for n, c in counts.itertuples(index=False)]
+    means = pd.Series(values, index=counts.index).groupby(level=["seed", "checkpoint"]).mean()
+    return means.reset_index(drop=True)
+
+
+def _other_metrics(evidence: Evidence, k: int) -> dict[str, pd.Series]:
+    """Name -> score of each checkpoint under metrics that a table may mean instead."""
+    if evidence.samples is None or evidence.samples_per_problem < 2:
+        return {}
+    n = evidence.samples_per_problem
+    keys = ["seed", "checkpoint", "problem_id"]
+    first = evidence.samples.groupby(keys, sort=True)["label"].first().groupby(level=["seed", "checkpoint"]).mean()
+    others = {"the first sample": first.reset_index(drop=True)}
+    if k != 1:
+        others[f"the average of {n}"] = evidence.scores["value"]
+    for other in {n, 2 ** int(np.log2(n))} - {1, k}:
+        others[f"pass@{other}"] = _pass_at(evidence, other)
+    return others
+
+
+def _score(samples: pd.DataFrame, column: str) -> float:
+    return float(samples.groupby("problem_id")[column].mean().mean())
+
+
+def _moved(samples: pd.DataFrame, moved: pd.Series, problems: pd.Series) -> tuple[float, Interval | None]:
+    """The mean over problems of a move of each sample's verdict, with its interval."""
+    per_problem = moved.groupby(problems).mean().to_numpy(dtype=float)
+    return float(per_problem.mean()), over_problems(per_problem, bounds=DIFFERENCES)
+
+
+def _grading(samples: pd.DataFrame) -> list[Cause]:
+    """What our verdicts move, apart for answers that only stand outside a box."""
+    if not {"ours", "strict"} <= set(samples):
+        return []
+    scored = samples.dropna(subset=["label", "ours", "strict"])
+    if scored.empty:
+        return []
+    move = scored["ours"] - scored["label"]
+    outside = (scored["ours"] != scored["strict"]) & (scored["strict"] == scored["label"])
+    causes: list[Cause] = []
+    kinds: tuple[tuple[Name, pd.Series, str], ...] = (
+        ("grader", ~outside, "samples whose answer our grader judges otherwise"),
+        ("format", outside, "samples that are correct without a box"),
+    )
+    for name, of_kind, text in kinds:
+        mean, interval = _moved(scored, move.where(of_kind, 0.0), scored["problem_id"])
+        if abs(mean) >= MATERIAL and interval is not None and not interval.low <= 0 <= interval.high:
+            count = int((of_kind & (move != 0)).sum())
+            bounds = f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+            causes.append(Cause(name, f"{count} {text} move it by {100 * mean:+.1f} points {bounds}", 100 * mean))
+    return causes
+
+
+def _truncation(samples: pd.DataFrame) -> list[Cause]:
+    lost = samples["label"].isna()
+    if "truncated" in samples:
+        lost |= samples["truncated"] == 1
+    share = float(lost.mean())
+    return [Cause("truncation", f"{share:.1%} of the samples are truncated or unscored")] if share > TRUNCATED else []
+
+
+def _gain(evidence: Evidence, base: Evidence) -> list[Cause]:
+    """Causes of the difference to the base model: its seeds, and both graders' verdicts on it."""
+    causes = []
+    trained, before = (side.last["value"].to_numpy(dtype=float) for side in (evidence, base))
+    if len(trained) > 1 and len(before) > 1:
+        difference, half = _over_seeds(trained, before)
+        if abs(difference) <= half:
+            bounds = f"[{100 * (difference - half):.1f}, {100 * (difference + half):.1f}]"
+            text = f"{len(trained)} and {len(before)} seeds differ by {100 * difference:.1f} {bounds}"
+            causes.append(Cause("seeds", text, 100 * difference))
+    if evidence.samples is None or base.samples is None:
+        return causes
+    sides = [side.at(side.last.iloc[-1]) for side in (evidence, base)]
+    if not all({"label", "ours"} <= set(side) for side in sides):
+        return causes
+    per_problem = [side.groupby("problem_id")[["label", "ours"]].mean() for side in sides]
+    gain = (per_problem[0] - per_problem[1]).dropna()
+    if len(gain) < 2:
+        return causes
+    theirs, ours, between = (
+        over_problems(values.to_numpy(dtype=float), bounds=limits)
+        for values, limits in (
+            (gain["label"], DIFFERENCES),
+            (gain["ours"], DIFFERENCES),
+            (gain["label"] - gain["ours"], (-2.0, 2.0)),
+        )
+    )
+    if theirs and ours and between and not _holds_zero(theirs) and _holds_zero(ours) and not _holds_zero(between):
+        by_them, by_us = (100 * float(gain[column].mean()) for column in ("label", "ours"))
+        text = f"the gain is {by_them:+.1f} by their verdicts and {by_us:+.1f} by ours"
+        causes.append(Cause("gain by grading", text, by_us - by_them))
+    return causes
+
+
+def _over_seeds(a: Vector, b: Vector) -> tuple[float, float]:
+    """(difference of means, half-width of its 95 % Welch interval) of two sets of seeds, two or more each."""
+    parts = [values.var(ddof=1) / len(values) for values in (a, b)]
+    variance = sum(parts)
+    if variance == 0:
+        return float(a.mean() - b.mean()), 0.0
+    df = variance**2 / sum(part**2 / (len(values) - 1) for part, values in zip(parts, (a, b), strict=True))
+    return float(a.mean() - b.mean()), t_quantile(0.975, df) * float(np.sqrt(variance))
+
+
+def _holds_zero(interval: Interval) -> bool:
+    return interval.low <= 0 <= interval.high
+
+
+def _file_interval(evidence: Evidence) -> Interval | None:
+    """Of the last checkpoint: over seeds if there are enough, else over problems where there are verdicts."""
+    values = evidence.last["value"].to_numpy(dtype=float)
+    if len(values) > 1:
+        return over_seeds(values)
+    if evidence.samples is None:
+        return None
+    per_problem = evidence.at(evidence.last.iloc[-1]).groupby("problem_id")["label"].mean().dropna()
+    return over_problems(per_problem.to_numpy(dtype=float)) if len(per_problem) else None

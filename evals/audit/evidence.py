@@ -1,0 +1,123 @@
+"""What files say about one recipe on one benchmark: verdicts on samples, or only the scores of checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+SHARES = ("label", "ours", "strict", "truncated")
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Scores of one recipe on one benchmark, as files have them.
+
+    Attributes:
+        scores: a row a checkpoint: `seed`, `checkpoint` (an integer that grows with training), `value` in [0, 1].
+        samples: a row a sample: `seed`, `checkpoint`, `problem_id`, `label` (the authors' verdict: 1, 0 or NaN), and
+            where there are responses `ours` (our verdict on the answer, wherever it stands), `strict` (our verdict on
+            an answer in a box only) and `truncated` (1 or 0). None where the files have scores only.
+        problems: behind each score; None if that is unknown.
+        settings: of the run, as its files state them; compared with a declaration's.
+    """
+
+    scores: pd.DataFrame = field(repr=False)
+    samples: pd.DataFrame | None = field(default=None, repr=False)
+    problems: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_samples(cls, samples: pd.DataFrame, settings: Mapping[str, Any] | None = None) -> Evidence:
+        """Evidence from verdicts. `seed` and `checkpoint` may be absent: then all rows are of one checkpoint.
+
+        Raises:
+            ValueError: a column is missing, a value of `SHARES` is not in [0, 1], or no sample has a label.
+        """
+        missing = {"problem_id", "label"} - set(samples)
+        if missing:
+            raise ValueError(
+                f"verdicts: expected the columns problem_id and label, missing {', '.join(sorted(missing))}"
+            )
+        table = samples.assign(
+            seed=samples["seed"].astype(str) if "seed" in samples else "",
+            checkpoint=samples.get("checkpoint", 0),
+            problem_id=samples["problem_id"].astype(str),
+        )
+        for name in set(SHARES) & set(table):
+            table[name] = table[name].astype(float)
+            if not table[name].dropna().between(0, 1).all():
+                raise ValueError(f"verdicts: {name} is not 0, 1 or missing in every row")
+        per_problem = table.groupby(["seed", "checkpoint", "problem_id"], sort=True)["label"].mean().dropna()
+        if per_problem.empty:
+            raise ValueError("verdicts: no sample has a label")
+        values = per_problem.groupby(level=["seed", "checkpoint"]).mean().rename("value").reset_index()
+        return cls(values, table, table["problem_id"].nunique(), settings or {})
+
+    @classmethod
+    def of_scores(
+        cls, scores: pd.DataFrame, problems: int | None = None, settings: Mapping[str, Any] | None = None
+    ) -> Evidence:
+        """Evidence from a curve: `checkpoint`, `value` in [0, 1], and `seed` if there are several.
+
+        Raises:
+            ValueError: a column is missing, there is no row, or a value is outside [0, 1].
+        """
+        missing = {"checkpoint", "value"} - set(scores)
+        if missing or scores.empty:
+            raise ValueError(
+                f"scores: expected rows of checkpoint and value, missing {', '.join(sorted(missing)) or 'rows'}"
+            )
+        if not scores["value"].between(0, 1).all():
+            raise ValueError(
+                f"scores: expected values in [0, 1], got {scores['value'].min()} to {scores['value'].max()}"
+            )
+        seeds = scores["seed"].astype(str) if "seed" in scores else ""
+        table = scores.assign(seed=seeds).sort_values(["seed", "checkpoint"]).reset_index(drop=True)
+        return cls(table, None, problems, settings or {})
+
+    @cached_property
+    def checkpoints(self) -> int:
+        """Checkpoints that were evaluated, over all seeds."""
+        return len(self.scores)
+
+    @cached_property
+    def last(self) -> pd.DataFrame:
+        """The last checkpoint of each seed."""
+        return self.scores.loc[self.scores.groupby("seed")["checkpoint"].idxmax()]
+
+    @cached_property
+    def best(self) -> pd.Series:
+        """The checkpoint with the largest score; the first of equal ones."""
+        return self.scores.loc[self.scores["value"].idxmax()]
+
+    def at(self, row: pd.Series) -> pd.DataFrame:
+        """The samples of one checkpoint (a row of `scores`).
+
+        Raises:
+            ValueError: the files have scores only.
+        """
+        if self.samples is None:
+            raise ValueError("these files have scores, not verdicts")
+        return self.samples[(self.samples["seed"] == row["seed"]) & (self.samples["checkpoint"] == row["checkpoint"])]
+
+    @cached_property
+    def table(self) -> Vector | None:
+        """[checkpoints, problems]: mean label of each problem, for the problems that every checkpoint has."""
+        if self.samples is None:
+            return None
+        means = self.samples.groupby(["seed", "checkpoint", "problem_id"], sort=True)["label"].mean()
+        return np.asarray(means.unstack().dropna(axis="columns"), dtype=float)
+
+    @cached_property
+    def samples_per_problem(self) -> int:
+        """Of the checkpoint with the fewest."""
+        if self.samples is None:
+            return 1
+        return int(self.samples.groupby(["seed", "checkpoint", "problem_id"]).size().min())

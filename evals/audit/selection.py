@@ -1,0 +1,116 @@
+"""How much of a printed score is the choice of the checkpoint that scored highest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evals.audit.evidence import Evidence, Vector
+
+DRAWS = 1000  # of the largest score of equal checkpoints: the standard error of a chance is at most 0.016
+SPLITS = 200  # of the problems into halves
+ROWS = 4096  # simulated checkpoints at a time
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The checkpoints of one recipe on one benchmark. All scores are shares in [0, 1].
+
+    Attributes:
+        checkpoints: how many. mean, last, maximum: of their scores.
+        expected: the mean of the largest score if all checkpoints were one model; low, high: its central 95 %.
+        chance: of a largest score of at least the printed one, if all checkpoints were one model.
+        cross_fitted: the score of the checkpoint that is best on one half of the problems, on the other half; the mean
+            over `SPLITS` random halves. None without verdicts.
+    """
+
+    checkpoints: int
+    mean: float
+    last: float
+    maximum: float
+    expected: float
+    low: float
+    high: float
+    chance: float
+    cross_fitted: float | None
+
+    def __str__(self) -> str:
+        fitted = (
+            "" if self.cross_fitted is None else f"; the chosen checkpoint, cross-fitted, {100 * self.cross_fitted:.1f}"
+        )
+        return (
+            f"{self.checkpoints} checkpoints: mean {100 * self.mean:.1f}, last {100 * self.last:.1f}, largest "
+            f"{100 * self.maximum:.1f}; were all one model, the largest would be {100 * self.expected:.1f} "
+            f"[{100 * self.low:.1f}, {100 * self.high:.1f}], and at least the printed one with probability "
+            f"{self.chance:.2f}{fitted}"
+        )
+
+
+def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> Selection:
+    """Compare the largest score with that of as many evaluations of one model.
+
+    The one model solves each problem at its mean rate over all checkpoints. Without verdicts, every problem has the
+    mean score as its rate: of all rates with this mean these vary most, so `chance` and `expected` are upper bounds.
+
+    Args:
+        printed: a share in [0, 1].
+    Raises:
+        ValueError: fewer than two checkpoints, or scores without a known number of problems.
+    """
+    if evidence.checkpoints < 2:
+        raise ValueError(f"selection: expected at least two checkpoints, got {evidence.checkpoints}")
+    values = evidence.scores["value"].to_numpy(dtype=float)
+    table = evidence.table
+    if table is not None:
+        rates, samples = table.mean(axis=0), evidence.samples_per_problem
+    elif evidence.problems is not None:
+        rates, samples = np.full(evidence.problems, values.mean()), 1
+    else:
+        raise ValueError("selection: scores without verdicts need the number of problems")
+    largest = largest_of_equal(rates, samples, len(values), rng)
+    low, high = np.quantile(largest, [0.025, 0.975])
+    return Selection(
+        checkpoints=len(values),
+        mean=float(values.mean()),
+        last=float(evidence.last["value"].mean()),
+        maximum=float(values.max()),
+        expected=float(largest.mean()),
+        low=float(low),
+        high=float(high),
+        chance=float(np.mean(largest >= printed - 1e-9)),
+        cross_fitted=None if table is None or table.shape[1] < 2 else cross_fitted(table, rng),
+    )
+
+
+def largest_of_equal(rates: Vector, samples: int, checkpoints: int, rng: np.random.Generator) -> Vector:
+    """The largest of `checkpoints` scores of one model that solves problem i with probability rates[i]. [DRAWS].
+
+    Args:
+        rates: [P], in [0, 1]. samples: of each problem in each score.
+    """
+    problems = len(rates)
+    rows = max(1, ROWS // checkpoints)
+    largest = []
+    for start in range(0, DRAWS, rows):
+        draws = min(rows, DRAWS - start)
+        correct = rng.binomial(samples, rates, size=(draws, checkpoints, problems))
+        largest.append(correct.sum(axis=2).max(axis=1) / (samples * problems))
+    return np.concatenate(largest)
+
+
+def cross_fitted(table: Vector, rng: np.random.Generator) -> float:
+    """The mean score on one half of the problems of the checkpoint that is best on the other half.
+
+    Args:
+        table: [checkpoints, problems], P >= 2; the mean over samples of each.
+    """
+    problems = table.shape[1]
+    scores = []
+    for _ in range(SPLITS):
+        order = rng.permutation(problems)
+        halves = order[: problems // 2], order[problems // 2 :]
+        for chosen_on, measured_on in (halves, halves[::-1]):
+            best = int(np.argmax(table[:, chosen_on].mean(axis=1)))
+            scores.append(table[best, measured_on].mean())
+    return float(np.mean(scores))

@@ -1,0 +1,137 @@
+"""Audits: planted causes are named, clean files have none, and the simulated choice equals exact values."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.audit import Evidence, Printed, audit, selection
+from evals.audit.selection import DRAWS, cross_fitted, largest_of_equal
+from tests.evals.audit.planted import SCENARIOS, plant
+
+REPETITIONS = 20
+VERDICTS = {
+    "not in the file": "not in the file",
+    "another metric": "stands with another number",
+    "another checkpoint": "stands with another number",
+    "selection": "within selection",
+    "seeds": "within seeds",
+    "truncation": "stands with another number",
+    "grader": "made by the grader",
+    "format": "made by the grader",
+    "gain by grading": "made by the grader",
+}
+ORDER = ("not in the file", "made by the grader", "within selection", "within seeds", "stands with another number")
+
+
+@pytest.mark.parametrize("causes", SCENARIOS, ids=" and ".join)
+def test_planted_causes_are_named(causes: tuple[str, ...]) -> None:
+    verdict = min((VERDICTS[cause] for cause in causes), key=ORDER.index)
+    named = 0
+    for seed in range(REPETITIONS):
+        printed, evidence, base = plant(causes, seed)
+        result = audit(printed, evidence, base=base)
+        named += {cause.name for cause in result.causes} == set(causes) and result.verdict == verdict
+    assert named >= REPETITIONS - 1
+
+
+def test_clean_files_have_no_cause() -> None:
+    results = [audit(*plant((), seed)[:2]) for seed in range(100)]
+    assert sum(bool(result.causes) for result in results) <= 5
+    assert all(result.verdict == "stands" for result in results if not result.causes)
+
+
+def test_largest_of_equal_checkpoints_is_exact_for_one_problem() -> None:
+    # one problem at rate 1/2, one sample, three checkpoints: the largest is 1 unless all three fail, 1 - 1/8
+    largest = largest_of_equal(np.array([0.5]), 1, 3, np.random.default_rng(0))
+    assert len(largest) == DRAWS
+    assert largest.mean() == pytest.approx(7 / 8, abs=0.042)  # four standard errors: 4 sqrt(7/64/1000) = 0.042
+
+
+def test_largest_of_equal_checkpoints_equals_enumeration() -> None:
+    rates, checkpoints = np.array([0.2, 0.9]), 2
+    expected = 0.0
+    for draws in product((0, 1), repeat=4):  # two checkpoints of two problems
+        table = np.array(draws).reshape(checkpoints, 2)
+        probability = np.prod(np.where(table == 1, rates, 1 - rates))
+        expected += probability * table.mean(axis=1).max()
+    found = largest_of_equal(rates, 1, checkpoints, np.random.default_rng(1)).mean()
+    assert found == pytest.approx(expected, abs=0.04)
+
+
+def test_cross_fitting_removes_the_choice_of_equal_checkpoints() -> None:
+    # all checkpoints solve each problem with probability 1/2: the largest is above 1/2, the chosen one is not
+    rng = np.random.default_rng(0)
+    tables = [(rng.random((20, 100)) < 0.5).astype(float) for _ in range(40)]
+    largest = np.mean([table.mean(axis=1).max() for table in tables])
+    fitted = np.mean([cross_fitted(table, rng) for table in tables])
+    assert largest > 0.57
+    # a mean over 40 tables of about 100 problems: standard error at most 0.5 / sqrt(100 * 40) = 0.008
+    assert fitted == pytest.approx(0.5, abs=0.025)
+
+
+def test_cross_fitting_keeps_a_checkpoint_that_is_better() -> None:
+    table = np.zeros((5, 40))
+    table[3, :30] = 1  # solves 30 of 40, the others none: every half chooses it
+    assert cross_fitted(table, np.random.default_rng(0)) == pytest.approx(0.75)
+
+
+def test_open_rs_largest_of_21_checkpoints() -> None:
+    """The largest of 21 evaluations of one model with 30 % on 30 problems: 46.3 was computed elsewhere."""
+    curve = pd.DataFrame({"checkpoint": range(21), "value": [0.3] * 20 + [0.3]})
+    found = selection(Evidence.of_scores(curve, 30), 14 / 30 - 1e-6, np.random.default_rng(0))
+    assert found.expected == pytest.approx(0.463, abs=0.01)
+    assert found.chance == pytest.approx(0.58, abs=0.05)
+    assert found.cross_fitted is None
+
+
+def test_gain_within_seeds() -> None:
+    trained = pd.DataFrame({"seed": list("abc"), "checkpoint": 0, "value": [0.50, 0.56, 0.62]})
+    base = pd.DataFrame({"seed": list("abc"), "checkpoint": 0, "value": [0.49, 0.55, 0.61]})
+    # means 0.56 and 0.55; variance 0.0036 each, standard error sqrt(2 * 0.0036 / 3) = 0.049, t(4) = 2.78: 0.01 +- 0.136
+    result = audit(Printed("56.0"), Evidence.of_scores(trained), base=Evidence.of_scores(base))
+    assert result.verdict == "within seeds"
+    assert "[-12.6, 14.6]" in result.causes[0].text
+
+
+def test_a_largest_score_beyond_selection_is_not_within_it() -> None:
+    # one checkpoint of ten solves everything, the rest nothing: no ten equal models do that on 50 problems
+    table = np.zeros((10, 50))
+    table[4] = 1
+    rows = [{"checkpoint": c, "problem_id": p, "label": table[c, p]} for c in range(10) for p in range(50)]
+    result = audit(Printed("100.0"), Evidence.of_samples(pd.DataFrame(rows)))
+    assert result.verdict == "stands with another number"
+    assert result.selection is not None
+    assert result.selection.chance < 0.01
+    assert result.selection.cross_fitted == pytest.approx(1.0)
+
+
+def test_settings_that_differ_from_a_declaration() -> None:
+    evidence = Evidence.of_scores(pd.DataFrame({"checkpoint": [0], "value": [0.5]}), settings={"lr": 1e-6, "G": 8})
+    assert audit(Printed("50.0"), evidence, declared={"lr": 2e-6, "G": 8}).differing == {"lr": (1e-6, 2e-6)}
+
+
+def test_without_files_nothing_can_be_told() -> None:
+    assert audit(Printed("50.0"), None).verdict == "cannot tell"
+
+
+@pytest.mark.parametrize(("text", "k"), [("abc", 1), ("-1", 1), ("101", 1), ("50", 0)])
+def test_a_printed_score_is_a_percentage(text: str, k: int) -> None:
+    with pytest.raises(ValueError, match="percentage"):
+        Printed(text, k=k)
+
+
+def test_bad_evidence_is_refused() -> None:
+    with pytest.raises(ValueError, match="label"):
+        Evidence.of_samples(pd.DataFrame({"problem_id": [1]}))
+    with pytest.raises(ValueError, match="no sample has a label"):
+        Evidence.of_samples(pd.DataFrame({"problem_id": [1], "label": [None]}))
+    with pytest.raises(ValueError, match=r"\[0, 1\]"):
+        Evidence.of_scores(pd.DataFrame({"checkpoint": [0], "value": [46.7]}))
+    with pytest.raises(ValueError, match="number of problems"):
+        selection(
+            Evidence.of_scores(pd.DataFrame({"checkpoint": [0, 1], "value": [0.4, 0.5]})), 0.5, np.random.default_rng(0)
+        )
