@@ -160,7 +160,7 @@ def audit(
         points = 100 * (printed.value - (chosen.last if chosen.cross_fitted is None else chosen.cross_fitted))
         causes = [Cause("selection", str(chosen), points) if c.name == "selection" else c for c in causes]
     ours = None
-    if evidence.samples is not None and row is not None:
+    if evidence.samples is not None:
         samples = evidence.at(row)
         causes += _grading(samples) + _truncation(samples)
         ours = None if "ours" not in samples else _score(samples, "ours")
@@ -196,35 +196,35 @@ def _verdict(names: list[Name], chosen: Selection | None) -> Verdict:
     return "stands with another number" if names else "stands"
 
 
-def _found(printed: Printed, evidence: Evidence) -> tuple[pd.Series | None, list[Cause]]:
+def _found(printed: Printed, evidence: Evidence) -> tuple[pd.Series, list[Cause]]:
     """The checkpoint whose score is printed, and the causes that this names. Without such a checkpoint, the last."""
-    last, scores = evidence.last, _scores(evidence, printed.k)
-    several = len(last) > 1
-    final = scores.loc[last.index]
-    if printed.rounds_from(float(final["value"].mean())):
+    scores = _scores(evidence, printed.k)
+    final = scores.loc[evidence.last.index]
+    mean, spread = float(final["value"].mean()), float(final["value"].std(ddof=1))
+    if printed.rounds_from(mean):
         return final.iloc[-1], []
-    best = scores.loc[scores["value"].idxmax()]
-    matching = scores[[printed.rounds_from(value) for value in scores["value"]]]
-    if several and set(matching.index) & set(final.index):
-        row = matching.loc[[index for index in matching.index if index in final.index]].iloc[0]
-        mean, spread = float(final["value"].mean()), float(final["value"].std(ddof=1))
+    points = 100 * (printed.value - mean)
+    matches = scores["value"].map(printed.rounds_from)
+    of_seeds = final[matches[final.index]]
+    if len(final) > 1 and len(of_seeds):
+        row = of_seeds.iloc[0]
         text = f"seed {row['seed']} of {len(final)}: mean {100 * mean:.1f}, standard deviation {100 * spread:.1f}"
-        return row, [Cause("seeds", text, 100 * (printed.value - mean))]
-    points = 100 * (printed.value - float(final["value"].mean()))
-    if best.name in matching.index and len(scores) >= MIN_CHECKPOINTS:
+        return row, [Cause("seeds", text, points)]
+    largest = int(scores["value"].argmax())
+    best = scores.iloc[largest]
+    if matches.iloc[largest] and len(scores) >= MIN_CHECKPOINTS:
         return best, [Cause("selection", f"the largest of {len(scores)} checkpoints", points)]
-    if len(matching):
-        row = matching.iloc[0]
+    if matches.any():
+        row = scores[matches].iloc[0]
         return row, [Cause("another checkpoint", f"the score of checkpoint {row['checkpoint']}", points)]
     for name, values in _other_metrics(evidence, printed.k).items():
-        for index in (*final.index, best.name):
-            if printed.rounds_from(float(values[index])):
-                row = scores.loc[index]
+        for position in (*scores.index.get_indexer(final.index), largest):
+            if printed.rounds_from(float(values.iloc[position])):
+                row = scores.iloc[position]
                 return row, [Cause("another metric", f"{name} of checkpoint {row['checkpoint']}", points)]
-    mean = float(final["value"].mean())
     if printed.cut_from(mean):
         return final.iloc[-1], [Cause("another metric", f"{100 * mean:.4g}, not rounded to nearest", points)]
-    nearest = scores.loc[(scores["value"] - printed.value).abs().idxmin()]
+    nearest = scores.iloc[int((scores["value"] - printed.value).abs().argmin())]
     text = f"the nearest of {len(scores)} scores is {100 * nearest['value']:.2f} (checkpoint {nearest['checkpoint']})"
     return final.iloc[-1], [Cause("not in the file", text, points)]
 

@@ -92,11 +92,6 @@ class Evidence:
         """The last checkpoint of each seed."""
         return self.scores.loc[self.scores.groupby("seed")["checkpoint"].idxmax()]
 
-    @cached_property
-    def best(self) -> pd.Series:
-        """The checkpoint with the largest score; the first of equal ones."""
-        return self.scores.loc[self.scores["value"].idxmax()]
-
     def at(self, row: pd.Series) -> pd.DataFrame:
         """The samples of one checkpoint (a row of `scores`).
 
@@ -105,7 +100,7 @@ class Evidence:
         """
         if self.samples is None:
             raise ValueError("these files have scores, not verdicts")
-        return self.samples[(self.samples["seed"] == row["seed"]) & (self.samples["checkpoint"] == row["checkpoint"])]
+        return self.samples.query("seed == @row['seed'] and checkpoint == @row['checkpoint']")
 
     @cached_property
     def table(self) -> Vector | None:

@@ -79,11 +79,8 @@ def _printed(evidence: Evidence, causes: Collection[str]) -> float:
     if "another metric" in causes:  # pass@4, without saying so
         assert evidence.samples is not None
         return float(evidence.samples.groupby("problem_id")["label"].max().mean())
-    if "another checkpoint" in causes:  # the second largest, if it is not the last one
-        second = np.sort(values)[-2]
-        return float(
-            second if round(second, 3) not in (round(values[-1], 3), round(values.max(), 3)) else np.sort(values)[-3]
-        )
+    if "another checkpoint" in causes:  # the largest that is neither the last one's nor the largest of all
+        return float(max(value for value in values if value not in (values[-1], values.max())))
     return float(values.max() if {"selection", "seeds"} & set(causes) else last.mean())
 
 
