@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evals import suggest as naming
 from harness.errors import UsageError, nearest
 
 MOST_SEEDS = 10_000  # of one command
@@ -129,17 +128,9 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
-def _missing(key: str, values: Iterable[str]) -> UsageError:
-    """The error of a required key, with a key beside it that may be meant for it."""
-    typed = [f", got {other}=..." for other in values if naming.nearest(other, [key])]
-    return UsageError(f"{key}: missing; give {key}=...{''.join(typed)}")
-
-
-def take(values: dict[str, Any], key: str, kind: type, default: Any = None, *, required: bool = False) -> Any:
+def take(values: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:
     """Remove `key` from `values` and return it, checked to be of `kind` (int accepts no bool)."""
     if key not in values:
-        if required:
-            raise _missing(key, values)
         return default
     value = values.pop(key)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -153,30 +144,6 @@ def take_list(values: dict[str, Any], key: str) -> list[str] | None:
         return None
     value = values.pop(key)
     return [str(v) for v in value] if isinstance(value, list) else [str(value)]
-
-
-def take_number(values: dict[str, Any], key: str, default: float | None = None, *, required: bool = False) -> Any:
-    """Remove `key` and return its value as a float."""
-    if key not in values:
-        if required:
-            raise _missing(key, values)
-        return default
-    value = values.pop(key)
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise UsageError(f"{key}: expected a number, got {value!r}")
-    return float(value)
-
-
-def take_numbers(values: dict[str, Any], key: str, kind: type) -> list[Any] | None:
-    """Remove `key` and return its value(s) as a list of positive numbers (int or float); None when it was not given."""
-    if key not in values:
-        return None
-    given = values.pop(key)
-    numbers: list[Any] = given if isinstance(given, list) else [given]
-    fits = (int, float) if kind is float else (int,)
-    if not numbers or not all(isinstance(v, fits) and not isinstance(v, bool) and v > 0 for v in numbers):
-        raise UsageError(f"{key}: expected one or more positive numbers ({kind.__name__}), got {given!r}")
-    return [kind(v) for v in numbers]
 
 
 def no_more(values: Mapping[str, Any], valid: Iterable[str]) -> None:
