@@ -6,7 +6,7 @@ eval "$(register-python-argcomplete rlvr)"        # bash; argcomplete's page has
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rlvr import signature
@@ -35,16 +35,16 @@ def candidates(name: str, words: Sequence[str], prefix: str) -> list[str]:
     """
     if name not in COMMANDS:
         return list(COMMANDS)
-    known = {option.name: option for option in signature.options(command(name)) if not option.any_key}
+    by_name = {option.name: option for option in signature.options(command(name)) if not option.any_key}
     key, equals, value = prefix.partition("=")
     if not equals:
-        return [f"{option}=" for option in (*known, *_settings(name, words)) if option.startswith(key)]
+        return [f"{option}=" for option in (*by_name, *_settings(name, words)) if option.startswith(key)]
     head = value[: max(value.rfind(","), value.rfind("[")) + 1]  # a,b of [a,b: the last of several
-    option = known.get(key)
+    option = by_name.get(key)
     choices = [str(choice) for choice in option.choices] if option is not None else []
     if option is not None and "bool" in option.kinds:
         choices = ["true", "false"]
-    names = choices or (_NAMES[key](words) if key in _NAMES else [])
+    names = choices or _names(key, words)
     return [f"{key}={head}{choice}" for choice in names if choice.startswith(value[len(head) :])]
 
 
@@ -63,52 +63,37 @@ def _settings(name: str, words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(key for arm in arms for key in arm.train.settings()))
 
 
-def _of_paper(part: str) -> Callable[[Sequence[str]], list[str]]:
-    def names(words: Sequence[str]) -> list[str]:
+_GROUPS = {  # option -> the group of `rlvr list` that has its names
+    "paper": "papers",
+    "benchmark": "benchmarks",
+    "benchmarks": "benchmarks",
+    "protocol": "protocols",
+    "backend": "backends",
+    "scale": "scales",
+}
+
+
+def _names(option: str, words: Sequence[str]) -> list[str]:
+    """The names that an option takes; none for one without names."""
+    if option in _GROUPS:
+        from rlvr.listing import list_
+
+        return list(list_([_GROUPS[option]])[_GROUPS[option]])
+    if option in ("arm", "arms", "model"):
         from harness.spec import catalogue
 
         declared = _paper(words)
         if declared is None:
             return []
-        if part == "arms":
+        if option == "arms":
             return list(catalogue.arm_sets(declared))
-        return list(declared.models) if part == "model" else list(dict.fromkeys(arm.key for arm in declared.arms))
+        return list(declared.models) if option == "model" else list(dict.fromkeys(arm.key for arm in declared.arms))
+    if option == "hardware":
+        from harness.plan.profiles import PROFILES
 
-    return names
+        return list(PROFILES)
+    if option in ("policy", "policies"):
+        from evals.grading.extraction import POLICIES
 
-
-def _listed(group: str) -> Callable[[Sequence[str]], list[str]]:
-    def names(_: Sequence[str]) -> list[str]:
-        from rlvr.listing import list_
-
-        return list(list_([group])[group])
-
-    return names
-
-
-def _profiles(_: Sequence[str]) -> list[str]:
-    from harness.plan.profiles import PROFILES
-
-    return list(PROFILES)
-
-
-def _policies(_: Sequence[str]) -> list[str]:
-    from evals.grading.extraction import POLICIES
-
-    return list(POLICIES)
-
-
-_NAMES = {
-    "paper": _listed("papers"),
-    "arm": _of_paper("arm"),
-    "arms": _of_paper("arms"),
-    "model": _of_paper("model"),
-    "benchmark": _listed("benchmarks"),
-    "benchmarks": _listed("benchmarks"),
-    "protocol": _listed("protocols"),
-    "backend": _listed("backends"),
-    "scale": _listed("scales"),
-    "hardware": _profiles,
-    "policy": _policies,
-    "policies": _policies,
-}
+        return list(POLICIES)
+    return []

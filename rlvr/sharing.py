@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.errors import UsageError, choose
-from rlvr.results import Result
+from rlvr.results import Result, results_folder
 
 PathLike = str | os.PathLike[str]
 RELATIONS = ("first_party", "third_party", "collaborative", "other")
@@ -77,7 +77,7 @@ def export(
     choose("relationship", [relationship or "other"], RELATIONS)
     if format == "eee" and not all((model or "").partition("/")[::2]):
         raise UsageError(f"model: expected ORGANISATION/NAME, got {model!r}")
-    target = Path(out) if out is not None else _results() / "exports" / f"{Path(run).name}-{format}"
+    target = Path(out) if out is not None else results_folder() / "exports" / f"{Path(run).name}-{format}"
     folder = None if data_dir is None else os.fspath(data_dir)
     from harness.exchange.source import problems_of
 
@@ -108,12 +108,6 @@ def _files(paths: Sequence[Path], text: str | None = None) -> Result:
     return Result({"files": files}, "\n".join(files) if text is None else text, [{"file": file} for file in files])
 
 
-def _results() -> Path:
-    from rlvr.results import results_folder
-
-    return results_folder()
-
-
 def _one(text: str) -> Any:
     """The one run that a text names.
 
@@ -134,7 +128,7 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
     from harness.spec.catalogue import papers
 
     chosen = choose("paper", paper, papers())
-    folder = Path(out) if out is not None else _results() / "records"
+    folder = Path(out) if out is not None else results_folder() / "records"
     written, lines = [], []
     for key in chosen:
         path = folder / f"{key}{SUFFIX}"
@@ -152,7 +146,7 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
 def _bundle(run: str, out: PathLike | None, responses: bool) -> Result:
     from harness.exchange.bundle import write_bundle
 
-    target = Path(out) if out is not None else _results() / "bundles" / f"{Path(run).name}.tar.xz"
+    target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}.tar.xz"
     write_bundle(_one(run), target, responses=responses)
     return _files([target], f"{target}: check it with: rlvr import {target} verify=true")
 
