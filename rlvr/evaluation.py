@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evals.answer_files.reading import Reading
     from evals.data.protocols import Protocol
     from evals.sampling.engines.base import Engine
+    from evals.stats.score import Score
     from rlvr.runs import Run
 
 PathLike = str | os.PathLike[str]
@@ -280,23 +281,41 @@ def _scores(evaluation: Evaluation, verdicts: Mapping[str, Path]) -> Evaluated:
 
     protocol = evaluation.protocol
     scores = {
-        name: [
-            {"name": s.name, "unit": s.unit, **asdict(s)}
-            for s in score(pq.read_table(path), ks=protocol.value("ks", name), metrics=METRICS)
-        ]
+        name: score(pq.read_table(path), ks=protocol.value("ks", name), metrics=METRICS)
         for name, path in verdicts.items()
     }
     effects = {name: _policy_effects(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
+    rows = [{"benchmark": name, **score_fields(found)} for name in scores for found in scores[name]]
     document = {
         "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
         "protocol": {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}},
-        "scores": scores,
+        "scores": {name: [score_fields(found) for found in scores[name]] for name in scores},
         "verdicts": {name: str(path) for name, path in verdicts.items()},
     }
-    rows = [{"benchmark": name, **row} for name, found in scores.items() for row in found]
-    result = Evaluated(document, lambda: _scores_text(document), rows)
+
+    def text() -> str:
+        from rlvr.metrics import Scores
+
+        lines = [f"protocol {protocol.name}", str(Scores(largest_k(scores)))]
+        for name, path in verdicts.items():
+            lines += [f"\n{name}: {path}", *(f"  {effect}" for effect in effects[name])]
+        return "\n".join(lines)
+
+    result = Evaluated(document, text, rows)
     result.folder = evaluation.out
     return result
+
+
+def score_fields(found: Score) -> dict[str, Any]:
+    """A score as plain values, as JSON has it."""
+    return {"name": found.name, "unit": found.unit, **asdict(found)}
+
+
+def largest_k(scores: Mapping[str, Sequence[Score]]) -> Iterator[tuple[str, Score]]:
+    """(benchmark, score) pairs; of G-Pass@k, which has a score for each k and tau, those of the largest k."""
+    for benchmark, found in scores.items():
+        largest = max((s.k for s in found if s.metric == "g_pass" and s.k is not None), default=None)
+        yield from ((benchmark, s) for s in found if s.metric != "g_pass" or s.k == largest)
 
 
 def _policy_effects(used: str, path: Path) -> list[Any]:
@@ -314,46 +333,6 @@ def _policy_effects(used: str, path: Path) -> list[Any]:
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
     with Grader() as grader:
         return policy_effects([(r["gold"], r["response"], r["finish_reason"]) for r in rows], grades, grader, used)
-
-
-def _scores_text(document: Mapping[str, Any]) -> str:
-    """One block per benchmark, in percent (lengths in tokens, unsolvable problems as a count). The JSON document has
-    every G-Pass@k, this text only the largest k."""
-    from evals.grading.verdicts import PolicyEffect
-    from evals.stats.intervals import ROUGH
-
-    lines = [f"protocol {document['protocol']['name']}"]
-    for benchmark, scores in document["scores"].items():
-        first = scores[0]
-        lines.append(
-            f"\n{benchmark}: {first['problems']} problems, {first['samples']} samples, {first['unscored']} unscored"
-        )
-        largest = max((s["k"] for s in scores if s["metric"] == "g_pass"), default=None)
-        for s in scores:
-            if s["metric"] == "g_pass" and s["k"] != largest:
-                continue
-            lines.append(f"  {s['name']:<16} {_score_text(s)}")
-        if any(s["interval"] and s["interval"]["rough"] for s in scores):
-            lines.append(f"  {ROUGH}")
-        lines += [f"  {PolicyEffect(**effect)}" for effect in document["policies"][benchmark]]
-        lines.append(f"  verdicts: {document['verdicts'][benchmark]}")
-    return "\n".join(lines)
-
-
-def _score_text(s: Mapping[str, Any]) -> str:
-    factor = {"%": 100, "tokens": 1, "problems": s["problems"]}[s["unit"]]
-    if s["value"] is None:
-        return f"– ({s['why']})"
-    text = f"{factor * s['value']:.2f}"
-    if s["interval"]:
-        mark = "~" if s["interval"]["rough"] else ""
-        ends = f"[{factor * s['interval']['low']:.2f}, {factor * s['interval']['high']:.2f}]"
-        text += f"  {mark}{ends} over {s['interval']['covers']}"
-    if s["unit"] == "problems":
-        text += f"  of {s['problems']} problems"
-    if s["as_wrong"] not in (None, s["value"]):
-        text += f"  ({factor * s['as_wrong']:.2f} with unscored as wrong)"
-    return text
 
 
 # -- files of answers ----------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def list_(what: list[str] | None = None) -> Result:
             the machine and of launchers, for `rlvr run`.
     """
     groups = choose("what", what, (*GROUPS, *MORE), default=list(GROUPS))
-    document = {group: _GROUPS[group]() for group in (*GROUPS, *MORE) if group in groups}
+    document = {group: _names(group) for group in (*GROUPS, *MORE) if group in groups}
     rows = [
         {"group": group, "name": name} for group, names in document.items() if group != "hardware" for name in names
     ]
@@ -61,59 +61,38 @@ def _papers() -> dict[str, Any]:
     return found
 
 
-def _benchmarks() -> list[str]:
-    from evals.data import benchmarks
+def _names(group: str) -> Any:
+    """What there is in one group, as the document of `list_` has it."""
+    if group == "papers":
+        return _papers()
+    if group == "benchmarks":
+        from evals.data import benchmarks
 
-    return list(benchmarks.names())
+        return list(benchmarks.names())
+    if group == "protocols":
+        from evals.data import protocols
 
+        return sorted(protocols.PROTOCOLS)
+    if group == "prompts":
+        from evals.data import prompts
 
-def _protocols() -> list[str]:
-    from evals.data import protocols
+        return sorted(prompts.PROMPTS)
+    if group == "engines":
+        from evals.sampling import engines
 
-    return sorted(protocols.PROTOCOLS)
+        return list(engines.NAMES)
+    if group == "backends":
+        from harness.command.resolve import BACKENDS
 
+        return list(BACKENDS)
+    if group == "scales":
+        from harness.spec.scales import SCALES
 
-def _prompts() -> list[str]:
-    from evals.data import prompts
-
-    return sorted(prompts.PROMPTS)
-
-
-def _engines() -> list[str]:
-    from evals.sampling import engines
-
-    return list(engines.NAMES)
-
-
-def _backends() -> list[str]:
-    from harness.command.resolve import BACKENDS
-
-    return list(BACKENDS)
-
-
-def _scales() -> dict[str, str]:
-    from harness.spec.scales import SCALES
-
-    return {name: scale.label for name, scale in SCALES.items()}
-
-
-def _hardware() -> str:
+        return {name: scale.label for name, scale in SCALES.items()}
     from harness.launch.launcher import launcher_help
     from harness.plan.machine import hardware_help
 
     return f"{hardware_help()}\n\n{launcher_help()}"
-
-
-_GROUPS = {
-    "papers": _papers,
-    "benchmarks": _benchmarks,
-    "protocols": _protocols,
-    "prompts": _prompts,
-    "engines": _engines,
-    "backends": _backends,
-    "scales": _scales,
-    "hardware": _hardware,
-}
 
 
 def _listed(document: Mapping[str, Any]) -> str:
@@ -162,8 +141,10 @@ def show(run: str | None = None, *, paper: list[str] | None = None, policies: li
 
 def _one(name: str, policies: list[str]) -> Result:
     from evals.grading.extraction import POLICIES
-    from evals.stats.score import bounds_text, number_text, score
+    from evals.stats.score import number_text, score
     from harness.record.find import seeds_of, together
+    from rlvr.evaluation import score_fields
+    from rlvr.metrics import Scores
 
     choose("policies", policies, POLICIES)
     seeds = seeds_of(name)
@@ -174,10 +155,7 @@ def _one(name: str, policies: list[str]) -> Result:
         raise UsageError(str(error)) from error
     record = seeds[0].record if len(seeds) == 1 else {}
     measured = {benchmark: score(rows, ks=(), metrics=("avg", "fmt")) for benchmark, rows in run.tables.items()}
-    scores = {
-        benchmark: [{"name": s.name, "unit": s.unit, **asdict(s)} for s in found]
-        for benchmark, found in measured.items()
-    }
+    scores = {benchmark: [score_fields(s) for s in found] for benchmark, found in measured.items()}
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
     if "settings" in record:
@@ -190,15 +168,7 @@ def _one(name: str, policies: list[str]) -> Result:
         for key, value in facts.items():
             value = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
             lines.append(paragraph(f"{key + ':':<11}{value}", "  "))
-        rows = [
-            (
-                *(benchmark, s.name, number_text(s.value, 100), bounds_text(s.interval, 100), str(s.problems)),
-                f"{s.unscored}{_as_wrong(s.as_wrong, s.value)}",
-            )
-            for benchmark, found in measured.items()
-            for s in found
-        ]
-        lines.append("\n" + table(("benchmark", "metric", "%", "95 % interval", "problems", "unscored"), rows, left=2))
+        lines.append(f"\n{Scores((benchmark, s) for benchmark, found in measured.items() for s in found)}")
         if again:
             regraded = [
                 (

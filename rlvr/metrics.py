@@ -19,13 +19,13 @@ class Scores(Rows[tuple[str, Score]]):
     caption = f"{ROUGH}."
 
     def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
-        benchmark, own = row
-        value = number_text(own.value, own.factor) + (" %" if own.unit == "%" and own.value is not None else "")
-        covers = own.interval.covers if own.interval is not None else own.why or ""
-        if own.as_wrong not in (None, own.value):
-            value += f" ({number_text(own.as_wrong, own.factor)} with unscored as wrong)"
-        interval = bounds_text(own.interval, own.factor)
-        return (benchmark, own.name, value, interval, covers, str(own.problems), str(own.unscored))
+        benchmark, found = row
+        value = number_text(found.value, found.factor) + (" %" if found.unit == "%" and found.value is not None else "")
+        covers = found.interval.covers if found.interval is not None else found.why or ""
+        if found.as_wrong not in (None, found.value):
+            value += f" ({number_text(found.as_wrong, found.factor)} with unscored as wrong)"
+        interval = bounds_text(found.interval, found.factor)
+        return (benchmark, found.name, value, interval, covers, str(found.problems), str(found.unscored))
 
 
 def avg_at_k(correct: Samples) -> Score:
@@ -64,7 +64,7 @@ def maj_at_k(answers: Sequence[Sequence[Hashable]], gold: Sequence[Hashable], k:
     """
     if len(answers) != len(gold):
         raise ValueError(f"gold: expected {len(answers)} (one for each problem), got {len(gold)}")
-    correct = [[answer == own for answer in row] for row, own in zip(answers, gold, strict=True)]
+    correct = [[answer == right for answer in row] for row, right in zip(answers, gold, strict=True)]
     numbers: list[list[int | None]] = []
     for row in answers:
         seen: dict[Hashable, int] = {}
@@ -73,8 +73,8 @@ def maj_at_k(answers: Sequence[Sequence[Hashable]], gold: Sequence[Hashable], k:
 
 
 def _score(table: object, metric: str, k: int) -> Score:
-    (own,) = score(table, ks=[k], metrics=[metric])
-    return own
+    (found,) = score(table, ks=[k], metrics=[metric])
+    return found
 
 
 def _table(correct: Samples, classes: Sequence[Sequence[int | None]] | None = None) -> object:
@@ -87,11 +87,11 @@ def _table(correct: Samples, classes: Sequence[Sequence[int | None]] | None = No
         {
             "problem_id": str(problem),
             "sample": sample,
-            "verdict": str(Verdict.CORRECT if own else Verdict.WRONG),
-            "answer_class": int(not own) if classes is None else classes[problem][sample],
+            "verdict": str(Verdict.CORRECT if is_correct else Verdict.WRONG),
+            "answer_class": int(not is_correct) if classes is None else classes[problem][sample],
             "boxed": True,
         }
         for problem, samples in enumerate(correct)
-        for sample, own in enumerate(samples)
+        for sample, is_correct in enumerate(samples)
     ]
     return pd.DataFrame(rows).astype({"answer_class": "Int64"})

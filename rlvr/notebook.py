@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from evals.notebook import html_table
 
-__all__ = ["Figure", "Rows", "html_table"]
-
 T = TypeVar("T")
 
 

@@ -1,30 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
-from rlvr.cli import main
 from rlvr.evaluation import make_engine
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ("engine=vlm", "engine=vlm"),
-        ("engine=openai engine.concurency=3", "engine.concurency"),
-        ("engine.url=http://h/v1", "engine.url"),
-        ("engine=openai", "url"),
-        ("engine=openai engine.url=http://h/v1 engine.attempts=many", "engine.attempts"),
-        ("engine=vllm engine.batch_rows=0", "batch_rows=0"),
-        ("engine=vllm engine.gpu_memory=2", "gpu_memory=2.0"),
-        ("engine=vllm engine.replicas=0", "replicas=0"),
-        ("tools.turns=2", "tools.turns"),
-    ],
-)
-def test_wrong_engines_start_nothing(options: str, field: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", "model=m", "protocol=tiny", *options.split()]) == 2
-    shown = capsys.readouterr()
-    assert field in shown.err
-    assert shown.out == ""
 
 
 def test_the_options_reach_the_engine() -> None:
