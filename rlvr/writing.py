@@ -393,7 +393,6 @@ def report(
         declared,
         chosen,
         models,
-        found,
         {families()[name].title: plots for name, plots in plotted.items()},
         [f"Figures of {note}" for note in notes],
         tokens=cache / "tokens" if tokens else None,

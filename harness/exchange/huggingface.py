@@ -1,4 +1,4 @@
-"""Hugging Face: `.eval_results/*.yaml` for a model's repository, and the older `model-index` of its card."""
+"""Hugging Face: `.eval_results/*.yaml` for a model's repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from harness.exchange.source import (
 )
 from harness.record.run import Run
 
-SHOWN = ("avg", "pass", "maj")
 URL = re.compile(r"https?://\S+")
 
 
@@ -60,50 +59,9 @@ def write_eval_results(run: Run, out: Path, *, source_url: str | None) -> list[P
         written.append(path)
     if not written:
         raise UsageError(
-            f"{run.name}: `.eval_results` name a dataset of the hub, and none of {', '.join(run.benchmarks)} is one; "
-            "format=model-index takes any"
+            f"{run.name}: `.eval_results` name a dataset of the hub, and none of {', '.join(run.benchmarks)} is one"
         )
     return written
-
-
-def write_model_index(run: Run, model: str, out: Path, *, source_url: str | None) -> list[Path]:
-    """README.md with a `model-index` in its metadata, read back by huggingface_hub's ModelCard.
-
-    Raises:
-        UsageError: source_url is no address, or the card does not read back.
-    """
-    from huggingface_hub import EvalResult, ModelCard, ModelCardData
-
-    _check_url(source_url)
-    results = []
-    for benchmark in run.benchmarks:
-        known = dataset_of(benchmark)
-        for score in scores_of(run, benchmark):
-            if score.metric in SHOWN and score.value is not None:
-                results.append(
-                    EvalResult(
-                        task_type="text-generation",
-                        dataset_type=known.get("hf_repo", benchmark),
-                        dataset_name=benchmark,
-                        dataset_split=known.get("split"),
-                        dataset_revision=known.get("revision"),
-                        metric_type={"avg": "accuracy", "pass": "pass@k", "maj": "maj@k"}[score.metric],
-                        metric_name=f"{score.name}: {note(run, benchmark, score)}",
-                        metric_value=round(100 * score.value, 4),
-                        source_name=None if source_url is None else "rlvr-harness",
-                        source_url=source_url,
-                    )
-                )
-    data = ModelCardData(model_name=model.partition("/")[2] or model, eval_results=results)
-    label = f"\n{run.label[0].upper()}{run.label[1:]}.\n" if run.label else ""
-    card = ModelCard(f"---\n{data.to_yaml()}\n---\n\n# {model}\n{label}\nScores by rlvr-harness, from the verdicts.\n")
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / "README.md"
-    write_text(path, str(card))
-    back = ModelCard.load(path).data.eval_results or []
-    if sorted(r.metric_value for r in back) != sorted(r.metric_value for r in results):
-        raise UsageError(f"{path}: huggingface_hub reads {len(back)} results where {len(results)} were written")
-    return [path]
 
 
 def note(run: Run, benchmark: str, score: Any) -> str:

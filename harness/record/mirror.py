@@ -39,6 +39,7 @@ from harness.record.run import (
     read_record,
 )
 from harness.runs.track import METRICS_AT_ONCE, Tracker, cache_dir, home, shown_uri, tracking_uri
+from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
@@ -191,7 +192,7 @@ def final_scores(record: Mapping[str, Any]) -> tuple[int, dict[str, float]]:
         for key, score in scores.items()
         if score["value"] is not None
     }
-    return (record.get("training") or {}).get("steps") or record.get("step") or 0, values
+    return (record.get("training") or {}).get("steps") or 0, values
 
 
 def started(folder: Path) -> bool:
@@ -222,8 +223,6 @@ def mirrored_files(run: Run) -> dict[str, str]:
 
 def run_name(record: Mapping[str, Any]) -> str:
     """The run's name in MLflow: model, arm and seed, and the overrides that distinguish it."""
-    if "arm" not in record:
-        return redact(str(record["name"]))[:250]
     overrides = " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items()))
     name = f"{record['model']}/{record['arm']}/seed{record['seed']}"
     return redact(f"{name} [{overrides}]" if overrides else name)[:250]
@@ -242,9 +241,6 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
         "rlvr.kind": str(record["kind"]),
         "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}",
     }
-    if record["kind"] != "arm":
-        named = ("provenance", "repository", "benchmark", "digest")
-        return {key: str(v) for key, v in redact_all(tags | {f"rlvr.{key}": str(record[key]) for key in named}).items()}
     tags |= {f"rlvr.{key}": str(record[key]) for key in IDENTITY}
     tags["rlvr.digest"] = f"{record['digest']}-{record['base_model']['sha256'][:6]}"
     tags["rlvr.overrides"] = " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items()))
@@ -262,9 +258,6 @@ def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """Each value as a param, and its origin and note as `<key>.source`."""
     params: dict[str, str] = {}
     for key, sourced in settings.items():
-        if not isinstance(sourced, dict):  # of a log: as its file states it
-            params[key] = redact(str(sourced))
-            continue
         source = f"{sourced['origin']}: {sourced['note']}"
         if (was := sourced.get("was")) is not None:
             source += f" (was {was['value']!r}, {was['origin']}: {was['note']})"
@@ -375,7 +368,7 @@ def run_folders(paper: str | None = None) -> list[Path]:
     """Every run under RLVR_HOME, or of one paper; those of earlier versions are named on stderr."""
     runs = f"{paper or '*'}/*/*"
     note_earlier(earlier_runs(home(), runs))
-    return sorted(record.parent for record in home().glob(f"{runs}/{RECORD}"))
+    return sorted(record.parent for record in home().glob(f"{runs}/{RECORD}") if record.parent.parent.name in SCALES)
 
 
 def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:

@@ -18,7 +18,6 @@ from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
 from harness.errors import UsageError, nearest
 from harness.record.run import Run
-from harness.report.generated_elsewhere import log_responses
 from harness.report.page import ClaimRow, Document, Figure, Link, picture
 from harness.report.viewer import BUDGET, Shown, keep, pack
 from harness.runs.track import tracking_uri
@@ -26,7 +25,6 @@ from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked, Evidence, check_claims
 from harness.tables.differences import difference_grid
-from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, gather
 from harness.tables.other_scales import scale_grids
@@ -107,7 +105,6 @@ def document(
     paper: Reproduction,
     chosen: Chosen,
     models: Sequence[Analysed],
-    runs: Sequence[Run],
     plotted: Mapping[str, Sequence[Plot]],
     notes: Sequence[str],
     *,
@@ -117,7 +114,7 @@ def document(
     """The report's content.
 
     Args:
-        runs: of the project, for the imported logs of others. plotted: title of a family -> its figures.
+        plotted: title of a family -> its figures.
         notes: what was skipped, and why.
         tokens: the cache of token tables; None shows the responses without entropies.
         budget: how many tokens of responses the page may hold.
@@ -128,8 +125,7 @@ def document(
     published, results = published_grids(paper.key, measured), scale_grids(paper.key, measured)
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
-    others = elsewhere_grid(paper, runs)
-    viewer, unread = _viewer(models, tokens, budget, log_responses(paper, runs) if others else ())
+    viewer, unread = _viewer(models, tokens, budget)
     figures, too_many = fitting(plotted)
     skipped = [note for table in (*results, *published) for note in table.notes if note.startswith("Skipped ")]
     return Document(
@@ -140,7 +136,7 @@ def document(
         scale_label=SCALES[scale].label,
         made_by=_made_by(measured),
         claims=tuple(claim_row(c) for c in check_claims(paper, chosen.everything, scale)),
-        results=(*results, *([difference] if difference else []), *([others] if others else [])),
+        results=(*results, *([difference] if difference else [])),
         tables=tuple(published),
         figures=figures,
         values=values_grid(chosen.measured, every=True),
@@ -288,10 +284,8 @@ def _link_note() -> str:
     )
 
 
-def _viewer(
-    models: Sequence[Analysed], cache: Path | None, budget: int, others: Sequence[Shown]
-) -> tuple[dict[str, Any] | None, list[str]]:
-    """(the responses and those of `others`, packed; notes on those that could not be read)."""
+def _viewer(models: Sequence[Analysed], cache: Path | None, budget: int) -> tuple[dict[str, Any] | None, list[str]]:
+    """(the responses, packed; notes on those that could not be read)."""
     responses: list[Shown] = []
     forks: dict[str, float] = {}
     notes: list[str] = []
@@ -308,7 +302,6 @@ def _viewer(
             responses += _shown(model.name, benchmark, verdicts, prompts, tables.get(benchmark))
         if read is not None and len(model.sources) > 1:
             notes.append(f"{model.name}: the responses shown are those of the first of {len(model.sources)} seeds.")
-    responses += others
     kept = keep(responses, budget)
     return (pack(kept, forks, of=len(responses)) if kept else None), notes
 

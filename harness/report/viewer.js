@@ -71,7 +71,6 @@
     for (const [key, name] of Object.entries(VERDICTS)) {
       if (responses.some((r) => r.verdict === key)) option(filters.verdict, key, name);
     }
-    if (responses.some((r) => r.label !== null)) option(filters.verdict, "disagree", "our verdict and the given one differ");
     option(filters.compare, "", "nothing");
     data.runs.forEach((a, i) =>
       data.runs.forEach((b, j) => {
@@ -82,7 +81,6 @@
     if (data.problems.length) filters.problem.value = "0";
   }
 
-  const differs = (r) => r.label !== null && r.verdict !== "unscored" && (r.verdict === "correct") !== (r.label === "correct");
   const incorrect = (r) => r.verdict !== "correct" && r.verdict !== "unscored";
 
   // of each problem, the share of a run's scored responses that are correct; null without one
@@ -105,7 +103,7 @@
       (r) =>
         (problem.value === "" || r.problem === Number(problem.value)) &&
         (run.value === "" || r.run === Number(run.value)) &&
-        (verdict.value === "" || (verdict.value === "disagree" ? differs(r) : r.verdict === verdict.value)) &&
+        (verdict.value === "" || r.verdict === verdict.value) &&
         (wanted === "" || text(r).toLowerCase().includes(wanted) || (r.answer ?? "").toLowerCase().includes(wanted)),
     );
     const gain = data.problems.map(() => 0);
@@ -177,7 +175,6 @@
     const sample = `sample ${r.sample}` + (r.seed === null ? "" : `, seed ${r.seed}`);
     const head = make("h4");
     head.append(make("span", name, "run"), make("span", VERDICTS[r.verdict] || r.verdict, `verdict ${r.verdict}`));
-    if (r.label !== null) head.append(make("span", `given verdict: ${r.label}`, `verdict ${differs(r) ? "differs" : ""}`));
     const to = make("a", "link", "deep");
     to.href = link(r);
     to.setAttribute("aria-label", `Link to this response: ${name}, problem ${problem.id}, ${sample}`);

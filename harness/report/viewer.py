@@ -34,7 +34,6 @@ class Shown:
     tokens: tuple[str, ...] | None = None
     entropies: tuple[float, ...] | None = None
     length: int | None = None
-    label: str | None = None  # the verdict that came with the response, from whoever generated it; ours is `verdict`
 
     @property
     def cost(self) -> int:
@@ -107,7 +106,7 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dic
             "problem": [place[r.benchmark, r.problem] for r in responses],
             **{
                 name: [getattr(r, name) for r in responses]
-                for name in ("sample", "seed", "verdict", "answer", "length", "label")
+                for name in ("sample", "seed", "verdict", "answer", "length")
             },
             **_packed(responses, number, width, top, forks),
         },

@@ -19,7 +19,6 @@ from harness.spec import catalogue
 from harness.spec.scales import SCALES
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid, difference_rows
-from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
 from harness.tables.measured import Measured, gather
@@ -101,11 +100,10 @@ def report(paper: str, runs: Sequence[Run], policies: Sequence[str] = ()) -> Rep
     ):
         if notes:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
-    elsewhere = elsewhere_grid(reproduction, runs)
     graded_again = policy_grids(paper, measured, policies)
     return Report(
         paper,
-        (*grids, *compared, *graded_again, *([elsewhere] if elsewhere else ())),
+        (*grids, *compared, *graded_again),
         tuple(long_rows(paper, measured)),
         "\n".join(header),
         "\n".join(footer),

@@ -74,7 +74,7 @@ def test_filters_choose_the_responses_shown(page: Any) -> None:
     assert count(page).startswith("8 responses match (16 of 20 kept")
     assert shown(page) == ["base correct", "grpo correct"] * 2
     page.click("#v-next")
-    last = ["base wrong given verdict: correct", "grpo wrong given verdict: correct"]
+    last = ["base wrong", "grpo wrong"]
     assert shown(page) == ["base correct", "grpo correct", *last] and page.is_disabled("#v-next")
     page.select_option("#f-run", label="grpo")
     assert shown(page) == ["grpo correct"] * 3 + last[1:]  # and back on the first page
@@ -102,9 +102,7 @@ def test_a_correct_b_incorrect(page: Any) -> None:
     page.select_option("#f-compare", label="base correct, grpo incorrect")
     # p1: base is correct in 3 of 4, grpo wrong in one; p2: nobody is correct
     assert count(page).startswith("4 responses match")
-    assert [line.split(" given")[0] for line in shown(page)] == ["base correct"] * 3 + ["grpo wrong"]
-    page.select_option("#f-verdict", label="our verdict and the given one differ")
-    assert [line.split(" given")[0] for line in shown(page)] == ["grpo wrong"]
+    assert shown(page) == ["base correct"] * 3 + ["grpo wrong"]
 
 
 def test_an_address_leads_back_to_what_was_shown(page: Any, browser: Any) -> None:

@@ -141,6 +141,12 @@ def test_hostile_and_damaged_archives_are_refused(
     assert not kept and not (tmp_path / "up").exists()
 
 
+@pytest.mark.parametrize("name", ["", "nowhere.tar.xz", "samples.jsonl"])
+def test_an_import_of_anything_else_is_refused(name: str, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "samples.jsonl").write_text("{}")
+    assert main(["import", *([str(tmp_path / name)] if name else [])]) == 2 and not home.exists()
+
+
 def test_the_newest_of_two_runs_of_one_digest_and_seed_counts(tmp_path: Path) -> None:
     first, second = (finished(tmp_path / name, {"b": n}) for n, name in ((3, "a"), (4, "b")))
     for run, when in ((first, "2026-01-02T00:00:00Z"), (second, "2026-01-01T00:00:00Z")):

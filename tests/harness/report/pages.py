@@ -37,7 +37,7 @@ def responses() -> list[Shown]:
     made = []
     for run in ("base", "grpo"):
         made += [response(run, "p1", sample) for sample in range(3)]
-        hostile = replace(response(run, "p1", 3, "wrong"), text=HOSTILE, answer=HOSTILE, gold="4", label="correct")
+        hostile = replace(response(run, "p1", 3, "wrong"), text=HOSTILE, answer=HOSTILE, gold="4")
         made.append(replace(hostile, tokens=(HOSTILE, " end"), entropies=(0.2, 0.3)))
         made += [replace(response(run, "p2", sample, "truncated"), answer=None) for sample in range(3)]
         made.append(replace(response(run, "p2", 3, "no_answer"), tokens=None, entropies=None, text=HOSTILE))
