@@ -150,7 +150,7 @@ def _sync(other_name: str | None, paper: list[str] | None) -> Result:
     lines = [f"brought {sent} runs to {shown_uri()}; {len(left)} lack something" + (f": {why}" if why else "")]
     if other is not None and not why:
         new = sum(copy(run, other) > 0 for key in chosen for run in runs(paper=key))
-        lines.append(f"{other.name}: {new} runs written")
+        lines.append(f"{other_name}: {new} runs written")
     document = {"delivered": sent, "pending": len(left)}
     return Result(document, "\n".join(lines), exit_code=1 if why or left else 0)
 

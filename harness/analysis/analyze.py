@@ -132,15 +132,18 @@ def log(models: Sequence[Analysed], out: Path, command: str, cache: Path) -> str
     link = cache / "analyses" / f"{hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]}.json"
     run_id_before = (read_json(link) or {}).get("run_id")
     name = "analysis: " + ", ".join(m.name for m in models)
-    run_id = tracker.run(
-        experiment, run_id_before, name[:250], {"rlvr.kind": "analysis", "rlvr.command": command, **tags}
-    )
+    if run_id_before is not None and tracker.has_run(run_id_before):
+        run_id = str(run_id_before)
+        tracker.client.update_run(run_id, status="RUNNING")
+    else:
+        tags = {"rlvr.kind": "analysis", "rlvr.command": command, **tags}
+        run_id = str(tracker.client.create_run(experiment, run_name=name[:250], tags=tags).info.run_id)
     status = "FAILED"
     try:
         tracker.client.log_artifacts(run_id, str(out))
         status = "FINISHED"
     finally:
-        tracker.finish(run_id, status)
+        tracker.client.set_terminated(run_id, status)
     write_json(link, {"run_id": run_id})
     return run_id
 

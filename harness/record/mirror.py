@@ -154,18 +154,18 @@ class Mirror:
         have.params = True
 
     def _metrics(self, run: Run, have: Delivered, end: int, points: list[tuple[str, int, int, float]]) -> None:
-        known = self._points[run.folder]
-        if known is None:
-            known = self._points[run.folder] = self.tracker.points(str(have.run_id), {name for name, *_ in points})
-        if new := [point for point in points if point[:2] not in known]:
+        there = self._points[run.folder]
+        if there is None:
+            there = self._points[run.folder] = self.tracker.points(str(have.run_id), {name for name, *_ in points})
+        if new := [point for point in points if point[:2] not in there]:
             self.tracker.log_points(str(have.run_id), new)
         have.metrics = end
 
     def _scores(self, run: Run, have: Delivered) -> None:
         step, values = final_scores(run.record)
         now = int(time.time() * 1000)
-        known = self.tracker.points(str(have.run_id), values)
-        if new := [(name, step, now, value) for name, value in values.items() if (name, step) not in known]:
+        there = self.tracker.points(str(have.run_id), values)
+        if new := [(name, step, now, value) for name, value in values.items() if (name, step) not in there]:
             self.tracker.log_points(str(have.run_id), new)
         have.scores = True
 
@@ -445,14 +445,15 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
     run_id = run.info.run_id
     local = tracker.local_artifacts(run)
     if local is None:
+        download = tracker.client.download_artifacts
         folder = cache_dir() / "mlflow" / text_sha256(f"{shown_uri()} {run_id}")[:32]
         (folder / ".new").mkdir(parents=True, exist_ok=True)
-        record = read_record(tracker.download(run_id, RECORD, folder / ".new")) or {}
+        record = read_record(Path(download(run_id, RECORD, str(folder / ".new")))) or {}
         for name, sha256 in record["files"].items():
             path = folder / name
             if not name.startswith(f"{FINAL}/") and not (path.is_file() and content_sha256(path) == sha256):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                tracker.download(run_id, name, folder)
+                download(run_id, name, str(folder))
         (folder / ".new" / RECORD).replace(folder / RECORD)
         local = folder
     elif not (local / RECORD).is_file():

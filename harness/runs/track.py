@@ -12,7 +12,6 @@ import shutil
 import socket
 import sqlite3
 import threading
-import time
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -105,8 +104,8 @@ class Tracker:
         """The id of the experiment of that name, created if missing."""
         from mlflow.exceptions import MlflowException
 
-        known = self.client.get_experiment_by_name(name)
-        if known is None:
+        experiment = self.client.get_experiment_by_name(name)
+        if experiment is None:
             local = tracking_uri().startswith("sqlite")
             location = (home() / "artifacts" / name).as_uri() if local else None
             try:
@@ -114,27 +113,20 @@ class Tracker:
             except MlflowException as error:
                 if error.error_code != "RESOURCE_ALREADY_EXISTS":  # else another process has just created it
                     raise
-                known = self.client.get_experiment_by_name(name)
-        return str(known.experiment_id)
-
-    def run(self, experiment_id: str, known: str | None, name: str, tags: Mapping[str, str]) -> str:
-        """Continue the run `known` if the store has it; else start one. Returns its id."""
-        if known is not None and self.has_run(known):
-            self.client.update_run(known, status="RUNNING")
-            return known
-        return str(self.client.create_run(experiment_id, run_name=name, tags=dict(tags)).info.run_id)
+                experiment = self.client.get_experiment_by_name(name)
+        return str(experiment.experiment_id)
 
     def run_of(self, experiment: str, name: str, tags: Mapping[str, str], token: str, start_time: int) -> str:
         """The run with that token, created if missing; a second call creates no second run."""
         experiment_id = self.experiment(experiment)
-        known = self.client.search_runs([experiment_id], filter_string=f"tags.`{TOKEN}` = '{token}'", max_results=1)
-        if known:
-            return str(known[0].info.run_id)
+        runs = self.client.search_runs([experiment_id], filter_string=f"tags.`{TOKEN}` = '{token}'", max_results=1)
+        if runs:
+            return str(runs[0].info.run_id)
         with _asked_once():
-            made = self.client.create_run(
+            run = self.client.create_run(
                 experiment_id, start_time=start_time, run_name=name, tags={**tags, TOKEN: token}
             )
-        return str(made.info.run_id)
+        return str(run.info.run_id)
 
     def has_run(self, run_id: str) -> bool:
         """Whether the store has this run, not deleted."""
@@ -153,11 +145,6 @@ class Tracker:
         items = [Param(key, value) for key, value in params.items()]
         for start in range(0, len(items), PARAMS_AT_ONCE):
             self.client.log_batch(run_id, params=items[start : start + PARAMS_AT_ONCE])
-
-    def metrics(self, run_id: str, step: int, values: Mapping[str, float]) -> None:
-        """Log metrics of one step, now."""
-        now = int(time.time() * 1000)
-        self.log_points(run_id, [(key, step, now, value) for key, value in values.items()])
 
     def log_points(self, run_id: str, points: Sequence[Point]) -> None:
         """Log at most `METRICS_AT_ONCE` points."""
@@ -184,26 +171,18 @@ class Tracker:
         else:
             self.client.set_terminated(run_id, status, at)
 
-    def finish(self, run_id: str, status: str) -> None:
-        """status: "FINISHED", "FAILED" or "KILLED"."""
-        self.client.set_terminated(run_id, status)
-
     def arms(self, paper: str, *, finished: bool = True) -> list[Run]:
-        """The child runs of a paper, newest first: those that are finished, or all."""
-        return self.runs(paper, "arm", finished=finished)
-
-    def runs(self, experiment: str, kind: str, *, finished: bool = True) -> list[Run]:
-        """The runs of one kind in an experiment, newest first; none if there is no such experiment."""
-        there = self.client.get_experiment_by_name(experiment)
-        if there is None:
+        """The runs of a paper's arms, newest first, all or those that are finished; none without the experiment."""
+        experiment = self.client.get_experiment_by_name(paper)
+        if experiment is None:
             return []
         done = " and attributes.status = 'FINISHED'" if finished else ""
         runs: list[Run] = []
         token: str | None = None
         while True:
             page = self.client.search_runs(
-                [there.experiment_id],
-                filter_string=f"tags.`rlvr.kind` = '{kind}'{done}",
+                [experiment.experiment_id],
+                filter_string=f"tags.`rlvr.kind` = 'arm'{done}",
                 order_by=["attributes.start_time DESC"],
                 page_token=token,
             )
@@ -218,10 +197,6 @@ class Tracker:
         if place.scheme not in ("file", "") or place.netloc not in ("", "localhost"):
             return None
         return Path(unquote(place.path))
-
-    def download(self, run_id: str, path: str, folder: Path) -> Path:
-        """Fetch one artifact into a folder."""
-        return Path(self.client.download_artifacts(run_id, path, str(folder)))
 
 
 @contextmanager
@@ -242,14 +217,14 @@ def _asked_once() -> Iterator[None]:
 
 def _prepare_mlflow() -> None:
     """Settings that MLflow reads from the environment; the user's own values stay, but for what shows a password."""
-    own = {
+    defaults = {
         "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
         "MLFLOW_DISABLE_TELEMETRY": "true",  # its thread changes os.environ, while requests iterates over it
         "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",  # MLflow's own: 120 s, and seven retries, 256 s in all
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
         "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
     }
-    for name, value in own.items():
+    for name, value in defaults.items():
         os.environ.setdefault(name, value)
     if shown_uri() != tracking_uri():  # MLflow prints a run's address with user and password
         os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
@@ -327,10 +302,10 @@ def cache_dir() -> Path:
 def _make_local(path: Path) -> None:
     """Create a store with MLflow's tables, atomically. This takes seconds, so a copy is kept for the next store."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    kept = cache_dir() / f"mlflow-{version('mlflow')}.db"
+    template = cache_dir() / f"mlflow-{version('mlflow')}.db"
     try:
-        if kept.is_file():
-            shutil.copyfile(kept, part)
+        if template.is_file():
+            shutil.copyfile(template, part)
         else:
             from mlflow.store.db.utils import _safe_initialize_tables, create_sqlalchemy_engine
 
@@ -338,9 +313,9 @@ def _make_local(path: Path) -> None:
             _safe_initialize_tables(engine)
             engine.dispose()
             cache_dir().mkdir(parents=True, exist_ok=True)
-            copy = kept.with_name(f".{kept.name}.{os.getpid()}.part")
+            copy = template.with_name(f".{template.name}.{os.getpid()}.part")
             shutil.copyfile(part, copy)
-            copy.replace(kept)
+            copy.replace(template)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

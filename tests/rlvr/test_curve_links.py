@@ -22,13 +22,13 @@ def test_trained_arms_are_in_the_link(tmp_path: Path, monkeypatch: pytest.Monkey
     tracker.experiment("erpo")  # without runs
 
     def arm(name: str, kind: str = "arm", reward: float | None = 1.0) -> str:
-        run = tracker.run(experiment, None, name, {"rlvr.kind": kind})
+        run_id = str(tracker.client.create_run(experiment, run_name=name, tags={"rlvr.kind": kind}).info.run_id)
         if reward is not None:
-            tracker.metrics(run, 1, {"train/reward": reward})
-        return run
+            tracker.client.log_metric(run_id, "train/reward", reward, step=1)
+        return run_id
 
     under_way, done = arm("egsw"), arm("grpo")
-    tracker.finish(done, "FINISHED")
+    tracker.client.set_terminated(done, "FINISHED")
     arm("base", reward=None)
     arm("command", kind="command")
 
