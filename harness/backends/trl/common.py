@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.files import rename_folder
 from harness.backends.checkpoints import last_verified, seal
+from harness.backends.children import STOP
 from harness.backends.snapshots import snapshotter
 from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.runs.interrupt import Interrupted, finishing, requested
@@ -21,7 +22,6 @@ from harness.spec.declarations import Precision
 from harness.step.finite import check_number, check_weights
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
-STOP = "stop"  # a file in a training's folder that asks the training processes to save and stop
 
 
 def trainer_arguments(training: Training, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:

@@ -6,26 +6,25 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from evals.files import read_json, write_json
+from harness.backends.children import job_order, wait, write_order
 from harness.backends.common import metrics_reporter
 from harness.backends.snapshots import notify
-from harness.backends.trl.common import STOP
 from harness.backends.trl.finetune import finetune
 from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.backends.trl.rounds import read_pairs, run_rounds
 from harness.backends.trl.train import train
 from harness.command.resolve import resolve_order
 from harness.record.write import Recorder
-from harness.runs.interrupt import SIGNALS, Interrupted, finishing, requested
+from harness.runs.interrupt import SIGNALS, Interrupted
 from harness.spec import Finetune
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
-from harness.step.finite import FILE, Diverged, leave_word, raise_left_word
+from harness.step.finite import Diverged, leave_word
 
 
 def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware) -> dict[str, Any]:
@@ -63,57 +62,39 @@ def _start(
     """One training, in this process or in several."""
     if hardware.processes == 1:
         return _train(job, base_model, out_dir, recorder, hardware, rows)
-    order = out_dir / "order.json"
     result = out_dir / "result.json"
-    identity = {key: getattr(job, key) for key in ("paper", "model", "arm", "scale", "backend", "seed")}
-    write_json(
-        order,
-        {
-            **identity,
-            # of this arm only: the other process would refuse overrides of the command's other arms
-            "overrides": job.overrides,
-            "digest": job.digest,
-            "base_model": base_model,
-            "out_dir": str(out_dir),
-            "run": str(recorder.folder),
-            "hardware": asdict(hardware),
-            "rows": asdict(rows),
-        },
-    )
     result.unlink(missing_ok=True)
-    (out_dir / FILE).unlink(missing_ok=True)
-    code = _run_processes([*starter(hardware), "-m", "harness.backends.trl.launch", str(order)], out_dir / STOP)
+    order = {
+        **job_order(job),
+        "base_model": base_model,
+        "out_dir": str(out_dir),
+        "run": str(recorder.folder),
+        "hardware": asdict(hardware),
+        "rows": asdict(rows),
+    }
+    order_file = write_order(order, out_dir)
+    code = _run_processes([*starter(hardware), "-m", "harness.backends.trl.launch", str(order_file)], out_dir)
     if code != 0:
-        raise_left_word(out_dir)
         raise RuntimeError(f"training {job.name} on {hardware.processes} processes ended with exit code {code}")
-    kept: dict[str, Any] = read_json(result)
-    if "stopped" in kept:
-        raise Interrupted(kept["stopped"])
-    return kept
+    record: dict[str, Any] = read_json(result)
+    if "stopped" in record:
+        raise Interrupted(record["stopped"])
+    return record
 
 
-def _run_processes(command: list[str], stop: Path) -> int:
-    """Run training processes to their end; returns the exit code. Signals reach only this process, which asks the
-    others, through the file `stop`, to save and stop; a second signal kills them."""
-    stop.unlink(missing_ok=True)
+def _run_processes(command: list[str], out_dir: Path) -> int:
+    """Run training processes to their end; returns the exit code. A second signal kills them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # inherited: a scheduler signals every process
     try:
         started = subprocess.Popen(command, start_new_session=True)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     try:
-        with finishing():
-            while (code := started.poll()) is None:
-                if requested() and not stop.exists():
-                    stop.touch()
-                notify()
-                time.sleep(0.1)
+        return wait(started, out_dir, notify, every_s=0.1)
     except BaseException:
-        os.killpg(started.pid, signal.SIGKILL)
+        if started.poll() is None:
+            os.killpg(started.pid, signal.SIGKILL)
         raise
-    finally:
-        stop.unlink(missing_ok=True)
-    return code
 
 
 def starter(hardware: TrlHardware) -> list[str]:
@@ -168,7 +149,7 @@ def main(order_file: str) -> None:
 
         torch.set_num_threads(order["hardware"]["threads"])
     try:
-        kept = _train(
+        record = _train(
             job,
             order["base_model"],
             out_dir,
@@ -180,9 +161,9 @@ def main(order_file: str) -> None:
         leave_word(error, out_dir)
         raise
     except Interrupted as stopped:
-        kept = {"stopped": stopped.where}
+        record = {"stopped": stopped.where}
     if state.is_main_process:
-        write_json(out_dir / "result.json", kept)
+        write_json(out_dir / "result.json", record)
     state.wait_for_everyone()
 
 

@@ -10,4 +10,4 @@ TESTED = "0.9.1"
 """The version of veRL whose internals these files use."""
 
 TRAINER = "rlvr"  # the name of our trainer, and of our agent loop, in veRL's registries
-ROWS, STEPS, CHECKPOINTS, STOP = "rows.jsonl", "steps.jsonl", "checkpoints", "stop"  # in the folder of a training
+ROWS, STEPS, CHECKPOINTS = "rows.jsonl", "steps.jsonl", "checkpoints"  # in the folder of a training

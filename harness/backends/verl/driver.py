@@ -25,7 +25,8 @@ def main(order_file: str) -> None:
     from harness.backends.verl.translate import to_verl_config
 
     order = read_json(Path(order_file))
-    experiment = _experiment(order)
+    experiment = resolve_order(order, order["digest"]).experiment
+    assert isinstance(experiment, Experiment)
     hardware = VerlHardware(**order["hardware"])
     out_dir = Path(order["out_dir"])
     resume = order["resume_from"]
@@ -41,23 +42,18 @@ def main(order_file: str) -> None:
     )
     config = compose(values)
     validate(config)
+    job = {
+        "experiment": experiment,
+        "steps": optimiser_steps(experiment, order["rows"]),
+        "out_dir": out_dir,
+        "vocab_size": order["vocab_size"],
+        "end_tokens": tuple(order["end_tokens"]),
+        "save_minutes": hardware.save_minutes,
+        "snapshot_every": hardware.snapshot_every,
+    }
     start_ray(config, hardware, Path(order["scratch"]))
     try:
-        runner = _runner().remote()
-        ends = tuple(order["end_tokens"])
-        steps = optimiser_steps(experiment, order["rows"])
-        ray.get(
-            runner.train.remote(
-                config,
-                experiment,
-                steps,
-                out_dir,
-                order["vocab_size"],
-                ends,
-                hardware.save_minutes,
-                hardware.snapshot_every,
-            )
-        )
+        ray.get(_runner().remote().train.remote(config, job))
     finally:
         ray.shutdown()
 
@@ -70,8 +66,8 @@ def start_ray(config: Any, hardware: VerlHardware, scratch: Path) -> None:
 
     environment = OmegaConf.to_container(OmegaConf.create(get_ppo_ray_runtime_env(config)))
     assert isinstance(environment, dict)
-    own = {name: os.environ[name] for name in sorted(os.environ) if name in INHERITED}
-    environment["env_vars"] = {**environment["env_vars"], "TRANSFER_QUEUE_ENABLE": "1", **own}
+    inherited = {name: os.environ[name] for name in sorted(os.environ) if name in INHERITED}
+    environment["env_vars"] = {**environment["env_vars"], "TRANSFER_QUEUE_ENABLE": "1", **inherited}
     if hardware.ray_address is not None:
         ray.init(address=hardware.ray_address, runtime_env=environment)
         return
@@ -99,29 +95,13 @@ def _runner() -> Any:
     from verl.trainer.main_ppo import TaskRunnerV1
 
     class Runner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ignore[name-defined, misc]
-        def train(
-            self,
-            config: Any,
-            experiment: Experiment,
-            steps: int,
-            out_dir: Path,
-            vocab_size: int,
-            ends: tuple[int, ...],
-            save_minutes: float,
-            snapshot_every: int | None,
-        ) -> None:
+        def train(self, config: Any, job: dict[str, Any]) -> None:
             from harness.backends.verl.trainer import Job, register
 
-            register(Job(experiment, steps, out_dir, vocab_size, ends, save_minutes, snapshot_every))
+            register(Job(**job))
             self.run(config)
 
     return ray.remote(Runner)
-
-
-def _experiment(order: dict[str, Any]) -> Experiment:
-    job = resolve_order(order, order["digest"])
-    assert isinstance(job.experiment, Experiment)
-    return job.experiment
 
 
 if __name__ == "__main__":

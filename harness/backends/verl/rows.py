@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from torch.utils.data import Dataset
-
-
-def write_rows(rows: Sequence[dict[str, str]], path: Path) -> None:
-    """`rows` hold prompt (as the model sees it) and answer."""
-    from evals.files import write_jsonl
-
-    write_jsonl(path, [{"prompt": row["prompt"], "answer": row["answer"]} for row in rows])
 
 
 class PromptRows(Dataset):  # type: ignore[type-arg]

@@ -28,7 +28,8 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 from verl.workers.utils.padding import response_from_nested, response_to_nested
 
-from harness.backends.verl import STEPS, STOP, TRAINER
+from harness.backends.children import STOP
+from harness.backends.verl import STEPS, TRAINER
 from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, SHAPED, LossSettings, method_loss
 from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
