@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
-from uuid import uuid4
 
-from evals.data.prompts import Prompt
-from evals.files import text_sha256
 from harness.backends.errors import CannotExpress
 from harness.record.write import Recorder
 from harness.spec import Experiment, Training
@@ -29,6 +23,29 @@ def needs_gpu(training: Training, hardware: Hardware) -> None:
             "precision: expected float32, bfloat16 or pure_bfloat16 on a CPU, got 'float16', whose scaled loss needs a "
             "GPU"
         )
+
+
+def cut_update(sequences: int, hardware: Hardware) -> tuple[int, int]:
+    """(sequences of an optimiser step on one process, sequences of one of its forward passes).
+
+    Args:
+        sequences: of an optimiser step (for fine-tuning: rows).
+    Raises:
+        ValueError: the counts do not divide (the key, its value and what was expected are named).
+    """
+    share, remainder = divmod(sequences, hardware.ranks)
+    if remainder or not share:
+        raise ValueError(
+            f"hardware.processes: expected a divisor of the {sequences} sequences of an update (with several machines, "
+            f"processes x nodes / sequence_parallel), got {hardware.ranks}"
+        )
+    micro_batch = hardware.micro_batch or share
+    if share % micro_batch:
+        raise ValueError(
+            f"hardware.micro_batch: expected a divisor of the {share} sequences that a process holds of an update, "
+            f"got {micro_batch}"
+        )
+    return share, micro_batch
 
 
 def whole_update(backend: str, experiment: Experiment) -> None:
@@ -64,54 +81,23 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
         ValueError: the data cannot be loaded, or too few rows are short enough for one rollout.
     """
     from evals.data import prompts
+    from evals.data.benchmarks import Problem
+    from evals.sampling.engines.encode import prompt_tokens
     from harness.data.problems import content_hash, load_problems
 
     problems = load_problems(experiment.dataset.value, seed=seed)
-    digest = content_hash(problems)
-    prompt = prompts.get(experiment.prompt.value)
-    rows = _rendered(_Rows(digest, prompt, _identity(tokenizer), problems, tokenizer))
-    limit = experiment.max_prompt_tokens.value
-    kept = [{"prompt": text, "answer": answer} for text, answer, length in rows if length <= limit]
-    if len(kept) < experiment.prompts_per_rollout.value:
+    prompt, limit = prompts.get(experiment.prompt.value), experiment.max_prompt_tokens.value
+    rows = []
+    for i, problem in enumerate(problems):
+        text = prompts.render(prompt, Problem(str(i), problem["problem"], problem["answer"]), tokenizer)
+        if len(prompt_tokens(tokenizer, text)) <= limit:
+            rows.append({"prompt": text, "answer": problem["answer"]})
+    if len(rows) < experiment.prompts_per_rollout.value:
         raise ValueError(
-            f"max_prompt_tokens: {len(kept)} of {len(rows)} prompts have at most {limit} tokens; expected at least "
+            f"max_prompt_tokens: {len(rows)} of {len(problems)} prompts have at most {limit} tokens; expected at least "
             f"prompts_per_rollout={experiment.prompts_per_rollout.value}"
         )
-    return kept, len(rows) - len(kept), digest
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Problems to render: `digest`, `prompt` and `identity` (of the tokenizer) decide the result."""
-
-    digest: str
-    prompt: Prompt
-    identity: str
-    problems: list[dict[str, str]] = field(compare=False)
-    tokenizer: Any = field(compare=False)
-
-
-@lru_cache(maxsize=4)  # a study trains many arms on the problems of each seed
-def _rendered(rows: _Rows) -> tuple[tuple[str, str, int], ...]:
-    """(rendered prompt, answer, tokens of the prompt) of each problem."""
-    from evals.data import prompts
-    from evals.data.benchmarks import Problem
-    from evals.sampling.engines.encode import prompt_tokens
-
-    made = []
-    for i, problem in enumerate(rows.problems):
-        text = prompts.render(rows.prompt, Problem(str(i), problem["problem"], problem["answer"]), rows.tokenizer)
-        made.append((text, problem["answer"], len(prompt_tokens(rows.tokenizer, text))))
-    return tuple(made)
-
-
-def _identity(tokenizer: Any) -> str:
-    """Identifies everything that decides the text and tokens of a prompt; unique if the tokenizer cannot be
-    serialised."""
-    fast = getattr(tokenizer, "backend_tokenizer", None)
-    if fast is None:
-        return uuid4().hex
-    return text_sha256(json.dumps([fast.to_str(), tokenizer.chat_template, tokenizer.bos_token], default=str))
+    return rows, len(problems) - len(rows), content_hash(problems)
 
 
 def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[int, int, dict[str, float]], None]:

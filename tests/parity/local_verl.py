@@ -171,8 +171,9 @@ def step(
 
     from transformers import AutoConfig
 
+    from harness.backends.method_step import LossSettings
     from harness.backends.verl import STEPS, trainer
-    from harness.backends.verl.loss import LossSettings, method_loss
+    from harness.backends.verl.loss import method_loss
     from harness.backends.verl.schema import compose
     from harness.backends.verl.translate import to_verl_config
 

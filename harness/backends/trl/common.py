@@ -174,13 +174,7 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
 
 
 def run_to_end(
-    trainer: Any,
-    out_dir: Path,
-    *,
-    precision: Precision = "float32",
-    save_minutes: float = 10.0,
-    rollout_steps: int = 1,
-    snapshot_every: int | None = None,
+    trainer: Any, out_dir: Path, hardware: TrlHardware, *, precision: Precision = "float32", rollout_steps: int = 1
 ) -> str | None:
     """Train, from the last complete checkpoint if there is one (it is returned), and save `out_dir/final`.
 
@@ -189,22 +183,19 @@ def run_to_end(
     Raises:
         Interrupted: a signal asked to stop; the last step is saved.
     """
-    import torch
     from transformers.trainer_callback import PrinterCallback
 
     _know_numbered_cpus()
     trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
-    saving = saver(out_dir, save_minutes=save_minutes, rollout_steps=rollout_steps)
+    main = trainer.is_world_process_zero()
+    saving = saver(out_dir, save_minutes=hardware.save_minutes, rollout_steps=rollout_steps)
     trainer.add_callback(saving)
     trainer.add_callback(
         snapshotter(
-            out_dir,
-            snapshot_every,
-            lambda folder: save_snapshot(trainer, folder, precision),
-            main=trainer.is_world_process_zero(),
+            out_dir, hardware.snapshot_every, lambda folder: save_snapshot(trainer, folder, precision), main=main
         )
     )
-    newest = last_verified(out_dir.glob("checkpoint-*"), checkpoint_step) if trainer.is_world_process_zero() else None
+    newest = last_verified(out_dir.glob("checkpoint-*"), checkpoint_step) if main else None
     last: str | None = _from_main_process(None if newest is None else str(newest))
     state = None if last is None else json.loads((Path(last) / "trainer_state.json").read_text())
     if state is not None and state["global_step"] >= state["max_steps"]:
@@ -218,17 +209,11 @@ def run_to_end(
             trainer.train(resume_from_checkpoint=last)
         if saving.stopped:
             raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}")
-    if hasattr(trainer.model, "merge_and_unload"):  # LoRA: evaluate one plain model
-        trainer.model = trainer.model.float().merge_and_unload()
-    if precision != "float32":
-        trainer.model.to(getattr(torch, passes_dtype(precision)))
     part = out_dir / ".final.part"
-    if trainer.is_world_process_zero():
+    if main:
         shutil.rmtree(part, ignore_errors=True)
-    _wait_for_all()
-    trainer.save_model(str(part))
-    _wait_for_all()
-    if trainer.is_world_process_zero():
+    save_snapshot(trainer, part, precision)
+    if main:
         shutil.rmtree(out_dir / "final", ignore_errors=True)
         rename_folder(part, out_dir / "final")
     _wait_for_all()
@@ -236,9 +221,9 @@ def run_to_end(
 
 
 def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> Callable[[], Any] | None:
-    """Save the current policy like the final model: LoRA merged, in the type of the passes. The trained weights do not
-    change. Called on every process; the main one writes, and returns a function that makes the same model from
-    memory."""
+    """Save the current policy as a plain model: LoRA merged, in the type of the passes, which sampling and evaluation
+    use too. The trained weights do not change. Called on every process; the main one writes, and returns a function
+    that makes the same model from memory."""
     import torch
 
     dtype = getattr(torch, passes_dtype(precision))
@@ -273,9 +258,9 @@ def _from_main_process(value: Any) -> Any:
 
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         return value
-    held = [value]
-    torch.distributed.broadcast_object_list(held, src=0)
-    return held[0]
+    values = [value]
+    torch.distributed.broadcast_object_list(values, src=0)
+    return values[0]
 
 
 def _wait_for_all() -> None:

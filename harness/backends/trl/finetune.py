@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -45,21 +46,6 @@ def usable(row: dict[str, Any], declared: Finetune) -> bool:
     return (short or declared.too_long.value == "cut") and any(label != IGNORED for label in row["labels"])
 
 
-def _usable_rows(rows: list[dict[str, Any]], declared: Finetune) -> list[dict[str, Any]]:
-    """The rows to train on.
-
-    Raises:
-        ValueError: there is none.
-    """
-    kept = [row for row in rows if usable(row, declared)]
-    if not kept:
-        raise ValueError(
-            f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into "
-            f"{declared.max_tokens.value} tokens; the shortest has {min((r['tokens'] for r in rows), default=0)}"
-        )
-    return kept
-
-
 def finetune(
     declared: Finetune,
     *,
@@ -82,84 +68,57 @@ def finetune(
     Raises:
         ValueError: the data are wrong, or no row is short enough.
     """
-    import time
-
+    from evals.data import prompts
+    from evals.data.benchmarks import Problem
     from harness.data.problems import content_hash, load_solutions
 
     with uncollected():
+        import peft
         import torch
         import transformers
-        import trl.trainer.sft_trainer  # noqa: F401
+        from datasets import Dataset
         from transformers import AutoTokenizer
+        from trl import SFTConfig, SFTTrainer
+
+    class FinetuneTrainer(StopAtNonFinite, SFTTrainer):  # type: ignore[misc]
+        """SFTTrainer that stops at a loss or gradient that is not finite."""
 
     started = time.monotonic()
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     arguments = to_sft_config(declared, hardware, seed=seed, out_dir=out_dir)
+    lora = to_lora_config(declared)
     tokenizer = AutoTokenizer.from_pretrained(base_model)
     if tokenizer.eos_token_id is None:
         raise ValueError(f"base_model={base_model!r}: its tokenizer has no end-of-text token to end a solution with")
     pairs = load_solutions(declared.dataset.value, seed=seed) if pairs is None else pairs
-    rows = _encode_pairs(declared, pairs, tokenizer)
-    kept = _usable_rows(rows, declared)
+    prompt, limit = prompts.get(declared.prompt.value), declared.max_tokens.value
+    rows = []
+    for i, pair in enumerate(pairs):
+        text = prompts.render(prompt, Problem(str(i), pair["problem"], ""), tokenizer)
+        rows.append(encode(text, pair["solution"], tokenizer, max_tokens=limit))
+    usable_rows = [row for row in rows if usable(row, declared)]
+    if not usable_rows:
+        raise ValueError(
+            f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into {limit} tokens; "
+            f"the shortest has {min((row['tokens'] for row in rows), default=0)}"
+        )
     torch.manual_seed(seed)
-    trainer = _trainer(declared, base_model, arguments, kept, tokenizer, [reporter(METRICS, out_dir, on_metrics)])
-    last = run_to_end(
-        trainer,
-        out_dir,
-        precision=declared.precision.value,
-        save_minutes=hardware.save_minutes,
-        snapshot_every=hardware.snapshot_every,
+    trainer = FinetuneTrainer(
+        model=base_model,
+        args=SFTConfig(**arguments),
+        train_dataset=Dataset.from_list([{key: row[key] for key in ("input_ids", "labels")} for row in usable_rows]),
+        processing_class=tokenizer,
+        peft_config=None if lora is None else peft.LoraConfig(**lora),
+        callbacks=[reporter(METRICS, out_dir, on_metrics)],
     )
+    last = run_to_end(trainer, out_dir, hardware, precision=declared.precision.value)
     return {
         "steps": trainer.state.global_step,
         "resumed_from": last,
-        "train_rows": len(kept),
-        "train_rows_dropped_for_length": len(rows) - len(kept),
-        "train_rows_cut": sum(row["tokens"] > declared.max_tokens.value for row in kept),
+        "train_rows": len(usable_rows),
+        "train_rows_dropped_for_length": len(rows) - len(usable_rows),
+        "train_rows_cut": sum(row["tokens"] > limit for row in usable_rows),
         "train_data_sha256": content_hash(pairs),
         "train_seconds": round(time.monotonic() - started, 1),
     }
-
-
-def _encode_pairs(declared: Finetune, pairs: list[dict[str, str]], tokenizer: Any) -> list[dict[str, Any]]:
-    from evals.data import prompts
-    from evals.data.benchmarks import Problem
-
-    prompt = prompts.get(declared.prompt.value)
-    return [
-        encode(
-            prompts.render(prompt, Problem(str(i), pair["problem"], ""), tokenizer),
-            pair["solution"],
-            tokenizer,
-            max_tokens=declared.max_tokens.value,
-        )
-        for i, pair in enumerate(pairs)
-    ]
-
-
-def _trainer(
-    declared: Finetune,
-    base_model: str,
-    arguments: dict[str, Any],
-    rows: list[dict[str, Any]],
-    tokenizer: Any,
-    callbacks: list[Any],
-) -> Any:
-    """TRL's SFTTrainer, stopping at quantities that are not finite."""
-    import peft
-    from datasets import Dataset
-    from trl import SFTConfig, SFTTrainer
-
-    class FinetuneTrainer(StopAtNonFinite, SFTTrainer):  # type: ignore[misc]
-        """SFTTrainer that stops at a loss or gradient that is not finite."""
-
-    lora = to_lora_config(declared)
-    return FinetuneTrainer(
-        model=base_model,
-        args=SFTConfig(**arguments),
-        train_dataset=Dataset.from_list([{key: row[key] for key in ("input_ids", "labels")} for row in rows]),
-        processing_class=tokenizer,
-        peft_config=None if lora is None else peft.LoraConfig(**lora),
-        callbacks=callbacks,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,17 +54,18 @@ def train(
     Returns:
         What a record keeps: steps, training rows, rows dropped for their length, hash of the data, seconds.
     """
-    import time
-
     from evals.data import prompts
     from evals.grading.grader import shared_grader
 
     with uncollected():
+        import peft
         import torch
         import transformers
+        from datasets import Dataset
         from transformers import AutoTokenizer
+        from trl import GRPOConfig
 
-        import harness.backends.trl.trainer  # noqa: F401
+        from harness.backends.trl.trainer import MethodTrainer
 
     started = time.monotonic()
     if hardware.device == "cpu":
@@ -71,26 +73,33 @@ def train(
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
+    lora = to_lora_config(experiment)
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
-    prompt = prompts.get(experiment.prompt.value)
-    kept, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
+    policy = prompts.get(experiment.prompt.value).policy
+    rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
     with shared_grader(hardware.grader_workers, hardware.grader_limit_s) as grader:
-        rewards = reward_functions(experiment, grader, policy=prompt.policy)
         torch.manual_seed(seed)
-        callbacks = [reporter(METRICS, out_dir, on_metrics)]
-        trainer = _trainer(experiment, base_model, arguments, kept, tokenizer, rewards, callbacks)
+        trainer = MethodTrainer(
+            experiment,
+            model=base_model,
+            reward_funcs=reward_functions(experiment, grader, policy=policy),
+            args=GRPOConfig(**arguments),
+            train_dataset=Dataset.from_list(rows),
+            processing_class=tokenizer,
+            peft_config=None if lora is None else peft.LoraConfig(**lora),
+            callbacks=[reporter(METRICS, out_dir, on_metrics)],
+        )
         last = run_to_end(
             trainer,
             out_dir,
+            hardware,
             precision=experiment.precision.value,
-            save_minutes=hardware.save_minutes,
             rollout_steps=experiment.updates_per_rollout.value,
-            snapshot_every=hardware.snapshot_every,
         )
     return {
         "steps": trainer.state.global_step,
         "resumed_from": last,
-        "train_rows": len(kept),
+        "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
         "train_seconds": round(time.monotonic() - started, 1),
@@ -117,31 +126,3 @@ def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> 
         return reward
 
     return [reward_function(name) for name in names]
-
-
-def _trainer(
-    experiment: Experiment,
-    base_model: str,
-    arguments: dict[str, Any],
-    rows: list[dict[str, Any]],
-    tokenizer: Any,
-    rewards: list[Callable[..., list[float | None]]],
-    callbacks: list[Any],
-) -> Any:
-    import peft
-    from datasets import Dataset
-    from trl import GRPOConfig
-
-    from harness.backends.trl.trainer import MethodTrainer
-
-    lora = to_lora_config(experiment)
-    return MethodTrainer(
-        experiment,
-        model=base_model,
-        reward_funcs=rewards,
-        args=GRPOConfig(**arguments),
-        train_dataset=Dataset.from_list(rows),
-        processing_class=tokenizer,
-        peft_config=None if lora is None else peft.LoraConfig(**lora),
-        callbacks=callbacks,
-    )

@@ -8,7 +8,6 @@ processes), because a softmax over the batch or a statistic of a group is meanin
 from __future__ import annotations
 
 import json
-from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,16 +21,15 @@ from evals.files import write_json
 from evals.sampling.engines.base import EngineError
 from evals.sampling.engines.encode import prompt_tokens
 from evals.sampling.engines.transformers import as_generate, decode
+from harness.backends.method_step import SHAPED, LossSettings, apply_method
 from harness.backends.trl.common import StopAtNonFinite
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
-from harness.step.entropy_search import adapt
-from harness.step.finite import Diverged, check_output
-from harness.step.loss import clipped_tokens, k3, policy_loss
+from harness.step.finite import Diverged
+from harness.step.loss import clipped_tokens, k3
 from harness.step.mismatch import mismatch_metrics
-from harness.step.step_metrics import correct_responses, step_metrics, unshaped_advantages
+from harness.step.step_metrics import correct_responses, step_metrics
 
-KEPT_GRAPHS = 2**30  # bytes that all passes of one step may hold until their backward passes
 LEAST_ROWS = 16  # a matrix product of fewer rows uses a kernel that rounds differently from `generate`'s
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, if needed
 
@@ -40,16 +38,13 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     """GRPOTrainer that trains `experiment.method`.
 
     A method that reads entropies or log-probabilities gets those of the current policy, on the whole step, before any
-    update. They come from the loss's own passes as long as the graphs of the micro-batches fit into `KEPT_GRAPHS`
-    together; the other micro-batches get an extra pass without gradients.
+    update. The first micro-batch's come from the loss's own pass; the others get an extra pass without gradients.
     """
 
     def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
         self.experiment = experiment
         self._buffered_inputs: list[dict[str, Any]] | None = None
         self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
-        self._kept: deque[tuple[Tensor, Tensor]] = deque()  # passes of the next micro-batches, made for the method
-        self._seen: dict[str, Any] = {}  # arguments of `step_metrics` for the current step
         self._entropies: list[Tensor] = []  # of the step's micro-batches so far
         self._rollout_gaps: list[Tensor] = []  # likewise, [3, b, T]: trainer's and sampler's log-probabilities, mask
         # the search for an entropy target: the coefficient of this step, and the start value of the next one
@@ -149,7 +144,6 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
         `first`: log-probabilities and entropies of the first micro-batch, if its own pass has computed them.
         """
-        method = self.experiment.method
         fields: dict[str, Tensor] = {
             name: torch.cat([m[name] for m in micro_batches]) for name in ("rewards", "groups")
         }
@@ -158,18 +152,17 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
         sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
         fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
-        self._kept.clear()
         if self._reads_signals:
-            signals = self._step_signals(micro_batches, first)
+            signals = [] if first is None else [first]
+            signals += [self._signals(self.model, micro) for micro in micro_batches[len(signals) :]]
             logp, entropies = zip(*((p.detach(), h.detach()) for p, h in signals), strict=True)
             fields["logp"], fields["entropies"] = torch.cat(logp), torch.cat(entropies)
             fields["old_logp"] = torch.cat(
                 [m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp, strict=True)]
             )
-            if "sampling_per_token_logps" in micro_batches[0]:
-                fields["rollout_logp"] = torch.cat([m["sampling_per_token_logps"] for m in micro_batches])
-            if "ref_per_token_logps" in micro_batches[0]:
-                fields["ref_logp"] = torch.cat([m["ref_per_token_logps"] for m in micro_batches])
+            for ours, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):
+                if of_trl in micro_batches[0]:
+                    fields[ours] = torch.cat([m[of_trl] for m in micro_batches])
         rows, width = fields["mask"].shape
         fields = {name: self._gather(tensor) for name, tensor in fields.items()}
         correct = fields.pop("correct", None)
@@ -180,31 +173,18 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             seed=self.args.seed,
             **fields,
         )
-        self._search_entropy_coefficient(batch)
-        shaped = method.apply(batch)
-        check_output(shaped, batch.mask, step=self.state.global_step + 1)
-        self._seen = {"batch": batch, "correct": correct, "micro_batches": len(micro_batches)}
-        if method.shaping:
-            self._seen["batch"] = batch.with_advantages(unshaped_advantages(method, batch))
-            self._seen["shaped_advantages"] = shaped.advantages
+        applied = apply_method(self.experiment, batch, self._next_coefficient)
+        self._coefficient, self._next_coefficient = applied.coefficient, applied.next_coefficient
+        if self.experiment.entropy_search is not None:
+            self._metrics["train"]["entropy_coefficient"].append(self._coefficient)
+        self._applied, self._correct, self._micro_batches = applied, correct, len(micro_batches)
         start = self.accelerator.process_index * rows
         for micro in micro_batches:
             stop = start + len(micro["rewards"])
-            for name in ("advantages", "weights", "gates", "penalties"):
-                whole = getattr(shaped, name)
-                micro[name] = None if whole is None else whole[start:stop, :width]
+            for name in SHAPED:
+                values = getattr(applied.shaped, name)
+                micro[name] = None if values is None else values[start:stop, :width]
             start = stop
-
-    def _search_entropy_coefficient(self, batch: TokenBatch) -> None:
-        """The coefficient for this step, from the entropy of its sequences before the update."""
-        search, target = self.experiment.entropy_search, self.experiment.entropy_target.value
-        if search is None or target is None:
-            return
-        entropy = (batch.need("entropies").sum() / batch.mask.sum().clamp(min=1)).item()
-        self._coefficient, self._next_coefficient = adapt(
-            self._next_coefficient, entropy, target=target, step=search.step.value, maximum=search.maximum.value
-        )
-        self._metrics["train"]["entropy_coefficient"].append(self._coefficient)
 
     def _gather(self, tensor: Tensor) -> Tensor:
         """[b, ...] of each process -> [B, ...] of all, token axes padded to the longest."""
@@ -214,23 +194,6 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             tensor = self.accelerator.pad_across_processes(tensor, dim=1)
         gathered: Tensor = self.accelerator.gather(tensor)
         return gathered
-
-    def _step_signals(
-        self, micro_batches: list[dict[str, Any]], first: tuple[Tensor, Tensor] | None
-    ) -> list[tuple[Tensor, Tensor]]:
-        """`_signals` of every micro-batch; passes whose graphs are kept wait in `_kept` for their loss."""
-        signals = [] if first is None else [first]
-        bytes_kept = 0
-        for number, micro in enumerate(micro_batches):
-            bytes_kept += _graph_bytes(self.model.config, micro)
-            if number < len(signals):
-                continue
-            keep = first is not None and self.accelerator.num_processes == 1 and bytes_kept <= KEPT_GRAPHS
-            with torch.set_grad_enabled(keep):
-                signals.append(self._signals(self.model, micro))
-            if keep:
-                self._kept.append(signals[-1])
-        return signals
 
     def _signals(self, model: Any, micro: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
@@ -245,36 +208,26 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
         """This micro-batch's part of the step's loss; the token weights already include the step's normaliser."""
-        e = self.experiment
         mask = inputs["completion_mask"].bool()
         pending, self._pending = self._pending, None
         sharded = self.is_deepspeed_enabled or self.is_fsdp_enabled  # no other pass between a pass and its backward
         if pending is not None and sharded and len(pending) > 1:
             self._apply_method(pending, None)
             pending = None
-        made = self._kept.popleft() if pending is None and self._kept else None
-        logp, entropies = made or self._signals(model, inputs)
+        logp, entropies = self._signals(model, inputs)
         if pending is not None:
             self._apply_method(pending, (logp, entropies))
         logp = logp.masked_fill(~mask, 0.0)
         old_logp = inputs.get("old_per_token_logps", logp.detach()).masked_fill(~mask, 0.0)
         ref_logp = inputs.get("ref_per_token_logps")
-        loss = policy_loss(
+        loss = LossSettings.of(self.experiment).loss(
             logp,
             old_logp,
-            inputs["advantages"],
-            inputs["weights"],
+            inputs,
+            mask,
             ref_logp=None if ref_logp is None else ref_logp.masked_fill(~mask, 0.0),
-            kl_beta=e.kl_beta.value,
-            gates=inputs["gates"],
-            penalties=inputs["penalties"],
             entropies=entropies,
-            entropy_coefficient=self._coefficient,
-            clip_low=e.clip_low.value,
-            clip_high=e.clip_high.value,
-            dual_clip=e.dual_clip.value,
-            objective=e.method.objective,
-            mask=mask,
+            coefficient=self._coefficient,
         )
         self._log_signals(logp.detach(), old_logp, mask, inputs["advantages"], ref_logp)
         if "sampling_per_token_logps" in inputs:
@@ -312,15 +265,11 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     def _log_step(self, entropies: Tensor) -> None:
         """After the last micro-batch, log the metrics of the whole step; entropies [b, T] are from the loss's pass."""
         self._entropies.append(entropies)
-        if len(self._entropies) < self._seen["micro_batches"]:
+        if len(self._entropies) < self._micro_batches:
             return
-        whole = self._gather(torch.cat(self._entropies))
+        batch = replace(self._applied.batch, entropies=self._gather(torch.cat(self._entropies)))
         self._entropies = []
-        metrics = step_metrics(
-            replace(self._seen["batch"], entropies=whole),
-            correct=self._seen["correct"],
-            shaped_advantages=self._seen.get("shaped_advantages"),
-        )
+        metrics = step_metrics(batch, correct=self._correct, shaped_advantages=self._applied.shaped_advantages)
         if self._rollout_gaps:
             old_logp, rollout_logp, mask = self._gather(torch.cat(self._rollout_gaps, dim=1).transpose(0, 1)).unbind(1)
             self._rollout_gaps = []
@@ -367,13 +316,3 @@ def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
         return value[index * size : (index + 1) * size] if whole else value
 
     return [{key: part(value, index) for key, value in rollout.items()} for index in range(parts)]
-
-
-def _graph_bytes(config: Any, micro: dict[str, Any]) -> int:
-    """A high estimate of the bytes that a pass keeps for its backward pass: 20 vectors of the model's width and 5 of
-    the inner width for each layer and token, the attention weights, and the logits."""
-    c = config.get_text_config()
-    rows, tokens = len(micro["prompt_ids"]), micro["prompt_ids"].shape[1] + micro["completion_ids"].shape[1]
-    inner = getattr(c, "intermediate_size", None) or 4 * c.hidden_size
-    layer = 20 * c.hidden_size + 5 * inner + 2 * c.num_attention_heads * tokens
-    return int(4 * rows * tokens * (c.num_hidden_layers * layer + 2 * c.vocab_size))

@@ -7,56 +7,17 @@ default that could change the mathematics by name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.backends.common import needs_gpu, needs_reference, whole_update
+from harness.backends.common import cut_update, needs_gpu, needs_reference, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import trainer_arguments
 from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment
 from harness.step.rewards import GROUP_REWARDS
 
-
-@dataclass(frozen=True)
-class Batching:
-    """How one rollout is cut: counts of sequences over the whole machine, except `micro_batch` (per process)."""
-
-    rollout: int  # sequences sampled before each round of updates
-    update: int  # sequences of one optimiser step
-    micro_batch: int  # sequences of one forward pass of one process
-    accumulation: int  # forward passes of one process in an optimiser step
-
-
-def batching(experiment: Experiment, hardware: TrlHardware) -> Batching:
-    """Cut a rollout into updates and micro-batches so that every update holds whole prompt groups.
-
-    Raises:
-        ValueError: the counts do not divide (the key, its value and what was expected are named).
-    """
-    rollout = experiment.prompts_per_rollout.value * experiment.group_size.value
-    update = rollout // experiment.updates_per_rollout.value
-    per_process, rest = divmod(update, hardware.processes)
-    if rest:
-        raise ValueError(
-            f"hardware.processes: expected a divisor of the {update} sequences of an update, got {hardware.processes}"
-        )
-    if experiment.updates_per_rollout.value > 1 and per_process % experiment.group_size.value:
-        raise ValueError(
-            f"hardware.processes: with updates_per_rollout={experiment.updates_per_rollout.value} each process must "
-            f"hold whole groups of {experiment.group_size.value}, got {per_process} sequences on each of "
-            f"{hardware.processes}"
-        )
-    micro = hardware.micro_batch or per_process
-    if per_process % micro:
-        raise ValueError(
-            f"hardware.micro_batch: expected a divisor of the {per_process} sequences that a process holds of an "
-            f"update, got {micro}"
-        )
-    return Batching(rollout, update, micro, per_process // micro)
-
-
+NAME = "TRL 1.16"
 # TRL's own loss is not used; these keep it from adding terms
 _LOSS_NOT_USED = {
     "multi_objective_aggregation": "sum_then_normalize",
@@ -83,17 +44,23 @@ def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, 
     """
     _check_expressible(experiment, hardware)
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
-    cut = batching(experiment, hardware)
-    if set(e["rewards"]) & set(GROUP_REWARDS) and cut.rollout // hardware.processes % e["group_size"]:
+    rollout = e["prompts_per_rollout"] * e["group_size"]
+    share, micro_batch = cut_update(rollout // e["updates_per_rollout"], hardware)
+    if e["updates_per_rollout"] > 1 and share % e["group_size"]:
+        raise ValueError(
+            f"hardware.processes: with updates_per_rollout={e['updates_per_rollout']} each process must hold whole "
+            f"groups of {e['group_size']}, got {share} sequences on each of {hardware.processes}"
+        )
+    if set(e["rewards"]) & set(GROUP_REWARDS) and rollout // hardware.processes % e["group_size"]:
         raise ValueError(
             f"hardware.processes: with a reward that compares the responses of a group ({e['rewards']}) each process "
-            f"must hold whole groups of {e['group_size']}, got {hardware.processes} for {cut.rollout} sequences"
+            f"must hold whole groups of {e['group_size']}, got {hardware.processes} for {rollout} sequences"
         )
     return {
         **trainer_arguments(experiment, hardware, seed=seed, out_dir=out_dir),
-        "per_device_train_batch_size": cut.micro_batch,
-        "gradient_accumulation_steps": cut.accumulation,
-        "steps_per_generation": cut.accumulation * e["updates_per_rollout"],
+        "per_device_train_batch_size": micro_batch,
+        "gradient_accumulation_steps": share // micro_batch,
+        "steps_per_generation": share // micro_batch * e["updates_per_rollout"],
         "num_iterations": 1,
         "disable_dropout": True,
         "cast_lm_head_to_fp32": e["head_precision"] == "float32",
@@ -132,36 +99,31 @@ def _check_expressible(experiment: Experiment, hardware: TrlHardware) -> None:
     Raises:
         CannotExpress, ValueError: a value that TRL has no way to train with.
     """
-    for key, why in _UNSUPPORTED.items():
-        sourced = experiment.settings()[key]
-        if sourced.value:
-            raise CannotExpress("TRL 1.16", key, sourced, why)
-    whole_update("TRL 1.16", experiment)
-    if experiment.lora_rank.value is not None and experiment.reference_reset_every.value is not None:
-        raise CannotExpress(
-            "TRL 1.16", "reference_reset_every", experiment.reference_reset_every, "with LoRA the reference is the base"
-        )
-    if hardware.deepspeed and experiment.reference_reset_every.value is not None:
-        raise CannotExpress(
-            "TRL 1.16",
-            "reference_reset_every",
-            experiment.reference_reset_every,
-            "DeepSpeed shards the reference's weights, and its checkpoints do not hold them",
-        )
+    for key, why in _inexpressible(experiment, hardware).items():
+        raise CannotExpress(NAME, key, getattr(experiment, key), why)
+    whole_update(NAME, experiment)
     needs_gpu(experiment, hardware)
     for equation in experiment.method.uses():
         if "rollout_logp" in equation.reads and hardware.rollouts == "transformers":
             key, sourced = next(iter(equation.values.items()))
-            raise CannotExpress(
-                "TRL 1.16",
-                f"{equation.name}.{key}",
-                sourced,
+            why = (
                 "hardware.rollouts: expected vllm_colocate or vllm_server with a method that reads the sampler's own "
-                "log-probabilities, got 'transformers', where the trainer samples",
+                "log-probabilities, got 'transformers', where the trainer samples"
             )
+            raise CannotExpress(NAME, f"{equation.name}.{key}", sourced, why)
 
 
-_UNSUPPORTED = {
-    "critic": "it has no trainer with a critic (PPO); use backend=verl",
-    "dynamic_sampling": "it cannot resample groups whose rewards are all equal; use backend=verl",
-}
+def _inexpressible(e: Experiment, hardware: TrlHardware) -> dict[str, str]:
+    """Key -> why TRL has no way to train with its value."""
+    reasons = {}
+    if e.critic.value:
+        reasons["critic"] = "it has no trainer with a critic (PPO); use backend=verl"
+    if e.dynamic_sampling.value:
+        reasons["dynamic_sampling"] = "it cannot resample groups whose rewards are all equal; use backend=verl"
+    if e.reference_reset_every.value is not None and e.lora_rank.value is not None:
+        reasons["reference_reset_every"] = "with LoRA the reference is the base"
+    elif e.reference_reset_every.value is not None and hardware.deepspeed:
+        reasons["reference_reset_every"] = (
+            "DeepSpeed shards the reference's weights, and its checkpoints do not hold them"
+        )
+    return reasons

@@ -6,41 +6,15 @@ weights already hold the step's normaliser, so micro-batches and processes simpl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.step.loss import clipped_tokens, k3, policy_loss
+from harness.backends.method_step import SHAPED, LossSettings
+from harness.step.loss import clipped_tokens, k3
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.spec import Experiment, Use
-
-SHAPED = (
-    "advantages",
-    "weights",
-    "gates",
-    "penalties",
-)  # of harness.spec.method.MethodOutput; those that are None are not sent
 COEFFICIENT = "entropy_coefficient"  # of the step, because the entropy search changes it
-
-
-@dataclass(frozen=True)
-class LossSettings:
-    """The settings of an experiment that its loss needs; sent to every worker once."""
-
-    clip_low: float | None
-    clip_high: float | None
-    dual_clip: float | None
-    kl_beta: float
-    needs_entropies: bool  # with their gradient
-    objective: Use | None
-
-    @classmethod
-    def of(cls, experiment: Experiment) -> LossSettings:
-        e = experiment
-        bonus = bool(e.entropy_coefficient.value) or e.entropy_search is not None
-        return cls(e.clip_low.value, e.clip_high.value, e.dual_clip.value, e.kl_beta.value, bonus, e.method.objective)
 
 
 def method_loss(
@@ -59,23 +33,7 @@ def method_loss(
     mask = padded["response_mask"].bool()
     logp, old_logp = logp.masked_fill(~mask, 0.0), padded["old_log_probs"].masked_fill(~mask, 0.0)
     ref_logp = padded["ref_log_prob"].masked_fill(~mask, 0.0) if "ref_log_prob" in padded else None
-    loss = policy_loss(
-        logp,
-        old_logp,
-        padded["advantages"],
-        padded["weights"],
-        ref_logp=ref_logp,
-        kl_beta=settings.kl_beta,
-        gates=padded.get("gates"),
-        penalties=padded.get("penalties"),
-        entropies=entropies if settings.needs_entropies else None,
-        entropy_coefficient=coefficient,
-        clip_low=settings.clip_low,
-        clip_high=settings.clip_high,
-        dual_clip=settings.dual_clip,
-        objective=settings.objective,
-        mask=mask,
-    )
+    loss = settings.loss(logp, old_logp, padded, mask, ref_logp=ref_logp, entropies=entropies, coefficient=coefficient)
     sums = {
         "tokens": mask.sum(),
         "entropy": entropies.detach().masked_fill(~mask, 0.0).sum(),

@@ -29,20 +29,19 @@ from verl.utils import tensordict_utils as tu
 from verl.workers.utils.padding import response_from_nested, response_to_nested
 
 from harness.backends.children import STOP
+from harness.backends.method_step import SHAPED, LossSettings, apply_method
 from harness.backends.verl import STEPS, TRAINER
 from harness.backends.verl.checkpoints import STATE
-from harness.backends.verl.loss import COEFFICIENT, SHAPED, LossSettings, method_loss
+from harness.backends.verl.loss import COEFFICIENT, method_loss
 from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
 from harness.backends.verl.reference import REFERENCE
 from harness.backends.verl.rewards import CORRECT
 from harness.backends.verl.rollout import group_key
 from harness.command.watch import due
 from harness.spec import Experiment
-from harness.spec.method import MethodOutput
 from harness.step.batch import TokenBatch
-from harness.step.entropy_search import adapt
-from harness.step.finite import Diverged, check_metrics, check_output, check_tensor, leave_word
-from harness.step.step_metrics import step_metrics, unshaped_advantages
+from harness.step.finite import Diverged, check_metrics, leave_word
+from harness.step.step_metrics import step_metrics
 
 
 @dataclass(frozen=True)
@@ -153,10 +152,10 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         """One optimiser step, the number-th of its rollout; `rollout` are metrics that go with it."""
         if number and self._reads_policy():
             part = self._compute_current_policy(part)
-        part, own = self._apply_method(part, fresh=number == 0)
+        part, measured = self._apply_method(part, fresh=number == 0)
         report: dict[str, Any] = {}
         super()._update_actor(part, report)
-        metrics = {**rollout, **own, **update_metrics(report)}
+        metrics = {**rollout, **measured, **update_metrics(report)}
         self._report(number, metrics)
         self._stop_at_nonfinite(number, metrics)
         every = self.job.experiment.reference_reset_every.value
@@ -287,39 +286,26 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _apply_method(self, part: KVBatchMeta, *, fresh: bool) -> tuple[KVBatchMeta, dict[str, float]]:
         """The method's output for this optimiser step, sent to the workers; and the metrics of the step."""
-        method = self.job.experiment.method
         data = self._fetch(part, *(() if fresh or not self._reads_policy() else ("logp", "entropies")))
         tokens = self._token_batch(part, data, fresh=fresh)
-        coefficient, searched = self._search_entropy_coefficient(tokens)
-        shaped: MethodOutput = method.apply(tokens)
         try:
-            check_tensor(tokens.rewards[~tokens.rewards.isnan()], "reward", step=tokens.step + 1)
-            check_output(shaped, tokens.mask, step=tokens.step + 1)
+            applied = apply_method(self.job.experiment, tokens, self.entropy_coefficient)
         except Diverged as error:
             leave_word(error, self.job.out_dir)
             raise
-        part = self._put(part, {name: getattr(shaped, name) for name in SHAPED if getattr(shaped, name) is not None})
-        part.extra_info[COEFFICIENT] = coefficient
-        measured = {
-            "correct": torch.tensor([reward_extras(fields)[CORRECT] for fields in data["extra_fields"]]),
-        }
-        if bool(measured["correct"].isnan().all()):
-            measured = {}  # no reward says which responses are correct
-        if method.shaping:
-            tokens = tokens.with_advantages(unshaped_advantages(method, tokens))
-            measured["shaped_advantages"] = shaped.advantages
-        return part, {**searched, **step_metrics(tokens, **measured)}
-
-    def _search_entropy_coefficient(self, tokens: TokenBatch) -> tuple[float, dict[str, float]]:
-        """The coefficient for this step, from the entropy of its sequences before the update."""
-        search, target = self.job.experiment.entropy_search, self.job.experiment.entropy_target.value
-        if search is None or target is None:
-            return self.entropy_coefficient, {}
-        entropy = (tokens.need("entropies").sum() / tokens.mask.sum().clamp(min=1)).item()
-        used, self.entropy_coefficient = adapt(
-            self.entropy_coefficient, entropy, target=target, step=search.step.value, maximum=search.maximum.value
+        self.entropy_coefficient = applied.next_coefficient
+        shaped = {name: getattr(applied.shaped, name) for name in SHAPED}
+        part = self._put(part, {name: values for name, values in shaped.items() if values is not None})
+        part.extra_info[COEFFICIENT] = applied.coefficient
+        correct = torch.tensor([reward_extras(fields)[CORRECT] for fields in data["extra_fields"]])
+        metrics = step_metrics(
+            applied.batch,
+            correct=None if bool(correct.isnan().all()) else correct,  # all NaN: no reward says which are correct
+            shaped_advantages=applied.shaped_advantages,
         )
-        return used, {"train/entropy_coefficient": used}
+        if self.job.experiment.entropy_search is not None:
+            metrics["train/entropy_coefficient"] = applied.coefficient
+        return part, metrics
 
     def _put(self, batch: KVBatchMeta, padded: dict[str, Tensor]) -> KVBatchMeta:
         """Add [B, T] fields to the sequences of a batch; the returned meta lists them."""

@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from harness.backends.common import needs_gpu, needs_reference, optimiser_steps, whole_update
+from harness.backends.common import cut_update, needs_gpu, needs_reference, optimiser_steps, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
 from harness.backends.verl.hardware import VerlHardware
@@ -62,26 +62,10 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
 
 
 def update_rows(experiment: Experiment, hardware: VerlHardware) -> tuple[int, int]:
-    """(sequences of an optimiser step on one process, sequences of one of its forward passes).
-
-    Raises:
-        ValueError: the counts do not divide (the key, its value and what was expected are named).
-    """
-    e, ranks = experiment, hardware.ranks
-    update = e.prompts_per_rollout.value * e.group_size.value // e.updates_per_rollout.value
-    each, rest = divmod(update, ranks)
-    if rest or not each:
-        raise ValueError(
-            f"hardware.processes: expected processes x nodes / sequence_parallel to divide the {update} sequences of "
-            f"an update, got {ranks}"
-        )
-    micro = hardware.micro_batch or each
-    if each % micro:
-        raise ValueError(
-            f"hardware.micro_batch: expected a divisor of the {each} sequences that a process holds of an update, "
-            f"got {micro}"
-        )
-    return each, micro
+    """(sequences of an optimiser step on one process, sequences of one of its forward passes); ValueError if the counts
+    do not divide."""
+    e = experiment
+    return cut_update(e.prompts_per_rollout.value * e.group_size.value // e.updates_per_rollout.value, hardware)
 
 
 def to_verl_config(

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from evals.provenance import Origin, assumed
 from harness.backends.checkpoints import WHOLE
-from harness.backends.trl.common import run_to_end
+from harness.backends.trl import common
 from harness.backends.trl.hardware import TrlHardware
 from harness.spec import use
 from harness.step.batch import TokenBatch
@@ -25,6 +25,7 @@ from tests.harness.backends.test_trl_finetune import PAIRS
 pytestmark = pytest.mark.slow
 
 NAN = float("nan")
+CPU = TrlHardware(device="cpu", save_every=1)
 STEPS = 4
 Fault = Callable[[Any], None]
 
@@ -77,11 +78,15 @@ def grpo_trainer(model_dir: Path, out: Path, rewards: Callable[..., list[float |
         declared,
         model=str(model_dir),
         reward_funcs=[rewards],
-        args=GRPOConfig(**to_grpo_config(declared, TrlHardware(device="cpu", save_every=1), seed=0, out_dir=out)),
+        args=GRPOConfig(**to_grpo_config(declared, CPU, seed=0, out_dir=out)),
         train_dataset=Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
         processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
         callbacks=[reporter({}, out, lambda *_: None)],
     )
+
+
+def run_to_end(trainer: Any, out: Path) -> None:
+    common.run_to_end(trainer, out, CPU)
 
 
 def alternate(completions: list[str], **_: Any) -> list[float | None]:
@@ -200,7 +205,7 @@ def test_supervised_fine_tuning_stops_too(model_dir: Path, tmp_path: Path, monke
             base_model=str(model_dir),
             seed=0,
             out_dir=tmp_path,
-            hardware=TrlHardware(device="cpu", save_every=1),
+            hardware=CPU,
             on_metrics=lambda *_: None,
             pairs=PAIRS,
         )

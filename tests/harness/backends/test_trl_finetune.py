@@ -12,7 +12,7 @@ import torch
 from evals.provenance import Origin
 from harness.backends.trl.finetune import IGNORED, encode, finetune, usable
 from harness.backends.trl.hardware import TrlHardware
-from harness.backends.trl.translate_sft import accumulation, to_sft_config
+from harness.backends.trl.translate_sft import to_sft_config
 from harness.data.tiny import chain
 from harness.data.tiny.tokenizer import build_tokenizer
 from tests import experiments
@@ -104,16 +104,6 @@ def test_sft_config_accepts_the_translation_and_changes_none_of_it() -> None:
     config = SFTConfig(**wanted)
     given = {key: getattr(config, key) for key in wanted if key not in ("report_to", "deepspeed")}
     assert given == {key: value for key, value in wanted.items() if key in given}
-
-
-def test_a_step_is_cut_evenly() -> None:
-    declared = experiments.finetune().override({"batch_size": 12}, *USER)
-    assert accumulation(declared, TrlHardware()) == (12, 1)
-    assert accumulation(declared, TrlHardware(micro_batch=2, processes=3)) == (2, 2)
-    with pytest.raises(ValueError, match=r"hardware\.processes: expected a divisor of batch_size=12.*got 5"):
-        accumulation(declared, TrlHardware(processes=5))
-    with pytest.raises(ValueError, match=r"hardware\.micro_batch: expected a divisor of the 12 rows.*got 5"):
-        accumulation(declared, TrlHardware(micro_batch=5))
 
 
 # -- rows ----------------------------------------------------------------------------------------------------------

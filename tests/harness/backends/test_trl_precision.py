@@ -67,7 +67,7 @@ def test_lora_trains_float32_adapters(model_dir: Path, tmp_path: Path) -> None:
     kinds = {(p.requires_grad, p.dtype) for p in trainer.model.parameters()}
     assert kinds == {(True, torch.float32), (False, torch.bfloat16)}
     before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
-    run_to_end(trainer, tmp_path, precision="bfloat16")
+    run_to_end(trainer, tmp_path, TrlHardware(device="cpu"), precision="bfloat16")
     final = load_file(tmp_path / "final" / "model.safetensors")
     assert {tensor.dtype for tensor in final.values()} == {torch.bfloat16}
     assert not any("lora" in name for name in final)
@@ -107,11 +107,11 @@ def test_supervised_fine_tuning_keeps_float32_weights_too(
 
     share: list[float] = []
 
-    def measured(trainer: Any, out_dir: Path, *, precision: Any, **_: Any) -> str | None:
+    def measured(trainer: Any, out_dir: Path, hardware: TrlHardware, *, precision: Any) -> str | None:
         before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
         trainer.train()
         share.append(float((change(before, trainer.model) != 0).double().mean()))
-        return run_to_end(trainer, out_dir, precision=precision)
+        return run_to_end(trainer, out_dir, hardware, precision=precision)
 
     monkeypatch.setattr(module, "run_to_end", measured)
     values = {"max_steps": 3, "learning_rate": RATE, "precision": precision}

@@ -190,38 +190,6 @@ def test_loss_and_gradient_equal_the_slow_computation(
     assert_close(gradient, want_gradient)
 
 
-def test_kept_and_repeated_passes_are_equal(model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six micro-batches. All graphs kept: a pass each. Memory for none: one pass more for all but the first, 6 + 5.
-    Memory for two: one pass more for the last four, 6 + 4. The numbers are equal to the last bit."""
-    from harness.backends.trl import trainer as module
-
-    declared, made = declared_with(CASES["entropy_advantage"]), []
-    for budget, passes in ((2**30, 6), (0, 11), (None, 10)):
-        trainer = make_trainer(declared, model_dir, tmp_path, micro_batch=2)
-        fixed = rollout(trainer.model.config.vocab_size)
-        one = module._graph_bytes(trainer.model.config, {key: value[:2] for key, value in fixed.items() if value.dim()})
-        monkeypatch.setattr(module, "KEPT_GRAPHS", 2 * one if budget is None else budget)
-        count = spied(trainer, "_signals", monkeypatch)
-        made.append(fast(trainer, fixed))
-        assert len(count) == passes
-    for loss, gradient in made[1:]:
-        assert loss == made[0][0]
-        assert all(torch.equal(a, b) for a, b in zip(gradient, made[0][1], strict=True))
-
-
-def spied(trainer: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> list[None]:
-    """Grows with every call of a method."""
-    calls: list[None] = []
-    method = getattr(trainer, name)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        calls.append(None)
-        return method(*args, **kwargs)
-
-    monkeypatch.setattr(trainer, name, call)
-    return calls
-
-
 # without and with a need of entropies before the loss
 @pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
 @pytest.mark.parametrize("name", ["grpo", "entropy_advantage"])

@@ -11,7 +11,7 @@ from evals.provenance import Origin, code
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import to_lora_config
 from harness.backends.trl.hardware import TrlHardware
-from harness.backends.trl.translate import Batching, batching, to_grpo_config
+from harness.backends.trl.translate import to_grpo_config
 from harness.command.resolve import resolve
 from tests.experiments import experiment, ppo
 
@@ -152,23 +152,16 @@ def test_defaults_that_touch_the_mathematics_are_named() -> None:
 
 def test_a_rollout_is_cut_into_whole_groups() -> None:
     # 4 prompts x 4 = 16 sequences; two updates of 8; one process, 2 sequences a forward: 4 forwards an update
-    declared = experiment().override({"updates_per_rollout": 2}, *USER)
-    assert batching(declared, TrlHardware(micro_batch=2)) == Batching(
-        rollout=16, update=8, micro_batch=2, accumulation=4
-    )
-    got = to_grpo_config(declared, TrlHardware(micro_batch=2, save_every=3), seed=0, out_dir=Path("out"))
-    assert (got["per_device_train_batch_size"], got["gradient_accumulation_steps"], got["steps_per_generation"]) == (
-        2,
-        4,
-        8,
-    )
-    assert got["save_steps"] == 6  # only where a rollout ends
-    with pytest.raises(ValueError, match=r"hardware\.micro_batch: expected a divisor of the 8"):
-        batching(declared, TrlHardware(micro_batch=3))
-    with pytest.raises(ValueError, match=r"hardware\.processes: expected a divisor of the 8"):
-        batching(declared, TrlHardware(processes=3))
-    with pytest.raises(ValueError, match="whole groups of 4, got 2 sequences on each of 4"):
-        batching(declared, TrlHardware(processes=4))
+    sizes = ("per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation", "save_steps")
+    got = translated({"updates_per_rollout": 2}, micro_batch=2, save_every=3)
+    assert [got[key] for key in sizes] == [2, 4, 8, 6]  # saved only where a rollout ends
+    for hardware, message in (
+        ({"micro_batch": 3}, r"hardware\.micro_batch: expected a divisor of the 8 .*got 3"),
+        ({"processes": 3}, r"hardware\.processes: expected a divisor of the 8 .*got 3"),
+        ({"processes": 4}, "whole groups of 4, got 2 sequences on each of 4"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            translated({"updates_per_rollout": 2}, **hardware)
 
 
 def test_what_trl_cannot_do_is_refused_with_its_source() -> None:

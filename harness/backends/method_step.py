@@ -1,0 +1,117 @@
+"""One optimiser step of a method, the same in every trainer: its output on the whole step, and the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.step.batch import TokenBatch
+from harness.step.entropy_search import adapt
+from harness.step.finite import check_output, check_tensor
+from harness.step.loss import policy_loss
+from harness.step.step_metrics import unshaped_advantages
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.spec import Experiment, Use
+    from harness.spec.method import MethodOutput
+
+SHAPED = ("advantages", "weights", "gates", "penalties")  # of `MethodOutput`; what the loss of a micro-batch reads
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A method's output for one optimiser step.
+
+    Args:
+        shaped: its output. batch: with the advantages before shaping, for `step_metrics`.
+        shaped_advantages: None if the method has no shaping.
+        coefficient: of the entropy, in this step's loss. next_coefficient: from which the search goes on.
+    """
+
+    shaped: MethodOutput
+    batch: TokenBatch
+    shaped_advantages: Tensor | None
+    coefficient: float
+    next_coefficient: float
+
+
+def apply_method(experiment: Experiment, batch: TokenBatch, coefficient: float) -> Applied:
+    """The method's output on a whole optimiser step; a search for an entropy target starts from `coefficient`, with the
+    entropy of the step's sequences before the update.
+
+    Raises:
+        Diverged: a reward or the method's output is not finite.
+    """
+    method, search, target = experiment.method, experiment.entropy_search, experiment.entropy_target.value
+    step_coefficient = next_coefficient = coefficient
+    if search is not None and target is not None:
+        entropy = (batch.need("entropies").sum() / batch.mask.sum().clamp(min=1)).item()
+        step_coefficient, next_coefficient = adapt(
+            coefficient, entropy, target=target, step=search.step.value, maximum=search.maximum.value
+        )
+    check_tensor(batch.rewards[~batch.rewards.isnan()], "reward", step=batch.step + 1)
+    shaped = method.apply(batch)
+    check_output(shaped, batch.mask, step=batch.step + 1)
+    if not method.shaping:
+        return Applied(shaped, batch, None, step_coefficient, next_coefficient)
+    unshaped = batch.with_advantages(unshaped_advantages(method, batch))
+    return Applied(shaped, unshaped, shaped.advantages, step_coefficient, next_coefficient)
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """The settings of an experiment that its loss needs; small enough to be sent to every worker."""
+
+    clip_low: float | None
+    clip_high: float | None
+    dual_clip: float | None
+    kl_beta: float
+    needs_entropies: bool  # with their gradient
+    objective: Use | None
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> LossSettings:
+        e = experiment
+        bonus = bool(e.entropy_coefficient.value) or e.entropy_search is not None
+        return cls(e.clip_low.value, e.clip_high.value, e.dual_clip.value, e.kl_beta.value, bonus, e.method.objective)
+
+    def loss(
+        self,
+        logp: Tensor,
+        old_logp: Tensor,
+        shaped: Mapping[str, Tensor | None],
+        mask: Tensor,
+        *,
+        ref_logp: Tensor | None,
+        entropies: Tensor,
+        coefficient: float,
+    ) -> Tensor:
+        """The loss of a micro-batch, a scalar. The token weights in `shaped` hold the normaliser of the whole step, so
+        the losses of micro-batches add up.
+
+        Args:
+            logp, old_logp, mask, ref_logp, entropies: [B, T]. shaped: the `SHAPED` parts, [B, T] or None.
+            coefficient: of the entropy.
+        """
+        advantages, weights = shaped["advantages"], shaped["weights"]
+        assert advantages is not None and weights is not None
+        return policy_loss(
+            logp,
+            old_logp,
+            advantages,
+            weights,
+            ref_logp=ref_logp,
+            kl_beta=self.kl_beta,
+            gates=shaped.get("gates"),
+            penalties=shaped.get("penalties"),
+            entropies=entropies if self.needs_entropies else None,
+            entropy_coefficient=coefficient,
+            clip_low=self.clip_low,
+            clip_high=self.clip_high,
+            dual_clip=self.dual_clip,
+            objective=self.objective,
+            mask=mask,
+        )
