@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from baselines.rloo import scored_groups
+from baselines.grpo import rewards_differ, scored_groups
 from harness.spec.equation import stage
 from harness.spec.ranges import Positive
-from harness.step.segments import segment_max
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,8 +37,6 @@ def gpg(batch: TokenBatch, *, scale: Positive) -> Tensor:
         [B, T], 0 on masked positions.
     """
     rewards, scored, _, mean = scored_groups(batch)
-    top = segment_max(rewards.masked_fill(~scored, float("-inf")), batch.groups)
-    bottom = -segment_max((-rewards).masked_fill(~scored, float("-inf")), batch.groups)
-    learns = scored & (top > bottom)
+    learns = rewards_differ(rewards, scored, batch.groups)
     alpha = scored.sum() / learns.sum().clamp(min=1)
     return (alpha * (rewards - mean) * learns / scale).unsqueeze(1) * batch.mask

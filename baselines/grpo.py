@@ -14,6 +14,23 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch
 
 
+def scored_groups(batch: TokenBatch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(rewards, 0 where unscored; which are scored; how many of the group are; the group's mean of these), [B] each."""
+    rewards = batch.rewards.detach()
+    scored = ~rewards.isnan()
+    rewards = rewards.nan_to_num(0.0)
+    count = segment_sum(scored.to(rewards.dtype), batch.groups)
+    return rewards, scored, count, segment_sum(rewards, batch.groups) / count.clamp(min=1)
+
+
+def rewards_differ(rewards: Tensor, scored: Tensor, groups: Tensor) -> Tensor:
+    """[B], bool: scored, in a group whose scored rewards are not all equal. The extremes are compared, because rounding
+    in the mean would leave a tiny standard deviation to divide by."""
+    top = segment_max(rewards.masked_fill(~scored, float("-inf")), groups)
+    bottom = -segment_max((-rewards).masked_fill(~scored, float("-inf")), groups)
+    return scored & (top > bottom)
+
+
 @stage("advantage")
 def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], epsilon: NonNegative) -> Tensor:
     """A_i = (r_i - mean_G r) / (std_G r + epsilon), the same on every token of i  (arXiv 2402.03300, section 4.1.2).
@@ -29,19 +46,13 @@ def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], eps
     Raises:
         ValueError: epsilon < 0.
     """
-    rewards, ids = batch.rewards.detach(), batch.groups
-    scored = ~rewards.isnan()
-    rewards = rewards.nan_to_num(0.0)
-    count = segment_sum(scored.to(rewards.dtype), ids)
-    centred = (rewards - segment_sum(rewards * scored, ids) / count.clamp(min=1)) * scored
+    rewards, scored, count, mean = scored_groups(batch)
+    centred = (rewards - mean) * scored
     if std == "none":
         scale = centred.new_ones(centred.shape)
     else:
         degrees = count - 1 if std == "sample" else count
-        scale = (segment_sum(centred**2, ids) / degrees.clamp(min=1)).sqrt() + epsilon
-    # Compare the extremes to find equal rewards: rounding in the mean would leave a tiny std to divide by.
-    top = segment_max(rewards.masked_fill(~scored, float("-inf")), ids)
-    bottom = -segment_max((-rewards).masked_fill(~scored, float("-inf")), ids)
-    learns = scored & (top > bottom)
+        scale = (segment_sum(centred**2, batch.groups) / degrees.clamp(min=1)).sqrt() + epsilon
+    learns = rewards_differ(rewards, scored, batch.groups)
     advantages = (centred / scale.masked_fill(~learns, 1.0)).masked_fill(~learns, 0.0)
     return advantages.unsqueeze(1) * batch.mask

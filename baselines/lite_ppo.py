@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from baselines.rloo import scored_groups
+from baselines.grpo import scored_groups
 from harness.spec.equation import stage
 from harness.spec.ranges import NonNegative
 

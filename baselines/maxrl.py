@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from baselines.rloo import scored_groups
+from baselines.grpo import scored_groups
 from harness.spec.equation import requires, stage
 from harness.spec.ranges import NonNegative
 

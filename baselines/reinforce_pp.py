@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from baselines.grpo import scored_groups
 from baselines.ppo import whitened
-from baselines.rloo import scored_groups
 from harness.spec.equation import stage
 
 if TYPE_CHECKING:

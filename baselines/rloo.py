@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from baselines.grpo import scored_groups
 from harness.spec.equation import stage
-from harness.step.segments import segment_sum
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from harness.step.batch import TokenBatch
-
-
-def scored_groups(batch: TokenBatch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """(rewards, 0 where unscored; which are scored; how many of the group are; the group's mean of these), [B] each."""
-    rewards = batch.rewards.detach()
-    scored = ~rewards.isnan()
-    rewards = rewards.nan_to_num(0.0)
-    count = segment_sum(scored.to(rewards.dtype), batch.groups)
-    return rewards, scored, count, segment_sum(rewards, batch.groups) / count.clamp(min=1)
 
 
 @stage("advantage")

@@ -39,6 +39,8 @@ def _term(name: str, i: int, k: int, d: list[Any], tensors: Any, v: dict[str, An
     if name == "dppo":
         p, q = float(logp[i, k].detach().exp()), float(old[i, k].exp())
         moved = abs(p - q)
+        if v["divergence"] == "binary_kl":
+            moved = q * math.log(q / p) + (1 - q) * math.log((1 - q + 1e-8) / (1 - p + 1e-8))
         leaves = (p > q and moved > v["high"]) if a > 0 else (p < q and moved > v["low"])
         return ratio.detach().clamp(max=v["truncate"]) * a * logp[i, k] * (0.0 if leaves else 1.0)
     if name == "vespo":

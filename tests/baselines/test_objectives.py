@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baselines import dapo
-from baselines.challengers import challengers
 from baselines.cispo import cispo
 from baselines.dppo import dppo
 from baselines.gmpo import gmpo
@@ -26,9 +23,9 @@ from evals.provenance import assumed
 from harness.spec import use
 from harness.step.loss import aggregation_coefficients, clipped_objective, policy_loss
 from tests import experiments
+from tests.baselines.slow_objectives import slow_objective
 
 WHY = "a test"
-Rows = list[list[float]]
 
 
 def tensors(seed: int, rows: int = 4, tokens: int = 5, spread: float = 0.4) -> dict[str, torch.Tensor]:
@@ -39,48 +36,6 @@ def tensors(seed: int, rows: int = 4, tokens: int = 5, spread: float = 0.4) -> d
     logp = (old + spread * torch.randn(rows, tokens, generator=generator, dtype=torch.float64)).clamp(max=-1e-3)
     advantages = torch.tensor([1.3, -0.7, 0.0, -1.1], dtype=torch.float64)[:rows].unsqueeze(1) * mask
     return {"logp": logp * mask, "old_logp": old * mask, "advantages": advantages, "mask": mask}
-
-
-# -- slow versions ---------------------------------------------------------------------------------------------------
-
-
-def slow_terms(name: str, t: dict[str, torch.Tensor], v: dict[str, Any]) -> Rows:
-    """The objective of each token (of each response for GMPO), in floats."""
-    logp, old, adv = (t[k].tolist() for k in ("logp", "old_logp", "advantages"))
-    lengths = t["mask"].sum(1).tolist()
-    out: Rows = []
-    for i, length in enumerate(lengths):
-        d = [logp[i][k] - old[i][k] for k in range(length)]
-        row = []
-        for k in range(length):
-            a, r = adv[i][k], math.exp(d[k])
-            if name == "gspo":
-                s = math.exp(sum(d) / length)
-                row.append(min(s * a, min(max(s, 1 - v["low"]), 1 + v["high"]) * a))
-            elif name == "cispo":
-                low = -math.inf if v["low"] is None else 1 - v["low"]
-                row.append(min(max(r, low), 1 + v["high"]) * a * logp[i][k])
-            elif name == "gmpo":
-                cut = [min(x, v["high"]) if a > 0 else max(x, -v["low"]) for x in d] if a else [0.0] * length
-                row.append(a * math.exp(sum(cut) / length))
-            elif name == "sapo":
-                tau = v["tau_pos"] if a > 0 else v["tau_neg"]
-                row.append(4 / tau / (1 + math.exp(-tau * (r - 1))) * a)
-            elif name == "dppo":
-                p, q = math.exp(logp[i][k]), math.exp(old[i][k])
-                moved = abs(p - q)
-                if v["divergence"] == "binary_kl":
-                    moved = q * math.log(q / p) + (1 - q) * math.log((1 - q + 1e-8) / (1 - p + 1e-8))
-                leaves = (p > q and moved > v["high"]) if a > 0 else (p < q and moved > v["low"])
-                row.append(0.0 if leaves else min(r, v["truncate"]) * a * logp[i][k])
-            elif name == "vespo":
-                power, decay = (v["k_neg"], v["lambda_neg"]) if a < 0 else (v["k_pos"], v["lambda_pos"])
-                w = math.exp(sum(d))
-                row.append(w**power * math.exp(decay * (1 - w)) * a * logp[i][k])
-            else:
-                row.append(a * logp[i][k])
-        out.append(row)
-    return out
 
 
 CASES: dict[str, tuple[Callable[..., torch.Tensor], dict[str, Any]]] = {
@@ -94,18 +49,6 @@ CASES: dict[str, tuple[Callable[..., torch.Tensor], dict[str, Any]]] = {
     "vespo": (vespo, {"k_pos": 2.0, "lambda_pos": 3.0, "k_neg": 3.0, "lambda_neg": 2.0}),
     "gpg": (policy_gradient, {}),
 }
-
-
-@pytest.mark.parametrize("name", CASES)
-@settings(deadline=None, max_examples=20)
-@given(seed=st.integers(0, 10_000))
-def test_values_equal_the_slow_version(name: str, seed: int) -> None:
-    function, values = CASES[name]
-    t = tensors(seed)
-    got = function(**t, **values)
-    want = slow_terms(name.partition("-")[0], t, values)
-    for i, row in enumerate(want):
-        assert got[i, : len(row)].tolist() == pytest.approx(row, rel=1e-9, abs=1e-12)
 
 
 def weighted(
@@ -126,31 +69,22 @@ def weighted(
     return loss.item(), gradient
 
 
-# what the gradient of a token is, from the papers: coefficient x advantage x d log pi, per token of a response
-@pytest.mark.parametrize("name", ["gspo", "gmpo", "sapo", "cispo"])
-def test_the_gradient_is_the_papers_coefficient(name: str) -> None:
+@pytest.mark.parametrize("name", CASES)
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 10_000))
+def test_values_and_gradients_equal_the_slow_version(name: str, seed: int) -> None:
     function, values = CASES[name]
-    for seed in range(20):
-        t = tensors(seed)
-        _, gradient = weighted(function, t, values, "sequence_mean")
-        for i, length in enumerate(t["mask"].sum(1).tolist()):
-            d = [(t["logp"][i, k] - t["old_logp"][i, k]).item() for k in range(length)]
-            for k in range(length):
-                a = t["advantages"][i, k].item()
-                if name == "gspo":  # s_i where s_i is not clipped, else nothing
-                    s = math.exp(sum(d) / length)
-                    c = 0.0 if (a > 0 and s > 1 + values["high"]) or (a < 0 and s < 1 - values["low"]) else s
-                elif name == "gmpo":  # the geometric mean of the clipped ratios, where the token's own is not clipped
-                    cut = [min(x, values["high"]) if a > 0 else max(x, -values["low"]) for x in d]
-                    own = d[k] <= values["high"] if a > 0 else d[k] >= -values["low"]
-                    c = math.exp(sum(cut) / length) * own
-                elif name == "sapo":  # 4 p (1 - p) r, p = sigmoid(tau (r - 1))
-                    tau = values["tau_pos"] if a > 0 else values["tau_neg"]
-                    p = 1 / (1 + math.exp(-tau * (math.exp(d[k]) - 1)))
-                    c = 4 * p * (1 - p) * math.exp(d[k])
-                else:
-                    c = min(math.exp(d[k]), 1 + values["high"])
-                assert gradient[i, k].item() == pytest.approx(-c * a / (4 * length), rel=1e-6, abs=1e-9), (seed, i, k)
+    how = "sequence_mean" if name in ("gspo", "gmpo") else "token_mean"  # their terms are those of whole responses
+    t = tensors(seed)
+
+    def slow(logp: torch.Tensor, old_logp: torch.Tensor, advantages: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        rows = {"logp": logp, "old_logp": old_logp, "advantages": advantages, "mask": mask}
+        return slow_objective(name.partition("-")[0], rows, values)
+
+    torch.testing.assert_close(function(**t, **values) * t["mask"], slow(**t), rtol=1e-9, atol=1e-12)
+    (loss, gradient), (expected, slow_gradient) = (weighted(f, t, v, how) for f, v in ((function, values), (slow, {})))
+    assert loss == pytest.approx(expected, rel=1e-9)
+    torch.testing.assert_close(gradient, slow_gradient, rtol=1e-6, atol=1e-9)
 
 
 def test_special_cases_equal_simpler_objectives() -> None:
@@ -202,14 +136,6 @@ def test_impossible_stacks_are_refused_with_the_reason() -> None:
     # GSPO's token form takes shaped advantages, weights and gates
     tokens = use(gspo, low=assumed(0.1, WHY), high=assumed(0.1, WHY))
     replace(free, method=replace(METHODS["entropy_advantage on dapo with clip_cov"].method, objective=tokens))
-
-
-def test_every_challenger_is_declared_with_its_values() -> None:
-    arms = challengers(dapo.EXPERIMENT)
-    assert set(arms) >= {"gspo", "luspo", "cispo", "gmpo", "sapo", "dppo", "gpg", "rloo", "reinforce_pp"}
-    assert set(arms) >= {"vespo", "opo", "maxrl", "lite_ppo", "grpo_pairs"}
-    for key, (_, experiment) in arms.items():
-        assert (experiment.method.objective is None) == (experiment.clip_low.value is not None), key
 
 
 # -- TRL's own losses --------------------------------------------------------------------------------------------------
@@ -314,10 +240,3 @@ def test_loss_and_gradient_equal_trls(name: str, model_dir: Path, tmp_path: Path
     record_property("gradient", max(gaps) / scale)
     for got, parameter in zip(ours, trainer.model.parameters(), strict=True):
         torch.testing.assert_close(got, parameter.grad, rtol=1e-5, atol=1e-5 * scale)
-
-
-def test_the_page_of_objectives_names_every_challenger_and_control() -> None:
-    from harness.spec.controls import CONTROLS
-
-    page = (Path(__file__).parents[2] / "docs" / "objectives.md").read_text(encoding="utf-8")
-    assert [key for key in (*challengers(dapo.EXPERIMENT), *CONTROLS) if f"`{key}`" not in page] == []

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ from evals.data import prompts
 from evals.data.benchmarks import Benchmark, Problem
 from evals.files import read_json, read_jsonl, write_json, write_jsonl
 from evals.grading.verdicts import Verdict
-from evals.sampling.engines import Decoding, Engine
+from evals.sampling.engines import Decoding
 from evals.sampling.evaluate import sample_problems
 from harness.backends.engine import sampling_engine
 from harness.data.problems import content_hash, load_problems
@@ -39,36 +39,28 @@ class Tune(Protocol):
 
 
 def run_rounds(
-    declared: Rejection,
-    *,
-    base_model: str,
-    seed: int,
-    out_dir: Path,
-    hardware: Hardware,
-    tune: Tune,
-    make_engine: Callable[[str], Engine] | None = None,
+    declared: Rejection, *, base_model: str, seed: int, out_dir: Path, hardware: Hardware, tune: Tune
 ) -> dict[str, Any]:
     """Run or resume all rounds. Returns the training's part of the record; the model is `out_dir/final`.
 
     Args:
         base_model: the resolved `declared.base_model` on this machine.
-        make_engine: model path -> an engine; None takes the evaluator's transformers engine.
     Raises:
         ValueError: the data are wrong, or a round finds nothing to fine-tune on.
     """
     problems = load_problems(declared.dataset.value, seed=seed)
-    wanted = declared.problems_per_round.value
-    if wanted > len(problems):
-        raise ValueError(f"problems_per_round: expected at most the {len(problems)} of the data set, got {wanted}")
+    size = declared.problems_per_round.value
+    if size > len(problems):
+        raise ValueError(f"problems_per_round: expected at most the {len(problems)} of the data set, got {size}")
     model = base_model
     records: list[dict[str, Any]] = []
     for number in range(declared.rounds.value):
         folder = out_dir / f"round-{number}"
         record = read_json(folder / "round.json")
         if record is None:
-            chosen = random.Random(f"problems {seed} {number}").sample(range(len(problems)), wanted)
-            asked = [Problem(str(i), problems[i]["problem"], problems[i]["answer"]) for i in chosen]
-            counts = select_samples(declared, asked, model, folder, seed, hardware, make_engine)
+            chosen = random.Random(f"problems {seed} {number}").sample(range(len(problems)), size)
+            round_problems = [Problem(str(i), problems[i]["problem"], problems[i]["answer"]) for i in chosen]
+            counts = select_samples(declared, round_problems, model, folder, seed, hardware)
             trained = tune(
                 model if declared.start_from.value == "last" else base_model,
                 out_dir=folder / "train",
@@ -93,13 +85,7 @@ def run_rounds(
 
 
 def select_samples(
-    declared: Rejection,
-    problems: Sequence[Problem],
-    model: str,
-    folder: Path,
-    seed: int,
-    hardware: Hardware,
-    make_engine: Callable[[str], Engine] | None,
+    declared: Rejection, problems: Sequence[Problem], model: str, folder: Path, seed: int, hardware: Hardware
 ) -> dict[str, Any]:
     """Sample, filter, measure, select: writes `selected.jsonl`. Returns counts and means, which it also keeps."""
     counts: dict[str, Any] | None = read_json(folder / "selected.json")
@@ -107,20 +93,17 @@ def select_samples(
         return counts
     from evals.analysis.token_pass import measure
 
-    device = "cpu" if hardware.device == "cpu" else None
-    engine = (
-        make_engine(model) if make_engine else sampling_engine(hardware, model, declared.max_completion_tokens.value)
-    )
+    engine = sampling_engine(hardware, model, declared.max_completion_tokens.value)
     # The text after the first box may be cut off, so the first box must be correct.
     prompt = replace(prompts.get(declared.prompt.value), policy="boxed_first")
     texts = tuple(prompts.render(prompt, problem, engine.tokenizer) for problem in problems)
     rows = [{"problem": p.problem, "answer": p.answer} for p in problems]
-    asked = Benchmark(folder.name, tuple(problems), content_hash(rows), declared.dataset.value)
+    benchmark = Benchmark(folder.name, tuple(problems), content_hash(rows), declared.dataset.value)
     decoding = Decoding(
         declared.rollout_temperature.value, declared.rollout_top_p.value, declared.max_completion_tokens.value
     )
     verdicts = sample_problems(
-        asked,
+        benchmark,
         engine,
         prompt=prompt,
         decoding=decoding,
@@ -133,13 +116,13 @@ def select_samples(
     )
     del engine  # free its model for the measuring one, and that one for the fine-tuning
     samples = read_samples(verdicts, problems)
-    passed = [kept for sample in samples if (kept := declared.passed(sample)) is not None]
+    passed = [result for sample in samples if (result := declared.passed(sample)) is not None]
     prompt_of = {problem.id: text for problem, text in zip(problems, texts, strict=True)}
     measures = measure(
         model,
         [(prompt_of[s.problem_id], s.response) for s in passed],
         mass=declared.branching_mass.value,
-        device=device,
+        device="cpu" if hardware.device == "cpu" else None,
     )
     passed = [
         replace(s, mean_entropy=m.mean_entropy, mean_branching=m.mean_branching)
@@ -147,7 +130,10 @@ def select_samples(
     ]
     chosen = declared.choose(passed, random.Random(f"selection {seed} {folder.name}"))
     counts = {"sampled": summary(samples), "passed": summary(passed), "selected": summary(chosen)}
-    _write_jsonl(folder / "selected.jsonl", chosen)
+    selected = [asdict(sample) for sample in chosen]
+    for row in selected:
+        row["solution"] = row.pop("response")
+    write_jsonl(folder / "selected.jsonl", selected)
     write_json(folder / "selected.json", counts)
     return counts
 
@@ -186,21 +172,6 @@ def summary(samples: Sequence[Sample]) -> dict[str, Any]:
         "mean_entropy": fmean(s.mean_entropy or 0.0 for s in measured) if measured else None,
         "mean_branching": fmean(s.mean_branching or 0.0 for s in measured) if measured else None,
     }
-
-
-def _write_jsonl(path: Path, samples: Sequence[Sample]) -> None:
-    rows = [
-        {
-            "problem": s.problem,
-            "solution": s.response,
-            "problem_id": s.problem_id,
-            "correct": s.correct,
-            "mean_entropy": s.mean_entropy,
-            "mean_branching": s.mean_branching,
-        }
-        for s in samples
-    ]
-    write_jsonl(path, rows)
 
 
 def read_pairs(path: Path) -> list[dict[str, str]]:

@@ -12,6 +12,7 @@ import pytest
 
 from evals.provenance import Origin, assumed
 from evals.sampling.engines import Completion, Decoding, Request
+from harness.backends.trl import rounds
 from harness.backends.trl.finetune import finetune
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.rounds import read_pairs, run_rounds
@@ -95,6 +96,11 @@ def data(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture(autouse=True)
+def solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "sampling_engine", lambda hardware, model, longest: Solver(model))
+
+
 def run(declared: Rejection, model_dir: Path, out_dir: Path, tuned: list[Any], fail_at: int | None = None) -> Any:
     def tune(model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]:
         if len(tuned) == fail_at:
@@ -118,7 +124,6 @@ def run(declared: Rejection, model_dir: Path, out_dir: Path, tuned: list[Any], f
         out_dir=out_dir,
         hardware=HARDWARE,
         tune=tune,
-        make_engine=Solver,
     )
 
 
