@@ -30,6 +30,13 @@ def test_a_cluster_that_does_not_answer_is_named(address: str) -> None:
         backend.BACKEND.ready(VerlHardware(device="cpu", ray_address=address))
 
 
+def test_packing_needs_flash_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"hardware\.packing: expected false, or flash-attn"):
+        backend.BACKEND.ready(VerlHardware(device="gpu"))
+    backend.BACKEND.ready(VerlHardware(device="gpu", packing=False))
+
+
 def test_another_verl_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extension.importlib.metadata, "version", lambda name: "0.10.0")
     with pytest.raises(RuntimeError, match=r"verl 0\.10\.0 is installed.*0\.9\.1"):

@@ -50,6 +50,11 @@ class Verl(Backend[VerlHardware]):
                     f"hardware.ray_address: expected HOST:PORT of a running Ray cluster, got "
                     f"{hardware.ray_address!r} ({error})"
                 ) from error
+        if hardware.device == "gpu" and hardware.packing and find_spec("flash_attn") is None:
+            raise ValueError(
+                "hardware.packing: expected false, or flash-attn (`pip install --no-build-isolation flash-attn`), which "
+                "is not in this environment"
+            )
         if hardware.device == "cpu":
             import psutil
 
