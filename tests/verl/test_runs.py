@@ -135,14 +135,6 @@ def test_a_killed_command_leaves_no_process(tmp_path: Path) -> None:
     assert gone(session)
 
 
-def test_a_cluster_that_does_not_answer_is_named_before_anything_starts(tmp_path: Path) -> None:
-    code, said = finish(start(tmp_path, "paper=egsw", "arm=grpo", *FAST, "hardware.ray_address=127.0.0.1:1"))
-    assert code == 2
-    assert "hardware.ray_address" in said
-    assert "127.0.0.1:1" in said
-    assert train_folder(tmp_path) is None
-
-
 def test_a_model_is_evaluated_while_it_trains(tmp_path: Path) -> None:
     options = (
         "paper=egsw",

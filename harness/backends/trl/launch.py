@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -34,34 +34,33 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
         RuntimeError: the training processes ended with an error (their output is above it).
     """
     if not isinstance(job.experiment, Rejection):
-        return _start(job, base_model, out_dir, recorder, hardware, Rows())
+        return _start(job, base_model, out_dir, recorder, hardware)
 
     def tune(model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]:
-        return _start(job, model, out_dir, recorder, hardware, Rows(str(pairs), steps_before))
+        return _start(job, model, out_dir, recorder, hardware, str(pairs), steps_before)
 
     return run_rounds(
         job.experiment, base_model=base_model, seed=job.seed, out_dir=out_dir, hardware=hardware, tune=tune
     )
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The data of a rejection-sampling round; empty if the declaration names the data.
+def _start(
+    job: Job,
+    base_model: str,
+    out_dir: Path,
+    recorder: Recorder,
+    hardware: TrlHardware,
+    pairs: str | None = None,
+    steps_before: int = 0,
+) -> dict[str, Any]:
+    """One training, in this process or in several.
 
     Args:
-        pairs: a file of `harness.backends.trl.rounds`. steps_before: optimiser steps of the rounds before.
+        pairs: of a rejection-sampling round, the file of its rows; None: the declaration names the data.
+        steps_before: optimiser steps of the rounds before.
     """
-
-    pairs: str | None = None
-    steps_before: int = 0
-
-
-def _start(
-    job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware, rows: Rows
-) -> dict[str, Any]:
-    """One training, in this process or in several."""
     if hardware.processes == 1:
-        return _train(job, base_model, out_dir, recorder, hardware, rows)
+        return _train(job, base_model, out_dir, recorder, hardware, pairs, steps_before)
     result = out_dir / "result.json"
     result.unlink(missing_ok=True)
     order = {
@@ -70,7 +69,8 @@ def _start(
         "out_dir": str(out_dir),
         "run": str(recorder.folder),
         "hardware": asdict(hardware),
-        "rows": asdict(rows),
+        "pairs": pairs,
+        "steps_before": steps_before,
     }
     order_file = write_order(order, out_dir)
     code = _run_processes([*starter(hardware), "-m", "harness.backends.trl.launch", str(order_file)], out_dir)
@@ -113,7 +113,13 @@ def starter(hardware: TrlHardware) -> list[str]:
 
 
 def _train(
-    job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware, rows: Rows
+    job: Job,
+    base_model: str,
+    out_dir: Path,
+    recorder: Recorder,
+    hardware: TrlHardware,
+    pairs: str | None,
+    steps_before: int,
 ) -> dict[str, Any]:
     assert job.experiment is not None
     common: dict[str, Any] = {
@@ -121,14 +127,14 @@ def _train(
         "seed": job.seed,
         "out_dir": out_dir,
         "hardware": hardware,
-        "on_metrics": metrics_reporter(recorder, steps_before=rows.steps_before),
+        "on_metrics": metrics_reporter(recorder, steps_before=steps_before),
     }
     if not isinstance(job.experiment, Finetune):
         return train(job.experiment, **common)
     try:
-        return finetune(job.experiment, pairs=None if rows.pairs is None else read_pairs(Path(rows.pairs)), **common)
+        return finetune(job.experiment, pairs=None if pairs is None else read_pairs(Path(pairs)), **common)
     except Diverged as error:  # count the steps of earlier rounds too
-        raise Diverged(rows.steps_before + error.step, error.quantity, error.value) from error
+        raise Diverged(steps_before + error.step, error.quantity, error.value) from error
 
 
 def main(order_file: str) -> None:
@@ -155,7 +161,8 @@ def main(order_file: str) -> None:
             out_dir,
             Recorder(Path(order["run"])),  # only the main process writes to it
             TrlHardware(**order["hardware"]),
-            Rows(**order["rows"]),
+            order["pairs"],
+            order["steps_before"],
         )
     except Diverged as error:
         leave_word(error, out_dir)

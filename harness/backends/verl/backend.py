@@ -52,8 +52,8 @@ class Verl(Backend[VerlHardware]):
                 ) from error
         if hardware.device == "gpu" and hardware.packing and find_spec("flash_attn") is None:
             raise ValueError(
-                "hardware.packing: expected false, or flash-attn (`pip install --no-build-isolation flash-attn`), which "
-                "is not in this environment"
+                "hardware.packing: expected false, or flash-attn in this environment (`pip install "
+                "--no-build-isolation flash-attn`)"
             )
         if hardware.device == "cpu":
             import psutil

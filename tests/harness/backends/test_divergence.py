@@ -65,15 +65,16 @@ def nan_logits(model: Any) -> None:
 
 
 def grpo_trainer(model_dir: Path, out: Path, rewards: Callable[..., list[float | None]], **values: Any) -> Any:
+    import peft
     from datasets import Dataset
     from transformers import AutoTokenizer
     from trl import GRPOConfig
 
-    from harness.backends.trl.common import reporter
     from harness.backends.trl.trainer import MethodTrainer
     from harness.backends.trl.translate import to_grpo_config
 
     declared = experiments.experiment().override({"max_steps": STEPS, **values}, Origin.USER, "a test")
+    lora = common.to_lora_config(declared)
     return MethodTrainer(
         declared,
         model=str(model_dir),
@@ -81,7 +82,8 @@ def grpo_trainer(model_dir: Path, out: Path, rewards: Callable[..., list[float |
         args=GRPOConfig(**to_grpo_config(declared, CPU, seed=0, out_dir=out)),
         train_dataset=Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
         processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
-        callbacks=[reporter({}, out, lambda *_: None)],
+        peft_config=None if lora is None else peft.LoraConfig(**lora),
+        callbacks=[common.reporter({}, out, lambda *_: None)],
     )
 
 

@@ -288,18 +288,6 @@ def test_profiles_fit_every_size_up_to_8b(profile: str, size: str) -> None:
         assert judge(job.experiment, backend, hardware).fits, (size, hardware)
 
 
-@pytest.mark.parametrize("size", ["Qwen/Qwen3-14B-Base", "Qwen/Qwen3-32B"])
-@pytest.mark.parametrize("profile", ["h100x8", "h200x8", "h100x32"])
-def test_profiles_fit_14b_and_32b_with_20k_responses(profile: str, size: str) -> None:
-    job = resolve(
-        "forking_tokens", scale="paper", models=["14b"], arms=["dapo"], seeds=[0], overrides={"base_model": size},
-        backend="verl",
-    )[0]  # fmt: skip
-    assert job.experiment is not None
-    hardware = choose(job.experiment, "verl", PROFILES[profile].base("verl"), frozenset())
-    assert judge(job.experiment, "verl", hardware).fits, hardware
-
-
 def test_a_profile_leaves_explicit_settings_alone() -> None:
     (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
     base = TrlHardware(device="gpu", processes=8, rollouts="vllm_colocate", micro_batch=2)

@@ -63,40 +63,14 @@ def test_a_small_learning_rate_moves_every_weight_in_mixed_precision(model_dir: 
 
 def test_lora_trains_float32_adapters(model_dir: Path, tmp_path: Path) -> None:
     assert weights_dtype("bfloat16", lora=True) == weights_dtype("pure_bfloat16", lora=False) == "bfloat16"
-    trainer = lora_trainer(model_dir, tmp_path)
+    values = {"max_steps": 2, "learning_rate": 1e-3, "precision": "bfloat16", "lora_rank": 4}
+    trainer = grpo_trainer(model_dir, tmp_path, alternate, **values)
     kinds = {(p.requires_grad, p.dtype) for p in trainer.model.parameters()}
     assert kinds == {(True, torch.float32), (False, torch.bfloat16)}
-    before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
     run_to_end(trainer, tmp_path, TrlHardware(device="cpu"), precision="bfloat16")
     final = load_file(tmp_path / "final" / "model.safetensors")
     assert {tensor.dtype for tensor in final.values()} == {torch.bfloat16}
     assert not any("lora" in name for name in final)
-    assert before  # LoRA's B starts at 0, so that a moved adapter shows in the merged weights
-
-
-def lora_trainer(model_dir: Path, out: Path) -> Any:
-    import peft
-    from datasets import Dataset
-    from transformers import AutoTokenizer
-    from trl import GRPOConfig
-
-    from harness.backends.trl.common import to_lora_config
-    from harness.backends.trl.trainer import MethodTrainer
-    from harness.backends.trl.translate import to_grpo_config
-
-    values = {"max_steps": 2, "learning_rate": 1e-3, "precision": "bfloat16", "lora_rank": 4}
-    declared = experiments.experiment().override(values, *USER)
-    lora = to_lora_config(declared)
-    assert lora is not None
-    return MethodTrainer(
-        declared,
-        model=str(model_dir),
-        reward_funcs=[alternate],
-        args=GRPOConfig(**to_grpo_config(declared, TrlHardware(device="cpu"), seed=0, out_dir=out)),
-        train_dataset=Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
-        processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
-        peft_config=peft.LoraConfig(**lora),
-    )
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "pure_bfloat16"])
