@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from harness.errors import UsageError
     from harness.spec.equation import stage
     from harness.step.batch import TokenBatch, reads
+    from rlvr.auditing import audit
     from rlvr.comparing import compare, power
     from rlvr.declaring import experiment, papers, use
     from rlvr.equations import apply
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from rlvr.writing import analyze, report, tables
 
 _HOME = {
+    "rlvr.auditing": ("audit",),
     "rlvr.comparing": ("compare", "power"),
     "rlvr.declaring": ("experiment", "papers", "use"),
     "rlvr.equations": ("apply",),
@@ -71,6 +73,7 @@ __all__ = [
     "analyze",
     "apply",
     "assumed",
+    "audit",
     "avg_at_k",
     "code",
     "compare",

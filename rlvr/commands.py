@@ -8,7 +8,7 @@ from typing import Any
 GROUPS = {  # heading -> command -> the function of `rlvr`
     "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
     "train": {"plan": "plan", "run": "run", "new": "new"},
-    "measure": {"eval": "evaluate", "grade": "grade", "compare": "compare", "power": "power"},
+    "measure": {"eval": "evaluate", "grade": "grade", "audit": "audit", "compare": "compare", "power": "power"},
     "write": {"tables": "tables", "report": "report", "analyze": "analyze"},
     "exchange": {"export": "export", "import": "import_"},
 }

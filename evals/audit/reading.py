@@ -1,0 +1,187 @@
+"""Evidence from files: training curves of several tools, and files of graded responses."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from evals.audit.evidence import Evidence
+from evals.suggest import expected
+
+if TYPE_CHECKING:
+    from evals.grading import Grader
+
+STEPS = ("step", "global_step", "_step", "trainer/global_step", "steps", "iteration")
+_VERL = re.compile(r"\bstep:(\d+) - (.+)")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_LIGHTEVAL = re.compile(r"\|\s*\w+:(\w+):\d+\s*\|\s*\d+\|\w+\s*\|\s*([\d.]+)\s*\|")
+
+
+def _verl(text: str) -> Iterable[dict[str, float]]:
+    """veRL's console: `step:10 - name:0.5 - name:1.0`, whatever Ray writes before it."""
+    for match in _VERL.finditer(text):
+        row: dict[str, float] = {"step": int(match[1])}
+        for part in match[2].split(" - "):
+            name, _, value = part.rpartition(":")
+            if name and _NUMBER.fullmatch(value.strip()):
+                row[name] = float(value)
+        yield row
+
+
+def _trainer_state(text: str) -> Iterable[dict[str, float]]:
+    """trainer_state.json of transformers and TRL."""
+    return [_numbers(entry) for entry in json.loads(text)["log_history"]]
+
+
+def _mllog(text: str) -> Iterable[dict[str, float]]:
+    """MLPerf's log; the step of a point is its count of samples, or its step or epoch."""
+    for line in text.splitlines():
+        if ":::MLLOG " not in line:
+            continue
+        event = json.loads(line.partition(":::MLLOG ")[2])
+        where = event.get("metadata") or {}
+        step = next((where[key] for key in ("samples_count", "step_num", "step", "epoch_num") if key in where), None)
+        if (
+            event.get("event_type") == "POINT_IN_TIME"
+            and isinstance(event.get("value"), int | float)
+            and step is not None
+        ):
+            yield {"step": step, event["key"]: float(event["value"])}
+
+
+def _lighteval(text: str) -> Iterable[dict[str, float]]:
+    """lighteval's result tables one after another; the n-th of a task is checkpoint n of it."""
+    seen: dict[str, int] = {}
+    for task, value in _LIGHTEVAL.findall(text):
+        seen[task] = seen.get(task, 0) + 1
+        yield {"step": seen[task], task: float(value)}
+
+
+def _lines(text: str) -> Iterable[dict[str, float]]:
+    return [_numbers(json.loads(line)) for line in text.splitlines() if line.strip()]
+
+
+def _csv(text: str) -> Iterable[dict[str, float]]:
+    return [_numbers(row) for row in pd.read_csv(io.StringIO(text)).to_dict("records")]
+
+
+def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
+    return {str(key): float(value) for key, value in row.items() if isinstance(value, int | float) and value == value}
+
+
+CURVES: dict[str, Callable[[str], Iterable[dict[str, float]]]] = {
+    "verl": _verl,
+    "trl": _trainer_state,
+    "mllog": _mllog,
+    "lighteval": _lighteval,
+    "jsonl": _lines,
+    "csv": _csv,
+}
+"""Kind of a file of curves -> its reader; csv and jsonl are exports of trackers, one row a step."""
+
+
+def kind_of(name: str, text: str) -> str:
+    """The kind of a file of curves, by its content.
+
+    Raises:
+        ValueError: none is recognised.
+    """
+    if ":::MLLOG " in text:
+        return "mllog"
+    if '"log_history"' in text[:100_000] and text.lstrip().startswith("{"):
+        return "trl"
+    if _VERL.search(text):
+        return "verl"
+    if _LIGHTEVAL.search(text):
+        return "lighteval"
+    if text.lstrip().startswith("{"):
+        return "jsonl"
+    if "," in text.partition("\n")[0]:
+        return "csv"
+    raise ValueError(f"{name}: no curve was recognised; expected kind={'|'.join(CURVES)}")
+
+
+def read_curve(text: str, *, name: str = "text", kind: str | None = None) -> pd.DataFrame:
+    """The metrics of a training by step, one column each; values of one step that stand on several lines are joined.
+
+    Args:
+        name: of the file, for errors. kind: of `CURVES`; found by the content if None.
+    Raises:
+        ValueError: the kind is unknown, the text is not of it, or it has no step.
+    """
+    kind = kind_of(name, text) if kind is None else kind
+    if kind not in CURVES:
+        raise ValueError(f"kind: {expected(kind, list(CURVES))}")
+    try:
+        rows = list(CURVES[kind](text))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{name}: not a file of kind {kind}: {type(error).__name__} {error}") from error
+    table = pd.DataFrame(rows)
+    step = next((column for column in STEPS if column in table), None)
+    if step is None:
+        raise ValueError(
+            f"{name}: no column of steps; expected one of {', '.join(STEPS)}, got {', '.join(table) or 'no row'}"
+        )
+    return table.rename(columns={step: "step"}).dropna(subset=["step"]).groupby("step").last().reset_index()
+
+
+def curve_evidence(curves: Mapping[str, pd.DataFrame], metric: str, *, problems: int | None = None) -> Evidence:
+    """The checkpoints that curves evaluated; percentages become shares.
+
+    Args:
+        curves: seed -> its curve. metric: a column. problems: of the benchmark, if known.
+    Raises:
+        ValueError: a curve lacks the metric.
+    """
+    parts = []
+    for seed, curve in curves.items():
+        if metric not in curve:
+            raise ValueError(f"metric: {expected(metric, [name for name in curve if name != 'step'])}")
+        points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
+        parts.append(points.assign(seed=seed))
+    scores = pd.concat(parts, ignore_index=True)
+    if scores["value"].max() > 1:
+        scores["value"] /= 100
+    return Evidence.of_scores(scores, problems)
+
+
+def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
+    """Verdicts of responses: `problem_id`, `label` (theirs), `ours`, `strict`, `truncated`, as `Evidence` takes them.
+
+    Args:
+        rows: of `evals.answer_files.reading.read_answers`.
+    """
+    from evals.answer_files.reading import as_text
+    from evals.grading.verdicts import Verdict
+
+    golds = [as_text(row["answer"]) for row in rows]
+    responses = [str(row["response"]) for row in rows]
+    reasons = [row.get("finish_reason") for row in rows]
+    table = pd.DataFrame(
+        {
+            "problem_id": [str(row["problem_id"]) for row in rows],
+            "label": [float("nan") if row.get("expected") is None else float(row["expected"]) for row in rows],
+            "truncated": [float(reason == "length") for reason in reasons],
+        }
+    )
+    for column, policy in (("ours", "qwen"), ("strict", "boxed_strict")):
+        grades = grader.grade_responses(list(zip(golds, responses, reasons, strict=True)), policy=policy)
+        verdicts = [grade.verdict for grade in grades]
+        table[column] = [float("nan") if v == Verdict.UNSCORED else float(v == Verdict.CORRECT) for v in verdicts]
+    return table
+
+
+def checkpoint_numbers(files: Sequence[Path]) -> list[int]:
+    """The checkpoint of each file: the one number that differs between their names, else their order."""
+    numbers = [[int(part) for part in re.findall(r"\d+", str(file))] for file in files]
+    if len({len(row) for row in numbers}) == 1 and numbers[0]:
+        varying = [column for column in zip(*numbers, strict=True) if len(set(column)) == len(files)]
+        if len(varying) == 1:
+            return list(varying[0])
+    return list(range(len(files)))
