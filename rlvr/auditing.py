@@ -18,8 +18,7 @@ PathLike = str | os.PathLike[str]
 
 
 def audit(
-    source: list[PathLike],
-    *,
+    *source: PathLike,
     printed: str,
     metric: str | None = None,
     kind: str | None = None,
@@ -41,8 +40,9 @@ def audit(
     the grader, cannot tell. `evals/audit/audit.py` has the rule of each cause.
 
     Args:
-        source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and JSON Lines
-            of trackers), a file a seed; or graded responses in any format of `rlvr grade`, a file a checkpoint.
+        *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
+            JSON Lines of trackers), a file a seed; or graded responses in any format of `rlvr grade`, a file a
+            checkpoint.
         printed: the score in percent, with its digits as printed.
         metric: of curves: the name of the score.
         kind: of curves: verl, trl, mllog, lighteval, csv or jsonl (default: found by the content).
@@ -60,6 +60,8 @@ def audit(
     from evals.audit import Printed
     from evals.audit import audit as take_apart
 
+    if not source:
+        raise UsageError("SOURCE: missing; expected files of curves or of graded responses")
     try:
         claim = Printed(printed, where, k)
         read = [

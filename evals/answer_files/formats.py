@@ -192,6 +192,14 @@ def _trl(row: Row) -> Row:
     return {"problem": text_of(row["prompt"]), "response": text_of(row["completion"]), "labels": rewards}
 
 
+def _rollouts(row: Row) -> Row:
+    samples = row["rollouts"]
+    return {
+        "response": [sample["text"] for sample in samples],
+        "labels": [{"correct": as_label(sample.get("correct"))} for sample in samples],
+    }
+
+
 def text_of(messages: Any) -> str:
     """The text of a conversation, or of a message in parts; a string is returned unchanged."""
     if messages is None or isinstance(messages, str):
@@ -245,6 +253,18 @@ FORMATS: dict[str, Format] = {
         ("task_name", "gt", "model_output"),
         {"benchmark": "task_name", "problem": "prompt", "answer": "gt", "response": "model_output"},
         "reward",
+    ),
+    "oat": Format(
+        "oat's evaluation: a JSON list; without ids, so equal prompts are one problem",
+        ("input", "output", "scores", "reference"),
+        {"problem": "input", "answer": "reference", "response": "output"},
+        "scores",
+    ),
+    "rollouts": Format(
+        "nested rollouts of one problem",
+        ("qid", "gold", "rollouts"),
+        {"problem_id": "qid", "problem": "question", "answer": "gold"},
+        more=_rollouts,
     ),
     "example_rows": Format(
         "JSON Lines without verdicts",

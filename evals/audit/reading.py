@@ -125,9 +125,8 @@ def read_curve(text: str, *, name: str = "text", kind: str | None = None) -> pd.
     table = pd.DataFrame(rows)
     step = next((column for column in STEPS if column in table), None)
     if step is None:
-        raise ValueError(
-            f"{name}: no column of steps; expected one of {', '.join(STEPS)}, got {', '.join(table) or 'no row'}"
-        )
+        there = ", ".join(map(str, table)) or "no row"
+        raise ValueError(f"{name}: no column of steps; expected one of {', '.join(STEPS)}, got {there}")
     return table.rename(columns={step: "step"}).dropna(subset=["step"]).groupby("step").last().reset_index()
 
 
@@ -142,7 +141,7 @@ def curve_evidence(curves: Mapping[str, pd.DataFrame], metric: str, *, problems:
     parts = []
     for seed, curve in curves.items():
         if metric not in curve:
-            raise ValueError(f"metric: {expected(metric, [name for name in curve if name != 'step'])}")
+            raise ValueError(f"metric: {expected(metric, [str(column) for column in curve if column != 'step'])}")
         points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
         parts.append(points.assign(seed=seed))
     scores = pd.concat(parts, ignore_index=True)

@@ -1,0 +1,114 @@
+"""Curves of other tools, by small texts of their forms, and graded responses as evidence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import rlvr
+from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve
+from evals.grading import Grader
+from harness.errors import UsageError
+
+VERL = (
+    "\x1b[36m(main_task pid=1)\x1b[0m step:9 - val/test_score/openai/gsm8k:0.013 - actor/lr(1e-4):0.010 - note:text\n"
+)
+MLLOG = (
+    ':::MLLOG {"event_type": "POINT_IN_TIME", "key": "eval_accuracy", "value": 0.7, "metadata": {"samples_count": 8}}\n'
+)
+LIGHTEVAL = (
+    "|custom:aime24:0|  1|extractive_match|  0.3|± |0.08|\n|custom:aime24:0|  1|extractive_match|0.4667|± |0.09|\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "expected"),
+    [
+        (VERL + VERL.replace("step:9", "step:19"), "val/test_score/openai/gsm8k", {9: 0.013, 19: 0.013}),
+        ('{"log_history": [{"step": 5, "reward": 0.5}, {"step": 5, "eval": 0.25}, {"step": 6}]}', "eval", {5: 0.25}),
+        ("[x] " + MLLOG + MLLOG.replace("POINT_IN_TIME", "INTERVAL_END"), "eval_accuracy", {8: 0.7}),
+        (LIGHTEVAL, "aime24", {1: 0.3, 2: 0.4667}),
+        ("step,eval_acc\n1,15.6\n2,\n3,46.2\n", "eval_acc", {1: 15.6, 3: 46.2}),
+        ('{"_step": 1, "acc": 0.5, "text": "x"}\n{"_step": 2, "acc": 0.75}\n', "acc", {1: 0.5, 2: 0.75}),
+    ],
+    ids=["verl", "trl", "mllog", "lighteval", "csv", "jsonl"],
+)  # fmt: skip
+def test_curves_are_read(text: str, metric: str, expected: dict[int, float]) -> None:
+    points = read_curve(text).set_index("step")[metric].dropna()
+    assert points.to_dict() == pytest.approx(expected)
+
+
+def test_percentages_become_shares() -> None:
+    curve = pd.DataFrame({"step": [1, 2], "acc": [15.6, 46.2]})
+    assert curve_evidence({"a": curve}, "acc").scores["value"].tolist() == pytest.approx([0.156, 0.462])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("nothing", None, "no curve"),
+        ("a,b\n1,2\n", None, "no column of steps"),
+        ("x", "verll", "verl"),
+        ("{", "trl", "trl"),
+    ],
+)
+def test_files_without_a_curve_are_refused(text: str, kind: str | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_curve(text, kind=kind)
+
+
+def test_an_unknown_metric_is_refused() -> None:
+    with pytest.raises(ValueError, match="accuracy"):
+        curve_evidence({"a": pd.DataFrame({"step": [1], "accuracy": [0.5]})}, "acuracy")
+
+
+def test_checkpoints_are_the_number_that_differs_between_names() -> None:
+    assert checkpoint_numbers([Path("7B/step_10.jsonl"), Path("7B/step_2.jsonl")]) == [10, 2]
+    assert checkpoint_numbers([Path("a.jsonl"), Path("b.jsonl")]) == [0, 1]
+
+
+def test_responses_have_verdicts_of_both_policies() -> None:
+    rows = [
+        {"problem_id": "1", "answer": "5", "response": "so \\boxed{5}", "expected": True},
+        {"problem_id": "2", "answer": "5", "response": "The answer is 5.", "expected": False},
+        {"problem_id": "3", "answer": "5", "response": "I think", "expected": None, "finish_reason": "length"},
+    ]
+    with Grader(workers=1) as grader:
+        table = graded(rows, grader)
+    assert table[["ours", "strict", "truncated"]].to_numpy().tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 1]]
+    assert table["label"].tolist()[:2] == [1, 0]
+    assert table["label"].isna().tolist() == [False, False, True]
+
+
+def test_the_command_reads_files_of_oat(tmp_path: Path) -> None:
+    for step, scores in ((100, [1.0, 0.0]), (200, [0.0, 0.0])):
+        rows = [
+            {"input": str(i), "output": ["\\boxed{5}" if s else "\\boxed{6}"], "scores": [s], "reference": ["5"]}
+            for i, s in enumerate(scores)
+        ]
+        (tmp_path / f"{step}.json").write_text(json.dumps(rows))
+    found = rlvr.audit(tmp_path / "100.json", tmp_path / "200.json", printed="50.0", workers=1)
+    assert found["verdict"] == "stands with another number"  # of two checkpoints, not the last
+    assert found["causes"][0]["name"] == "another checkpoint"
+    assert found["file"] == 0
+
+
+def test_the_command_reads_nested_rollouts(tmp_path: Path) -> None:
+    rollouts = [{"text": "\\boxed{5}", "correct": True}, {"text": "\\boxed{6}", "correct": False}]
+    path = tmp_path / "raw.jsonl"
+    path.write_text(json.dumps({"qid": 0, "question": "q", "gold": "5", "rollouts": rollouts}) + "\n")
+    assert rlvr.audit(path, printed="50.0", workers=1)["verdict"] == "stands"
+
+
+def test_the_command_names_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "curve.csv"
+    path.write_text("step,acc\n1,0.5\n")
+    with pytest.raises(UsageError, match="SOURCE"):
+        rlvr.audit(printed="50")
+    with pytest.raises(UsageError, match="percentage"):
+        rlvr.audit(path, printed="fifty", metric="acc")
+    with pytest.raises(UsageError, match="acc"):
+        rlvr.audit(path, printed="50", metric="accuracy")
