@@ -163,6 +163,13 @@ def grader(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def ledger(session: nox.Session) -> None:
+    """Fetch other labs' logs and verdicts at their pinned commits (git), and make results/ledger/curves.md again."""
+    environment(session)
+    session.run(str(PYTHON), "-m", "studies.ledger", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
 def faults(session: nox.Session) -> None:
     """Kill, signal and damage real runs, break MLflow's server (half an hour); arguments go to pytest."""
     environment(session)

@@ -80,9 +80,9 @@ class Printed:
         """One of its last digit, as a share."""
         return 10.0 ** -(len(self.text.partition(".")[2]) + 2)
 
-    def rounds_from(self, value: float) -> bool:
-        """The printed digits are this share, rounded."""
-        return abs(value - self.value) <= self.unit / 2 + 1e-9
+    def rounds_from(self, value: float, resolution: float = 0.0) -> bool:
+        """The printed digits are this share, rounded; it is known to half a `resolution` itself."""
+        return abs(value - self.value) <= (self.unit + resolution) / 2 + 1e-9
 
     def cut_from(self, value: float) -> bool:
         """The printed digits are this share with further digits cut off, or rounded up."""
@@ -155,7 +155,7 @@ def audit(
     chosen: Selection | None = None
     countable = evidence.samples is not None or evidence.problems is not None
     if evidence.checkpoints >= MIN_CHECKPOINTS and countable:
-        chosen = selection(evidence, printed.value - printed.unit / 2, rng)
+        chosen = selection(evidence, printed.value - (printed.unit + evidence.resolution) / 2, rng)
     if chosen is not None and any(cause.name == "selection" for cause in causes):
         points = 100 * (printed.value - (chosen.last if chosen.cross_fitted is None else chosen.cross_fitted))
         causes = [Cause("selection", str(chosen), points) if c.name == "selection" else c for c in causes]
@@ -201,10 +201,10 @@ def _found(printed: Printed, evidence: Evidence) -> tuple[pd.Series, list[Cause]
     scores = _scores(evidence, printed.k)
     final = scores.loc[evidence.last.index]
     mean, spread = float(final["value"].mean()), float(final["value"].std(ddof=1))
-    if printed.rounds_from(mean):
+    if printed.rounds_from(mean, evidence.resolution):
         return final.iloc[-1], []
     points = 100 * (printed.value - mean)
-    matches = scores["value"].map(printed.rounds_from)
+    matches = scores["value"].map(lambda value: printed.rounds_from(value, evidence.resolution))
     of_seeds = final[matches[final.index]]
     if len(final) > 1 and len(of_seeds):
         row = of_seeds.iloc[0]

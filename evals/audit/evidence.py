@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+FULL = 8  # digits after the point: such a score is not rounded
 SHARES = ("label", "ours", "strict", "truncated")
 
 
@@ -25,6 +26,7 @@ class Evidence:
             where there are responses `ours` (our verdict on the answer, wherever it stands), `strict` (our verdict on
             an answer in a box only) and `truncated` (1 or 0). None where the files have scores only.
         problems: behind each score; None if that is unknown.
+        resolution: one of the last digit of the file's scores, as a share; 0 for scores computed from verdicts.
         settings: of the run, as its files state them; compared with a declaration's.
     """
 
@@ -32,6 +34,7 @@ class Evidence:
     samples: pd.DataFrame | None = field(default=None, repr=False)
     problems: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    resolution: float = 0.0
 
     @classmethod
     def of_samples(cls, samples: pd.DataFrame, settings: Mapping[str, Any] | None = None) -> Evidence:
@@ -80,7 +83,8 @@ class Evidence:
             )
         seeds = scores["seed"].astype(str) if "seed" in scores else ""
         table = scores.assign(seed=seeds).sort_values(["seed", "checkpoint"]).reset_index(drop=True)
-        return cls(table, None, problems, settings or {})
+        digits = max(len(f"{value:.9g}".partition(".")[2]) for value in table["value"])
+        return cls(table, None, problems, settings or {}, 10.0**-digits if digits < FULL else 0.0)
 
     @cached_property
     def checkpoints(self) -> int:

@@ -1,0 +1,1 @@
+"""Public training logs and verdicts of other labs, and audits of scores printed about them."""
