@@ -28,7 +28,7 @@ from harness.data.tiny.base import fixed_threads
 from harness.jobs.pace import time_left
 from harness.jobs.watching import Watcher
 from harness.record.mirror import BackgroundMirror, mirroring
-from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, refuse_earlier, run_identity
+from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, run_identity
 from harness.record.write import Recorder, now
 from harness.runs.interrupt import check, finishing
 from harness.runs.record import environment, gpus
@@ -141,13 +141,12 @@ class JobRun:
         Args:
             mirror: what brings MLflow up to date; None: the process that started this one does.
         Raises:
-            as `harness.jobs.run.run`; RefusedError: an earlier version made the folder.
+            as `harness.jobs.run.run`.
         """
         threads = self.hardware.threads
         with locked(self.folder), fixed_threads(threads) if threads else nullcontext():
             if mirror is not None:
                 mirror.watch(self.folder)
-            refuse_earlier(self.folder)
             before = Run(self.folder)
             if not (self.folder / RECORD).is_file() or not before.is_finished:
                 self.start()

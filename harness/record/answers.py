@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, clean_name, read_answers
-from evals.answer_files.table import BENCHMARK
+from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, as_text, clean_name, read_answers
+from evals.answer_files.table import BENCHMARK, columns_of_responses
 
 
 def holds_verdicts(path: Path) -> bool:
@@ -43,33 +43,27 @@ def graded(path: Path, folder: Path, reading: Reading = NOTHING_SAID, policy: st
         ValueError: as `evals.answer_files.reading.read_answers`, or a row that cannot be graded.
         OSError: it cannot be read.
     """
-    file = read_answers(path, reading)
-    print(f"{path}: {len(file.rows)} responses read as {file.format}, grading", file=sys.stderr, flush=True)
-    write_verdicts(file.rows, folder, policy)
-    return file
-
-
-def write_verdicts(rows: Sequence[Mapping[str, Any]], folder: Path, policy: str | None) -> None:
-    """Grade rows of our form, a folder and a table for each benchmark."""
     from evals.answer_files import policy_for
-    from evals.answer_files.reading import as_text
-    from evals.answer_files.table import columns_of_responses
     from evals.files import write_parquet
     from evals.grading import Grader
 
+    file = read_answers(path, reading)
+    print(f"{path}: {len(file.rows)} responses read as {file.format}, grading", file=sys.stderr, flush=True)
     groups: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(clean_name(str(row.get("benchmark") or BENCHMARK)), []).append(dict(row))
+    for row in file.rows:
+        groups.setdefault(clean_name(str(row.get("benchmark") or BENCHMARK)), []).append(row)
     with Grader() as grader:
-        for name, own in groups.items():
-            triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in own]
-            grades = grader.grade_responses(triples, policy or policy_for(own))
-            ours = columns_of_responses(own, grades, grader)
-            (folder / name).mkdir(parents=True, exist_ok=True)
-            write_parquet(_table(name, own, ours), folder / name / "verdicts.parquet")
+        for benchmark, rows in groups.items():
+            triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
+            grades = grader.grade_responses(triples, policy or policy_for(rows))
+            (folder / benchmark).mkdir(parents=True, exist_ok=True)
+            table = _table(benchmark, rows, columns_of_responses(rows, grades, grader))
+            write_parquet(table, folder / benchmark / "verdicts.parquet")
+    return file
 
 
-def _table(benchmark: str, rows: list[dict[str, Any]], ours: Mapping[str, Any]) -> Any:
+def _table(benchmark: str, rows: Sequence[Mapping[str, Any]], ours: Mapping[str, Any]) -> Any:
+    """A table of verdicts, with the problems' texts beside them."""
     import pyarrow as pa
 
     from evals.grading.verdicts import schema
@@ -79,15 +73,8 @@ def _table(benchmark: str, rows: list[dict[str, Any]], ours: Mapping[str, Any]) 
         "benchmark": [benchmark] * len(rows),
         "problem_id": [str(row["problem_id"]) for row in rows],
         "seed": [None] * len(rows),
-        "response": [row["response"] for row in rows],
-        "tokens": [row.get("tokens") for row in rows],
-        "finish_reason": [row.get("finish_reason") for row in rows],
         "answer": ours["extracted"],
-        "label": [row.get("expected") for row in rows],
-        "their_answer": [None if row.get("their_answer") is None else str(row["their_answer"]) for row in rows],
-        "problem": [row.get("problem") for row in rows],
-        "step": [row.get("step") for row in rows],
+        **{name: [row.get(name) for row in rows] for name in ("response", "tokens", "finish_reason", "problem")},
     }
-    kinds = {"label": pa.bool_(), "their_answer": pa.string(), "problem": pa.string(), "step": pa.int64()}
-    whole = pa.schema([*schema(), *(pa.field(name, kind) for name, kind in kinds.items())])
-    return pa.table({name: columns[name] for name in whole.names}, schema=whole)
+    fields = pa.schema([*schema(), pa.field("problem", pa.string())])
+    return pa.table({name: columns[name] for name in fields.names}, schema=fields)

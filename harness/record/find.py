@@ -15,7 +15,7 @@ from evals.stats.verdict_table import VerdictTable
 from harness.errors import UsageError
 from harness.record.answers import graded, holds_verdicts
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import RECORD, Run, benchmark_of, earlier_runs, note_earlier, refuse_earlier
+from harness.record.run import RECORD, Run, benchmark_of
 from harness.runs.track import cache_dir
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
@@ -158,19 +158,12 @@ def _named(text: str, reading: Reading, policy: str | None) -> Iterator[Run]:
 
 def _in_folder(folder: Path) -> Iterable[Run]:
     """The run of a folder, or the runs in a folder of them (RLVR_HOME, a paper's, a scale's)."""
-    if folder.name == "eval":
-        refuse_earlier(folder.parent)
-        if (folder.parent / RECORD).is_file():
-            return [Run(folder.parent)]
-    refuse_earlier(folder)
+    if folder.name == "eval" and (folder.parent / RECORD).is_file():
+        return [Run(folder.parent)]
     if not (folder / RECORD).is_file():
         for depth in ("*", "*/*", "*/*/*"):
-            records, earlier = sorted(folder.glob(f"{depth}/{RECORD}")), earlier_runs(folder, depth)
-            if records:
-                note_earlier(earlier)
+            if records := sorted(folder.glob(f"{depth}/{RECORD}")):
                 return [Run(record.parent) for record in records]
-            for run in earlier:
-                refuse_earlier(run)
     return [Run(folder)]
 
 

@@ -11,7 +11,6 @@ another store at any time, and a store can be read back (`mirrored_runs`), becau
 from __future__ import annotations
 
 import calendar
-import glob
 import sys
 import threading
 import time
@@ -26,16 +25,13 @@ from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, re
 from evals.redaction import redact, redact_all
 from harness.errors import UsageError
 from harness.record.run import (
-    EARLIER,
     FINAL,
     IDENTITY,
     METRICS,
     RECORD,
     Run,
     content_sha256,
-    earlier_runs,
     folder_name,
-    note_earlier,
     read_record,
 )
 from harness.runs.track import METRICS_AT_ONCE, Tracker, cache_dir, home, shown_uri, tracking_uri
@@ -365,10 +361,9 @@ def mirroring() -> Iterator[BackgroundMirror]:
 
 
 def run_folders(paper: str | None = None) -> list[Path]:
-    """Every run under RLVR_HOME, or of one paper; those of earlier versions are named on stderr."""
-    runs = f"{paper or '*'}/*/*"
-    note_earlier(earlier_runs(home(), runs))
-    return sorted(record.parent for record in home().glob(f"{runs}/{RECORD}") if record.parent.parent.name in SCALES)
+    """Every run under RLVR_HOME, or of one paper."""
+    records = sorted(home().glob(f"{paper or '*'}/*/*/{RECORD}"))
+    return [record.parent for record in records if record.parent.parent.name in SCALES]
 
 
 def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:
@@ -399,17 +394,14 @@ def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:
 
 
 def mirrored_runs(paper: str | None = None) -> list[Run]:
-    """The finished runs in MLflow, of one paper or all, newest first; those of earlier versions are named on stderr.
+    """The finished runs in MLflow, of one paper or all, newest first.
 
     Raises:
         RefusedError: the store cannot be used.
     """
     tracker = Tracker.open()
     papers = [paper] if paper is not None else [e.name for e in tracker.client.search_experiments()]
-    arms = [run for name in papers for run in tracker.arms(name)]
-    earlier = [run for run in arms if _is_earlier(tracker, run)]
-    note_earlier(Path(f"MLflow run {run.info.run_id}") for run in earlier)
-    return [_read_back(tracker, run) for run in arms if run not in earlier]
+    return [_read_back(tracker, run) for name in papers for run in tracker.arms(name)]
 
 
 def mirrored_run(run_id: str) -> Run:
@@ -428,15 +420,6 @@ def mirrored_run(run_id: str) -> Run:
         return _read_back(tracker, tracker.client.get_run(run_id))
     except (MlflowException, OSError) as error:
         raise UsageError(f"{run_id}: no finished run with {RECORD} in {shown_uri()} ({redact(str(error))})") from error
-
-
-def _is_earlier(tracker: Tracker, run: MlflowRun) -> bool:
-    """Whether an earlier version logged the run: its record has another name."""
-    local = tracker.local_artifacts(run)
-    if local is not None:
-        return bool(earlier_runs(local.parent, glob.escape(local.name)))
-    names = {artifact.path for artifact in tracker.client.list_artifacts(run.info.run_id)}
-    return RECORD not in names and not names.isdisjoint(EARLIER)
 
 
 def _read_back(tracker: Tracker, run: MlflowRun) -> Run:

@@ -14,17 +14,15 @@ cut, changed, or of another run is a `DamagedFileError` that names it.
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.files import DamagedFileError, RefusedError, file_sha256, read_jsonl, read_object, read_parquet, text_sha256
+from evals.files import DamagedFileError, file_sha256, read_jsonl, read_object, read_parquet, text_sha256
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 RECORD, METRICS, CURVE, FINAL = "run.json", "metrics.jsonl", "curve.jsonl", "train/final"
 SHA256 = "sha256"  # of a record's content, in the record
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
-EARLIER = ("record.json", "mlflow.jsonl")  # of a run by a version before run.json
 RESTORE = "restore it from where it came, or delete the run's folder and the same command makes it again"
 JOB_FOLDER = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # how a job's folder ends
 
@@ -74,14 +71,12 @@ class Run:
 
         Raises:
             DamagedFileError: it is missing where a run was trained, unreadable, changed, or of another run.
-            RefusedError: an earlier version made the run.
         """
         if self._tables is not None:
             return {}
         path = self.folder / RECORD
         record = read_record(path)
         if record is None:
-            refuse_earlier(self.folder)
             if (self.folder / "train").is_dir() or (self.folder / "mlflow.json").is_file():
                 raise DamagedFileError(path, "it is missing", RESTORE)
             return {}
@@ -443,31 +438,6 @@ def read_record(path: Path) -> dict[str, Any] | None:
     if record is not None and record.get(SHA256) != record_sha256(record):
         raise DamagedFileError(path, "its content does not match its sha256")
     return record
-
-
-def earlier_runs(folder: Path, pattern: str) -> list[Path]:
-    """The runs of earlier versions among the folders under `folder` that match `pattern`, a glob."""
-    there = {path.parent for name in EARLIER for path in folder.glob(f"{pattern}/{name}")}
-    return sorted(run for run in there if not (run / RECORD).is_file())
-
-
-def refuse_earlier(folder: Path) -> None:
-    """Raise RefusedError if this is the folder of a run that an earlier version made."""
-    if folder.name and earlier_runs(folder.parent, glob.escape(folder.name)):  # "/" has no name
-        raise RefusedError(
-            f"{folder} was made by an earlier version, whose files are not read: delete it, and run it again"
-        )
-
-
-_noted: set[Path] = set()  # runs of earlier versions that this process has named
-
-
-def note_earlier(found: Iterable[Path]) -> None:
-    """Say on stderr, once in a process, that runs of earlier versions are left out."""
-    if new := [folder for folder in found if folder not in _noted]:
-        _noted.update(new)
-        which = f"{new[0]} and {len(new) - 1} other runs were" if len(new) > 1 else f"{new[0]} was"
-        print(f"{which} made by an earlier version and not read; run again, or delete", file=sys.stderr, flush=True)
 
 
 def record_sha256(record: Mapping[str, Any]) -> str:

@@ -1,16 +1,14 @@
-"""The state of each job under the runs' folder: running, waiting, finished, diverged, failed, stopped, or of an earlier
-version."""
+"""The state of each job under the runs' folder: running, waiting, finished, diverged, failed or stopped."""
 
 from __future__ import annotations
 
-import glob
 import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from evals.files import read_json
-from harness.record.run import EARLIER, METRICS, RECORD, Run, earlier_runs, note_earlier
+from harness.record.run import METRICS, RECORD, Run
 from harness.runs.launched import FILE as LAUNCHED
 from harness.runs.launched import launched
 from harness.spec.scales import SCALES
@@ -39,8 +37,7 @@ class JobState:
 
 def job_states(home: Path) -> list[JobState]:
     """Every job under the folder (RLVR_HOME), by paper, scale and name. Changes nothing."""
-    note_earlier(earlier_runs(home, "*/*/*"))
-    marks = (RECORD, ERROR, LAUNCHED, *EARLIER)
+    marks = (RECORD, ERROR, LAUNCHED)
     folders = sorted({path.parent for mark in marks for path in home.glob(f"*/*/*/{mark}")})
     # the cache of `rlvr analyze` holds records too, which are no jobs
     return [job_state(folder) for folder in folders if folder.parent.name in SCALES]
@@ -49,13 +46,10 @@ def job_states(home: Path) -> list[JobState]:
 def job_state(folder: Path) -> JobState:
     """The state of one job's folder."""
     run = Run(folder)
-    earlier = earlier_runs(folder.parent, glob.escape(folder.name))
     finished = (folder / RECORD).is_file() and run.is_finished
     error = None if finished else (read_json(folder / ERROR) or {}).get("error")
     if _held(folder):
         state, error = "running", None
-    elif earlier:
-        state = "earlier version"
     elif finished:
         state = "diverged" if run.diverged else "finished"
     elif (by := launched(folder)) is not None and (by.launcher == "slurm" or by.launcher_alive()):

@@ -31,13 +31,13 @@ def test_compare_reads_other_tools_files(tmp_path: Path, capsys: pytest.CaptureF
     assert "six: 6 problems in both" in capsys.readouterr().out
 
 
-def test_a_graded_file_keeps_the_authors_verdict(tmp_path: Path) -> None:
+def test_a_graded_file_keeps_the_lengths_and_the_problems(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     file = graded(INSPECT, tmp_path, Reading(benchmark="sums of six"))
     table = pq.read_table(tmp_path / "sums-of-six" / "verdicts.parquet")
     assert file.format == "inspect"
-    assert table["label"].to_pylist() == [row["expected"] for row in file.rows]
+    assert table["problem"].to_pylist() == [row["problem"] for row in file.rows]
     assert table["tokens"].to_pylist() == [row["tokens"] for row in file.rows]
     assert holds_verdicts(tmp_path / "sums-of-six" / "verdicts.parquet") and not holds_verdicts(INSPECT)
 
