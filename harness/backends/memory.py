@@ -64,11 +64,11 @@ def layer_activations(a: Architecture, how: Mode, *, padded: bool) -> float:
 
 def activations(a: Architecture, tokens: float, how: Mode, *, checkpointing: bool, padded: bool) -> float:
     """Bytes of all layers for the tokens of one forward pass; with checkpointing each layer's input and one layer."""
-    one = layer_activations(a, how, padded=padded)
+    layer = layer_activations(a, how, padded=padded)
     stream = a.hidden * (2 if how == "bfloat16" else 4)
     final = 2 * stream + a.hidden * 4
-    kept = a.layers * stream + one if checkpointing else a.layers * one
-    return tokens * (kept + final)
+    layers = a.layers * stream + layer if checkpointing else a.layers * layer
+    return tokens * (layers + final)
 
 
 def weights_bytes(how: Mode) -> int:

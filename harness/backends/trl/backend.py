@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from harness.backends.base import Backend
-from harness.backends.memory import Need
-from harness.backends.seconds import Rules, Step
 from harness.backends.trl import needs
 from harness.backends.trl.common import to_lora_config
 from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.spec import Experiment, Finetune, Training
-from harness.spec.architecture import Architecture
-from harness.spec.hardware import Gpu
 
 if TYPE_CHECKING:
     from harness.record.write import Recorder
@@ -34,6 +30,9 @@ class Trl(Backend[TrlHardware]):
     """Reinforcement learning, fine-tuning and rejection sampling on one machine."""
 
     hardware = TrlHardware
+    need = staticmethod(needs.need)
+    step_seconds = staticmethod(needs.step_seconds)
+    candidates = staticmethod(needs.candidates)
     in_process = True
     profile: ClassVar[Mapping[str, Any]] = {"rollouts": "vllm_colocate"}
 
@@ -74,19 +73,8 @@ class Trl(Backend[TrlHardware]):
 
         return launch(job, base_model, out_dir, recorder, hardware)
 
-    def need(self, a: Architecture, training: Training, hardware: TrlHardware, gpu_memory: float) -> Need:
-        return needs.need(a, training, hardware, gpu_memory)
-
-    def step_seconds(
-        self, a: Architecture, gpu: Gpu, e: Experiment, hardware: TrlHardware, rules: Rules, mean: float | None
-    ) -> Step:
-        return needs.step_seconds(a, gpu, e, hardware, rules, mean)
-
     def colocated(self, training: Training, hardware: TrlHardware) -> bool:
         return isinstance(training, Experiment) and hardware.rollouts == "vllm_colocate"
-
-    def candidates(self, training: Training, base: TrlHardware) -> Iterator[dict[str, Any]]:
-        return needs.candidates(training, base)
 
 
 def _check_deepspeed(name: str) -> None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.backends.base import Backend
-from harness.backends.memory import Need
-from harness.backends.seconds import Rules, Step
 from harness.backends.verl import needs, translate
 from harness.backends.verl.hardware import VerlHardware
 from harness.spec import Experiment, Training
-from harness.spec.architecture import Architecture
-from harness.spec.hardware import Gpu
 
 if TYPE_CHECKING:
     from harness.record.write import Recorder
@@ -29,6 +25,9 @@ class Verl(Backend[VerlHardware]):
     """Reinforcement learning, with PPO and dynamic sampling, on one machine or several."""
 
     hardware = VerlHardware
+    need = staticmethod(needs.need)
+    step_seconds = staticmethod(needs.step_seconds)
+    candidates = staticmethod(needs.candidates)
     label = "(verl)"
     profile: ClassVar[Mapping[str, Any]] = {"fused_kernels": True}
     nodes = True
@@ -105,19 +104,8 @@ class Verl(Backend[VerlHardware]):
         assert isinstance(container, dict)
         return {str(key): value for key, value in container.items()}
 
-    def need(self, a: Architecture, training: Training, hardware: VerlHardware, gpu_memory: float) -> Need:
-        return needs.need(a, training, hardware, gpu_memory)
-
-    def step_seconds(
-        self, a: Architecture, gpu: Gpu, e: Experiment, hardware: VerlHardware, rules: Rules, mean: float | None
-    ) -> Step:
-        return needs.step_seconds(a, gpu, e, hardware, rules, mean)
-
     def colocated(self, training: Training, hardware: VerlHardware) -> bool:
         return isinstance(training, Experiment)
-
-    def candidates(self, training: Training, base: VerlHardware) -> Iterator[dict[str, Any]]:
-        return needs.candidates(training, base)
 
 
 BACKEND = Verl()

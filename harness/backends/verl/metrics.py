@@ -48,8 +48,7 @@ def rollout_metrics(
 
 def reward_extras(fields: Any) -> dict[str, float]:
     """The reward's extra values of a response."""
-    held = getattr(fields, "data", fields)
-    extra: dict[str, float] = held["reward_extra_info"]
+    extra: dict[str, float] = getattr(fields, "data", fields)["reward_extra_info"]
     return extra
 
 

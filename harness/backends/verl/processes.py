@@ -79,14 +79,14 @@ def end(session: str) -> None:
 
 def shared_memory(session: str) -> set[Path]:
     """The files in /dev/shm that the session's processes hold: veRL leaves those that carried weights behind."""
-    held = set()
+    paths = set()
     for pid in members(session):
         try:
             lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
         except OSError:
             continue
-        held |= {Path(line.split(maxsplit=5)[5]) for line in lines if f" {_SHARED}/" in line}
-    return {path for path in held if path.parent == _SHARED and not path.name.endswith("(deleted)")}
+        paths |= {Path(line.split(maxsplit=5)[5]) for line in lines if f" {_SHARED}/" in line}
+    return {path for path in paths if path.parent == _SHARED and not path.name.endswith("(deleted)")}
 
 
 def reap(session: str, folder: Path) -> None:

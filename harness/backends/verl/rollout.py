@@ -72,24 +72,24 @@ class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
         while True:
             self._settle(partition_id)
             sampled = sorted(self.finished_keys[partition_id])
-            kept = self._varied(partition_id, sampled) if dynamic else sampled
-            if len(kept) >= batch_size:
+            usable = self._varied(partition_id, sampled) if dynamic else sampled
+            if len(usable) >= batch_size:
                 break
             if rounds == limit or not dynamic:
                 raise RuntimeError(
-                    f"step {global_steps}: {len(kept)} of {len(sampled)} groups sampled in {rounds} batches have "
+                    f"step {global_steps}: {len(usable)} of {len(sampled)} groups sampled in {rounds} batches have "
                     f"rewards that differ; expected {batch_size}. hardware.resampling_rounds={limit} bounds the search"
                 )
             self.refill_fn(batch_size)
             rounds += 1
-        chosen = kept[:batch_size]
+        chosen = usable[:batch_size]
         batch = self._materialize_batch(partition_id, chosen, dict(self.partitions[partition_id]))
         self._clear_groups(partition_id, set(sampled) - set(chosen))
         if not dynamic:
             return batch, {}
         return batch, {
             "train/resampling_rounds": float(rounds),
-            "train/zero_variance_groups_drawn": 1 - len(kept) / len(sampled),
+            "train/zero_variance_groups_drawn": 1 - len(usable) / len(sampled),
         }
 
     def _settle(self, partition_id: str) -> None:
@@ -106,8 +106,8 @@ class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
 
     def _varied(self, partition_id: str, uids: Sequence[str]) -> list[str]:
         """Those of the groups whose scored rewards are not all equal, in order."""
-        wanted = set(uids)
-        keys = [key for key in self.partitions[partition_id] if key.split("_")[0] in wanted]
+        groups = set(uids)
+        keys = [key for key in self.partitions[partition_id] if key.split("_")[0] in groups]
         scores = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=["rm_scores"])["rm_scores"]
         rewards: dict[str, set[float]] = {uid: set() for uid in uids}
         for key, tokens in zip(keys, scores, strict=True):

@@ -89,13 +89,14 @@ def to_verl_config(
     """
     check(experiment, hardware)
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
+    _, micro_batch = update_rows(experiment, hardware)
     return {
         **_data(e, out_dir, seed),
         **_model(e, hardware, base_model),
-        **_actor(e, experiment, hardware),
-        **_reference(hardware, update_rows(experiment, hardware)[1], e["precision"]),
-        **_rollout(e, experiment, hardware, seed),
-        **(_critic(e, experiment, hardware, base_model) if e["critic"] else {"critic.enable": False}),
+        **_actor(e, hardware, micro_batch, reference=needs_reference(experiment)),
+        **_reference(e, hardware, micro_batch),
+        **_rollout(e, hardware, micro_batch, seed),
+        **(_critic(e, hardware, micro_batch, base_model) if e["critic"] else {"critic.enable": False}),
         **_rewards(e, hardware, policy),
         **_trainer(e, experiment, hardware, rows, out_dir, resume_from),
     }
@@ -162,23 +163,22 @@ def _optimiser(prefix: str, e: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _batches(prefix: str, hardware: VerlHardware, micro: int) -> dict[str, Any]:
+def _batches(prefix: str, hardware: VerlHardware, micro_batch: int) -> dict[str, Any]:
     """Micro-batches by count, or (`tokens_per_gpu`) by length."""
     return {
         f"{prefix}.use_dynamic_bsz": hardware.tokens_per_gpu is not None,
         f"{prefix}.ppo_max_token_len_per_gpu": hardware.tokens_per_gpu or 16384,
-        f"{prefix}.ppo_micro_batch_size_per_gpu": micro,
+        f"{prefix}.ppo_micro_batch_size_per_gpu": micro_batch,
     }
 
 
-def _actor(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware) -> dict[str, Any]:
-    _, micro = update_rows(experiment, hardware)
+def _actor(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, *, reference: bool) -> dict[str, Any]:
     actor = "actor_rollout_ref.actor"
     return {
         f"{actor}.strategy": "fsdp2",
         **_engine(f"{actor}.fsdp_config", e["precision"], hardware, trained=True),
         **_optimiser(f"{actor}.optim", e),
-        **_batches(actor, hardware, micro),
+        **_batches(actor, hardware, micro_batch),
         f"{actor}.use_torch_compile": hardware.device == "gpu",
         f"{actor}.grad_clip": e["max_grad_norm"],
         f"{actor}.ppo_mini_batch_size": e["prompts_per_rollout"] // e["updates_per_rollout"],
@@ -193,25 +193,24 @@ def _actor(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware) ->
         f"{actor}.clip_ratio_c": math.inf if e["dual_clip"] is None else e["dual_clip"],
         f"{actor}.loss_agg_mode": _AGGREGATIONS[e["aggregation"]],
         f"{actor}.entropy_coeff": e["entropy_coefficient"],
-        f"{actor}.use_kl_loss": needs_reference(experiment),  # makes veRL compute the reference's log-probabilities
+        f"{actor}.use_kl_loss": reference,  # makes veRL compute the reference's log-probabilities
         f"{actor}.kl_loss_coef": e["kl_beta"],
         f"{actor}.kl_loss_type": "low_var_kl",
         f"{actor}.checkpoint.save_contents": ["model", "optimizer", "extra", "hf_model"],
     }
 
 
-def _reference(hardware: VerlHardware, micro: int, precision: str) -> dict[str, Any]:
+def _reference(e: dict[str, Any], hardware: VerlHardware, micro_batch: int) -> dict[str, Any]:
     ref = "actor_rollout_ref.ref"
     return {
         f"{ref}.strategy": "fsdp2",
-        **_engine(f"{ref}.fsdp_config", precision, hardware, trained=False),
+        **_engine(f"{ref}.fsdp_config", e["precision"], hardware, trained=False),
         f"{ref}.use_torch_compile": hardware.device == "gpu",
-        f"{ref}.log_prob_micro_batch_size_per_gpu": micro,
+        f"{ref}.log_prob_micro_batch_size_per_gpu": micro_batch,
     }
 
 
-def _rollout(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware, seed: int) -> dict[str, Any]:
-    _, micro = update_rows(experiment, hardware)
+def _rollout(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, seed: int) -> dict[str, Any]:
     context = e["max_prompt_tokens"] + e["max_completion_tokens"]
     # vLLM on a CPU: little cache; and no prompt in pieces, after which a seeded sample takes a step back that no CPU
     # generator can ("CPU Generator does not use offset")
@@ -234,7 +233,7 @@ def _rollout(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware, 
         "max_model_len": context,
         "enforce_eager": hardware.device == "cpu",
         "free_cache_engine": hardware.device == "gpu",
-        "log_prob_micro_batch_size_per_gpu": micro,
+        "log_prob_micro_batch_size_per_gpu": micro_batch,
         "agent.num_workers": 1 if hardware.device == "cpu" else 8,
         "agent.default_agent_loop": TRAINER,
         "agent.agent_loop_config_path": str(_HERE / "rollout.yaml"),
@@ -245,15 +244,14 @@ def _rollout(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware, 
     return {f"actor_rollout_ref.rollout.{key}": value for key, value in rollout.items()}
 
 
-def _critic(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware, base_model: str) -> dict[str, Any]:
-    _, micro = update_rows(experiment, hardware)
+def _critic(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, base_model: str) -> dict[str, Any]:
     rate = e["ppo.critic_learning_rate"]
     return {
         "critic.enable": True,
         "critic.strategy": "fsdp2",
         **_engine("critic.fsdp", e["precision"], hardware, trained=True),
         **_optimiser("critic.optim", e | {"lr_schedule": "constant", "warmup_ratio": 0.0, "learning_rate": rate}),
-        **_batches("critic", hardware, micro),
+        **_batches("critic", hardware, micro_batch),
         "critic.grad_clip": e["max_grad_norm"],
         "critic.ppo_mini_batch_size": e["prompts_per_rollout"] // e["updates_per_rollout"],
         "critic.ppo_epochs": 1,

@@ -48,7 +48,6 @@ class Live(TorchDispatchMode):
 
 SHAPES = (
     Architecture(4, 256, 1024, 8, 2, 32, 500, False),
-    Architecture(4, 512, 2048, 8, 2, 64, 500, False),
     Architecture(8, 512, 1024, 8, 8, 64, 500, False),
 )
 
