@@ -46,7 +46,7 @@ def evaluate(
     data_dir: PathLike | None = None,
     extraction: str | None = None,
     seed: int = 0,
-    engine: Literal["transformers", "vllm", "openai", "ray"] = "transformers",
+    engine: Literal["transformers", "vllm", "openai"] = "transformers",
     tools: bool = False,
     allow_changed_data: bool = False,
     **values: Any,
@@ -66,7 +66,7 @@ def evaluate(
             boxed_strict, answer_line, qwen, letter, ...; the report says what other policies would change.
         seed: of the sampling.
         engine: who samples. Settings as engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and
-            vllm; url, key_env (the variable with the key), concurrency for openai; address, replicas, inner for ray.
+            vllm; url, key_env (the variable with the key), concurrency for openai.
         tools: run a response's ```python blocks in a sandbox, show it what they print (```output), and continue;
             max_tokens then counts the outputs too. Where no prompt= is given, one that asks for code takes the
             protocol's place. Limits as tools.KEY=VALUE: turns=4 (blocks for a response), seconds=10 and memory_mb=1024
@@ -211,7 +211,7 @@ def make_engine(model: str, name: str, tools: bool, settings: Mapping[str, Any])
     if limits and not tools:
         raise UsageError(f"tools.{next(iter(limits))}: expected tools=true with it")
     if tools and name == "openai":
-        raise UsageError("tools=true: expected an engine that holds the model (transformers, vllm, ray), got openai")
+        raise UsageError("tools=true: expected an engine that holds the model (transformers, vllm), got openai")
     try:
         engine = engines.create(name, model, **options)
     except ValueError as error:

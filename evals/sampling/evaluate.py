@@ -36,7 +36,7 @@ from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
 from evals.sampling.engines.base import Key, Messages, sample_seed
 from evals.sampling.engines.encode import check_tokens, encode
-from evals.sampling.engines.local import ModelFiles
+from evals.sampling.engines.local import LocalModel
 from evals.sampling.progress import Progress
 from evals.sampling.store import OWNER, SampleStore
 
@@ -100,14 +100,14 @@ def evaluate(
     """
     protocol = protocols.get(protocol) if isinstance(protocol, str) else protocol
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
-    if isinstance(engine, ModelFiles):
+    if isinstance(engine, LocalModel):
         check_model(model_path)  # at once: the datasets may have to be downloaded
         check_tokens(model_path)
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
     chosen = {dataset.name: prompts.get(protocol.value("prompt", dataset.name)) for dataset in datasets}
-    if isinstance(engine, ModelFiles) and Path(model_path).is_dir():
+    if isinstance(engine, LocalModel) and Path(model_path).is_dir():
         for dataset in datasets:
             prompts.check_template(chosen[dataset.name], dataset.problems[0], Path(model_path))
     if any(prompt.policy in PROGRAMS for prompt in chosen.values()):

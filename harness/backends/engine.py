@@ -25,24 +25,17 @@ def sampling_engine(hardware: Hardware, model: str, longest: int | None = None) 
         longest: tokens of a response. vLLM then reserves a cache for it and a prompt instead of for the model's whole
             context, 131,072 tokens for some.
     """
-    name, _, inner = hardware.engine.partition("_")
     options: dict[str, Any] = {}
-    if hardware.device == "cpu" and hardware.engine in ("transformers", "ray"):
+    if hardware.device == "cpu" and hardware.engine == "transformers":
         options["device"] = "cpu"
     if hardware.engine_replicas > 1:
         options["replicas"] = hardware.engine_replicas
-    if "vllm" in hardware.engine:
+    if hardware.engine == "vllm":
         if longest is not None:
             options["context"] = min(longest + PROMPT_TOKENS, positions(model) or longest + PROMPT_TOKENS)
         if hardware.engine_tensor_parallel > 1:
             options["tensor_parallel"] = hardware.engine_tensor_parallel
-    if name == "ray":
-        if hardware.engine_tensor_parallel > 1:
-            options["gpus"] = float(hardware.engine_tensor_parallel)
-        options["inner"] = inner or "transformers"
-        if hardware.ray_address is not None:
-            options["address"] = hardware.ray_address
-    return engines.create(name, model, **options)
+    return engines.create(hardware.engine, model, **options)
 
 
 def longest_response(protocol: Protocol) -> int:

@@ -85,11 +85,9 @@ class Watcher:
 
 
 def beside_training(hardware: Hardware, model: str, held: Held | None = None) -> Engine:
-    """The engine for evaluations while a training holds the devices: the declared one if it has its own machines (Ray),
-    else transformers, which uses only the memory that a model needs, and takes a held model from memory."""
-    if not hardware.engine.startswith("ray"):
-        hardware = replace(hardware, engine="transformers", engine_replicas=1)
-    engine = sampling_engine(hardware, model)
+    """The engine for evaluations while a training holds the devices: transformers, which uses only the memory that a
+    model needs, and takes a held model from memory."""
+    engine = sampling_engine(replace(hardware, engine="transformers", engine_replicas=1), model)
     if held is not None and isinstance(engine, TransformersEngine):
         engine.hold(held.model())
     return engine

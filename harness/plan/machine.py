@@ -193,11 +193,8 @@ def check_device(hardware: Hardware, gpus: int) -> None:
 
 def check_engine(hardware: Hardware) -> None:
     """Raise ValueError if the engine that evaluates is missing."""
-    for name, package in (("vllm", "vllm"), ("ray", "ray"), ("ray_vllm", "vllm"), ("ray_vllm", "ray")):
-        if hardware.engine == name and find_spec(package) is None:
-            raise ValueError(
-                f"hardware.engine: expected transformers, got {name!r}: {package} is not installed in this environment"
-            )
+    if hardware.engine == "vllm" and find_spec("vllm") is None:
+        raise ValueError("hardware.engine: expected transformers, got 'vllm': it is not installed in this environment")
 
 
 def gpu_count() -> int:

@@ -133,7 +133,7 @@ def choose(training: Training | None, name: str, base: Hardware, explicit: froze
 def with_engine(job: Job, hardware: Hardware, explicit: frozenset[str]) -> Hardware:
     """The settings with as few GPUs for each model of the evaluation's vLLM as hold it, and as many models as fit."""
     a = architecture(job.base_model.value)
-    if a is None or "vllm" not in hardware.engine or {"engine_tensor_parallel", "engine_replicas"} & explicit:
+    if a is None or hardware.engine != "vllm" or {"engine_tensor_parallel", "engine_replicas"} & explicit:
         return hardware
     sizes = divisors(hardware.processes, hardware.processes)[::-1]
     sized = [replace(hardware, engine_tensor_parallel=n, engine_replicas=hardware.processes // n) for n in sizes]
@@ -144,7 +144,7 @@ def measures(job: Job, hardware: Hardware, sequences: int = 1, *, memory: float 
     """Whether the GPUs of the evaluation's engine (of `memory` bytes, or a `hardware.gpu`) hold the model and that many
     `sequences` of maximum length; True where nothing says that they do not."""
     a = architecture(job.base_model.value)
-    if a is None or "vllm" not in hardware.engine or hardware.device == "cpu":
+    if a is None or hardware.engine != "vllm" or hardware.device == "cpu":
         return True
     need = evaluation_need(a, longest_response(job.protocol), hardware, sequences)
     return need <= ENGINE_SHARE * (memory or gpu_memory(hardware))

@@ -41,17 +41,14 @@ class Hardware:
     )
     micro_batch: Count | None = setting(None, "sequences per process in one forward pass; null: a whole update at once")
     gradient_checkpointing: bool = setting(False, "recompute activations in the backward pass to save memory")
-    engine: Literal["transformers", "vllm", "ray", "ray_vllm"] = setting(
-        "transformers",
-        "what evaluates, and samples for rejection sampling: transformers, vllm, ray or ray_vllm (on Ray)",
+    engine: Literal["transformers", "vllm"] = setting(
+        "transformers", "what evaluates, and samples for rejection sampling: transformers or vllm"
     )
     engine_replicas: Count = setting(1, "models that it holds at once, on GPUs of their own")
-    engine_tensor_parallel: Count = setting(1, "GPUs of each such model, with vllm or ray_vllm")
+    engine_tensor_parallel: Count = setting(1, "GPUs of each such model, with vllm")
     vllm_gpu_memory: Share = setting(0.3, "share of a GPU's memory for a vLLM in the training processes")
     vllm_tensor_parallel: Count = setting(1, "GPUs per such engine")
-    ray_address: str | None = setting(
-        None, "of a running Ray cluster, HOST:PORT or auto; null: start Ray here (veRL, engine=ray)"
-    )
+    ray_address: str | None = setting(None, "of a running Ray cluster, HOST:PORT or auto; null: start Ray here (veRL)")
     save_every: Count = setting(50, "rollouts between two checkpoints")
     save_minutes: Positive = setting(10.0, "minutes between two, if that is sooner: the most that a kill may lose")
     snapshot_every: Count | None = setting(

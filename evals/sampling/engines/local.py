@@ -8,21 +8,11 @@ from typing import Any
 from evals.sampling.engines.encode import load_tokenizer
 
 
-class ModelFiles:
-    """A model by its folder, or its id on the hub; the tokenizer is loaded when it is first needed."""
-
-    def __init__(self, model_path: str) -> None:
-        self.model_path = str(model_path)
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        return load_tokenizer(self.model_path)
-
-
-class LocalModel(ModelFiles):
-    """A model that runs in this process.
+class LocalModel:
+    """A model that runs in this process; its tokenizer is loaded when it is first needed.
 
     Args:
+        model_path: a folder, or an id on the hub.
         device: "cpu", "cuda", "cuda:1"; None takes a GPU if there is one.
         dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
         batch_rows: the most requests that are taken together.
@@ -31,9 +21,13 @@ class LocalModel(ModelFiles):
     def __init__(self, model_path: str, *, device: str | None, dtype: str | None, batch_rows: int) -> None:
         if batch_rows < 1:
             raise ValueError(f"batch_rows={batch_rows}, expected >= 1")
-        super().__init__(model_path)
+        self.model_path = str(model_path)
         self.batch_rows = batch_rows
         self._device, self._dtype = device, dtype
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        return load_tokenizer(self.model_path)
 
     @property
     def chunk_rows(self) -> int:

@@ -180,7 +180,7 @@ class ToolEngine:
 
     def _need_tokenizer(self) -> None:
         if self.tokenizer is None:
-            raise ValueError("tools need an engine that holds the model (transformers, vllm, ray), got a server")
+            raise ValueError("tools need an engine that holds the model (transformers, vllm), got a server")
 
 
 def _whole_text(turn: _Turn, completion: Completion) -> str:

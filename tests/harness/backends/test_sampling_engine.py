@@ -20,13 +20,6 @@ from harness.plan.machine import check_engine
         ({"device": "cpu"}, "transformers", {"device": "cpu"}),
         ({"engine": "vllm", "engine_replicas": 8}, "vllm", {"replicas": 8}),
         ({"engine": "vllm", "engine_tensor_parallel": 4}, "vllm", {"tensor_parallel": 4}),
-        (
-            {"engine": "ray_vllm", "engine_tensor_parallel": 2},
-            "ray",
-            {"inner": "vllm", "tensor_parallel": 2, "gpus": 2.0},
-        ),
-        ({"engine": "ray", "device": "cpu"}, "ray", {"inner": "transformers", "device": "cpu"}),
-        ({"engine": "ray_vllm", "ray_address": "a:1"}, "ray", {"inner": "vllm", "address": "a:1"}),
     ],
 )
 def test_the_named_engine_is_made(
@@ -41,9 +34,8 @@ def test_the_named_engine_is_made(
 
 def test_an_engine_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "find_spec", lambda name: None)
-    for engine in ("vllm", "ray", "ray_vllm"):
-        with pytest.raises(ValueError, match=rf"hardware\.engine: expected transformers, got '{engine}'"):
-            check_engine(TrlHardware(engine=engine))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"hardware\.engine: expected transformers, got 'vllm'"):
+        check_engine(TrlHardware(engine="vllm"))
 
 
 def test_vllm_reserves_what_the_protocol_needs_and_no_more_than_the_model_has(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,6 +154,4 @@ def test_evaluations_beside_a_training_leave_the_gpus_to_it(monkeypatch: pytest.
     monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append((name, options)))
     beside_training(TrlHardware(device="cpu"), "m")
     beside_training(TrlHardware(device="gpu", engine="vllm", engine_replicas=8), "m")
-    beside_training(TrlHardware(engine="ray_vllm", engine_replicas=2, ray_address="a:1"), "m")
-    on_ray = {"replicas": 2, "inner": "vllm", "address": "a:1"}
-    assert made == [("transformers", {"device": "cpu"}), ("transformers", {}), ("ray", on_ray)]
+    assert made == [("transformers", {"device": "cpu"}), ("transformers", {})]
