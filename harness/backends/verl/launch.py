@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -112,12 +112,12 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: VerlHardware, on_
     steps, log = out_dir / STEPS, out_dir / LOG
     steps.write_text("")
     order_file = write_order({**order, "scratch": str(scratch)}, out_dir)
-    lines = _follow(steps)
-    moved = time.monotonic()
+    torn, moved = "", time.monotonic()  # the beginning of a line that is being written; the time of the last step
 
     def look() -> None:
-        nonlocal moved
-        for line in lines():
+        nonlocal torn, moved
+        *complete, torn = (torn + steps_file.read()).split("\n")
+        for line in map(json.loads, complete):
             moved = time.monotonic()
             on_step(line["step"], line["total"], line["metrics"])
         before = time.monotonic()
@@ -129,7 +129,7 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: VerlHardware, on_
                 + _last_lines(log)
             )
 
-    with Session(uuid4().hex, scratch) as session, log.open("a") as output:
+    with Session(uuid4().hex, scratch) as session, log.open("a") as output, steps.open() as steps_file:
         driver = subprocess.Popen(
             [*DRIVER, str(order_file)],
             stdout=output,
@@ -167,23 +167,6 @@ def environment(hardware: VerlHardware) -> dict[str, str]:
     root = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**variables(), "PYTHONPATH": path, **settings}
-
-
-def _follow(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
-    """A function that returns the complete lines added since its last call."""
-    position = 0
-
-    def added() -> Iterator[dict[str, Any]]:
-        nonlocal position
-        with path.open("rb") as file:
-            file.seek(position)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                position += len(line)
-                yield json.loads(line)
-
-    return added
 
 
 def _last_lines(log: Path) -> str:

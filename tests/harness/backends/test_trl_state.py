@@ -5,7 +5,6 @@ A run that is stopped after its third of four steps and resumed must end with th
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ import torch
 from evals.provenance import Origin, assumed
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.train import train
-from harness.backends.trl.trainer import REFERENCE_FILE, SEARCH_FILE
+from harness.backends.trl.trainer import REFERENCE_FILE
 from harness.spec import EntropySearch, Experiment
 from tests.experiments import WHY, experiment, save_random_model
 
@@ -74,9 +73,3 @@ def test_the_reference_is_the_policy_of_the_last_reset(model_dir: Path, tmp_path
     for step in (2, 3):
         reference = torch.load(tmp_path / f"checkpoint-{step}" / REFERENCE_FILE, weights_only=True)
         assert all(torch.equal(reference[name], weights) for name, weights in policy.items())
-
-
-def test_the_coefficient_rises_by_one_step_each_step(model_dir: Path, tmp_path: Path) -> None:
-    run(SEARCH, model_dir, tmp_path)
-    states = {s: json.loads((tmp_path / f"checkpoint-{s}" / SEARCH_FILE).read_text()) for s in (3, 4)}
-    assert states == {3: {"next_coefficient": 1.5}, 4: {"next_coefficient": 2.0}}
