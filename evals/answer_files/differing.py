@@ -32,13 +32,11 @@ class Disagreement:
     end: str
 
 
-def differing(
-    rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, policy: str, policies: Sequence[str] = POLICIES
-) -> list[Disagreement]:
+def differing(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, policy: str) -> list[Disagreement]:
     """Every scored sample whose `expected` differs from our verdict.
 
     Args:
-        grades: of the rows, under `policy`. policies: those whose extraction may explain a difference.
+        grades: of the rows, under `policy`; the extraction of another one of POLICIES may explain a difference.
     """
     differing_rows = [
         i
@@ -48,7 +46,7 @@ def differing(
         and (grade.verdict == Verdict.CORRECT) != row["expected"]
     ]
     triples = [(as_text(rows[i]["answer"]), rows[i]["response"], rows[i].get("finish_reason")) for i in differing_rows]
-    others = {other: grader.grade_responses(triples, other) for other in policies if other != policy}
+    others = [grader.grade_responses(triples, other) for other in POLICIES if other != policy]
     return [
         Disagreement(
             i + 1,
@@ -58,7 +56,7 @@ def differing(
             grades[i].answer,
             rows[i]["expected"],
             str(grades[i].verdict),
-            cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others.values()]),
+            cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others]),
             rows[i]["response"][-160:],
         )
         for at, i in enumerate(differing_rows)

@@ -65,8 +65,8 @@ def read_object(name: str, number: int, value: Row) -> list[Row]:
         if ours not in row:
             raise KeyError(form.columns[ours])
     answer = row.get("answer")
-    known = {} if answer is None else {"answer": str(answer[0] if isinstance(answer, list) else answer)}
-    common = {**row, **known, "problem_id": str(row["problem_id"])}
+    gold = {} if answer is None else {"answer": str(answer[0] if isinstance(answer, list) else answer)}
+    common = {**row, **gold, "problem_id": str(row["problem_id"])}
     if not isinstance(row["response"], list):
         return [common]
     alone = ("response", "labels", "their_answer", "tokens", "finish_reason")
@@ -156,7 +156,7 @@ def _lighteval(row: Row) -> Row:
     doc, output = row["doc"], row["model_response"]
     gold, limit = doc["gold_index"], doc.get("generation_size")
     texts = output["text"]
-    tokens = [len(of) if of else None for of in output.get("output_tokens") or ()]
+    tokens = [len(ids) if ids else None for ids in output.get("output_tokens") or ()]
     counts = [*tokens, *[None] * len(texts)][: len(texts)]
     metrics = (row.get("metric") or {}) if len(texts) == 1 else {}
     return {
@@ -183,8 +183,8 @@ def _inspect(row: Row) -> Row:
 
 
 def _evalscope(row: Row) -> Row:
-    asked = [m for m in row.get("messages") or () if m.get("role") == "user"]
-    return {"problem": text_of(asked[-1:]) or row.get("input")}
+    questions = [m for m in row.get("messages") or () if m.get("role") == "user"]
+    return {"problem": text_of(questions[-1:]) or row.get("input")}
 
 
 def _trl(row: Row) -> Row:

@@ -159,7 +159,7 @@ def grade_entry(
     Raises:
         ValueError: the file is of no known format.
     """
-    file = read_answers(folder / entry["file"], Reading(label=entry.get("label")), origin=str(entry["path"]))
+    file = read_answers(folder / entry["file"], Reading(label=entry.get("label")))
     groups: dict[str, list[Row]] = {}
     for row in file.rows:
         groups.setdefault(row.get("benchmark") or str(entry["benchmark"]).split("-")[0], []).append(row)

@@ -57,11 +57,9 @@ class AnswerFile:
         return f"the file has several verdicts on a sample; label=NAME compares one: {', '.join(self.labels)}"
 
 
-def read_answers(path: Path, reading: Reading = NOTHING_SAID, *, origin: str | None = None) -> AnswerFile:
+def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     """Read a file of any format of `evals.answer_files.formats`, found by its content, or with `columns` any table.
 
-    Args:
-        origin: the file's path where it is from, if it has lost its name since.
     Raises:
         ValueError: no known format, or a row lacks something; the message says what is there and what to give.
         OSError: it cannot be read.
@@ -100,8 +98,8 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID, *, origin: str | N
     labelled = rows if name is not None and name not in OURS else []
     recomputed = _recomputed(labelled)
     labels, label = _choose_label(path, labelled, reading.label)
-    facts = settings(name, Path(origin) if origin else path, first, content.header)
-    return AnswerFile(name or "mapped", rows, facts, reported(name, path, content.header), label, labels, recomputed)
+    stated, scores = settings(name, path, first, content.header), reported(name, path, content.header)
+    return AnswerFile(name or "mapped", rows, stated, scores, label, labels, recomputed)
 
 
 def read_pairs(path: Path) -> list[Row]:

@@ -33,8 +33,8 @@ def _from_name(pattern: re.Pattern[str]) -> Callable[..., dict[str, Any]]:
 
 
 def _lm_eval(where: Path, first: Mapping[str, Any], header: Mapping[str, Any]) -> dict[str, Any]:
-    asked: Any = next(iter((first.get("arguments") or {}).values()), {})
-    options = asked.get("arg_1") if isinstance(asked, dict) else None
+    request: Any = next(iter((first.get("arguments") or {}).values()), {})
+    options = request.get("arg_1") if isinstance(request, dict) else None
     values = dict(options) if isinstance(options, dict) else {}
     if values.get("do_sample") is False:
         values["temperature"] = 0.0

@@ -146,8 +146,9 @@ def _engine(run: Run, benchmark: str) -> dict[str, str]:
 def _result(run: Run, benchmark: str, score: Any) -> dict[str, Any]:
     share = score.unit == "%"
     unit = {"%": "proportion", "tokens": "tokens", "problems": "problems"}[score.unit]
-    details: dict[str, Any] = {"problems": score.problems, "excluded_problems": score.excluded}
-    details |= {
+    details: dict[str, Any] = {
+        "problems": score.problems,
+        "excluded_problems": score.excluded,
         "samples": score.samples,
         "unscored_samples": score.unscored,
         "score_with_unscored_as_wrong": score.as_wrong,
@@ -172,7 +173,7 @@ def _result(run: Run, benchmark: str, score: Any) -> dict[str, Any]:
     extra = {
         "prompt": (identity_of(run, benchmark).get("prompt") or {}).get("name"),
         "protocol": protocol_of(run).get("name"),
-        "sampling_seed": _seed(run, benchmark),
+        "sampling_seed": identity_of(run, benchmark).get("seed"),
     }
     return {
         "evaluation_result_id": f"{benchmark}.{score.key}",
@@ -198,19 +199,14 @@ def _result(run: Run, benchmark: str, score: Any) -> dict[str, Any]:
     }
 
 
-def _seed(run: Run, benchmark: str) -> Any:
-    return identity_of(run, benchmark).get("seed")
-
-
 def source_data(benchmark: str) -> dict[str, Any]:
     """Where the problems are from: a dataset of the hub, or ours."""
-    known = dataset_of(benchmark)
-    details = {key: str(known[key]) for key in ("revision",) if key in known}
-    if "hf_repo" not in known:
+    dataset = dataset_of(benchmark)
+    if "hf_repo" not in dataset:
         return {"dataset_name": benchmark, "source_type": "other", "additional_details": {"made_by": "rlvr-harness"}}
-    source = {"dataset_name": benchmark, "source_type": "hf_dataset", "hf_repo": known["hf_repo"]}
-    source |= {"hf_split": known["split"], "samples_number": known["rows"]}
-    return {**source, "additional_details": details} if details else source
+    source = {"dataset_name": benchmark, "source_type": "hf_dataset", "hf_repo": dataset["hf_repo"]}
+    source |= {"hf_split": dataset["split"], "samples_number": dataset["rows"]}
+    return source | ({"additional_details": {"revision": dataset["revision"]}} if "revision" in dataset else {})
 
 
 def instances(

@@ -34,17 +34,17 @@ def write_eval_results(run: Run, out: Path, *, source_url: str | None) -> list[P
     _check_url(source_url)
     written = []
     for benchmark in run.benchmarks:
-        known = dataset_of(benchmark)
-        if "hf_repo" not in known:
+        dataset = dataset_of(benchmark)
+        if "hf_repo" not in dataset:
             continue
         average = next(s for s in scores_of(run, benchmark) if s.metric == "avg")
         if average.value is None:
             continue
         entry = EvalResultEntry(
-            dataset_id=known["hf_repo"],
+            dataset_id=dataset["hf_repo"],
             task_id=benchmark,
             value=round(100 * average.value, 4),
-            dataset_revision=known.get("revision"),
+            dataset_revision=dataset.get("revision"),
             date=run.finished,
             source_url=source_url,
             source_name=None if source_url is None else "rlvr-harness",

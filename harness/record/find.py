@@ -47,11 +47,11 @@ def runs(
         UsageError: no such path or run. DamagedFileError: a run's record is.
     """
     found = [run for text in what for run in _named(str(text), reading, policy)] if what else _project(paper)
-    wanted = {"paper": paper, "model": model, "scale": scale}
+    filters = {"paper": paper, "model": model, "scale": scale}
     return [
         run
         for run in found
-        if all(value is None or run.record.get(key) == value for key, value in wanted.items())
+        if all(value is None or run.record.get(key) == value for key, value in filters.items())
         and (arms is None or run.record.get("arm") in arms)
         and (not finished or run.is_finished or "state" not in run.record)
     ]
