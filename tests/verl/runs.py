@@ -36,7 +36,7 @@ def train_folder(home: Path) -> Path | None:
 def steps(home: Path) -> dict[int, dict[str, float]]:
     """Step -> its metrics, so far."""
     folder = train_folder(home)
-    path = None if folder is None else folder / "metrics.jsonl"
+    path = None if folder is None else folder.parent / "metrics.jsonl"
     if path is None or not path.is_file():
         return {}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
