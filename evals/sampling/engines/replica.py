@@ -1,9 +1,8 @@
 """One replica: a process with an engine that generates the pieces it receives (`evals.sampling.engines.replicas`).
 
 Started as `python -m evals.sampling.engines.replica CONNECTION_FD ALIVE_FD`. First message: (factory, model path,
-options); then
-(requests, decoding) each time. Answers: ("batch", completions) as they come, ("batch", None) after the last,
-("refused", text) for a ValueError, ("failed", text) for any other.
+options); then (requests, decoding) each time. Answers: ("batch", completions) as they come, ("batch", None) after the
+last, ("refused", text) for a ValueError, ("failed", text) for any other.
 """
 
 from __future__ import annotations
