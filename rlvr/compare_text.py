@@ -5,7 +5,7 @@ from __future__ import annotations
 from evals.stats.compare import CompareResult, Line
 from evals.stats.differences import ALPHA
 from evals.stats.intervals import ROUGH
-from evals.stats.score import bounds_text, line_interval, number_text, p_text
+from evals.stats.score import bounds_text, number_text, p_text
 from rlvr.terminal import paragraph, table
 
 FEW = (
@@ -60,7 +60,7 @@ def _problems(lines: list[Line]) -> str:
 def _row(line: Line) -> tuple[str, ...]:
     values = (*(number_text(v, line.factor) for v in (line.a, line.b)),)
     difference = number_text(line.difference, line.factor, "+.1f")
-    interval = bounds_text(line_interval(line), line.factor, "+.1f")
+    interval = bounds_text(line.interval, line.factor, "+.1f")
     verdict = line.verdict.removeprefix("checkpoint ").removeprefix("checkpoints ")
     star = "*" if verdict != line.verdict else ""
     return (line.name, *values, difference, interval, p_text(line.p_holm), verdict + star)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evals.stats.intervals import ROUGH
-from evals.stats.score import bounds_text, line_interval, number_text
+from evals.stats.score import bounds_text, number_text
 from harness.step.mismatch import FLAGS
 from harness.tables.summary import ArmResult, Summary
 from rlvr.terminal import paragraph, sentence, table
@@ -72,8 +72,8 @@ def _score(arm: ArmResult) -> tuple[str, str]:
 def _difference(summary: Summary) -> str:
     assert summary.difference is not None
     arm, than, line = summary.difference
-    if line.difference is None or line_interval(line) is None:
+    if line.difference is None or line.interval is None:
         return f"{arm} minus {than}: not known ({line.why})"
-    ends = bounds_text(line_interval(line), 100, "+.1f")
+    ends = bounds_text(line.interval, 100, "+.1f")
     verdict = {"not resolved": "not resolved: these runs cannot tell the two apart"}.get(line.verdict, line.verdict)
     return f"{arm} minus {than}, paired by problem: {100 * line.difference:+.1f} points {ends}, {verdict}."

@@ -6,27 +6,28 @@ result = compare_runs(MeasuredRun("a", tables, conditions), other)
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evals.provenance import differing_fields
-from evals.stats.differences import Word, holm, paired_average, word
+from evals.stats.differences import Paired, Word, holm, paired, paired_average, word
+from evals.stats.intervals import Interval
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import (
     TAUS,
-    Comparison,
     bounds_of,
     common_values,
-    compare,
     factor,
+    mean_of,
     metric_name,
     number_text,
     score,
     unit,
 )
-from evals.stats.verdict_table import METRICS, OF_K, VerdictTable
+from evals.stats.verdict_table import OF_K, VerdictTable, check_request
 
+COUNTS = ("shared", "only_a", "only_b", "samples_a", "samples_b", "seeds_a", "seeds_b")  # fields of a `Line`
 AVERAGE = "average"  # the benchmark of a line over the mean of several
 
 
@@ -72,6 +73,65 @@ class Line:
     p_not_lower: float | None = None
     p_not_higher: float | None = None
     p_equal_holm: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: str,
+        metric: str,
+        result: Paired | None,
+        *,
+        counts: Mapping[str, int],
+        problems: int,
+        a: float | None,
+        b: float | None,
+        k: int | None = None,
+        tau: float | None = None,
+        name: str = "",
+        margin: float | None = None,
+        why: str | None = None,
+    ) -> Line:
+        """The line of a difference, its p-values not corrected yet.
+
+        Args:
+            counts: the fields from `shared` to `seeds_b`; those that are absent are 0.
+            name: "" takes that of the metric. why: the reason, where there is no result.
+        """
+        interval = result.interval if result else None
+        all_counts: dict[str, Any] = {field: counts.get(field, 0) for field in COUNTS}
+        return cls(
+            benchmark=benchmark,
+            name=name or metric_name(metric, k, tau),
+            metric=metric,
+            k=k,
+            tau=tau,
+            unit=unit(metric),
+            a=a,
+            b=b,
+            difference=result.difference if result else None,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+            level=interval.level if interval else None,
+            covers=interval.covers if interval else None,
+            rough=interval.rough if interval else None,
+            p_value=result.p_value if result else None,
+            p_holm=None,
+            test=result.test if result else None,
+            problems=problems,
+            **all_counts,
+            why=why,
+            seeds_covered=bool(result and result.seeds_covered),
+            margin=margin,
+            p_not_lower=result.p_not_lower if result else None,
+            p_not_higher=result.p_not_higher if result else None,
+        )
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the difference."""
+        if self.low is None or self.high is None:
+            return None
+        return Interval(self.low, self.high, self.level or 0.95, self.covers or "", bool(self.rough))
 
     @property
     def factor(self) -> float:
@@ -154,10 +214,9 @@ def compare_runs(
         allow_different: compare even if protocol, prompt, decoding or data differ; the result lists the differences.
     Raises:
         ValueError: no benchmark, or no problem, in common; an unknown metric or benchmark; measured in different ways;
-            other golds for the same problem; or as `score.compare`.
+            other golds for the same problem; or as `score`.
     """
-    if strange := [m for m in metrics if m not in METRICS]:
-        raise ValueError(f"metrics: expected some of {', '.join(METRICS)}, got {strange[0]!r}")
+    check_request(metrics, ks or ())
     common = [name for name in a.tables if name in b.tables]
     if not common:
         raise ValueError(f"no benchmark in common: {a.name} has {', '.join(a.tables)}, {b.name} {', '.join(b.tables)}")
@@ -202,7 +261,7 @@ def compare_average(
         count = _counts(benchmark, *tables)
         fewest = min(count["samples_a"], count["samples_b"])
         k = None if metric not in OF_K else next((k for k in ks if k <= fewest), fewest)
-        of_a, of_b, _ = common_values(*tables, metric, k)
+        of_a, of_b = common_values(*tables, metric, k)
         if not of_a.shape[1]:
             raise ValueError(f"{benchmark}: no problem has {metric_name(metric, k)} in both runs")
         pairs.append((of_a, of_b))
@@ -211,13 +270,19 @@ def compare_average(
         used.append(k)
     result = paired_average(pairs, trained=(a.trained, b.trained), bounds=bounds_of(metric), margin=margin)
     k = used[0] if len(set(used)) == 1 else None
-    comparison = Comparison(
-        metric, k, result, sum(p.shape[1] for p, _ in pairs), 0, None, None,
-        float(sum(x for x, _ in values) / len(values)), float(sum(y for _, y in values) / len(values)),
-    )  # fmt: skip
     total = {key: sum(c[key] for c in counts) for key in ("shared", "only_a", "only_b")}
-    least = {key: min(c[key] for c in counts) for key in ("samples_a", "samples_b", "seeds_a", "seeds_b")}
-    return _line(AVERAGE, comparison, {**total, **least}, margin)
+    fewest_counts = {key: min(c[key] for c in counts) for key in ("samples_a", "samples_b", "seeds_a", "seeds_b")}
+    return Line.of(
+        AVERAGE,
+        metric,
+        result,
+        counts={**total, **fewest_counts},
+        problems=sum(table.shape[1] for table, _ in pairs),
+        a=float(sum(x for x, _ in values) / len(values)),
+        b=float(sum(y for _, y in values) / len(values)),
+        k=k,
+        margin=margin,
+    )
 
 
 def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
@@ -260,9 +325,6 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
     return notes
 
 
-Counts = dict[str, Any]  # the fields shared, only_a, ..., seeds_b of a Line
-
-
 def _compared(
     benchmark: str,
     a: MeasuredRun,
@@ -283,18 +345,38 @@ def _compared(
         for k in (ks if metric in OF_K else (None,))
         for tau in (taus if metric == "g_pass" else (None,))
     ]
-    return [
-        _line(
-            benchmark,
-            compare(of_a, of_b, metric, k, tau, trained=(a.trained, b.trained), margin=margin),
-            counts,
-            margin,
-        )
-        for metric, k, tau in requested
-    ]
+    return [_line(benchmark, (a, b), metric, k, tau, counts, margin) for metric, k, tau in requested]
 
 
-def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> Counts:
+def _line(
+    benchmark: str,
+    runs: tuple[MeasuredRun, MeasuredRun],
+    metric: str,
+    k: int | None,
+    tau: float | None,
+    counts: Mapping[str, int],
+    margin: float | None,
+) -> Line:
+    """One metric on one benchmark, over the problems with a value in both runs."""
+    a, b = (run.tables[benchmark] for run in runs)
+    of_a, of_b = common_values(a, b, metric, k, tau)
+    if metric == "avg":
+        k = a.n if a.n == b.n else None
+    problems = of_a.shape[1]
+    result, why = None, None
+    if problems:
+        trained = (runs[0].trained, runs[1].trained)
+        result = paired(of_a, of_b, trained=trained, bounds=bounds_of(metric), margin=margin)
+    else:
+        why = f"no problem has a value in both tables ({len({*a.problems, *b.problems})} problems)"
+    means = [mean_of(values) if problems else None for values in (of_a, of_b)]
+    return Line.of(
+        benchmark, metric, result, counts=counts, problems=problems, a=means[0], b=means[1], k=k, tau=tau,
+        margin=margin, why=why,
+    )  # fmt: skip
+
+
+def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> dict[str, int]:
     """Shared problems, and the fewest samples of a problem in each; refuses other golds for the same problem."""
     gold_a, gold_b = a.golds, b.golds
     shared = gold_a.keys() & gold_b.keys()
@@ -315,34 +397,3 @@ def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> Counts:
         counts[f"samples_{side}"] = int(table.generated[table.generated > 0].min())
         counts[f"seeds_{side}"] = len(table.seeds)
     return counts
-
-
-def _line(benchmark: str, c: Comparison, counts: Counts, margin: float | None) -> Line:
-    result = c.result
-    interval = result.interval if result else None
-    return Line(
-        benchmark=benchmark,
-        name=c.name,
-        metric=c.metric,
-        k=c.k,
-        tau=c.tau,
-        unit=unit(c.metric),
-        a=c.a,
-        b=c.b,
-        difference=result.difference if result else None,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        level=interval.level if interval else None,
-        covers=interval.covers if interval else None,
-        rough=interval.rough if interval else None,
-        p_value=result.p_value if result else None,
-        p_holm=None,
-        test=result.test if result else None,
-        problems=c.problems,
-        why=c.why,
-        seeds_covered=bool(result and result.seeds_covered),
-        margin=margin,
-        p_not_lower=result.p_not_lower if result else None,
-        p_not_higher=result.p_not_higher if result else None,
-        **counts,
-    )

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.notebook import html_text
-from evals.stats.differences import Paired, paired
 from evals.stats.intervals import Interval, estimate
-from evals.stats.verdict_table import METRICS, OF_K, OF_VERDICTS, Matrix, VerdictTable, check_request, complete
+from evals.stats.verdict_table import OF_K, OF_VERDICTS, Matrix, VerdictTable, check_request, complete
 
 if TYPE_CHECKING:
     from evals.stats.compare import Line
@@ -54,13 +53,6 @@ def score_text(score: Score | None) -> str:
     return f"{text} ({score.unscored} unscored; as wrong {number_text(score.as_wrong, score.factor)})"
 
 
-def line_interval(line: Line) -> Interval | None:
-    """The interval of a comparison's line."""
-    if line.low is None or line.high is None:
-        return None
-    return Interval(line.low, line.high, line.level or 0.95, line.covers or "", bool(line.rough))
-
-
 def line_form(line: Line) -> str:
     """The format of a difference: one digit, or three significant ones for a training curve in its own unit."""
     return "+.3g" if line.unit == "value" else "+.1f"
@@ -71,7 +63,7 @@ def difference_text(line: Line) -> str:
     if line.difference is None:
         return f"{NONE} ({line.why})"
     form = line_form(line)
-    return f"{number_text(line.difference, line.factor, form)} {bounds_text(line_interval(line), line.factor, form)}"
+    return f"{number_text(line.difference, line.factor, form)} {bounds_text(line.interval, line.factor, form)}"
 
 
 def p_words(p: float | None) -> str:
@@ -83,8 +75,6 @@ def p_text(p: float | None) -> str:
     """ "0.043", "<0.001", or a dash."""
     return NONE if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
-
-__all__ = ["METRICS", "TAUS", "Comparison", "Score", "compare", "factor", "metric_name", "score", "unit"]
 
 TAUS = (0.25, 0.5, 0.75, 1.0)  # those of Liu et al. (arXiv 2412.13147), who propose G-Pass@k
 
@@ -139,30 +129,6 @@ class Score:
     def factor(self) -> float:
         """From `value` to `unit`."""
         return factor(self.metric, self.problems)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One metric on two tables of the same problems: a minus b over the problems that have a value in both.
-
-    `problems` are those, `excluded` the others; `a` and `b` are the means over `problems`. All three values are None if
-    there are no such problems, and `why` says so.
-    """
-
-    metric: str
-    k: int | None
-    result: Paired | None
-    problems: int
-    excluded: int
-    why: str | None = None
-    tau: float | None = None
-    a: float | None = None
-    b: float | None = None
-
-    @property
-    def name(self) -> str:
-        """As `Score.name`."""
-        return metric_name(self.metric, self.k, self.tau)
 
 
 def unit(metric: str) -> str:
@@ -220,54 +186,18 @@ def score(
     return [_score(table, m, k, tau) for m, k in requested for tau in (taus if m == "g_pass" else (None,))]
 
 
-def compare(
-    rows_a: Any,
-    rows_b: Any,
-    metric: str,
-    k: int | None = None,
-    tau: float | None = None,
-    *,
-    trained: tuple[bool, bool] = (True, True),
-    margin: float | None = None,
-) -> Comparison:
-    """The paired difference a - b of one metric over the problems of two tables (columns as for `score`).
-
-    Args:
-        k: needed for pass, maj, g_pass and unsolvable; unused otherwise. tau: likewise for g_pass.
-        trained, margin: as for `evals.stats.differences.paired`.
-    Raises:
-        ValueError: as `score`; or k or tau is missing for a metric that needs it.
-    """
-    if metric in OF_K and k is None:
-        raise ValueError(f"metric {metric!r} needs a k, got None")
-    if metric == "g_pass" and tau is None:
-        raise ValueError("metric 'g_pass' needs a tau, got None")
-    tau = tau if metric == "g_pass" else None
-    check_request((metric,), () if k is None else (k,))
-    a, b = (rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows) for rows in (rows_a, rows_b))
-    of_a, of_b, excluded = common_values(a, b, metric, k, tau)
-    if metric == "avg":
-        k = a.n if a.n == b.n else None
-    problems = of_a.shape[1]
-    if not problems:
-        why = f"no problem has a value in both tables ({excluded} problems)"
-        return Comparison(metric, k, None, 0, excluded, why, tau)
-    result = paired(of_a, of_b, trained=trained, bounds=bounds_of(metric), margin=margin)
-    return Comparison(metric, k, result, problems, excluded, None, tau, _mean(of_a), _mean(of_b))
-
-
 def common_values(
-    a: VerdictTable, b: VerdictTable, metric: str, k: int | None, tau: float | None = None
-) -> tuple[Matrix, Matrix, int]:
-    """(values of a [S_a, P], of b [S_b, P], problems excluded): the P problems that have a value in both."""
+    a: VerdictTable, b: VerdictTable, metric: str, k: int | None = None, tau: float | None = None
+) -> tuple[Matrix, Matrix]:
+    """The values of a [S_a, P] and of b [S_b, P] on the P problems that have a value in both."""
     values = (a.values(metric, k, tau), b.values(metric, k, tau))
     places = [
-        {table.problems[i]: i for i in np.flatnonzero(complete(accuracies))}
-        for table, accuracies in zip((a, b), values, strict=True)
+        {table.problems[i]: i for i in np.flatnonzero(complete(matrix))}
+        for table, matrix in zip((a, b), values, strict=True)
     ]
     common = sorted(places[0].keys() & places[1].keys())
-    of_a, of_b = (accuracies[:, [place[p] for p in common]] for accuracies, place in zip(values, places, strict=True))
-    return of_a, of_b, len({*a.problems, *b.problems}) - len(common)
+    of_a, of_b = (matrix[:, [place[p] for p in common]] for matrix, place in zip(values, places, strict=True))
+    return of_a, of_b
 
 
 def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -> Score:
@@ -278,14 +208,14 @@ def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -
     as_wrong = None
     if table.unscored and metric in OF_VERDICTS:
         strict = table.unscored_as_wrong.values(metric, k, tau)
-        as_wrong = _mean(strict[:, complete(strict)]) if complete(strict).any() else None
+        as_wrong = mean_of(strict[:, complete(strict)]) if complete(strict).any() else None
     if not problems:
         return Score(metric, k, None, None, *counts, table.why_none(metric, k), tau, as_wrong)
     interval = estimate([matrix], bounds=bounds_of(metric)).interval()
-    return Score(metric, k, _mean(matrix), interval, *counts, None, tau, as_wrong)
+    return Score(metric, k, mean_of(matrix), interval, *counts, None, tau, as_wrong)
 
 
-def _mean(matrix: NDArray[np.float64]) -> float:
+def mean_of(matrix: NDArray[np.float64]) -> float:
     """The mean, rounded once, so that its last bit does not depend on the order of the problems."""
     return fmean(matrix.ravel())
 

@@ -13,7 +13,7 @@ from evals.analysis.forks import fork_threshold
 from evals.plots.plot import Plot, save
 from evals.redaction import public_address
 from evals.stats.differences import FEW_SEEDS
-from evals.stats.score import bounds_text, line_form, line_interval, number_text, p_text
+from evals.stats.score import bounds_text, line_form, number_text, p_text
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
 from harness.errors import UsageError, nearest
@@ -193,7 +193,7 @@ def _evidence(e: Evidence) -> tuple[str, ...]:
     form = line_form(line)
     values = (*(number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b)),)
     difference = number_text(line.difference, line.factor, form)
-    interval = bounds_text(line_interval(line), line.factor, form)
+    interval = bounds_text(line.interval, line.factor, form)
     p = p_text(line.p_holm if e.p_margin is None else e.p_margin)
     return (line.benchmark, model, metric, *values, difference, interval, p, line.verdict)
 

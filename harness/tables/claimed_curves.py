@@ -34,38 +34,17 @@ def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> 
     result = over_seeds_difference(list(of_a.values()), list(of_b.values()), paired_by_seed=same_runs, margin=margin)
     shares = [f"{100 * low:g}–{100 * high:g} %" for low, high in windows]
     of_steps = shares[0] if shares[0] == shares[1] else f"{shares[0]} against {shares[1]}"
-    low, high = (result.interval.low, result.interval.high) if result.interval else (None, None)
-    return Line(
-        benchmark="training",
-        name=f"{_title(curve)}, mean over {of_steps} of the steps",
-        metric=curve.metric,
-        k=None,
-        tau=None,
-        unit="value",
+    return Line.of(
+        "training",
+        curve.metric,
+        result,
+        counts={"seeds_a": len(of_a), "seeds_b": len(of_b)},
+        problems=0,
         a=float(np.mean(list(of_a.values()))),
         b=float(np.mean(list(of_b.values()))),
-        difference=result.difference,
-        low=low,
-        high=high,
-        level=0.95,
-        covers=result.interval.covers if result.interval else None,
-        rough=result.interval.rough if result.interval else None,
-        p_value=result.p_value,
-        p_holm=None,
-        test=result.test,
-        problems=0,
-        shared=0,
-        only_a=0,
-        only_b=0,
-        samples_a=0,
-        samples_b=0,
-        seeds_a=len(of_a),
-        seeds_b=len(of_b),
-        why=None if result.interval else "one training seed has no spread",
-        seeds_covered=result.seeds_covered,
+        name=f"{_title(curve)}, mean over {of_steps} of the steps",
         margin=margin,
-        p_not_lower=result.p_not_lower,
-        p_not_higher=result.p_not_higher,
+        why=None if result.interval else "one training seed has no spread",
     )
 
 

@@ -28,7 +28,9 @@ from evals.plots.panels import check_panels, describe_problems, panels_size, run
 from evals.plots.plot import Plot, look
 from evals.sampling.engines.base import Decoding
 from evals.sampling.engines.transformers import TransformersEngine, choose
-from evals.stats.score import compare, score
+from evals.stats.differences import paired
+from evals.stats.score import common_values, score
+from evals.stats.verdict_table import VerdictTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,10 +151,12 @@ def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None)
     reference = next(iter(groups)) if reference is None else reference
     if reference not in groups:
         raise ValueError(f"reference={reference}, expected one of {', '.join(map(str, groups))}")
+    compared_with = VerdictTable.of_rows(groups[reference])
     collected = []
     for (fork, other), rows in groups.items():
         average, length = score(rows, ks=(), metrics=("avg", "mean_tokens"))
-        to = compare(rows, groups[reference], "avg").result
+        of_rows, of_reference = common_values(VerdictTable.of_rows(rows), compared_with, "avg")
+        to = paired(of_rows, of_reference) if of_rows.size else None
         collected.append(
             {
                 "fork_temperature": fork,

@@ -168,7 +168,7 @@ def test_an_unknown_measurement_and_another_engine_are_noted(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": ("best",)}, "metrics: expected some of avg, .*, got 'best'"),
+        ({"metrics": ("best",)}, "metric must be one of avg, .*, got 'best'"),
         ({"benchmarks": ["third"]}, r"benchmarks: expected some of first, second \(in both runs\), got 'third'"),
         ({"ks": (0,)}, "at least 1"),
         ({"metrics": ("g_pass",), "taus": (2,)}, "tau must lie in"),

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evals.grading.verdicts import Verdict, schema
+from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import paired
 from evals.stats.intervals import estimate, over_problems
-from evals.stats.score import METRICS, Score, compare, score
+from evals.stats.measured_run import MeasuredRun
+from evals.stats.score import Score, score
+from evals.stats.verdict_table import METRICS, VerdictTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -225,41 +228,46 @@ def test_bad_requests_are_refused() -> None:
         score(frame, ks=(1,), metrics=("best",))
     with pytest.raises(ValueError, match=r"at least 1, got ks = \[0\]"):
         score(frame, ks=(0,))
-    with pytest.raises(ValueError, match="metric 'pass' needs a k"):
-        compare(frame, frame, "pass")
-    with pytest.raises(ValueError, match="metric 'g_pass' needs a tau"):
-        compare(frame, frame, "g_pass", 1)
     with pytest.raises(ValueError, match=r"tau must lie in \(0, 1\], got 50"):
         score(frame, ks=(1,), metrics=("g_pass",), taus=(50,))
 
 
+def compared(a: pd.DataFrame, b: pd.DataFrame, metric: str, **options: Any) -> Line:
+    runs = [
+        MeasuredRun(name, {"tiny": VerdictTable.of_rows(frame.assign(gold="1"))}, {"tiny": None})
+        for name, frame in (("a", a), ("b", b))
+    ]
+    [line] = compare_runs(*runs, metrics=(metric,), **options).lines
+    return line
+
+
 def test_a_comparison_pairs_the_problems() -> None:
     a, b = table({"q": "+a", "p": "++", "x": "??"}), table({"p": "+a", "q": "aa", "x": "++"})
-    got = compare(a, b, "avg")
-    assert (got.metric, got.k, got.problems, got.excluded) == ("avg", 2, 2, 1)
-    assert got.result == paired([1.0, 0.5], [0.5, 0.0])
-    assert got.result is not None
-    assert got.result.difference == 0.5
+    line, expected = compared(a, b, "avg"), paired([1.0, 0.5], [0.5, 0.0])
+    assert (line.metric, line.k, line.problems, line.difference) == ("avg", 2, 2, 0.5)
+    assert (line.interval, line.p_value) == (expected.interval, expected.p_value)
 
 
 def test_a_comparison_with_seeds_covers_them() -> None:
     a = seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "+a"})
     b = seeds({"p": "aa", "q": "aa"}, {"p": "a+", "q": "aa"}, {"p": "aa", "q": "aa"})
-    got = compare(a, b, "pass", 1)
-    assert got.result == paired([[0.5, 0], [1, 0.5]], [[0, 0], [0.5, 0], [0, 0]])
+    expected = paired([[0.5, 0], [1, 0.5]], [[0, 0], [0.5, 0], [0, 0]])
+    line = compared(a, b, "pass", ks=[1])
+    assert (line.difference, line.interval, line.p_value) == (expected.difference, expected.interval, expected.p_value)
 
 
-def test_a_comparison_without_common_problems_has_a_reason() -> None:
-    got = compare(table({"p": "+a"}), table({"q": "+a"}), "avg")
-    assert (got.result, got.problems, got.excluded) == (None, 0, 2)
-    assert got.why
+def test_a_comparison_without_common_values_has_a_reason() -> None:
+    line = compared(table({"p": "??", "q": "+a"}), table({"p": "+a", "q": "??"}), "avg")
+    assert (line.difference, line.interval, line.a, line.problems) == (None, None, None, 0)
+    assert line.why == "no problem has a value in both tables (2 problems)"
 
 
 def test_lengths_compare_without_bounds() -> None:
     frame = table({"p": "+", "q": "a"})
-    a, b = frame.assign(tokens=[900, 900]), frame.assign(tokens=[700, 800])
-    got = compare(a, b, "mean_tokens")
-    assert got.result == paired([900, 900], [700, 800], bounds=None)
+    a, b = frame.assign(tokens=[900, 960]), frame.assign(tokens=[700, 800])
+    expected = paired([900, 960], [700, 800], bounds=None)
+    line = compared(a, b, "mean_tokens")
+    assert (line.difference, line.interval, line.p_value) == (180, expected.interval, expected.p_value)
 
 
 def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
