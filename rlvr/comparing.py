@@ -315,7 +315,7 @@ def paper_of(arxiv: str) -> str:
     """
     from harness.spec import catalogue
 
-    keys = {catalogue.load(key).arxiv: key for key in catalogue.papers()}
+    keys = {catalogue.load(key).arxiv or key: key for key in catalogue.papers()}
     bare = re.sub(r"^(?:arXiv:|https?://(?:www\.)?arxiv\.org/\w+/)|(?:v\d+)?(?:\.pdf)?$", "", arxiv)
     if bare in keys:
         return keys[bare]

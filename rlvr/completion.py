@@ -91,7 +91,7 @@ def _names(option: str, words: Sequence[str]) -> list[str]:
     if option == "hardware":
         from harness.plan.profiles import PROFILES
 
-        return list(PROFILES)
+        return [*PROFILES, "auto"]
     if option in ("policy", "policies"):
         from evals.grading.extraction import POLICIES
 

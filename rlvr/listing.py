@@ -97,6 +97,8 @@ def _names(group: str) -> Any:
 
 def _listed(document: Mapping[str, Any]) -> str:
     """The groups under headings, wrapped at 80 columns."""
+    from harness.spec.declarations import cited
+
     lines: list[str] = []
     for group, names in document.items():
         lines += ["", group.upper()]
@@ -105,7 +107,7 @@ def _listed(document: Mapping[str, Any]) -> str:
                 if "error" in paper:
                     lines.append(paragraph(f"{key}: {paper['error']}", "  "))
                     continue
-                lines.append(paragraph(f"{key}: {paper['title']} (arXiv {paper['arxiv']})", "  "))
+                lines.append(paragraph(f"{key}: {cited(paper['title'], paper['arxiv'])}", "  "))
                 for model, arms in paper["arms"].items():
                     lines.append(paragraph(f"{model} ({paper['models'][model]}): {', '.join(arms)}", "      "))
         elif group == "benchmarks":

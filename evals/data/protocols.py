@@ -166,6 +166,9 @@ def check(protocol: Protocol) -> None:
     names = protocol.benchmarks.value
     if not isinstance(names, tuple) or not names or not all(isinstance(name, str) for name in names):
         raise ValueError(f"benchmarks={protocol.benchmarks.value!r}: expected a list of one or more names")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ValueError(f"benchmarks={names!r}: expected each name once, got {twice} more than once")
     for name in names:
         benchmarks.check_name(name)
         prompts.get(protocol.value("prompt", name))
@@ -191,8 +194,9 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
     elif at("extraction") != "prompt" and prompts.get(at("prompt")).policy not in POLICIES:
         yield f"extraction={at('extraction')!r}, expected 'prompt': the answers are programs"
-    if not isinstance(at("ks"), tuple) or not all(_whole(k) and 1 <= k <= at("n") for k in at("ks")):
-        yield f"ks={at('ks')!r}, expected whole numbers from 1 to n={at('n')!r} (pass@k needs n >= k samples)"
+    ks = at("ks")
+    if not isinstance(ks, tuple) or not ks or not all(_whole(k) and 1 <= k <= at("n") for k in ks):
+        yield f"ks={ks!r}, expected one or more whole numbers from 1 to n={at('n')!r} (pass@k needs n >= k samples)"
     if at("temperature") == 0 and at("n") != 1:
         yield f"n={at('n')!r} at temperature 0, expected n=1: greedy samples are all the same"
 

@@ -154,9 +154,8 @@ def no_more(values: Mapping[str, Any], valid: Iterable[str]) -> None:
         raise UsageError(f"{key}={value}: no such key; {expected}")
 
 
-def read_seeds(value: Any, default: int) -> list[int]:
+def read_seeds(value: Any) -> list[int]:
     """`3` -> [0, 1, 2]; `[4, 7]` -> [4, 7]."""
-    value = default if value is None else value
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_SEEDS:
         return list(range(value))
     if isinstance(value, list) and value and all(type(v) is int and 0 <= v < 2**32 for v in value):

@@ -146,7 +146,7 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
     models, arms, sets = take_list(values, "model"), take_list(values, "arm"), take_list(values, "arms")
     controls = take_list(values, "control")
     backend = take(values, "backend", str, "trl")
-    seeds = read_seeds(values.pop("seeds", None), declared.seeds.value)
+    seeds = read_seeds(values.pop("seeds", declared.seeds.value))
     for key in values:
         if key in ("models", "seed", "controls"):
             meant = {"models": "model", "seed": "seeds", "controls": "control"}[key]

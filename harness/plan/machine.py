@@ -19,10 +19,11 @@ from harness.command.resolve import BACKENDS
 from harness.errors import UsageError, nearest
 from harness.errors import choose as choose_name
 from harness.plan.context import check_context
-from harness.plan.profiles import PROFILES, choose, gpu_memory, judge, measures, with_engine
+from harness.plan.profiles import PROFILES, Profile, choose, gpu_memory, judge, measures, profile_of, with_engine
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
 
+AUTO = "auto"  # hardware=auto: the GPUs of this machine
 DEFAULT = "trl"  # the backend of a command that names none
 
 
@@ -85,14 +86,26 @@ def take_machine(values: dict[str, Any]) -> Machine:
     if "hardware" not in values:
         return Machine(take_hardware(values, name), None, explicit)
     profile = values.pop("hardware")
-    if profile not in PROFILES:
-        raise UsageError(f"hardware={profile}: no such profile; {nearest(str(profile), PROFILES)}")
+    if profile not in (*PROFILES, AUTO):
+        raise UsageError(f"hardware={profile}: no such profile; {nearest(str(profile), [*PROFILES, AUTO])}")
     try:
-        base = PROFILES[profile].base(name)
+        base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
     except ValueError as error:
         raise UsageError(f"hardware={profile}: {error}") from error
     given = take_hardware(values, name)
     return Machine(replace(base, **{key: getattr(given, key) for key in explicit}), profile, explicit)
+
+
+def this_machine() -> Profile:
+    """The profile of the GPUs that torch sees.
+
+    Raises:
+        ValueError: as `profile_of`.
+    """
+    import torch
+
+    names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return profile_of(names, float(torch.cuda.get_device_properties(0).total_memory) if names else 0.0)
 
 
 def check_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], *, memory: float | None) -> None:
@@ -151,7 +164,7 @@ def hardware_help() -> str:
             )
             for f in group
         ]
-    return "\n".join([*lines, "", f"hardware=PROFILE chooses them for each arm; one of {', '.join(PROFILES)}"])
+    return "\n".join([*lines, "", f"hardware=PROFILE chooses them for each arm; one of {', '.join(PROFILES)}, or auto"])
 
 
 def _shown(value: Any) -> str:

@@ -16,6 +16,7 @@ from harness.plan.context import context_need
 from harness.plan.profiles import changes, gpu_memory, judge, measures
 from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.architecture import architecture
+from harness.spec.declarations import cited
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
@@ -248,7 +249,7 @@ def _memory_text(needs: dict[str, Any] | None) -> list[str]:
 def as_text(document: dict[str, Any]) -> str:
     """The plan as text: runs and costs, then each arm's values with their sources (shared values once)."""
     lines = [
-        f"{document['paper']}: {document['title']} (arXiv {document['arxiv']})",
+        f"{document['paper']}: {cited(document['title'], document['arxiv'])}",
         f"scale {document['scale']} ({document['scale_label']}), backend {document['backend']}",
         "",
         f"{len(document['runs'])} runs: " + ", ".join(document["runs"]),

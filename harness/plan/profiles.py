@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from harness.backends.engine import longest_response
 from harness.backends.memory import Need, divisors, engine_need, evaluation_need, fits
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
-from harness.spec.hardware import GPUS, Hardware
+from harness.spec.hardware import GPUS, NO_GPU, Hardware
 from harness.spec.job import Job
 
 SEQUENCES = 8  # of maximum length at once: with fewer an engine waits; an assumption
@@ -56,6 +56,38 @@ PROFILES = {
     "h100x32": Profile("h100", nodes=4),
     **{gpu: Profile(gpu, gpus=1) for gpu in GPUS},  # one card
 }
+
+
+# what a GPU's name in torch contains -> the GPU; 80 GB and 40 GB cards of one name are told apart by their memory
+NAMES = {
+    "H200": ("h200",),
+    "H100": ("h100",),
+    "A100": ("a100_80g", "a100_40g"),
+    "RTX PRO 6000": ("rtx_pro_6000",),
+    "L40S": ("l40s",),
+    "RTX A6000": ("a6000",),
+    "RTX 5090": ("rtx5090",),
+    "RTX 4090": ("rtx4090",),
+    "RTX 3090": ("rtx3090",),
+}
+
+
+def profile_of(names: Sequence[str], memory: float) -> Profile:
+    """The profile of a machine: `hardware=auto`.
+
+    Args:
+        names: of its GPUs, as torch gives them. memory: of the first one, in bytes.
+    Raises:
+        ValueError: no GPU, GPUs of several kinds, or a kind whose speed and memory are not known here.
+    """
+    if not names:
+        raise ValueError(f"{NO_GPU}; expected hardware={'|'.join(PROFILES)}, or no hardware= for this CPU")
+    if len(set(names)) > 1:
+        raise ValueError(f"GPUs of several kinds ({', '.join(sorted(set(names)))}); CUDA_VISIBLE_DEVICES chooses some")
+    kinds = next((gpus for part, gpus in NAMES.items() if part in names[0]), None)
+    if kinds is None:
+        raise ValueError(f"{names[0]!r} is not among {', '.join(NAMES)}; give hardware.gpu and hardware.KEY=VALUE")
+    return Profile(min(kinds, key=lambda gpu: abs(GPUS[gpu].memory - memory)), gpus=len(names))
 
 
 @dataclass(frozen=True)

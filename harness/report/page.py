@@ -74,7 +74,7 @@ class Document:
 
     paper: str
     title: str
-    arxiv: str
+    arxiv: str | None
     scale: str
     scale_label: str
     made_by: tuple[str, ...]  # commands, commits

@@ -262,6 +262,11 @@ class Context(Declared):
     PREFIX: ClassVar[str] = "context."
 
 
+def cited(title: str, arxiv: str | None) -> str:
+    """A title with its arXiv id, if it has one."""
+    return title if arxiv is None else f"{title} (arXiv {arxiv})"
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """A paper as data. `scales` maps the name of a scale to the values that it replaces in every arm with those
@@ -269,7 +274,7 @@ class Reproduction:
 
     key: str
     title: str
-    arxiv: str
+    arxiv: str | None  # None: no paper, but public trainings
     models: Mapping[str, Sourced[str]]
     arms: tuple[Arm, ...]
     protocol: str  # a name in evals.data.protocols

@@ -30,9 +30,12 @@ class Hardware:
     """
 
     device: Literal["auto", "cpu", "gpu"] = setting("auto", "auto (a GPU where there is one), cpu or gpu")
-    gpu: Literal["h100", "h200", "a100_80g", "a100_40g", "l40s", "a6000", "rtx5090", "rtx4090", "rtx3090"] | None = (
-        setting(None, "the GPU that the plan's memory and time are for; null: the one that torch sees, else h100")
-    )
+    gpu: (
+        Literal[
+            "h100", "h200", "a100_80g", "a100_40g", "rtx_pro_6000", "l40s", "a6000", "rtx5090", "rtx4090", "rtx3090"
+        ]
+        | None
+    ) = setting(None, "the GPU that the plan's memory and time are for; null: the one that torch sees, else h100")
     processes: Count = setting(
         1, "training processes on a machine; more than one: torchrun (CPU), accelerate launch (GPU)"
     )
@@ -129,7 +132,8 @@ GPUS: Mapping[str, Gpu] = {
     "h200": Gpu(139.8 * 2**30, 989e12, 4.8e12),
     "a100_80g": Gpu(79.1 * 2**30, 312e12, 2.04e12),
     "a100_40g": Gpu(39.4 * 2**30, 312e12, 1.56e12),
-    # 48, 32 and 24 GB: what torch reports is assumed to be 98.5 % of the data sheet's, as for the cards above
+    # 96, 48, 32 and 24 GB: what torch reports is assumed to be 98.5 % of the data sheet's, as for the cards above
+    "rtx_pro_6000": Gpu(94.5 * 2**30, 503e12, 1.792e12),
     "l40s": Gpu(47.3 * 2**30, 362e12, 0.864e12),
     "a6000": Gpu(47.3 * 2**30, 155e12, 0.768e12),
     "rtx5090": Gpu(31.5 * 2**30, 209e12, 1.792e12),

@@ -81,11 +81,11 @@ def report(paper: str, runs: Sequence[Run], policies: Sequence[str] = ()) -> Rep
     measured = gather(paper, runs)
     grids = [*published_grids(paper, measured), *scale_grids(paper, measured)]
     compared = [grid for grid in (difference_grid(reproduction, measured), control_grid(paper, measured)) if grid]
+    origin = "" if reproduction.arxiv is None else f"arXiv {reproduction.arxiv}. "
     header = [
         f"# {reproduction.title}",
         "",
-        f"arXiv {reproduction.arxiv}. Written by `rlvr tables paper={paper}` from the verdicts in MLflow; not edited "
-        "by hand.",
+        f"{origin}Written by `rlvr tables paper={paper}` from the verdicts in MLflow; not edited by hand.",
         "",
     ]
     commits = sorted({c for m in measured for c in m.commits})

@@ -169,7 +169,7 @@ GRPO_MODEL = GSM8K_GRPO.base_model
 REPRODUCTION = Reproduction(
     key="anchors",
     title="Anchors: small public trainings of real models, for one GPU",
-    arxiv="none",
+    arxiv=None,
     models={"qwen3-0.6b": RFS_MODEL, "qwen2.5-0.5b": PPO_MODEL, "qwen2.5-1.5b": GRPO_MODEL},
     arms=(
         Arm("base", "qwen3-0.6b", "Base", None),

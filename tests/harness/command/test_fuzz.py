@@ -135,7 +135,7 @@ def test_any_hardware_value_is_taken_or_refused(setting: tuple[str, str], value:
 @given(VALUES)
 def test_any_seeds_are_taken_or_refused(value: Any) -> None:
     try:
-        seeds = read_seeds(value, 3)
+        seeds = read_seeds(value)
     except UsageError:
         return
     assert 1 <= len(set(seeds)) == len(seeds)

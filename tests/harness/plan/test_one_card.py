@@ -6,7 +6,7 @@ import pytest
 
 from harness.backends import refusals
 from harness.command.resolve import resolve
-from harness.plan.profiles import PROFILES, choose, judge
+from harness.plan.profiles import PROFILES, Profile, choose, judge, profile_of
 from harness.spec import catalogue
 
 
@@ -22,3 +22,23 @@ def test_the_small_scale_fits_one_card(paper: str, card: str) -> None:
         assert job.experiment is not None
         verdict = judge(job.experiment, "trl", choose(job.experiment, "trl", base, frozenset()))
         assert verdict.fits and verdict.need is not None, job.name
+
+
+@pytest.mark.parametrize(
+    ("names", "memory", "expected"),
+    [
+        (["NVIDIA H100 80GB HBM3"] * 8, 79e9, Profile("h100", gpus=8)),
+        (["NVIDIA A100-SXM4-40GB"], 42e9, Profile("a100_40g", gpus=1)),
+        (["NVIDIA A100-SXM4-80GB"] * 2, 85e9, Profile("a100_80g", gpus=2)),
+        (["NVIDIA GeForce RTX 4090"], 25e9, Profile("rtx4090", gpus=1)),
+        (["NVIDIA RTX PRO 6000 Blackwell Workstation Edition"], 101e9, Profile("rtx_pro_6000", gpus=1)),
+    ],
+)
+def test_the_profile_of_a_machine(names: list[str], memory: float, expected: Profile) -> None:
+    assert profile_of(names, memory) == expected
+
+
+@pytest.mark.parametrize("names", [[], ["NVIDIA H100", "NVIDIA H200"], ["Tesla V100"]])
+def test_a_machine_without_a_profile_is_refused(names: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"GPU|is not among"):
+        profile_of(names, 1e9)
