@@ -106,7 +106,7 @@ def save_random_model(folder: Path, *, heads: int = 4) -> Path:
     from harness.data.tiny import chain
     from harness.data.tiny.tokenizer import build_tokenizer
 
-    tokenizer = build_tokenizer(chain.pieces())
+    tokenizer = build_tokenizer(chain.FAMILY.pieces())
     torch.manual_seed(0)
     config = Qwen2Config(
         vocab_size=len(tokenizer),

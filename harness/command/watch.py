@@ -12,7 +12,7 @@ from evals.provenance import Origin
 from harness.errors import UsageError, nearest
 
 FIELDS = tuple(f.name for f in fields(Protocol) if f.name != "name")
-METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")  # of an evaluation while training
+METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")  # of a job's evaluations
 POLICIES = ("last:N", "every:N", "best:BENCHMARK/METRIC")
 
 

@@ -22,6 +22,7 @@ from evals.grading.grader import graders_kept
 from evals.redaction import redact
 from harness.backends.engine import longest_response, sampling_engine
 from harness.backends.snapshots import observed
+from harness.command.watch import METRICS as JOB_METRICS
 from harness.command.watch import Watch
 from harness.data.base_models import located
 from harness.data.tiny.base import fixed_threads
@@ -39,8 +40,6 @@ from harness.spec.job import Job
 from harness.spec.scales import SCALES
 from harness.step.finite import Diverged
 from harness.step.mismatch import mismatch_summary
-
-METRICS_AT_END = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
 
 
 @dataclass(frozen=True)
@@ -259,7 +258,7 @@ class JobRun:
         scores: dict[str, dict[str, Any]] = {}
         for benchmark, path in verdicts.items():
             ks = self.job.protocol.value("ks", benchmark)
-            made = score(read_parquet(path), ks=ks, metrics=METRICS_AT_END)
+            made = score(read_parquet(path), ks=ks, metrics=JOB_METRICS)
             scores[benchmark] = {s.key: asdict(s) for s in made}
         before = Run(self.folder)
         files = self.recorder.hashes(_files(self.folder))

@@ -112,15 +112,15 @@ KNOWN = {
     "Qwen/Qwen3-235B-A22B-Instruct-2507": QWEN3_235B,
     "meta-llama/Llama-3.1-8B": LLAMA31_8B,
 }
-TINY_MODELS = Path(__file__).resolve().parents[1] / "data" / "tiny" / "models"
+TINY_MODELS = Path(__file__).resolve().parents[1] / "data" / "tiny" / "models"  # a folder each
 
 
 def architecture(base_model: str) -> Architecture | None:
     """The shape of a declared base model: known by name, or read from a local folder's config.json; else None."""
     if base_model in KNOWN:
         return KNOWN[base_model]
-    folder = next(TINY_MODELS.glob("*/")) if base_model == "tiny" else Path(base_model)
-    config = folder / "config.json"
+    pinned = TINY_MODELS / base_model / "config.json"
+    config = pinned if pinned.is_file() else Path(base_model) / "config.json"
     return read_config(config) if config.is_file() else None
 
 

@@ -192,11 +192,8 @@ class Experiment(Declared):
         return ((name, getattr(self, name)) for name in self.GROUPS if getattr(self, name) is not None)
 
     def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
-        def swap_use(u: Use) -> Use:
-            return replace(u, values={k: swap(f"{u.name}.{k}", v) for k, v in u.values.items()})
-
         method = replace(
-            self.method.map(swap_use),
+            self.method.map(lambda equation: equation.swapped(swap)),
             aggregation=swap("aggregation", self.method.aggregation),
             denominator=swap("denominator", self.method.denominator),
         )

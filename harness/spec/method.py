@@ -53,6 +53,10 @@ class Use:
         check = getattr(self.function, "check", None)
         return check(experiment, {k: v.value for k, v in self.values.items()}) if check else None
 
+    def swapped(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> Use:
+        """With each value replaced by `swap("<function>.<name>", value)`."""
+        return replace(self, values={key: swap(f"{self.name}.{key}", v) for key, v in self.values.items()})
+
     def __call__(self, *arguments: Any) -> Any:
         """The equation on a batch; an objective on log-probabilities, old ones, advantages and mask."""
         return self.function(*arguments, **{key: sourced.value for key, sourced in self.values.items()})

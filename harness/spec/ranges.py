@@ -7,11 +7,13 @@ are finite.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 _ONE_SIDED = re.compile(r"(>=|>|<=|<) (-?[\d.]+)")
+_COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 _INTERVAL = re.compile(r"([\[(])(-?[\d.]+), (-?[\d.]+)([\])])")
 
 
@@ -29,27 +31,24 @@ class Range:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if not (_ONE_SIDED.fullmatch(self.text) or _INTERVAL.fullmatch(self.text)):
+        if not self._bounds():
             raise ValueError(f"range: expected a text like '> 0' or '(0, 1]', got {self.text!r}")
 
+    def _bounds(self) -> list[tuple[str, float]]:
+        """(sign, bound) of each side; empty for a text of neither form."""
+        if one_sided := _ONE_SIDED.fullmatch(self.text):
+            return [(one_sided[1], float(one_sided[2]))]
+        if interval := _INTERVAL.fullmatch(self.text):
+            left, low, high, right = interval.groups()
+            return [(">=" if left == "[" else ">", float(low)), ("<=" if right == "]" else "<", float(high))]
+        return []
+
     def __contains__(self, value: float) -> bool:
-        one_sided = _ONE_SIDED.fullmatch(self.text)
-        if one_sided:
-            return _holds(value, one_sided[1], float(one_sided[2]))
-        interval = _INTERVAL.fullmatch(self.text)
-        assert interval is not None  # checked in __post_init__
-        left, low, high, right = interval.groups()
-        return _holds(value, ">=" if left == "[" else ">", float(low)) and _holds(
-            value, "<=" if right == "]" else "<", float(high)
-        )
+        return all(_COMPARE[sign](value, bound) for sign, bound in self._bounds())
 
     def __str__(self) -> str:
-        text = self.text if _ONE_SIDED.fullmatch(self.text) else f"in {self.text}"
+        text = self.text if len(self._bounds()) == 1 else f"in {self.text}"
         return f"{text} ({self.reason})" if self.reason else text
-
-
-def _holds(value: float, sign: str, bound: float) -> bool:
-    return {">": value > bound, ">=": value >= bound, "<": value < bound, "<=": value <= bound}[sign]
 
 
 Positive = Annotated[float, Range("> 0")]

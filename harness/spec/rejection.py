@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from evals.provenance import Sourced
@@ -82,10 +82,7 @@ class Rejection(Finetune):
         return super().settings() | {f"{u.name}.{key}": v for u in self.uses() for key, v in u.values.items()}
 
     def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
-        def swap_use(u: Use) -> Use:
-            return replace(u, values={key: swap(f"{u.name}.{key}", v) for key, v in u.values.items()})
-
-        return {"filters": tuple(map(swap_use, self.filters)), "select": swap_use(self.select)}
+        return {"filters": tuple(rule.swapped(swap) for rule in self.filters), "select": self.select.swapped(swap)}
 
     def passed(self, sample: Sample) -> Sample | None:
         """The sample after all filters, or None if one drops it."""

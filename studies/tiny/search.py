@@ -69,7 +69,7 @@ def trial_job(design: Design, arm: StudyArm, scale: str, values: Mapping[str, fl
     """A run of the search: shorter, with its own seed, measured on the validation set."""
     n = design.tuning_samples
     protocol = {
-        "protocol.benchmarks": [family(SCALES[scale].family or "").VALIDATION],
+        "protocol.benchmarks": [family(SCALES[scale].family or "").validation],
         "protocol.n": n,
         "protocol.ks": [1, n],
     }

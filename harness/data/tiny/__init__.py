@@ -2,6 +2,7 @@
 
 chain.py      family "tiny": a chain of small calculations, told forwards or backwards
 search.py     family "tiny_search": find the signs of an equation by trying them
+problem_family.py  what both share: splits, pairs and rows
 tokenizer.py  whole words and whole numbers as tokens, with a chat template
 base.py       trains a base model: a small Qwen2, on a mixture of good, lazy and careless answers
 pinned.py     the base models that this repository ships, checked by hash
@@ -23,10 +24,11 @@ Every report of a number measured here calls it tiny-scale.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any
+
+from harness.data.tiny.problem_family import Family
 
 FAMILIES = {"tiny": "harness.data.tiny.chain", "tiny_search": "harness.data.tiny.search"}
 """Name of a family, which is also the name of its base model and its training set -> its module."""
@@ -36,44 +38,24 @@ MADE = (*TIERS, "tiny_validation", "search_validation")
 """Every benchmark that is made here: the tiers, and the validation sets."""
 
 
-class Family(Protocol):
-    """What a family's module provides; see `chain` for the meaning of each."""
-
-    EVAL_SHAPES: dict[str, tuple[int, bool]]
-    VALIDATION: str
-
-    def practice_pairs(self, seed: int) -> Iterator[tuple[str, str]]: ...
-
-    def supervised_pairs(self, seed: int) -> Iterator[tuple[str, str]]: ...
-
-    def train_problems(self, n: int, seed: int) -> list[dict[str, str]]: ...
-
-    def train_solutions(self, n: int, seed: int) -> list[dict[str, str]]: ...
-
-    def eval_problems(self, tier: str) -> list[dict[str, str]]: ...
-
-    def validation_problems(self) -> list[dict[str, str]]: ...
-
-    def pieces(self) -> list[str]: ...
-
-
-def family(name: str) -> Family:
-    """The module of a family.
+def family(name: str) -> Family[Any]:
+    """A family.
 
     Raises:
         ValueError: no such family.
     """
     if name not in FAMILIES:
         raise ValueError(f"family: got {name!r}, expected one of {list(FAMILIES)}")
-    return cast(Family, import_module(FAMILIES[name]))
+    found: Family[Any] = import_module(FAMILIES[name]).FAMILY
+    return found
 
 
 def write_benchmarks(folder: Path) -> None:
     """Write ``<name>.jsonl`` for every tier and validation set of every family into ``folder`` (made if absent)."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in FAMILIES:
-        module = family(name)
-        problems = {tier: module.eval_problems(tier) for tier in module.EVAL_SHAPES}
-        for benchmark, rows in {**problems, module.VALIDATION: module.validation_problems()}.items():
+        made = family(name)
+        problems = {tier: made.eval_problems(tier) for tier in made.EVAL_SHAPES}
+        for benchmark, rows in {**problems, made.validation: made.validation_problems()}.items():
             lines = [json.dumps(problem) + "\n" for problem in rows]
             (folder / f"{benchmark}.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -27,14 +27,11 @@ Numbers stay within 0..50. Standard library only; every random choice takes a ``
 
 from __future__ import annotations
 
-import hashlib
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TypeVar
+from typing import ClassVar
 
-T = TypeVar("T")
+from harness.data.tiny.problem_family import Family, pick
 
 NAMES = tuple("BCDEFGHKMNPRTW")
 LARGEST = 50
@@ -50,15 +47,8 @@ OPENERS = {"told order": "so", "by name": "first"}  # one word each: the choice 
 STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
 
 Step = tuple[str, int]  # operator and number, such as ("+", 5)
-Shape = tuple[int, bool]  # how many steps, and whether told backwards
 
-SUPERVISED_SHAPES: dict[Shape, float] = {(n, backwards): 1.0 for n in (2, 3, 4) for backwards in (False, True)}
 PRACTICE_ROUTES = {"told order": 0.4, "by name": 0.6}
-TRAIN_SHAPES: dict[Shape, float] = {(2, False): 0.32, (3, False): 0.37, (4, False): 0.31}
-BACKWARDS: Shape = (3, True)
-VALIDATION = "tiny_validation"
-EVAL_SHAPES: dict[str, Shape] = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": BACKWARDS}
-EVAL_SIZE = 48
 
 
 @dataclass(frozen=True)
@@ -173,130 +163,37 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
     return " ".join(words)
 
 
-def pick(rng: random.Random, weights: dict[T, float]) -> T:
-    """One key of ``weights``, with probability proportional to its weight."""
-    return rng.choices(list(weights), weights=list(weights.values()))[0]
+class Chain(Family[Problem]):
+    """The family "tiny"; the rare shape is told backwards."""
 
+    SEED = NAME = "tiny"
+    SUPERVISED_SHAPES: ClassVar = {(n, backwards): 1.0 for n in (2, 3, 4) for backwards in (False, True)}
+    TRAIN_SHAPES: ClassVar = {(2, False): 0.32, (3, False): 0.37, (4, False): 0.31}
+    RARE = (3, True)
+    EVAL_SHAPES: ClassVar = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": RARE}
 
-def split_of(problem: Problem) -> str:
-    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the arithmetic alone: disjoint for all seeds."""
-    bucket = hashlib.sha256(problem.canonical.encode()).digest()[0]
-    if bucket < 64:
-        return "eval"
-    return "train" if bucket < 160 else "supervised"
+    def sample_problem(self, rng: random.Random, length: int, rare: bool) -> Problem:
+        return sample_problem(rng, length, rare)
 
+    def practice_answer(self, problem: Problem, rng: random.Random) -> str:
+        return write_answer(problem, pick(rng, PRACTICE_ROUTES), "right", rng)
 
-def sample_problems(rng: random.Random, split: str, shapes: dict[Shape, float]) -> Iterator[Problem]:
-    """Endless problems of one split, their shape sampled by the weights of ``shapes``."""
-    while True:
-        problem = sample_problem(rng, *pick(rng, shapes))
-        if split_of(problem) == split:
-            yield problem
-
-
-def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs to learn the steps: either route, always without errors."""
-    rng = random.Random(f"tiny practice {seed}")
-    for problem in sample_problems(rng, "supervised", SUPERVISED_SHAPES):
-        yield problem.text, write_answer(problem, pick(rng, PRACTICE_ROUTES), "right", rng)
-
-
-def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs that make the base model: the mixture of ``ROUTES`` and ``FINISHES``."""
-    rng = random.Random(f"tiny supervised {seed}")
-    for problem in sample_problems(rng, "supervised", SUPERVISED_SHAPES):
+    def mixture_answer(self, problem: Problem, rng: random.Random) -> str:
         route = pick(rng, ROUTES)
-        yield problem.text, write_answer(problem, route, pick(rng, FINISHES[route]), rng)
+        return write_answer(problem, route, pick(rng, FINISHES[route]), rng)
+
+    def solution(self, problem: Problem, rng: random.Random) -> str:
+        told_order_is_correct = worked(problem.start, problem.told_steps)[-1] == int(problem.answer)
+        routes = {route: w for route, w in ROUTES.items() if route == "by name" or told_order_is_correct}
+        return write_answer(problem, pick(rng, routes), "right", rng)
+
+    def pieces(self) -> list[str]:
+        starts = [*OPENERS.values(), "\\boxed{"]  # possible starts of an answer
+        numbers = [str(n) for n in range(LARGEST + 1)]
+        words = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "="]
+        words += dict.fromkeys([*starts, *(word for words in STEP_WORDS.values() for word in words)])
+        spaced = [*words, *NAMES, *numbers]
+        return [*(" " + piece for piece in spaced), *starts, *NAMES, *numbers, ".", "?", "}"]
 
 
-def train_problems(n: int, seed: int, *, backwards: float = 0.05) -> list[dict[str, str]]:
-    """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``.
-
-    Args:
-        backwards: the share told backwards, in [0, 1]. With few of them, a policy may collapse onto told order, which
-            costs accuracy on ``tiny_rare``; with many, by name becomes dominant.
-    Raises:
-        ValueError: ``n`` < 1, or ``backwards`` outside [0, 1].
-    """
-    return [
-        row(f"tiny_train_{seed}_{i}", problem.text, problem.answer)
-        for i, problem in enumerate(_train(n, seed, backwards))
-    ]
-
-
-def train_solutions(n: int, seed: int, *, backwards: float = 0.05) -> list[dict[str, str]]:
-    """The problems of ``train_problems`` with the same arguments, each with a correct solution: rows of ``id``,
-    ``problem``, ``solution``.
-
-    The route is sampled as in the base model's mixture from those that are correct for the problem: by name always is,
-    told order is for a chain told in order.
-    """
-    words = random.Random(f"tiny solutions {seed}")
-    return [
-        {"id": f"tiny_train_{seed}_{i}", "problem": problem.text, "solution": write_solution(problem, words)}
-        for i, problem in enumerate(_train(n, seed, backwards))
-    ]
-
-
-def write_solution(problem: Problem, rng: random.Random) -> str:
-    """A correct solution with every step written out."""
-    told_order_is_correct = worked(problem.start, problem.told_steps)[-1] == int(problem.answer)
-    routes = {route: w for route, w in ROUTES.items() if route == "by name" or told_order_is_correct}
-    return write_answer(problem, pick(rng, routes), "right", rng)
-
-
-def _train(n: int, seed: int, backwards: float) -> Iterator[Problem]:
-    if n < 1:
-        raise ValueError(f"n: got {n}, expected at least 1")
-    if not 0 <= backwards <= 1:
-        raise ValueError(f"backwards: got {backwards}, expected a share in [0, 1]")
-    shapes = {shape: weight * (1 - backwards) for shape, weight in TRAIN_SHAPES.items()} | {BACKWARDS: backwards}
-    return islice(sample_problems(random.Random(f"tiny train {seed}"), "train", shapes), n)
-
-
-def eval_problems(tier: str) -> list[dict[str, str]]:
-    """The ``EVAL_SIZE`` problems of a tier, always the same, no two with the same arithmetic.
-
-    Raises:
-        ValueError: ``tier`` is not one of ``harness.data.tiny.TIERS``.
-    """
-    if tier not in EVAL_SHAPES:
-        raise ValueError(f"tier: got {tier!r}, expected one of {list(EVAL_SHAPES)}")
-    problems = _distinct(f"tiny eval {tier}", tier, EVAL_SIZE).values()
-    return [row(f"{tier}_{i}", problem.text, problem.answer) for i, problem in enumerate(problems)]
-
-
-def validation_problems() -> list[dict[str, str]]:
-    """``EVAL_SIZE`` more problems, the tiers in turn, none with the arithmetic of an evaluation problem: settings are
-    tuned on them."""
-    used = {canonical for tier in EVAL_SHAPES for canonical in _distinct(f"tiny eval {tier}", tier, EVAL_SIZE)}
-    chosen: dict[str, Problem] = {}
-    each = EVAL_SIZE // len(EVAL_SHAPES)
-    for tier in EVAL_SHAPES:
-        chosen.update(_distinct(f"tiny validation {tier}", tier, each, frozenset(used | chosen.keys())))
-    return [row(f"{VALIDATION}_{i}", problem.text, problem.answer) for i, problem in enumerate(chosen.values())]
-
-
-def _distinct(seed: str, tier: str, size: int, used: frozenset[str] = frozenset()) -> dict[str, Problem]:
-    """The first ``size`` problems of a tier with different arithmetic that is not in ``used``, by their arithmetic."""
-    distinct: dict[str, Problem] = {}
-    for problem in sample_problems(random.Random(seed), "eval", {EVAL_SHAPES[tier]: 1.0}):
-        if problem.canonical not in used:
-            distinct.setdefault(problem.canonical, problem)
-        if len(distinct) == size:
-            break
-    return distinct
-
-
-def row(identifier: str, problem: str, answer: str) -> dict[str, str]:
-    return {"id": identifier, "problem": problem, "answer": answer}
-
-
-def pieces() -> list[str]:
-    """Every word, name, sign and number of the family, in each form (with a space before it, or without)."""
-    starts = [*OPENERS.values(), "\\boxed{"]  # possible starts of an answer
-    numbers = [str(n) for n in range(LARGEST + 1)]
-    words = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "="]
-    words += dict.fromkeys([*starts, *(word for words in STEP_WORDS.values() for word in words)])
-    spaced = [*words, *NAMES, *numbers]
-    return [*(" " + piece for piece in spaced), *starts, *NAMES, *numbers, ".", "?", "}"]
+FAMILY = Chain()

@@ -20,13 +20,13 @@ something to choose. Standard library only; every random choice takes a ``random
 
 from __future__ import annotations
 
-import hashlib
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
+from typing import ClassVar
 
-from harness.data.tiny.chain import LARGEST, apply, in_range, pick, row
+from harness.data.tiny.chain import LARGEST, apply, in_range
+from harness.data.tiny.problem_family import Family, pick
 
 SIGNS = "+-*"
 CODES = {sign: str(i) for i, sign in enumerate(SIGNS, 1)}
@@ -35,15 +35,6 @@ ROUTES = {"in turn": 0.5, "at random": 0.5}
 FINISHES = {"found": 0.30, "give up": 0.28, "guess": 0.16, "false": 0.15, "no box": 0.11}
 
 Signs = tuple[str, ...]
-Shape = tuple[int, bool]
-"""How many signs, and whether the first one is * (the case that ``in turn`` reaches last)."""
-
-SUPERVISED_SHAPES: dict[Shape, float] = {(1, False): 1.0, (1, True): 0.5, (2, False): 2.0, (2, True): 1.5}
-TRAIN_SHAPES: dict[Shape, float] = {(1, False): 0.35, (2, False): 0.65}
-RARE: Shape = (2, True)
-VALIDATION = "search_validation"
-EVAL_SHAPES: dict[str, Shape] = {"search_short": (1, False), "search_long": (2, False), "search_rare": RARE}
-EVAL_SIZE = 48
 
 
 @dataclass(frozen=True)
@@ -61,6 +52,11 @@ class Problem:
     @property
     def answer(self) -> str:
         return code(self.signs)
+
+    @property
+    def canonical(self) -> str:
+        """The equation."""
+        return self.text
 
 
 def code(signs: Signs) -> str:
@@ -121,106 +117,31 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
     return " ".join([*words, f"signs {last}" if finish == "no box" else f"\\boxed{{{last}}}"])
 
 
-def split_of(problem: Problem) -> str:
-    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the equation: disjoint for all seeds."""
-    bucket = hashlib.sha256(problem.text.encode()).digest()[0]
-    if bucket < 64:
-        return "eval"
-    return "train" if bucket < 160 else "supervised"
+class Search(Family[Problem]):
+    """The family "tiny_search"; the rare shape has * as its first sign, which ``in turn`` reaches last."""
+
+    SEED, NAME = "tiny search", "search"
+    SUPERVISED_SHAPES: ClassVar = {(1, False): 1.0, (1, True): 0.5, (2, False): 2.0, (2, True): 1.5}
+    TRAIN_SHAPES: ClassVar = {(1, False): 0.35, (2, False): 0.65}
+    RARE = (2, True)
+    EVAL_SHAPES: ClassVar = {"search_short": (1, False), "search_long": (2, False), "search_rare": RARE}
+
+    def sample_problem(self, rng: random.Random, length: int, rare: bool) -> Problem:
+        return sample_problem(rng, length, rare)
+
+    def practice_answer(self, problem: Problem, rng: random.Random) -> str:
+        return write_answer(problem, pick(rng, ROUTES), "found", rng)
+
+    def mixture_answer(self, problem: Problem, rng: random.Random) -> str:
+        return write_answer(problem, pick(rng, ROUTES), pick(rng, FINISHES), rng)
+
+    def solution(self, problem: Problem, rng: random.Random) -> str:
+        return self.practice_answer(problem, rng)
+
+    def pieces(self) -> list[str]:
+        spaced = ["?", "=", *SIGNS, "try", "no", "yes", "out", "signs", "\\boxed{", *map(str, range(LARGEST + 1))]
+        starts = ["Signs of", "try", "\\boxed{", "?", "}", *map(str, range(LARGEST + 1))]
+        return [*(" " + piece for piece in spaced), *starts]
 
 
-def sample_problems(rng: random.Random, split: str, shapes: dict[Shape, float]) -> Iterator[Problem]:
-    """Endless problems of one split, their shape sampled by the weights of ``shapes``."""
-    while True:
-        problem = sample_problem(rng, *pick(rng, shapes))
-        if split_of(problem) == split:
-            yield problem
-
-
-def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs to learn the steps: either route, always until the answer is found."""
-    rng = random.Random(f"tiny search practice {seed}")
-    for problem in sample_problems(rng, "supervised", SUPERVISED_SHAPES):
-        yield problem.text, write_answer(problem, pick(rng, ROUTES), "found", rng)
-
-
-def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs that make the base model: the mixture of ``ROUTES`` and ``FINISHES``."""
-    rng = random.Random(f"tiny search supervised {seed}")
-    for problem in sample_problems(rng, "supervised", SUPERVISED_SHAPES):
-        yield problem.text, write_answer(problem, pick(rng, ROUTES), pick(rng, FINISHES), rng)
-
-
-def train_problems(n: int, seed: int, *, rare: float = 0.05) -> list[dict[str, str]]:
-    """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``.
-
-    Args:
-        rare: the share whose first sign is *, in [0, 1].
-    Raises:
-        ValueError: ``n`` < 1, or ``rare`` outside [0, 1].
-    """
-    return [
-        row(f"search_train_{seed}_{i}", problem.text, problem.answer) for i, problem in enumerate(_train(n, seed, rare))
-    ]
-
-
-def train_solutions(n: int, seed: int, *, rare: float = 0.05) -> list[dict[str, str]]:
-    """The problems of ``train_problems``, each with a correct solution: rows of ``id``, ``problem``, ``solution``."""
-    words = random.Random(f"tiny search solutions {seed}")
-    return [
-        {
-            "id": f"search_train_{seed}_{i}",
-            "problem": problem.text,
-            "solution": write_answer(problem, pick(words, ROUTES), "found", words),
-        }
-        for i, problem in enumerate(_train(n, seed, rare))
-    ]
-
-
-def _train(n: int, seed: int, rare: float) -> Iterator[Problem]:
-    if n < 1:
-        raise ValueError(f"n: got {n}, expected at least 1")
-    if not 0 <= rare <= 1:
-        raise ValueError(f"rare: got {rare}, expected a share in [0, 1]")
-    shapes = {shape: weight * (1 - rare) for shape, weight in TRAIN_SHAPES.items()} | {RARE: rare}
-    return islice(sample_problems(random.Random(f"tiny search train {seed}"), "train", shapes), n)
-
-
-def eval_problems(tier: str) -> list[dict[str, str]]:
-    """The ``EVAL_SIZE`` distinct problems of a tier, always the same.
-
-    Raises:
-        ValueError: ``tier`` is not one of ``EVAL_SHAPES``.
-    """
-    if tier not in EVAL_SHAPES:
-        raise ValueError(f"tier: got {tier!r}, expected one of {list(EVAL_SHAPES)}")
-    problems = _distinct(f"tiny search eval {tier}", tier, EVAL_SIZE).values()
-    return [row(f"{tier}_{i}", problem.text, problem.answer) for i, problem in enumerate(problems)]
-
-
-def validation_problems() -> list[dict[str, str]]:
-    """``EVAL_SIZE`` more problems, tiers in turn, none of them an evaluation problem: settings are tuned on them."""
-    used = {text for tier in EVAL_SHAPES for text in _distinct(f"tiny search eval {tier}", tier, EVAL_SIZE)}
-    chosen: dict[str, Problem] = {}
-    each = EVAL_SIZE // len(EVAL_SHAPES)
-    for tier in EVAL_SHAPES:
-        chosen.update(_distinct(f"tiny search validation {tier}", tier, each, frozenset(used | chosen.keys())))
-    return [row(f"{VALIDATION}_{i}", problem.text, problem.answer) for i, problem in enumerate(chosen.values())]
-
-
-def _distinct(seed: str, tier: str, size: int, used: frozenset[str] = frozenset()) -> dict[str, Problem]:
-    """The first ``size`` different problems of a tier that are not in ``used``, by their text."""
-    distinct: dict[str, Problem] = {}
-    for problem in sample_problems(random.Random(seed), "eval", {EVAL_SHAPES[tier]: 1.0}):
-        if problem.text not in used:
-            distinct.setdefault(problem.text, problem)
-        if len(distinct) == size:
-            break
-    return distinct
-
-
-def pieces() -> list[str]:
-    """Every word, sign and number of the family, in the forms (with a space before it, without) that it has."""
-    spaced = ["?", "=", *SIGNS, "try", "no", "yes", "out", "signs", "\\boxed{", *map(str, range(LARGEST + 1))]
-    starts = ["Signs of", "try", "\\boxed{", "?", "}", *map(str, range(LARGEST + 1))]
-    return [*(" " + piece for piece in spaced), *starts]
+FAMILY = Search()

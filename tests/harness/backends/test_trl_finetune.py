@@ -110,7 +110,7 @@ def test_sft_config_accepts_the_translation_and_changes_none_of_it() -> None:
 
 
 def test_only_the_solution_and_the_end_of_text_are_learnt() -> None:
-    tokenizer = build_tokenizer(chain.pieces())
+    tokenizer = build_tokenizer(chain.FAMILY.pieces())
     row = encode("What is K?", "so 7", tokenizer, max_tokens=99)
     start, end = tokenizer.encode("What is K?"), [*tokenizer.encode("so 7"), tokenizer.eos_token_id]
     assert row["input_ids"] == [*start, *end]
@@ -119,7 +119,7 @@ def test_only_the_solution_and_the_end_of_text_are_learnt() -> None:
 
 
 def test_long_rows_are_dropped_or_cut() -> None:
-    tokenizer = build_tokenizer(chain.pieces())
+    tokenizer = build_tokenizer(chain.FAMILY.pieces())
     length = len(tokenizer.encode("What is K?")) + len(tokenizer.encode("so 7")) + 1
 
     def kept(max_tokens: int, too_long: str) -> bool:
@@ -207,15 +207,15 @@ def test_lora_ends_as_one_plain_model(model_dir: Path, tmp_path: Path) -> None:
 
 def test_the_tiny_solutions_are_correct_and_of_the_training_problems() -> None:
     from evals.grading.extraction import boxes
-    from harness.data.tiny.chain import train_problems, train_solutions
+    from harness.data.tiny.chain import FAMILY
 
-    solved, told = train_solutions(300, seed=1), train_problems(300, seed=1)
+    solved, told = FAMILY.train_solutions(300, seed=1), FAMILY.train_problems(300, seed=1)
     assert [row["problem"] for row in solved] == [row["problem"] for row in told]
     assert [boxes(row["solution"]) for row in solved] == [[row["answer"]] for row in told]
     assert {row["solution"].split()[0] for row in solved} >= {"first", "so"}  # both routes
-    assert train_solutions(300, seed=1) == solved != train_solutions(300, seed=2)
+    assert FAMILY.train_solutions(300, seed=1) == solved != FAMILY.train_solutions(300, seed=2)
     with pytest.raises(ValueError, match="n: got 0, expected at least 1"):
-        train_solutions(0, seed=1)
+        FAMILY.train_solutions(0, seed=1)
 
 
 def test_two_processes_make_the_same_step_as_one(

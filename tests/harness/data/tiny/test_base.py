@@ -112,7 +112,7 @@ def test_checkpoint_loads_and_answers(tmp_path: Path) -> None:
     model, words = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     assert model.config.model_type == "qwen2"
     assert model.config.vocab_size == len(words)
-    chat = [{"role": "user", "content": chain.eval_problems("tiny_short")[0]["problem"]}]
+    chat = [{"role": "user", "content": chain.FAMILY.eval_problems("tiny_short")[0]["problem"]}]
     prompt = words.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt", return_dict=True)
     out = model.generate(**prompt, do_sample=False, max_new_tokens=4)
     assert 1 <= out.shape[1] - prompt["input_ids"].shape[1] <= 4
@@ -128,7 +128,7 @@ def test_pinned_base_models_have_300k_to_2m_parameters(name: str) -> None:
 
 
 def test_rows_train_on_the_answer_alone() -> None:
-    words = tokenizer.build_tokenizer(chain.pieces())
+    words = tokenizer.build_tokenizer(chain.FAMILY.pieces())
     short = ("K is 7. What is K?", "\\boxed{7}")
     long = ("K is 7. What is K?", "first 7 is K \\boxed{7}")
     ids, labels = base.padded(base.encoded(words, [short, long]))
@@ -144,10 +144,10 @@ def test_gradient_is_that_of_the_mean_over_all_answer_tokens() -> None:
     """Against one row at a time without padding: the sum of -log p over answer tokens, divided by their number."""
     import torch
 
-    words = tokenizer.build_tokenizer(chain.pieces())
+    words = tokenizer.build_tokenizer(chain.FAMILY.pieces())
     torch.manual_seed(0)
     model = base.new_model(words, SHORT).double()
-    rows = base.encoded(words, list(islice(chain.supervised_pairs(0), 7)))
+    rows = base.encoded(words, list(islice(chain.FAMILY.supervised_pairs(0), 7)))
     slow = torch.zeros((), dtype=torch.float64)
     for prompt, answer in rows:
         log_probs = model(input_ids=torch.tensor([prompt + answer])).logits[0].log_softmax(-1)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.data.tiny import chain
-from harness.data.tiny.chain import Problem
+from harness.data.tiny.chain import FAMILY, Problem
+from harness.data.tiny.problem_family import EVAL_SIZE, pick, split_of
 
 # The problem of the module's docstring, and the same one told backwards.
 CHAIN = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), backwards=False)
@@ -116,8 +117,8 @@ def test_splits_are_disjoint() -> None:
     rng = random.Random(3)
     seen: dict[str, set[str]] = {"eval": set(), "train": set(), "supervised": set()}
     for _ in range(6000):
-        problem = chain.sample_problem(rng, *chain.pick(rng, chain.SUPERVISED_SHAPES))
-        seen[chain.split_of(problem)].add(problem.canonical)
+        problem = chain.sample_problem(rng, *pick(rng, FAMILY.SUPERVISED_SHAPES))
+        seen[split_of(problem)].add(problem.canonical)
     for one, other in itertools.combinations(seen.values(), 2):
         assert one
         assert other
@@ -135,37 +136,37 @@ def arithmetic(text: str) -> str:
 
 def test_what_is_served_is_disjoint_too() -> None:
     """The same on the served texts, by a key that is read off the sentences and not the one the split hashes."""
-    evaluation = {arithmetic(row["problem"]) for tier in chain.EVAL_SHAPES for row in chain.eval_problems(tier)}
-    train = {arithmetic(row["problem"]) for row in chain.train_problems(3000, seed=0)}
-    mixture, practice = chain.supervised_pairs(0), chain.practice_pairs(0)
+    evaluation = {arithmetic(row["problem"]) for tier in FAMILY.EVAL_SHAPES for row in FAMILY.eval_problems(tier)}
+    train = {arithmetic(row["problem"]) for row in FAMILY.train_problems(3000, seed=0)}
+    mixture, practice = FAMILY.supervised_pairs(0), FAMILY.practice_pairs(0)
     supervised = {arithmetic(text) for pairs in (mixture, practice) for text, _ in itertools.islice(pairs, 3000)}
     assert not evaluation & train
     assert not evaluation & supervised
     assert not train & supervised
 
 
-@pytest.mark.parametrize("tier", chain.EVAL_SHAPES)
+@pytest.mark.parametrize("tier", FAMILY.EVAL_SHAPES)
 def test_a_tier_has_distinct_problems_whose_answers_follow_from_the_sentences(tier: str) -> None:
-    rows = chain.eval_problems(tier)
-    assert rows == chain.eval_problems(tier)
-    assert len(rows) == chain.EVAL_SIZE == len({arithmetic(row["problem"]) for row in rows})
+    rows = FAMILY.eval_problems(tier)
+    assert rows == FAMILY.eval_problems(tier)
+    assert len(rows) == EVAL_SIZE == len({arithmetic(row["problem"]) for row in rows})
     assert [row["id"] for row in rows] == [f"{tier}_{i}" for i in range(len(rows))]
     assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
-    n_steps, _ = chain.EVAL_SHAPES[tier]
+    n_steps, _ = FAMILY.EVAL_SHAPES[tier]
     assert all(row["problem"].count(".") == n_steps + 1 for row in rows)
 
 
 def test_train_problems_depend_on_the_seed_alone() -> None:
-    rows = chain.train_problems(50, seed=1)
-    assert rows == chain.train_problems(60, seed=1)[:50]
-    assert [row["problem"] for row in rows] != [row["problem"] for row in chain.train_problems(50, seed=2)]
+    rows = FAMILY.train_problems(50, seed=1)
+    assert rows == FAMILY.train_problems(60, seed=1)[:50]
+    assert [row["problem"] for row in rows] != [row["problem"] for row in FAMILY.train_problems(50, seed=2)]
     assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 0), (1.0, 200)])
 def test_the_requested_share_of_problems_is_told_backwards(share: float, expected: int) -> None:
     """Told backwards, the last sentence before the question is the one with three words, "K is 7"."""
-    texts = [row["problem"] for row in chain.train_problems(200, seed=0, backwards=share)]
+    texts = [row["problem"] for row in FAMILY.train_problems(200, seed=0, rare=share)]
     assert sum(len(text.split(". ")[-2].split()) == 3 for text in texts) == expected
 
 
@@ -176,18 +177,18 @@ def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="finish: got 'lucky'"):
         chain.write_answer(CHAIN, "by name", "lucky", rng)
     with pytest.raises(ValueError, match="tier: got 'tiny_huge'"):
-        chain.eval_problems("tiny_huge")
+        FAMILY.eval_problems("tiny_huge")
     with pytest.raises(ValueError, match="n: got 0"):
-        chain.train_problems(0, seed=0)
-    with pytest.raises(ValueError, match=r"backwards: got 1.5"):
-        chain.train_problems(1, seed=0, backwards=1.5)
+        FAMILY.train_problems(0, seed=0)
+    with pytest.raises(ValueError, match=r"rare: got 1.5"):
+        FAMILY.train_problems(1, seed=0, rare=1.5)
 
 
 def test_validation_shares_no_arithmetic_with_evaluation_and_has_every_tier_alike() -> None:
-    validation = chain.validation_problems()
-    evaluation = {arithmetic(row["problem"]) for tier in chain.EVAL_SHAPES for row in chain.eval_problems(tier)}
+    validation = FAMILY.validation_problems()
+    evaluation = {arithmetic(row["problem"]) for tier in FAMILY.EVAL_SHAPES for row in FAMILY.eval_problems(tier)}
     own = {arithmetic(row["problem"]) for row in validation}
-    assert len(own) == len(validation) == chain.EVAL_SIZE
+    assert len(own) == len(validation) == EVAL_SIZE
     assert not own & evaluation
     steps = [row["problem"].count(" is ") for row in validation]  # start, steps, question
     assert [steps.count(n) for n in (4, 5, 6)] == [16, 16, 16]

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.data.tiny import search
-from harness.data.tiny.search import FINISHES, ROUTES, Problem, attempt, solutions, write_answer
+from harness.data.tiny.problem_family import EVAL_SIZE
+from harness.data.tiny.search import FAMILY, FINISHES, ROUTES, Problem, attempt, solutions, write_answer
 
 EXAMPLE = Problem((3, 5, 2), 13, ("*", "-"))
-SHAPES = st.sampled_from(list(search.SUPERVISED_SHAPES))
+SHAPES = st.sampled_from(list(FAMILY.SUPERVISED_SHAPES))
 
 
 def slow_value(numbers: tuple[int, ...], signs: tuple[str, ...]) -> int | None:
@@ -74,31 +75,31 @@ def test_an_answer_follows_its_finish(seed: int, shape: tuple[int, bool], route:
 
 
 def test_splits_and_tiers_are_disjoint() -> None:
-    evaluated = {row["problem"] for tier in search.EVAL_SHAPES for row in search.eval_problems(tier)}
-    trained = {row["problem"] for row in search.train_problems(1500, seed=3)}
-    supervised = {text for text, _ in islice(search.supervised_pairs(0), 1500)}
-    assert len(evaluated) == 3 * search.EVAL_SIZE
+    evaluated = {row["problem"] for tier in FAMILY.EVAL_SHAPES for row in FAMILY.eval_problems(tier)}
+    trained = {row["problem"] for row in FAMILY.train_problems(1500, seed=3)}
+    supervised = {text for text, _ in islice(FAMILY.supervised_pairs(0), 1500)}
+    assert len(evaluated) == 3 * EVAL_SIZE
     assert not evaluated & trained and not evaluated & supervised and not trained & supervised
 
 
 def test_training_rows_depend_on_the_seed_and_end_in_their_answer() -> None:
-    rows, solved = search.train_problems(200, seed=1), search.train_solutions(200, seed=1)
-    assert rows == search.train_problems(200, seed=1) != search.train_problems(200, seed=2)
+    rows, solved = FAMILY.train_problems(200, seed=1), FAMILY.train_solutions(200, seed=1)
+    assert rows == FAMILY.train_problems(200, seed=1) != FAMILY.train_problems(200, seed=2)
     assert [row["problem"] for row in solved] == [row["problem"] for row in rows]
     for row, solution in zip(rows, solved, strict=True):
         assert solution["solution"].endswith(f"yes \\boxed{{{row['answer']}}}")
     assert not any(
-        row["answer"].startswith("3") and len(row["answer"]) > 1 for row in search.train_problems(200, 1, rare=0)
+        row["answer"].startswith("3") and len(row["answer"]) > 1 for row in FAMILY.train_problems(200, 1, rare=0)
     )
 
 
 def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="n: got 0, expected at least 1"):
-        search.train_problems(0, seed=0)
+        FAMILY.train_problems(0, seed=0)
     with pytest.raises(ValueError, match=r"rare: got 1.5, expected a share in \[0, 1\]"):
-        search.train_problems(1, seed=0, rare=1.5)
+        FAMILY.train_problems(1, seed=0, rare=1.5)
     with pytest.raises(ValueError, match="tier: got 'search_huge', expected one of"):
-        search.eval_problems("search_huge")
+        FAMILY.eval_problems("search_huge")
     with pytest.raises(ValueError, match="route: got 'x', expected one of"):
         write_answer(EXAMPLE, "x", "found", random.Random(0))
     with pytest.raises(ValueError, match="finish: got 'x', expected one of"):
@@ -108,17 +109,17 @@ def test_bad_arguments_are_named() -> None:
 def test_every_word_of_the_family_is_one_token() -> None:
     from harness.data.tiny.tokenizer import build_tokenizer
 
-    tokenizer = build_tokenizer(search.pieces())
+    tokenizer = build_tokenizer(FAMILY.pieces())
     # Signs of| 3| ?| 5| ?| 2| =| 13|?: 9; try| 3| *| 5| =| 15| -| 2| =| 13| yes| \boxed{|32|}: 14
     assert len(tokenizer("Signs of 3 ? 5 ? 2 = 13?").input_ids) == 9
     assert len(tokenizer("try 3 * 5 = 15 - 2 = 13 yes \\boxed{32}").input_ids) == 14
-    for pair in islice(search.supervised_pairs(5), 200):
+    for pair in islice(FAMILY.supervised_pairs(5), 200):
         for text in pair:
             assert tokenizer.decode(tokenizer(text).input_ids) == text
 
 
 def test_validation_shares_no_problem_with_evaluation() -> None:
-    own = {row["problem"] for row in search.validation_problems()}
-    evaluated = {row["problem"] for tier in search.EVAL_SHAPES for row in search.eval_problems(tier)}
-    assert len(own) == search.EVAL_SIZE
+    own = {row["problem"] for row in FAMILY.validation_problems()}
+    evaluated = {row["problem"] for tier in FAMILY.EVAL_SHAPES for row in FAMILY.eval_problems(tier)}
+    assert len(own) == EVAL_SIZE
     assert not own & evaluated

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from transformers import Qwen2Tokenizer
 
 pytest.importorskip("transformers")
-TOKENIZER = build_tokenizer(chain.pieces())
+TOKENIZER = build_tokenizer(chain.FAMILY.pieces())
 NUMBERS = tuple(str(n) for n in range(chain.LARGEST + 1))
 
 
@@ -33,8 +33,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Qwen2Tokenizer:
 
 
 def family_texts() -> list[str]:
-    pairs = itertools.islice(chain.supervised_pairs(0), 400)
-    evaluated = [row["problem"] for tier in chain.EVAL_SHAPES for row in chain.eval_problems(tier)]
+    pairs = itertools.islice(chain.FAMILY.supervised_pairs(0), 400)
+    evaluated = [row["problem"] for tier in chain.FAMILY.EVAL_SHAPES for row in chain.FAMILY.eval_problems(tier)]
     return [*itertools.chain.from_iterable(pairs), *evaluated]
 
 
