@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+from evals.files import DamagedFileError
 from evals.plots.plot import Plot
 from harness.analysis.material import Material
 from harness.spec.catalogue import package, papers
@@ -98,6 +99,7 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
 
     Raises:
         ValueError: two figures with the same name.
+        DamagedFileError: a file of a run is damaged.
     """
     every = families()
     plots_of: dict[str, list[Plot]] = {}
@@ -110,6 +112,8 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
         for what, plot in parts:
             try:
                 plots_of.setdefault(key, []).extend(plot())
+            except DamagedFileError:
+                raise  # the figures of a damaged file are not ones that the material does not allow
             except ValueError as error:
                 text = f"{what}: {error}"
                 if text not in skipped:

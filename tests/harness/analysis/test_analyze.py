@@ -12,7 +12,7 @@ import pytest
 
 from evals.analysis import token_pass
 from evals.analysis.subjects import Subject
-from evals.files import write_json
+from evals.files import DamagedFileError, write_json
 from evals.grading.verdicts import schema
 from evals.plots.plot import Plot
 from harness.analysis import token_cache
@@ -216,6 +216,15 @@ def test_a_family_that_fails_is_skipped_and_the_others_are_plotted(
     known["d"] = Family("D", (lambda m: [one],))
     with pytest.raises(ValueError, match="two are called 'one'"):
         plot_all(nothing, ["b", "d"])
+
+
+def test_a_damaged_file_is_not_a_skipped_figure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def damaged(material: Material) -> list[Plot]:
+        raise DamagedFileError(tmp_path / "verdicts.parquet", "its hash differs")
+
+    monkeypatch.setattr("harness.analysis.families.families", lambda: {"a": Family("A", (damaged,))})
+    with pytest.raises(DamagedFileError, match=r"verdicts\.parquet"):
+        plot_all(Material([], [], tmp_path), None)
 
 
 def test_every_family_has_a_title_and_those_that_sample_run_by_name_only() -> None:
