@@ -1,1 +1,0 @@
-"""Random and inverted rewards at tiny scale, seed by seed, and why a random reward costs accuracy."""
