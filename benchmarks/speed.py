@@ -66,7 +66,7 @@ def page(rows: list[Row], heading: str, rounds: int) -> str:
         (r.name, r.against, f"{r.ours / r.theirs:.2f}", f"{r.ours:,.0f}", f"{r.theirs:,.0f}", r.unit, r.note)
         for r in rows
     ]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "trl", "lm_eval", "mlflow"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "trl", "mlflow"))
     return (
         f"# Speed\n\n{heading} Ratio: ours / theirs; above 1, ours is faster. Medians of {rounds} rounds on a CPU "
         f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end); {packages}. Absolute numbers depend on "
@@ -145,13 +145,12 @@ SAMPLES, TOKENS = 16, 64
 
 
 def engine(rounds: int) -> Iterator[Row]:
-    """The transformers engine against `model.generate`, and a whole evaluation against lm-eval's own."""
+    """The transformers engine against `model.generate`."""
     from tests.evals.conftest import make_model
 
     with tempfile.TemporaryDirectory() as folder:
         model = make_model(Path(folder) / "model", hidden=64, spread=0.02)  # near uniform: few samples end early
         yield _generate(model, rounds)
-        yield _evaluate(model, Path(folder), rounds)
 
 
 def _generate(path: Path, rounds: int) -> Row:
@@ -186,58 +185,6 @@ def _generate(path: Path, rounds: int) -> Row:
         f"{len(texts)} prompts x {SAMPLES} samples of at most {TOKENS} tokens; random model, CPU; ours uses a "
         "separate random stream for each sample",
     )  # fmt: skip
-
-
-def _evaluate(model: Path, folder: Path, rounds: int) -> Row:
-    from evals.data import protocols
-    from evals.provenance import Origin
-    from evals.sampling.evaluate import evaluate
-    from harness.data.tiny import write_benchmarks
-
-    data = folder / "data"
-    data.mkdir()
-    write_benchmarks(data)
-    values = {"benchmarks": ("tiny_short",), "n": SAMPLES, "ks": (1,), "max_tokens": TOKENS}
-    protocol = protocols.get("tiny").override(values, Origin.USER, "a benchmark of speed")
-    rows: dict[str, int] = {}
-    number = iter(range(10**6))
-
-    def ours() -> None:
-        import pyarrow.parquet as pq
-
-        tables = evaluate(model, protocol, out_dir=folder / f"out{next(number)}", data_dir=data, progress=False)
-        rows["ours"] = pq.read_metadata(tables["tiny_short"]).num_rows
-
-    def theirs() -> None:
-        import lm_eval
-
-        result: Any = lm_eval.simple_evaluate(
-            model="hf", model_args={"pretrained": str(model), "dtype": "float32"}, device="cpu",
-            tasks=[_task(data)], batch_size=512, log_samples=True, bootstrap_iters=0, verbosity="ERROR",
-            gen_kwargs=f"do_sample=True,temperature=1.0,max_gen_toks={TOKENS}",
-        )  # fmt: skip
-        rows["theirs"] = sum(len(s["resps"][0]) for s in result["samples"]["tiny_short"])
-
-    seconds = medians({"ours": ours, "theirs": theirs}, rounds)
-    if rows["ours"] != rows["theirs"]:
-        raise RuntimeError(f"not the same work: {rows} samples")
-    return Row(
-        "evaluator", "samples/s",
-        rows["ours"] / seconds["ours"], rows["theirs"] / seconds["theirs"], "lm_eval --model hf",
-        f"{rows['ours']} samples generated and graded by each, with the same grader; imports not counted",
-    )  # fmt: skip
-
-
-def _task(data: Path) -> Any:
-    """The task of the same file, as lm-eval loads it, with as many samples a problem."""
-    from lm_eval.tasks import TaskManager
-
-    from evals.data import benchmarks
-
-    metadata: dict[str, Any] = {"data_dir": str(data), "repeats": SAMPLES, "ks": [1]}
-    manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False, metadata=metadata)
-    task: Any = manager.load(["tiny_short"])["tasks"]["tiny_short"]
-    return task
 
 
 # ------------------------------------------------------------------------------------------------------------- training

@@ -1,8 +1,9 @@
 """Benchmarks: pinned lists of problems with their gold answers.
 
-A benchmark is an lm-eval task, `tasks/<name>/<name>.yaml`, which names the dataset on the hub and, under `metadata`,
-pins its content: the number of rows and a hash of them. Rows come from a local file (`data_dir`) or from the hub, and
-must match the pin in both cases, so that "MATH500" always means the same 500 problems.
+A benchmark is a file, `tasks/<name>/<name>.yaml`, which names the dataset on the hub (`dataset_path`, `dataset_name`,
+`split`, `revision`) and, under `metadata`, pins its content: the number of rows and a hash of them. Rows come from a
+local file (`data_dir`) or from the hub, and must match the pin in both cases, so that "MATH500" always means the same
+500 problems.
 
 Keys under `metadata` that this module reads:
 
@@ -10,14 +11,13 @@ Keys under `metadata` that this module reads:
     sha256       `content_hash` of them, or null if we had no copy to hash; then `file_sha256` is checked instead
     file_sha256  SHA-256 of the publisher's own file, as public sources state it. A copy of the same rows in another
                  form counts as changed, and is refused unless changed data is allowed. Rows from the hub are those of
-                 `dataset_kwargs.revision`, a git commit, which pins them as well
+                 `revision`, a git commit, which pins them as well
     columns      the hub's names for our columns (id, problem, answer, choices); our own names always work too.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
     answer_after  the answer is what stands after the last of these marks in the column of the answer;
                  a cell without the mark is the answer itself
     files        further file names (without suffix) to look for in `data_dir`, after `<name>`
     published    the month when the last problem became public ("2025-02"), or never (see `evals.data.dates`)
-    generated_seed  the rows are made here by `evals.data.generated` with this seed
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _names(folder: Path) -> tuple[str, ...]:
 
 
 def task(name: str) -> dict[str, Any]:
-    """The task file of a benchmark with its includes merged, as lm-eval merges them (local keys win).
+    """The file of a benchmark.
 
     Raises:
         ValueError: no such benchmark (the nearest name is given).
@@ -151,7 +151,7 @@ def task(name: str) -> dict[str, Any]:
     check_name(name)
     if name in OWN:
         declaration = _read_own(OWN[name])
-        return {"tag": ["own"], **declaration, "metadata": declaration.get("metadata") or {}}
+        return {"kind": "own", **declaration, "metadata": declaration.get("metadata") or {}}
     return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 
@@ -187,7 +187,7 @@ def load(
             raise ValueError(f"benchmark {OWN[name]}: file: expected a file {file}, there is none")
     else:
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
-    rows, source = _read_source(config) if file is None else (read_rows(file), str(file))
+    rows, source = _read_hub(config) if file is None else (read_rows(file), str(file))
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
@@ -316,34 +316,22 @@ def _text(row: Mapping[str, Any], column: str, where: str) -> str:
     return text
 
 
-def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path | None:
-    """The first existing file of the benchmark; None for a generated one without a file."""
+def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path:
+    """The first existing file of the benchmark."""
     stems = (name, *metadata.get("files", ()))
     candidates = [data_dir / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
     for path in candidates:
         if path.is_file():
             return path
-    if "generated_seed" in metadata:
-        return None
     looked = ", ".join(path.name for path in candidates)
     raise ValueError(f"data_dir={str(data_dir)!r} has no file for {name}: expected one of {looked}")
 
 
-def _read_source(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    """The rows of a benchmark without a file: generated here, or from the hub."""
-    seed = config["metadata"].get("generated_seed")
-    if seed is None:
-        return _read_hub(config)
-    from evals.data import generated
-
-    return [dict(row) for row in generated.rows(config["metadata"]["rows"], seed)], f"generated with seed {seed}"
-
-
 def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    path, split = config["dataset_path"], config["test_split"]
+    path, revision = config["dataset_path"], config.get("revision")
     if path is None:
         raise ValueError(f"{config['task']} is on no hub; expected data_dir, a folder with {config['task']}.jsonl")
-    revision = (config.get("dataset_kwargs") or {}).get("revision")
+    split = config["split"]
     try:
         if not Path(path).exists():
             check_hub("dataset", path)  # takes at most two seconds; `datasets` tries for half a minute
@@ -357,19 +345,9 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 
-def _function_name(_: Any, node: Any) -> str:
-    return str(node.value)
-
-
 @cache
 def _read_yaml(path: Path) -> dict[str, Any]:
-    """A task file with its `include` merged. `!function` names stay names: only lm-eval calls them."""
     import yaml
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        pass
-
-    Loader.add_constructor("!function", _function_name)
-    task: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # a SafeLoader
-    include = task.pop("include", None)
-    return {**_read_yaml(path.parent / include), **task} if include else task
+    fields: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return fields
