@@ -47,7 +47,6 @@ def evaluate(
     extraction: str | None = None,
     seed: int = 0,
     engine: Literal["transformers", "vllm", "openai"] = "transformers",
-    tools: bool = False,
     allow_changed_data: bool = False,
     **values: Any,
 ) -> Evaluated:
@@ -67,10 +66,6 @@ def evaluate(
         seed: of the sampling.
         engine: who samples. Settings as engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and
             vllm; url, key_env (the variable with the key), concurrency for openai.
-        tools: run a response's ```python blocks in a sandbox, show it what they print (```output), and continue;
-            max_tokens then counts the outputs too. Where no prompt= is given, one that asks for code takes the
-            protocol's place. Limits as tools.KEY=VALUE: turns=4 (blocks for a response), seconds=10 and memory_mb=1024
-            for each, output_chars=2000.
         allow_changed_data: accept rows other than the pinned ones; the record says so.
         **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...
     Raises:
@@ -88,7 +83,6 @@ def evaluate(
         data_dir=data_dir,
         seed=seed,
         engine=engine,
-        tools=tools,
         allow_changed_data=allow_changed_data,
     )
     with handled():
@@ -154,7 +148,6 @@ def prepared_evaluation(
     data_dir: PathLike | None = None,
     seed: int = 0,
     engine: str = "transformers",
-    tools: bool = False,
     allow_changed_data: bool = False,
     label: str | None = None,
 ) -> Evaluation:
@@ -165,15 +158,14 @@ def prepared_evaluation(
     """
     from evals.data import benchmarks, protocols
     from evals.provenance import Origin
-    from evals.sampling.engines.tools import ToolEngine
     from harness.analysis.runs import tiny_benchmarks
 
     from_file = name.endswith((".yaml", ".yml"))
     if not from_file:
         choose("protocol", [name], protocols.PROTOCOLS)
-    settings = {key: value for key, value in values.items() if key.startswith(("engine.", "tools."))}
+    settings = {key: value for key, value in values.items() if key.startswith("engine.")}
     values = {key: value for key, value in values.items() if key not in settings}
-    sampler = make_engine(model, engine, tools, settings)
+    sampler = make_engine(model, engine, settings)
     try:
         protocol = protocols.read(name) if from_file else protocols.get(name)
     except (ValueError, OSError) as error:
@@ -189,37 +181,25 @@ def prepared_evaluation(
         protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if isinstance(sampler, ToolEngine) and "prompt" not in values:
-        protocol = _asking_for_code(protocol)
     folder = Path(out or f"evaluations/{label or model_label(model)}-{protocol.name}-seed{seed}")
     found = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(protocol.benchmarks.value)
     return Evaluation(model, protocol, sampler, seed, found, allow_changed_data, folder)
 
 
-def make_engine(model: str, name: str, tools: bool, settings: Mapping[str, Any]) -> Any:
-    """The engine, with `engine.KEY` and `tools.KEY` of the settings. Nothing is loaded.
+def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
+    """The engine, with `engine.KEY` of the settings. Nothing is loaded.
 
     Raises:
-        UsageError: no such engine, no such key for it, or a value that does not fit; or code cannot be run here.
+        UsageError: no such engine, no such key for it, or a value that does not fit.
     """
     from evals.sampling import engines
-    from evals.sampling.engines.tools import ToolEngine, Tools
 
     choose("engine", [name], engines.NAMES)
     options = _settings(settings, "engine", f"engine {name}", engines.OPTIONS[name])
-    limits = _settings(settings, "tools", "tools", {limit.name: int for limit in fields(Tools)})
-    if limits and not tools:
-        raise UsageError(f"tools.{next(iter(limits))}: expected tools=true with it")
-    if tools and name == "openai":
-        raise UsageError("tools=true: expected an engine that holds the model (transformers, vllm), got openai")
     try:
-        engine = engines.create(name, model, **options)
+        return engines.create(name, model, **options)
     except ValueError as error:
         raise UsageError(f"engine {name}: {error}") from error
-    try:
-        return ToolEngine(engine, Tools(**limits)) if tools else engine
-    except ValueError as error:
-        raise UsageError(f"tools: {error}") from error
 
 
 def _settings(given: Mapping[str, Any], prefix: str, owner: str, types: Mapping[str, type]) -> dict[str, Any]:
@@ -256,18 +236,6 @@ def model_label(model: str) -> str:
         return parts[-1]
     kept = [parts[start], *(part for part in parts[start + 1 :] if part != "train")]
     return "-".join([*kept, hashlib.sha256("/".join(parts).encode()).hexdigest()[:4]])
-
-
-def _asking_for_code(protocol: Protocol) -> Protocol:
-    """The protocol with prompts that ask for code, for those prompts that have such a variant."""
-    from evals.data import prompts
-    from evals.provenance import Origin
-
-    declared = {benchmark: protocol.value("prompt", benchmark) for benchmark in protocol.benchmarks.value}
-    asking = {benchmark: prompts.with_tools(name) for benchmark, name in declared.items()}
-    if asking == declared:
-        return protocol
-    return protocol.override({"prompt": asking}, Origin.USER, "tools=true: a prompt that asks for code")
 
 
 # -- the scores of an evaluation -----------------------------------------------------------------------------------

@@ -128,9 +128,6 @@ def analyze(
     continuations: int | None = None,
     sure: float | None = None,
     samples: int | None = None,
-    turns: int | None = None,
-    tools_prompt: str | None = None,
-    with_tools: list[str] | None = None,
     temperatures: list[float] | None = None,
     judge: str | None = None,
     judge_url: str | None = None,
@@ -154,7 +151,7 @@ def analyze(
         names: what legends call them (default: the arms).
         benchmarks: some of those that all runs have.
         only: families of figures; those that generate text with the models run only when they are named, as
-            interventions, tools, fork_temperature. A wrong name lists them.
+            interventions, fork_temperature. A wrong name lists them.
         out: folder (default RLVR_HOME/results/analyses/NAMES): per figure svg, png, csv and json, and an index page.
         data_dir: the benchmarks' files, instead of the hub (to render the prompts again).
         protocol: of checkpoints=.
@@ -162,11 +159,7 @@ def analyze(
             sentence-transformers model (default: they are not measured).
         continuations: of each changed response, in interventions.
         sure: in interventions, perturb responses to problems with at least this accuracy.
-        samples: to a problem, in tools and fork_temperature (default: as many as the run has).
-        turns: blocks of code that run for one response, in tools.
-        tools_prompt: in tools (default: the one that asks for code where the run's does not, such as boxed_code).
-        with_tools: in tools: evaluations by rlvr eval tools=true of the same models, one for each run, plotted instead
-            of sampling here.
+        samples: to a problem, in fork_temperature (default: as many as the run has).
         temperatures: in fork_temperature: each at forks with 1 elsewhere, and the other way round.
         judge: in verdicts and evaluation: ask that model of an OpenAI-compatible server whether responses are
             irrelevant, beside the rules (the key: OPENAI_API_KEY).
@@ -186,16 +179,11 @@ def analyze(
     if bool(runs) == bool(checkpoints):
         got = "both" if runs else "missing"
         raise UsageError(f"runs: {got}; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME")
-    count = len(runs or checkpoints or [])
-    if with_tools is not None and len(with_tools) != count:
-        raise UsageError(f"with_tools: expected one a run ({count}), got {len(with_tools)}")
     options = _material_options(
         embedder=embedder,
         continuations=continuations,
         sure=sure,
         samples=samples,
-        turns=turns,
-        tools_prompt=tools_prompt,
         temperatures=temperatures,
     )
     if (client := _judge(judge, judge_url)) is not None:
@@ -203,7 +191,6 @@ def analyze(
     reading = reading_of(columns, gold, benchmark, label, policy)
     from harness.record.find import check_names
 
-    check_names(*(with_tools or ()))
     families = _families(only)
     if runs:
         if values:
@@ -219,8 +206,6 @@ def analyze(
     cache = _cache()
     place: Any = {"data_dir": None if data_dir is None else os.fspath(data_dir)}
     models = read_runs(runs, names, reading=reading, policy=policy, **place)
-    if with_tools:
-        options["with_tools"] = read_runs(with_tools, [m.name for m in models], **place)
     material = Material(models, common_benchmarks(models, benchmarks), cache, **options)
     default = results_folder() / "analyses" / "-".join(m.name.replace("/", "_") for m in models)
     folder = Path(out) if out is not None else default
@@ -234,18 +219,15 @@ def analyze(
 
 def _material_options(**given: Any) -> dict[str, Any]:
     """The options on how the families measure that were given, checked."""
-    from evals.data.prompts import PROMPTS
     from rlvr.evaluation import at_least_one
 
     options = {key: value for key, value in given.items() if value is not None}
-    for key in ("continuations", "samples", "turns"):
+    for key in ("continuations", "samples"):
         if options.get(key, 1) < 1:
             raise UsageError(f"{key}: expected at least 1, got {options[key]}")
     if not 0 < options.get("sure", 1) <= 1:
         raise UsageError(f"sure: expected a number in (0, 1], got {options['sure']}")
     at_least_one("temperatures", options.get("temperatures"))
-    if "tools_prompt" in options:
-        choose("tools_prompt", [options["tools_prompt"]], PROMPTS)
     if "embedder" in options:
         _check_embedder(options["embedder"])
     return options
@@ -281,7 +263,7 @@ def planned_evaluations(
     """
     from rlvr.evaluation import prepared_evaluation
 
-    named = {key: values[key] for key in ("engine", "seed", "tools", "allow_changed_data") if key in values}
+    named = {key: values[key] for key in ("engine", "seed", "allow_changed_data") if key in values}
     given = {key: value for key, value in values.items() if key not in named}
     return [
         prepared_evaluation(path, protocol, given, data_dir=data_dir, label=label, **named)

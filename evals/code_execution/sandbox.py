@@ -1,5 +1,4 @@
-"""Run a model's code in bubblewrap (`bwrap`): a function against tests that it cannot see, change or outlive, or a
-whole program for what it prints.
+"""Run a model's code in bubblewrap (`bwrap`): a function against tests that it cannot see, change or outlive.
 
 A sandbox has its own user, mount, network, process and IPC namespaces: no network, no other process, of the file
 system only what Python needs (read-only) and one small temporary folder. It has no capabilities and cannot start a
@@ -18,7 +17,6 @@ import json
 import os
 import platform
 import select
-import selectors
 import shutil
 import signal
 import struct
@@ -58,23 +56,6 @@ class Outcome:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
-class ExecutionResult:
-    """What a program printed and how it ended.
-
-    `text`: its standard output, at most `longest` characters; `cut`: it wrote more. `error`: the exception or the limit
-    that ended it, or None.
-    """
-
-    text: str
-    cut: bool
-    error: str | None
-
-
-class SandboxError(RuntimeError):
-    """The sandbox could not be created."""
-
-
 def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits | None = None) -> Outcome:
     """Run `check(entry_point)` of `tests` against the function of that name in `program`.
 
@@ -92,11 +73,11 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
         ends["tester"] = {"calls": calls_in, "replies": replies_out, "out": verdict_in}
         first = stack.enter_context(started("candidate", candidate, ends["candidate"], limits))
         second = stack.enter_context(started("tester", tester, ends["tester"], limits))
-        kept, in_time = _read({verdict_out.fileno(): VERDICT_BYTES}, limits.wall_s)
+        kept, in_time = _read(verdict_out.fileno(), limits.wall_s)
         if not in_time:
             return Outcome(None, f"time: not finished after {limits.wall_s:g} s (wall clock), within its CPU limit")
         try:
-            message = json.loads(kept[verdict_out.fileno()])
+            message = json.loads(kept)
         except (ValueError, RecursionError):
             message = {}
         if "passed" in message:
@@ -106,35 +87,6 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
         if second.out_of_time():
             return Outcome(False, f"time: the tests used {limits.cpu_s} s of processor time on the program's values")
         return Outcome(None, "error: the tests ended without a verdict")
-
-
-def execute(program: str, *, limits: Limits, longest: int) -> ExecutionResult:
-    """Run a program without input or network; it sees only its own files and Python's packages.
-
-    Args:
-        limits: after `cpu_s` seconds of processor time it gets a TimeoutError; one second later it is killed.
-        longest: characters of output to keep; the rest is read and dropped.
-    Raises:
-        SandboxError: the sandbox could not be created.
-    """
-    with ExitStack() as stack:
-        status_out, status_in, printed_out, printed_in = _pipes(stack, 2)
-        ends = {"out": status_in, "printed": printed_in}
-        process = stack.enter_context(started("script", {"program": program}, ends, limits))
-        room = 4 * longest + 4  # a character has 4 bytes at most, and one more shows that there were more
-        kept, in_time = _read({status_out.fileno(): VERDICT_BYTES, printed_out.fileno(): room}, limits.wall_s)
-        lines, printed = kept[status_out.fileno()].split(b"\n"), kept[printed_out.fileno()]
-        if lines[0] != b'{"ready": true}':  # written before the program starts
-            raise SandboxError(f"the sandbox for a model's code could not be created: {process.failure()!r}")
-    try:
-        reported = json.loads(lines[1])["error"]
-        error = None if reported is None else str(reported)
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError):  # killed first, or wrote something else
-        error = "the program was killed: it ran out of time or memory, or exited"
-    if not in_time:
-        error = f"TimeoutError: not finished after {limits.wall_s:g} s"
-    text = printed.decode("utf-8", "replace")
-    return ExecutionResult(text[:longest], len(text) > longest, error)
 
 
 @functools.cache
@@ -245,24 +197,15 @@ def _pipes(stack: ExitStack, count: int) -> list[FileIO]:
     return [stack.enter_context(FileIO(end, "rw"[place % 2])) for place, end in enumerate(ends)]
 
 
-def _read(room: Mapping[int, int], wall_s: float) -> tuple[dict[int, bytes], bool]:
-    """Read pipes until they close or time is up: so many bytes of each (the rest is dropped), and whether it was in
-    time."""
-    kept = dict.fromkeys(room, b"")
-    end = time.monotonic() + wall_s
-    with selectors.DefaultSelector() as selector:
-        for descriptor in room:
-            selector.register(descriptor, selectors.EVENT_READ)
-        while selector.get_map():
-            ready = selector.select(max(0.0, end - time.monotonic()))
-            if not ready and time.monotonic() >= end:
-                return kept, False
-            for key, _ in ready:
-                data = os.read(key.fd, select.PIPE_BUF * 16)
-                if not data:
-                    selector.unregister(key.fd)
-                kept[key.fd] += data[: room[key.fd] - len(kept[key.fd])]
-    return kept, True
+def _read(descriptor: int, wall_s: float) -> tuple[bytes, bool]:
+    """The first VERDICT_BYTES of a pipe (the rest is dropped), and whether it was closed in time."""
+    kept, end = b"", time.monotonic() + wall_s
+    while select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
+        data = os.read(descriptor, select.PIPE_BUF * 16)
+        if not data:
+            return kept, True
+        kept += data[: VERDICT_BYTES - len(kept)]
+    return kept, False
 
 
 # -- system calls ----------------------------------------------------------------------------------------------------

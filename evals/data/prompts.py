@@ -24,8 +24,7 @@ class Prompt:
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
     (None leaves it to the chat template's default). Others are given to the model verbatim. `policy` names the
     extraction rule (`evals.grading.extraction`, for code `evals.code_execution.programs`). `verbatim` keeps the white
-    space around the problem, which code completion needs. `with_tools` names the prompt to use instead when code in a
-    response is run (`evals.sampling.engines.tools`); "" without one.
+    space around the problem, which code completion needs.
     """
 
     name: str
@@ -35,14 +34,7 @@ class Prompt:
     system: str | None = None
     chat: bool = True
     verbatim: bool = False
-    with_tools: str = ""
 
-
-_CODE = (
-    "Reason step by step. To compute something, write a Python program between a line ```python and a line ```; it is "
-    "run by itself, you are shown what it prints in an ```output block, and you go on from there. "
-)
-_OF_CODE = "ours: arXiv 2508.07534, section 2.5, gives none; says what `evals.sampling.engines.tools` does with a block"
 
 _ALL = (
     Prompt(
@@ -56,7 +48,6 @@ _ALL = (
         user="{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.",
         policy="boxed_last",
         source="arXiv 2506.14758, appendix B (Qwen2.5-Math); the suffix that Qwen's model cards give",
-        with_tools="boxed_code",
     ),
     Prompt(
         name="boxed_system",
@@ -64,7 +55,6 @@ _ALL = (
         user="{problem}",
         policy="boxed_last",
         source="model card of Qwen2.5-Math-7B-Instruct: chain-of-thought prompt, as the system message",
-        with_tools="boxed_code",
     ),
     Prompt(
         name="dapo",
@@ -75,7 +65,6 @@ _ALL = (
         ),
         policy="answer_line",
         source="DAPO (arXiv 2503.14476) training data; named in arXiv 2506.14758, appendix B (Qwen2.5-Base)",
-        with_tools="boxed_code",
     ),
     Prompt(
         name="forking_tokens",
@@ -85,7 +74,6 @@ _ALL = (
         policy="boxed_last",
         chat=False,
         source="arXiv 2506.01939, v2 and its code: plain text, no chat template",
-        with_tools="boxed_code_plain",
     ),
     Prompt(
         name="open_r1",
@@ -98,7 +86,6 @@ _ALL = (
         user="{problem}",
         policy="boxed_last",
         source="huggingface/open-r1, src/open_r1/grpo.py, SYSTEM_PROMPT (commit 013b054c7e69)",
-        with_tools="boxed_code",
     ),
     Prompt(
         name="gpqa",
@@ -109,7 +96,6 @@ _ALL = (
         ),
         policy="letter",
         source="openai/simple-evals, common.py, as used in huggingface/open-r1, src/open_r1/evaluate.py",
-        with_tools="gpqa_code",
     ),
     Prompt(
         name="gsm8k",
@@ -143,27 +129,6 @@ _ALL = (
         chat=False,
         verbatim=True,
         source="arXiv 2107.03374, section 2.2 and figure 2: the model continues signature and docstring as they stand",
-    ),
-    Prompt(
-        name="boxed_code",
-        user="{problem}\n" + _CODE + "Put your final answer within \\boxed{}.",
-        policy="boxed_last",
-        source=_OF_CODE,
-    ),
-    Prompt(
-        name="boxed_code_plain",
-        user="User:\n{problem}\n" + _CODE + "Put your final answer within \\boxed{}.\n\nAssistant:\n",
-        policy="boxed_last",
-        chat=False,
-        source=_OF_CODE + "; for models without a chat template, in the form of `forking_tokens`",
-    ),
-    Prompt(
-        name="gpqa_code",
-        user="{problem}\n\n"
-        + _CODE
-        + "End with a line 'Answer: $LETTER' (without quotes), where LETTER is one of ABCD.",
-        policy="letter",
-        source=_OF_CODE + "; the answer's form is that of `gpqa`",
     ),
 )
 PROMPTS = {prompt.name: prompt for prompt in _ALL}
@@ -214,16 +179,6 @@ def read(path: str | Path) -> Prompt:
     if (policy := values.get("policy", "boxed_last")) not in policies:
         raise ValueError(f"prompt={path}: policy: no policy {policy!r}; {expected(policy, policies)}")
     return Prompt(name=str(path), **{"policy": "boxed_last", "source": f"yours, in {path.name}", **values})
-
-
-def with_tools(name: str) -> str:
-    """The name of the prompt that asks for code instead of this one; its own name if there is none (the tiny models'
-    bare problems, and problems whose answer is a program).
-
-    Raises:
-        ValueError: no such prompt.
-    """
-    return get(name).with_tools or name
 
 
 def question(problem: Problem) -> str:

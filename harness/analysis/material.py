@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from evals.analysis.interventions import Sampling
 from evals.analysis.quality import Judge
 from evals.analysis.subjects import Subject
-from evals.sampling.engines.tools import Tools
 from harness.analysis.runs import Analysed
 from harness.analysis.token_cache import content, token_table
 
@@ -28,12 +27,7 @@ class Material:
     embedder: str | None = None  # of sentences, for rare ones; None: not measured
     continuations: int = 8  # of each changed response, in interventions
     sure: float = 1.0  # perturb responses to problems with at least this share of correct samples
-    samples: int | None = None  # per problem, in tools and fork_temperature; None: as many as the responses have
-    turns: int = Tools().turns  # code blocks of a response that run, in tools
-    with_tools: Sequence[Analysed] = ()  # in tools: the models measured with tools, one a model; empty: sample them
-    tools_prompt: str | None = (
-        None  # None: the counterpart of the run's prompt that asks for code (`prompts.with_tools`)
-    )
+    samples: int | None = None  # per problem, in fork_temperature; None: as many as the responses have
     temperatures: Sequence[float] = (0.5, 1.0, 1.5)  # at forks and elsewhere, in fork_temperature
     judge: Judge | None = None  # judges whether responses are irrelevant; None: rules alone
 

@@ -223,8 +223,7 @@ BOUNDARY = (
         "Code that is run raises pass@k; at large k reinforcement learning loses its lead.",
         "section 2.5, figure 2",
         undecided=(
-            "RL_code is no arm (see the departures); what running code adds to the others rlvr analyze ... "
-            "only=tools measures, with intervals over problems and no training seeds"
+            "not covered: RL_code is no arm (see the departures), and no engine here runs the code of a response"
         ),
     ),
 )

@@ -62,7 +62,6 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "sympy"
         ("eval model=m protocol=tiny engine=vllm engine.batch_rows=0", "batch_rows=0"),
         ("eval model=m protocol=tiny engine=vllm engine.gpu_memory=2", "gpu_memory=2.0"),
         ("eval model=m protocol=tiny engine=vllm engine.replicas=0", "replicas=0"),
-        ("eval model=m protocol=tiny tools.turns=2", "tools.turns"),
         ("grade", "file"),
         ("grade nowhere.jsonl", "nowhere.jsonl"),
         ("compare a b metrics=avgg", "metrics"),

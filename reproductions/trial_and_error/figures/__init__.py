@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.data import prompts
 from evals.plots.plot import Plot
-from evals.sampling.engines.tools import Tools
 from harness.analysis.families import Family
 from harness.analysis.material import Material
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def unsolved_problems(m: Material, benchmark: str) -> list[Plot]:
@@ -100,59 +94,6 @@ def replaced_tokens(m: Material, benchmark: str, by: str) -> list[Plot]:
     return [plot_replacement(frames, benchmark=benchmark, by=by)]
 
 
-def tools(m: Material, benchmark: str) -> list[Plot]:
-    """Fig. 2: pass@k of each run's own responses, and of ones with code that is run: evaluated already, or sampled
-    here."""
-    from reproductions.trial_and_error.figures.tool_use import plot_tools
-
-    m.at_most_four()
-    with_tools = {m.models[i].name: _with_tools(m, i, benchmark) for i in range(len(m.models))}
-    if len(turns := {turns for _, turns, _ in with_tools.values()}) > 1:
-        raise ValueError(f"code blocks that run: expected the same for all runs, got {sorted(turns)}")
-    tables = {name: (m.tables(benchmark)[name], table) for name, (table, _, _) in with_tools.items()}
-    notes = dict.fromkeys(note for _, _, note in with_tools.values())
-    if len(notes) > 1:
-        notes = dict.fromkeys(f"{name}: {note}" for name, (_, _, note) in with_tools.items())
-    return [plot_tools(tables, benchmark=benchmark, turns=turns.pop(), note=" ".join(notes))]
-
-
-def _with_tools(m: Material, i: int, benchmark: str) -> tuple[pd.DataFrame, int, str]:
-    """A model's verdict table with tools, how many blocks of code ran at most, and how it was sampled, for the caption.
-
-    Raises:
-        ValueError: the responses without tools had some, those with had none, or they are not of the same model and
-            problems; or as `measure_tools`.
-    """
-    from reproductions.trial_and_error.figures.tool_use import measure_tools
-
-    model = m.models[i]
-    conditions = model.conditions(benchmark)
-    if "tools" in conditions["engine"]:
-        raise ValueError(f"the responses of {model.name} were sampled with tools; expected ones without")
-    decoding, without = model.sampling(benchmark)
-    if m.with_tools:
-        other = m.with_tools[i]
-        theirs = other.conditions(benchmark)
-        if "tools" not in theirs["engine"]:
-            raise ValueError(f"with_tools: the responses for {model.name} were sampled without tools")
-        for what in ("model", "data"):
-            if theirs[what] != conditions[what]:
-                raise ValueError(f"with_tools: {model.name}: expected the same {what}, got {theirs[what]}")
-        decoding, prompt = other.sampling(benchmark)
-        table, turns = other.subject.tables[benchmark], theirs["engine"]["tools"]["turns"]
-    else:
-        subject, turns = m.readable[i], m.turns
-        prompt = prompts.get(m.tools_prompt or prompts.with_tools(without.name))
-        sampling = m.sampling(subject, benchmark, f"tools {prompt.name} {turns} turns")
-        table = measure_tools(subject, benchmark, prompt, sampling, Tools(turns=turns))
-    used = without.name if prompt.name == without.name else f"{without.name} without tools, {prompt.name} with them"
-    note = (
-        f"Prompt: {used}. With tools temperature {decoding.temperature:g}, top-p {decoding.top_p:g}, "
-        f"{decoding.max_tokens} tokens, the outputs of the code among them."
-    )
-    return table, turns, note
-
-
 FAMILIES = {
     "unsolvable": Family("Unsolvable problems", of_benchmark=(unsolved_problems,)),
     "training": Family("Training", of_runs=(training_stages,)),
@@ -163,5 +104,4 @@ FAMILIES = {
         of_benchmark=tuple(partial(replaced_tokens, by=by) for by in ("entropy", "position", "perplexity")),
         by_name=True,
     ),
-    "tools": Family("Tool use", of_benchmark=(tools,), by_name=True),
 }

@@ -162,9 +162,7 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
         (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
         (["runs=[.]", "embedder=sber"], "embedder 'sber': did you mean 'sbert'"),
         (["runs=[.]", "samples=0"], "samples: expected at least 1, got 0"),
-        (["runs=[.]", "turns=0"], "turns: expected at least 1, got 0"),
         (["runs=[.]", "temperatures=[0]"], "temperatures: expected one or more positive numbers"),
-        (["runs=[.]", "tools_prompt=boxed_cod"], "tools_prompt=boxed_cod: no such tools_prompt; did you mean"),
         (["runs=[.]", "checkpoints=[.]"], "runs: both; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME"),
         (["checkpoints=[/no/such]", "protocol=tiny"], "checkpoints: /no/such: expected a model's folder, or a hub id"),
         (["checkpoints=[a/b,a/b]", "protocol=tiny"], "checkpoints: expected each once, got a/b, a/b"),
@@ -229,7 +227,7 @@ def test_a_damaged_file_is_not_a_skipped_figure(monkeypatch: pytest.MonkeyPatch,
 
 def test_every_family_has_a_title_and_those_that_sample_run_by_name_only() -> None:
     by_name = [key for key, family in families().items() if family.by_name]
-    assert sorted(by_name) == ["fork_temperature", "interventions", "tools"]
+    assert sorted(by_name) == ["fork_temperature", "interventions"]
     assert len({family.title for family in families().values()}) == len(families())
     assert all(family.of_runs or family.of_benchmark for family in families().values())
 
