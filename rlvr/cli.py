@@ -22,7 +22,7 @@ from rlvr import signature
 from rlvr.commands import ALIASES, COMMANDS, GROUPS, command
 from rlvr.signature import Words
 
-TRAIN = ("torch", "transformers", "trl", "peft", "accelerate")  # what the extra [train] installs
+TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
 SAVED = "  out=FILE              save it: .json, .csv, .parquet, .tex, .md or .txt"
 EXAMPLE = "Options are key=value, as in: rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5"

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
 MORE = ("hardware",)  # groups that are shown only when they are named
 KINDS = {
-    "math": "mathematics, written answer",
-    "fresh": "mathematics, newer than most base models",
-    "choice": "multiple choice",
-    "program": "programs, run by tests",
-    "tiny": "tiny scale, generated",
+    "rlvr_math": "mathematics, written answer",
+    "rlvr_fresh": "mathematics, newer than most base models",
+    "rlvr_choice": "multiple choice",
+    "rlvr_program": "programs, run by tests",
+    "rlvr_tiny": "tiny scale, generated",
 }
 
 
@@ -124,7 +124,7 @@ def _benchmarks_by_kind(names: Sequence[str]) -> list[str]:
     by_kind: dict[str, list[str]] = {}
     for name in names:
         task = benchmarks.task(name)
-        by_kind.setdefault(task["kind"], []).append(f"{name} ({task['metadata']['rows']})")
+        by_kind.setdefault(task["tag"][0], []).append(f"{name} ({task['metadata']['rows']})")
     kinds = [*(kind for kind in KINDS if kind in by_kind), *sorted(set(by_kind) - set(KINDS))]
     return [paragraph(f"{KINDS.get(kind, kind)}: {', '.join(by_kind[kind])}", "  ") for kind in kinds]
 

@@ -1,9 +1,8 @@
 """Benchmarks: pinned lists of problems with their gold answers.
 
-A benchmark is a file, `tasks/<name>/<name>.yaml`, which names the dataset on the hub (`dataset_path`, `dataset_name`,
-`split`, `revision`) and, under `metadata`, pins its content: the number of rows and a hash of them. Rows come from a
-local file (`data_dir`) or from the hub, and must match the pin in both cases, so that "MATH500" always means the same
-500 problems.
+A benchmark is an lm-eval task, `tasks/<name>/<name>.yaml`, which names the dataset on the hub and, under `metadata`,
+pins its content: the number of rows and a hash of them. Rows come from a local file (`data_dir`) or from the hub, and
+must match the pin in both cases, so that "MATH500" always means the same 500 problems.
 
 Keys under `metadata` that this module reads:
 
@@ -11,7 +10,7 @@ Keys under `metadata` that this module reads:
     sha256       `content_hash` of them, or null if we had no copy to hash; then `file_sha256` is checked instead
     file_sha256  SHA-256 of the publisher's own file, as public sources state it. A copy of the same rows in another
                  form counts as changed, and is refused unless changed data is allowed. Rows from the hub are those of
-                 `revision`, a git commit, which pins them as well
+                 `dataset_kwargs.revision`, a git commit, which pins them as well
     columns      the hub's names for our columns (id, problem, answer, choices); our own names always work too.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
     answer_after  the answer is what stands after the last of these marks in the column of the answer;
@@ -143,7 +142,7 @@ def _names(folder: Path) -> tuple[str, ...]:
 
 
 def task(name: str) -> dict[str, Any]:
-    """The file of a benchmark.
+    """The task file of a benchmark with its includes merged, as lm-eval merges them (local keys win).
 
     Raises:
         ValueError: no such benchmark (the nearest name is given).
@@ -151,7 +150,7 @@ def task(name: str) -> dict[str, Any]:
     check_name(name)
     if name in OWN:
         declaration = _read_own(OWN[name])
-        return {"kind": "own", **declaration, "metadata": declaration.get("metadata") or {}}
+        return {"tag": ["own"], **declaration, "metadata": declaration.get("metadata") or {}}
     return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 
@@ -328,10 +327,10 @@ def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path:
 
 
 def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    path, revision = config["dataset_path"], config.get("revision")
+    path, split = config["dataset_path"], config["test_split"]
     if path is None:
         raise ValueError(f"{config['task']} is on no hub; expected data_dir, a folder with {config['task']}.jsonl")
-    split = config["split"]
+    revision = (config.get("dataset_kwargs") or {}).get("revision")
     try:
         if not Path(path).exists():
             check_hub("dataset", path)  # takes at most two seconds; `datasets` tries for half a minute
@@ -345,9 +344,19 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 
+def _function_name(_: Any, node: Any) -> str:
+    return str(node.value)
+
+
 @cache
 def _read_yaml(path: Path) -> dict[str, Any]:
+    """A task file with its `include` merged. `!function` names stay names: only lm-eval calls them."""
     import yaml
 
-    fields: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return fields
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    Loader.add_constructor("!function", _function_name)
+    task: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # a SafeLoader
+    include = task.pop("include", None)
+    return {**_read_yaml(path.parent / include), **task} if include else task

@@ -75,6 +75,6 @@ def dataset_of(benchmark: str) -> dict[str, Any]:
     if benchmark not in benchmarks.names():
         return {}
     task = benchmarks.task(benchmark)
-    fields = {"hf_repo": task.get("dataset_path"), "revision": task.get("revision")}
-    fields |= {"split": task.get("split"), "rows": task["metadata"].get("rows")}
+    fields = {"hf_repo": task.get("dataset_path"), "revision": (task.get("dataset_kwargs") or {}).get("revision")}
+    fields |= {"split": task.get("test_split"), "rows": task["metadata"].get("rows")}
     return {key: value for key, value in fields.items() if value is not None}

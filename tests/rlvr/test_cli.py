@@ -22,7 +22,7 @@ from rlvr.commands import COMMANDS
 from rlvr.completion import candidates
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
-HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "sympy")
+HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eval", "sympy")
 
 
 @pytest.mark.parametrize(

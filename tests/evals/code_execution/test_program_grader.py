@@ -299,6 +299,20 @@ def test_an_evaluation_runs_programs_and_scores_pass_at_k(data: Path, model_dir:
 
 
 @needs_sandbox
+def test_lm_eval_gives_the_same_rows_and_verdicts(data: Path) -> None:
+    from evals.data import lm_eval_task
+
+    metadata = benchmarks.task("humaneval")["metadata"]
+    split = lm_eval_task.dataset(**{**metadata, "data_dir": str(data), "allow_changed_data": True})["test"]
+    assert split["policy"] == ["program"] * 3
+    marks = [
+        lm_eval_task.process_results(doc, [[block(ROWS[i], ROWS[i]["canonical_solution"])]])
+        for i, doc in enumerate(split)
+    ]
+    assert marks == [{"avg@1": 1.0, "pass@1": 1.0, "maj@1": 1.0, "unscored": 0.0}] * 3
+
+
+@needs_sandbox
 def test_an_evaluation_of_a_base_model(data: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same samples as completions; the number of workers asked for is the number that grade."""
     asked: list[int] = []

@@ -34,9 +34,11 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (hub / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in hub_rows))
     folder = tmp_path / "tasks" / "toy"
     folder.mkdir(parents=True)
+    (tmp_path / "tasks" / "_shared.yaml").write_text("test_split: test\noutput_type: generate_until\n")
     pin = content_hash(Problem(r["id"], r["problem"], r["answer"]) for r in ROWS)
     (folder / "toy.yaml").write_text(
-        f"task: toy\nkind: math\ndataset_path: {hub}\nsplit: train\n"
+        f"include: ../_shared.yaml\ntask: toy\ndataset_path: {hub}\ntest_split: train\n"
+        f"process_results: !function some.module.function\n"
         f"metadata: {{rows: 3, sha256: {pin}, columns: {{id: unique, problem: question}}, files: [toy_2]}}\n"
     )
     monkeypatch.setattr(benchmarks, "TASKS", tmp_path / "tasks")
@@ -70,12 +72,12 @@ def write(folder: Path, rows: list[dict[str, Any]], name: str = "toy.jsonl") -> 
 @pytest.mark.parametrize("name", benchmarks.names())
 def test_task_files_say_what_they_are(name: str) -> None:
     config = benchmarks.task(name)
-    assert config["task"] == name and config["kind"]
+    assert config["task"] == config["metadata"]["benchmark"] == name
     assert config["metadata"]["rows"] > 0
     assert config["metadata"]["licence"]
     sha256 = config["metadata"]["sha256"]
     assert sha256 is None or (len(sha256) == 64 and int(sha256, 16) >= 0)
-    revision = config.get("revision")
+    revision = (config.get("dataset_kwargs") or {}).get("revision")
     assert (revision is not None) is (
         name in {"aime24", "math500", "gpqa_diamond", "humaneval"}
     )  # those that are known
@@ -329,6 +331,45 @@ def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
     write(tmp_path, gpqa_rows()[::-2], "gpqa_diamond.csv")
     half = gpqa(tmp_path).problems
     assert all(whole[p.id] == p for p in half)
+
+
+# ------------------------------------------------------------------------------------------------------- lm-eval
+
+
+def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
+    """lm-eval's own TaskManager knows every file; GPQA is built and graded there."""
+    from lm_eval.tasks import TaskManager
+
+    from evals.data.prompts import PROMPTS, messages
+
+    manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False)
+    assert set(benchmarks.names()) <= set(manager.all_tasks)
+
+    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    manager = TaskManager(
+        include_path=str(benchmarks.TASKS),
+        include_defaults=False,
+        metadata={"data_dir": str(tmp_path), "allow_changed_data": True},
+    )
+    task = manager.load(["gpqa_diamond"])["tasks"]["gpqa_diamond"]
+    docs = list(task.test_docs())
+    ours = gpqa(tmp_path).problems
+    assert [(d["id"], d["answer"]) for d in docs] == [(p.id, p.answer) for p in ours]
+
+    assert task.doc_to_text(docs[0]) == messages(PROMPTS["gpqa"], ours[0])[-1]["content"]
+    right = task.process_results(docs[0], [[f"so\nAnswer: {docs[0]['answer']}"]])
+    wrong = task.process_results(docs[0], [[f"so\nAnswer: {'B' if docs[0]['answer'] == 'A' else 'A'}"]])
+    names = ("avg@1", "pass@1", "maj@1")
+    assert (right, wrong) == (
+        dict.fromkeys(names, 1.0) | {"unscored": 0.0}, dict.fromkeys(names, 0.0) | {"unscored": 0.0}
+    )  # fmt: skip
+
+
+def test_the_written_answer_prompt_is_ours() -> None:
+    from evals.data.prompts import PROMPTS
+
+    text = benchmarks.task("math500")["doc_to_text"]
+    assert text.replace("{{problem}}", "{problem}") == PROMPTS["boxed_suffix"].user
 
 
 def test_an_unreachable_hub_names_the_benchmark_and_what_to_do_instead(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,210 @@
+"""One definition, two runners: lm-eval and our evaluator, given the same responses, report the same numbers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from evals.data import benchmarks, protocols
+from evals.provenance import Origin
+from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.evaluate import evaluate
+from evals.stats.score import score
+
+lm_eval = pytest.importorskip("lm_eval")
+from lm_eval.api.model import LM  # noqa: E402
+from lm_eval.tasks import TaskManager  # noqa: E402
+
+from evals.data import lm_eval_task  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+N, KS = 6, (1, 2, 3, 6)
+SAMPLING = {"do_sample": True, "temperature": 1.0}
+HOSTILE = "\\boxed{" + "x" * 10_001 + "}"  # longer than the grader compares: unscored, at once
+CUT, CUT_IN_A_BOX, ENDED_IN_A_BOX = "well, let us", "so \\boxed{1", "so \\boxed{2"  # the last as if by an end token
+SCRIPTS = [
+    "RRRRRR", "WWWWWW", "RWWVNC", "VRWRVC", "NCNCNB", "RBEWRR", "UURWVN", "UUUUUR", "UUUUUU", "WVRNCU", "RRVVWW",
+]  # fmt: skip
+
+
+def response(letter: str, gold: str) -> tuple[str, str]:
+    """(text, finish reason). W and V are wrong in two ways of which the first is written in two; N has no box."""
+    return {
+        "R": (f"so \\boxed{{{gold}}}", "stop"),
+        "W": ("so \\boxed{-7}", "stop"),
+        "V": ("\\boxed{-7.0} or rather \\boxed{-8}", "stop"),
+        "N": ("no idea", "stop"),
+        "C": (CUT, "length"),
+        "B": (CUT_IN_A_BOX, "length"),
+        "E": (ENDED_IN_A_BOX, "stop"),
+        "U": (HOSTILE, "stop"),
+    }[letter]
+
+
+class OurEngine:
+    """Answers by the script, from problem and sample number."""
+
+    tokenizer = None
+    context = None
+    chunk_rows = 4
+
+    def __init__(self, script: dict[str, list[tuple[str, str]]]) -> None:
+        self.script = script
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "scripted"}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        for request in requests:
+            text, finish = self.script[request.key[0]][request.key[1]]
+            yield [Completion(request.key, text, 3, finish)]
+
+
+class TheirModel(LM):  # type: ignore[misc]
+    """Answers by the script, from the prompt and how often it was seen."""
+
+    def __init__(self, script: dict[str, list[tuple[str, str]]]) -> None:
+        super().__init__()
+        self.script, self.seen = script, Counter[str]()
+
+    def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
+        texts = []
+        for request in requests:
+            prompt = request.args[0]
+            texts.append(self.script[prompt][self.seen[prompt]][0])
+            self.seen[prompt] += 1
+        return texts
+
+    def loglikelihood(self, requests: Any) -> Any:
+        raise NotImplementedError
+
+    def loglikelihood_rolling(self, requests: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """tiny_short's first problems, one for each script, under ids whose order shows in the last bit of a plain mean."""
+    from harness.data.tiny import write_benchmarks
+
+    folder = tmp_path_factory.mktemp("data")
+    write_benchmarks(folder)
+    path = folder / "tiny_short.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()][: len(SCRIPTS)]
+    path.write_text("".join(json.dumps(row | {"id": f"p{2 * i % 11}"}) + "\n" for i, row in enumerate(rows)))
+    return folder
+
+
+def theirs(data: Path, key: Any = None, gen_kwargs: Any = SAMPLING, **metadata: Any) -> Any:
+    """lm-eval's result; `key` gives a task other than tiny_short."""
+    problems = benchmarks.load("tiny_short", data_dir=data, allow_changed_data=True).problems
+    script = {p.problem: [response(x, p.answer) for x in s] for p, s in zip(problems, SCRIPTS, strict=True)}
+    metadata |= {"data_dir": str(data), "allow_changed_data": True}
+    manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False, metadata=metadata)
+    return lm_eval.simple_evaluate(
+        TheirModel(script), tasks=[str(key or "tiny_short")], task_manager=manager, gen_kwargs=gen_kwargs
+    )
+
+
+def values(result: Any, name: str = "tiny_short") -> dict[str, float]:
+    """The metrics by their name, without lm-eval's name of the filter."""
+    known = {key.partition(",")[0]: value for key, value in result["results"][name].items() if "," in key}
+    return {key: value for key, value in known.items() if not key.endswith("_stderr")}
+
+
+@pytest.fixture(scope="module")
+def table(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Our verdict table."""
+    problems = benchmarks.load("tiny_short", data_dir=data, allow_changed_data=True).problems
+    script = {p.id: [response(x, p.answer) for x in s] for p, s in zip(problems, SCRIPTS, strict=True)}
+    wanted = {"benchmarks": ("tiny_short",), "n": N, "ks": KS}
+    protocol = protocols.get("tiny").override(wanted, Origin.USER, "a test")
+    out = tmp_path_factory.mktemp("out")
+    tables = evaluate(
+        "scripted", protocol, out_dir=out, data_dir=data, engine=OurEngine(script), workers=1, progress=False,
+        allow_changed_data=True,
+    )  # fmt: skip
+    return pq.read_table(tables["tiny_short"])
+
+
+@pytest.fixture(scope="module")
+def result(data: Path) -> Any:
+    return theirs(data, repeats=N, ks=list(KS))
+
+
+def test_the_lm_eval_task_and_our_score_give_the_same_numbers(table: Any, result: Any) -> None:
+    ours = score(table, ks=KS, metrics=("avg", "pass", "maj"))
+    unscored = ours[0].unscored / ours[0].samples
+    assert values(result) == {s.name: s.value for s in ours} | {"unscored": pytest.approx(unscored, rel=1e-15)}
+    assert unscored == pytest.approx((2 + 5 + 6 + 1) / 66)
+    # 11 scripts, of which UUUUUU has no scored sample; 4 have fewer than 6 scored ones. Of the other 7, all but WWWWWW
+    # and NCNCNB have an R in their six.
+    assert values(result)["pass@6"] == pytest.approx(5 / 7)
+    # shares of R: 1, 0, 1/6, 2/6, 0, 3/6, 1/4, 1, -, 1/5, 2/6
+    assert values(result)["avg@6"] == pytest.approx((1 + 1 / 6 + 2 / 6 + 3 / 6 + 1 / 4 + 1 + 1 / 5 + 2 / 6) / 10)
+
+
+def test_verdict_rows_differ_only_in_the_finish_reason(table: Any, data: Path, result: Any) -> None:
+    samples = result["samples"]["tiny_short"]
+    assert all(len(s["resps"][0]) == len(s["filtered_resps"][0]) == N for s in samples)
+    rows = [row for s in samples for row in lm_eval_task.verdicts(s["doc"], s["filtered_resps"][0])]
+    ours = table.to_pylist()
+    assert [s["doc"]["id"] for s in samples] == list(dict.fromkeys(row["problem_id"] for row in ours))
+    assert [s["target"] for s in samples] == [row["gold"] for row in ours[::N]]
+    different = {CUT: ("truncated", "no_answer"), ENDED_IN_A_BOX: ("no_answer", "truncated")}
+    for mine, its in zip(ours, rows, strict=True):
+        expected = different.get(mine["response"], (mine["verdict"],) * 2)
+        assert (mine["verdict"], its["verdict"]) == expected
+        assert {key: mine[key] for key in its if key != "verdict"} == {k: v for k, v in its.items() if k != "verdict"}
+    assert {row["verdict"] for row in ours} == {"correct", "wrong", "no_answer", "truncated", "unscored"}
+
+
+def test_no_standard_error_and_every_problem_counts(result: Any) -> None:
+    own = result["results"]["tiny_short"]
+    assert {value for key, value in own.items() if "_stderr" in key} == {"N/A"}
+    assert result["n-samples"]["tiny_short"] == {"original": 11, "effective": 11}
+
+
+def test_one_sample_is_the_default(table: Any, data: Path) -> None:
+    first = table.filter([sample == 0 for sample in table["sample"].to_pylist()])
+    ours = {s.name: s.value for s in score(first, ks=(1,), metrics=("avg", "pass", "maj"))}
+    assert values(theirs(data, gen_kwargs=None)) == ours | {"unscored": pytest.approx(3 / 11)}
+
+
+def test_a_yaml_that_includes_ours_sets_repeats(data: Path, tmp_path: Path, result: Any) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"include: {benchmarks.TASKS}/tiny_short/tiny_short.yaml\ntask: mine\nrepeats: {N}\n")
+    reported = values(theirs(data, path), "mine")
+    assert {name for name in reported if "@" in name} == {"avg@6"} | {
+        f"{m}@{k}" for m in ("pass", "maj") for k in (1, 2, 4, 6)
+    }
+    known = values(result)
+    assert {name: reported[name] for name in known if name in reported} == {n: known[n] for n in known if n in reported}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"repeats": 0}, "repeats=0, expected a whole number >= 1"),
+        ({"repeats": "16"}, "repeats='16', expected a whole number"),
+        ({"repeats": 4, "ks": [1, 5]}, r"ks=\[1, 5\], expected a list of whole numbers from 1 to repeats=4"),
+        ({"ks": 1}, "ks=1, expected a list"),
+        ({"ks": []}, r"ks=\[\], expected a list"),
+    ],
+)
+def test_what_does_not_fit_is_refused(data: Path, metadata: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        theirs(data, **metadata)
+
+
+@pytest.mark.parametrize("gen_kwargs", [None, {"do_sample": True, "temperature": 0.0}, {"temperature": 1.0}])
+def test_greedy_samples_are_not_repeated(data: Path, gen_kwargs: Any) -> None:
+    with pytest.raises(ValueError, match="greedy samples are all the same; expected --gen_kwargs do_sample=True"):
+        theirs(data, gen_kwargs=gen_kwargs, repeats=2)
