@@ -10,6 +10,7 @@ signal with everything saved (the same command resumes; schedulers can requeue o
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -17,15 +18,25 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
+import rlvr
 from harness.errors import UsageError, choose
 from rlvr import signature
-from rlvr.commands import ALIASES, COMMANDS, GROUPS, command
-from rlvr.signature import Words
 
+GROUPS = {  # heading -> command -> the function of `rlvr`
+    "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
+    "train": {"plan": "plan", "run": "run", "new": "new"},
+    "measure": {"eval": "evaluate", "grade": "grade", "audit": "audit", "compare": "compare", "power": "power"},
+    "write": {"tables": "tables", "report": "report", "analyze": "analyze"},
+    "exchange": {"export": "export", "import": "import_"},
+}
+COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
+FLAGS = {"--json": "one JSON document on stdout and nothing else", "--debug": "the traceback of an error"}
+SAVED = {"out=FILE": "save it: .json, .csv, .parquet, .tex, .md or .txt"}
 TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
-SAVED = "  out=FILE              save it: .json, .csv, .parquet, .tex, .md or .txt"
-EXAMPLE = "Options are key=value, as in: rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5"
+# Characters that would control a terminal: control characters except tab and line feed, characters that change the
+# reading direction, and lone surrogates, which cannot be sent to a terminal.
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,78 +47,59 @@ def main(argv: Sequence[str] | None = None) -> int:
         complete_line()
     os.umask(os.umask(0o077) | 0o002)  # files of a run are never world-writable
     words = list(sys.argv[1:] if argv is None else argv)
-    name = next((word for word in words if not word.startswith("-")), "")
     try:
         return _run(words)
     except (Exception, KeyboardInterrupt) as error:
         if "--debug" in words:
             raise
-        return _report(f"rlvr {name}".strip(), error)
+        return _report(" ".join(["rlvr", *(word for word in words[:1] if not word.startswith("-"))]), error)
 
 
 def _run(words: list[str]) -> int:
-    if not words or words[0] in ("-h", "--help", "help"):
-        help_of = next((word for word in words[1:] if not word.startswith("-")), None)
-        print(overview() if help_of is None else usage(help_of), file=sys.stdout if words else sys.stderr)
-        return 0 if words else 2
-    if words[0] == "--version":
+    if words == ["--version"]:
         from harness import __version__
 
         print(f"rlvr-harness {__version__}")
         return 0
-    name, function, given = parse(words)
-    if "help" in given.flags:
-        print(usage(name))
-        return 0
-    save = given.texts.get("out") if _saved_here(function) and given.values.pop("out", None) else None
-    positional, keywords = signature.bind(function, given)
+    if not words or words[0] == "help" or "--help" in words or "-h" in words:
+        named = [word for word in words if word not in ("help", "--help", "-h")]
+        print(usage(named[0]) if named else overview(), file=sys.stdout if words else sys.stderr)
+        return 0 if words else 2
+    given = [word for word in words if word not in FLAGS]
+    _name, function, (positional, keywords), save = parse(given)
     signature.COMMAND_LINE.set(shlex.join(["rlvr", *words]))
-    from rlvr.terminal import inert_stdout
-
-    with inert_stdout():
-        if "json" in given.flags:  # progress of what runs inside must not stand before the document
-            with redirect_stdout(sys.stderr):
-                result = function(*positional, **keywords)
-        else:
-            result = function(*positional, **keywords)
-        if save is not None:
-            print(result.save(save), file=sys.stderr)
-        if result is not None:
-            print(result.as_json() if "json" in given.flags else result)
+    with redirect_stdout(sys.stderr):  # results alone go to stdout
+        result = function(*positional, **keywords)
+    if save is not None:
+        print(result.save(save), file=sys.stderr)
+    print(shown(result.as_json() if "--json" in words else str(result)))
     sys.stdout.flush()
-    return int(getattr(result, "exit_code", 0))
+    return int(result.exit_code)
 
 
-def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], Words]:
-    """(command, its function, its words) of a command line; nothing is run.
-
-    Raises:
-        UsageError: no such command, or a word that does not parse.
-    """
-    name = ALIASES.get(words[0], words[0])
-    if name.startswith("-") or "=" in name:
-        raise UsageError(f"{words[0]}: expected a command first; rlvr --help lists them")
-    choose("command", [name], COMMANDS)
-    function = command(name)
-    return name, function, signature.split(words[1:], signature.options(function))
-
-
-def check(words: Sequence[str]) -> str:
-    """The command of a command line whose options all exist and have values of the right kinds; nothing is run.
+def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str], dict[str, Any]], str | None]:
+    """(command, its function, positional and named arguments, where `out=FILE` saves the result); nothing is run.
 
     Raises:
         UsageError: as a run of it would before it starts anything.
     """
-    name, function, given = parse(words)
-    if _saved_here(function):
-        given.values.pop("out", None)
-    signature.bind(function, given)
-    return name
+    if words[0].startswith("-") or "=" in words[0]:
+        raise UsageError(f"{words[0]}: expected a command first; rlvr --help lists them")
+    function = command(words[0])
+    saved = [] if "out" in signature.options(function) else [word for word in words if word.startswith("out=")]
+    bound = signature.bind(function, [word for word in words[1:] if word not in saved])
+    return words[0], function, bound, saved[-1].removeprefix("out=") if saved else None
 
 
-def _saved_here(function: Callable[..., Any]) -> bool:
-    """Whether `out=FILE` is not an option of the function, and so saves what it returns."""
-    return all(option.name != "out" for option in signature.options(function))
+def command(name: str) -> Callable[..., Any]:
+    """The function of a command.
+
+    Raises:
+        UsageError: there is none.
+    """
+    choose("command", [name], COMMANDS)
+    function: Callable[..., Any] = getattr(rlvr, COMMANDS[name])
+    return function
 
 
 def overview() -> str:
@@ -116,14 +108,15 @@ def overview() -> str:
     for heading, names in GROUPS.items():
         lines.append(f"{heading}:")
         lines += [f"  {name:<9} {signature.summary(command(name))}" for name in names]
-    return "\n".join([*lines, "", EXAMPLE, "rlvr COMMAND --help shows the options of a command."])
+    example = "Options are key=value, as in: rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5"
+    return "\n".join([*lines, "", example, "rlvr help COMMAND shows the options of a command."])
 
 
 def usage(name: str) -> str:
     """The help of one command."""
-    (name,) = choose("command", [ALIASES.get(name, name)], COMMANDS)
-    text = signature.usage(name, command(name), min(shutil.get_terminal_size().columns, 100))
-    return f"{text}\n{SAVED}" if _saved_here(command(name)) else text
+    function = command(name)
+    saved = {} if "out" in signature.options(function) else SAVED
+    return signature.usage(name, function, saved | FLAGS, min(shutil.get_terminal_size().columns, 100))
 
 
 def _report(name: str, error: BaseException) -> int:
@@ -141,7 +134,9 @@ def _report(name: str, error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):  # `rlvr list | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python raises again when it exits
         return 141
-    text = _legible(redact(str(error)))
+    text = shown(redact(str(error)))
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} more characters)"
     if isinstance(error, (UsageError, RefusedError)):
         print(f"{name}: {text}", file=sys.stderr)
         return 2
@@ -152,10 +147,9 @@ def _report(name: str, error: BaseException) -> int:
     return 2 if isinstance(error, (ValueError, FileNotFoundError)) else 1
 
 
-def _legible(text: str) -> str:
-    """An error message that may quote any input: cut to a readable length, with control characters escaped."""
-    text = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} more characters)"
+def shown(text: str) -> str:
+    """The text with every character that would control a terminal as its escape (`\\x1b`)."""
+    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 if __name__ == "__main__":

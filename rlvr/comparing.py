@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import UsageError, choose, nearest
 from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
-from rlvr.terminal import wrapped
 
 if TYPE_CHECKING:
     from evals.stats.compare import CompareResult
     from evals.stats.measured_run import MeasuredRun
-    from rlvr.notebook import Figure
+    from rlvr.results import Figure
     from rlvr.runs import Run
 
 PathLike = str | os.PathLike[str]
@@ -46,7 +45,7 @@ class Difference(Result):
     def plot(self) -> Figure:
         """The differences with their intervals, one row for each benchmark and metric."""
         from evals.plots.comparison import write_figure
-        from rlvr.notebook import Figure
+        from rlvr.results import Figure
 
         return Figure(lambda path: write_figure(self.result, path))
 
@@ -291,7 +290,7 @@ def _power(
     except ValueError as error:
         raise UsageError(str(error)) from error
     document = result.as_json()
-    return Result(document, lambda: wrapped(str(result)), document["rows"])
+    return Result(document, lambda: str(result), document["rows"])
 
 
 def _design(paper: str, budget: float | None, hardware: str, target_power: float) -> Result:
@@ -304,7 +303,7 @@ def _design(paper: str, budget: float | None, hardware: str, target_power: float
     if not 0 < target_power < 1:
         raise UsageError(f"power: expected a number in (0, 1), got {target_power:g}")
     result = what_it_buys(paper_of(paper), budget, take_machine({"hardware": hardware}), target_power=target_power)
-    return Result(result.as_json(), lambda: wrapped(str(result)))
+    return Result(result.as_json(), lambda: str(result))
 
 
 def paper_of(arxiv: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from evals.answer_files import grade_file
 from evals.grading import LIMIT_S, Conventions, Explanation, Grade, Grader
-from rlvr.notebook import Rows
+from rlvr.results import Rows
 
 __all__ = ["Conventions", "Grades", "explain", "grade_answers", "grade_file", "grade_responses"]
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
 from rlvr.results import Result
-from rlvr.terminal import narrow
 
 if TYPE_CHECKING:
     from evals.answer_files.ledger import Entry
@@ -45,7 +44,7 @@ def grade_manifest(manifest: Path, claims: Path | None, out: Path) -> Result:
     except ValueError as error:
         raise UsageError(str(error)) from error
     text = write_ledger(entries, out)
-    return Result({"folder": str(out)}, lambda: narrow(text) if sys.stdout.isatty() else text)
+    return Result({"folder": str(out)}, text)
 
 
 def write_ledger(entries: Sequence[Entry], out: Path) -> str:

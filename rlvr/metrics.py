@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
 from evals.stats.score import Score, bounds_text, number_text, score
-from rlvr.notebook import Rows
+from rlvr.results import Rows
 
 Samples = Sequence[Sequence[bool]]  # [P][n]: was sample n of problem P correct
 

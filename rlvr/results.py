@@ -1,4 +1,4 @@
-"""What the functions of `rlvr` return: text on a terminal, HTML in a notebook, and tables for other programs."""
+"""What the functions of `rlvr` return: text on a terminal, HTML and SVG in a notebook, tables for other programs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,80 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from evals.notebook import html_text
+from evals.notebook import html_table, html_text, text_table
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".md", ".txt")
+T = TypeVar("T")
 
 
-class Result:
+class Tabular:
+    """What has rows, and so becomes a data frame, LaTeX, or a file."""
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """The table, a dictionary a row; empty if there is none."""
+        raise NotImplementedError
+
+    def as_json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.rows(), indent=2, default=_plain)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table.
+
+        Raises:
+            ValueError: there is none.
+        """
+        import pandas as pd
+
+        if not self.rows():
+            raise UsageError("this result has no table; as_json() has all of it")
+        return pd.DataFrame([dict(row) for row in self.rows()])
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, with booktabs' rules."""
+        return self._tabulated("latex_booktabs")
+
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        return self._tabulated("github")
+
+    def _tabulated(self, form: str) -> str:
+        from tabulate import tabulate
+
+        frame = self.to_pandas()
+        return str(tabulate(frame.to_dict("records"), headers="keys", tablefmt=form))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it to a file, in the format of its suffix: .json, .csv, .parquet, .tex, .md or .txt.
+
+        Raises:
+            ValueError: another suffix, no such folder, or a table is wanted and there is none.
+        """
+        target = Path(path)
+        write: dict[str, Callable[[], str | bytes]] = {
+            ".json": self.as_json,
+            ".csv": lambda: self.to_pandas().to_csv(index=False),
+            ".parquet": lambda: self.to_pandas().to_parquet(),
+            ".tex": self.to_latex,
+            ".md": self.to_markdown,
+            ".txt": self.__str__,
+        }
+        if target.suffix not in write:
+            raise UsageError(f"out={target}: expected a file that ends in {', '.join(write)}")
+        if not target.parent.is_dir():
+            raise UsageError(f"out={target}: there is no folder {str(target.parent)!r}")
+        content = write[target.suffix]()
+        target.write_bytes(content if isinstance(content, bytes) else f"{content.rstrip()}\n".encode())
+        return target
+
+
+class Result(Tabular):
     """A document of plain values with its text; `result["key"]` is a part of it.
 
     Args:
@@ -40,6 +102,9 @@ class Result:
         self._text = text
         self._rows = rows
 
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        return self._rows
+
     def __getitem__(self, key: Any) -> Any:
         return self.document[key]
 
@@ -52,65 +117,54 @@ class Result:
         return html_text(str(self))
 
     def as_json(self) -> str:
-        """The document as JSON."""
         return json.dumps(self.document, indent=2, default=_plain)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The table.
 
-        Raises:
-            ValueError: the result has no table.
-        """
-        import pandas as pd
+class Rows(list[T], Tabular):
+    """A list that a notebook shows as a table; a subclass defines the columns."""
 
-        return pd.DataFrame([dict(row) for row in self._table()])
+    header: tuple[str, ...] = ()
+    caption: str = ""
 
-    def to_latex(self) -> str:
-        """The table in LaTeX, with booktabs' rules."""
-        return self._tabulated("latex_booktabs")
+    def cells(self, row: T) -> tuple[str, ...]:
+        """The text of a row's cells."""
+        raise NotImplementedError
 
-    def to_markdown(self) -> str:
-        """The table in Markdown."""
-        return self._tabulated("github")
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        return [dict(zip(self.header, self.cells(row), strict=True)) for row in self]
+
+    def _repr_html_(self) -> str:
+        return html_table(self.header, map(self.cells, self), self.caption)
+
+    def __str__(self) -> str:
+        return f"{text_table(self.header, map(self.cells, self), left=len(self.header))}\n{self.caption}".rstrip()
+
+    __repr__ = __str__
+
+
+class Figure:
+    """A figure: shown inline in a notebook, written by `save`."""
+
+    def __init__(self, write: Callable[[Path], None]) -> None:
+        self._write = write
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it to a file, in the format of its suffix: .json, .csv, .parquet, .tex, .md or .txt.
+        """Write it to a file that ends in .svg or .png.
 
         Raises:
-            ValueError: another suffix, no such folder, or a table is wanted and there is none.
+            ValueError: another suffix, or no such folder.
         """
-        target = Path(path)
-        if target.suffix not in SUFFIXES:
-            raise UsageError(f"out={target}: expected a file that ends in {', '.join(SUFFIXES)}")
-        if not target.parent.is_dir():
-            raise UsageError(f"out={target}: there is no folder {str(target.parent)!r}")
-        if target.suffix == ".parquet":
-            self.to_pandas().to_parquet(target)
-            return target
-        write = {
-            ".json": self.as_json,
-            ".csv": lambda: self.to_pandas().to_csv(index=False),
-            ".tex": self.to_latex,
-            ".md": self.to_markdown if self._rows else self.__str__,
-            ".txt": self.__str__,
-        }
-        target.write_text(write[target.suffix]().rstrip("\n") + "\n", encoding="utf-8")
-        return target
+        self._write(Path(path))
+        return Path(path)
 
-    def _tabulated(self, form: str) -> str:
-        from tabulate import tabulate
-
-        return tabulate([dict(row) for row in self._table()], headers="keys", tablefmt=form)
-
-    def _table(self) -> Sequence[Mapping[str, Any]]:
-        if not self._rows:
-            raise UsageError("this result has no table; as_json() has all of it")
-        return self._rows
+    def _repr_svg_(self) -> str:
+        with TemporaryDirectory() as folder:
+            return self.save(Path(folder) / "figure.svg").read_text(encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
     """What JSON has no form of: collections become lists, anything else its text."""
-    return list(value) if isinstance(value, (set, frozenset, tuple)) or hasattr(value, "__iter__") else str(value)
+    return list(value) if hasattr(value, "__iter__") else str(value)
 
 
 def results_folder() -> Path:

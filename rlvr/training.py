@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import json
 import os
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from rlvr.runs import Run
 
 PathLike = str | os.PathLike[str]
-OPTIONS = (
+OPTIONS = (  # that are left out when they are not given; None as a value of the declaration stays
     "arm", "model", "arms", "control", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force",
 )  # fmt: skip
 
@@ -49,7 +48,7 @@ class Trained(Result):
 
 
 def run(
-    paper: str | Experiment | None = None,
+    paper: str | Experiment,
     *,
     arm: str | list[str] | None = None,
     model: str | list[str] | None = None,
@@ -67,11 +66,8 @@ def run(
     launcher: Literal["serial", "local", "slurm", "ray"] | None = None,
     jobs: int | None = None,
     force: bool = False,
-    plan: bool = False,
-    config: bool = False,
-    file: PathLike | None = None,
     **values: Any,
-) -> Result:
+) -> Trained:
     """Train, evaluate and log the arms of a paper; the same call resumes.
 
         rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5
@@ -102,154 +98,113 @@ def run(
             launcher.KEY=VALUE as `rlvr list what=hardware` shows.
         jobs: how many at once, with a launcher.
         force: run what cannot fit the memory by the plan.
-        plan: start nothing; show what would run, with every value's source (the same as rlvr plan).
-        config: start nothing; show the trainer's whole configuration as YAML.
-        file: run several commands: each line of the file has the options of one, # begins a comment. All are checked
-            before the first starts.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
             eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n), keep=POLICY,...
             (of the models so saved: last:2, every:25, best:BENCHMARK/METRIC), unscored=skip|incorrect|error (what a
             response earns that cannot be graded), prompt=FILE.yaml, protocol.KEY=VALUE.
     Returns:
-        The summary of the runs, with `runs` by arm; or the plan, or the configuration.
+        The summary of the runs, with `runs` by arm.
     Raises:
         UsageError: a name, value, file or device that cannot be used; always before anything starts.
         RuntimeError: a training failed (with a launcher: the exit code says so, and the other jobs are run).
     """
-    given = {key: value for key, value in locals().items() if key in OPTIONS and value not in (None, False)} | values
-    if data_dir is not None:
-        given["data_dir"] = os.fspath(data_dir)
-    for group in ("hardware", "launcher", "eval"):  # in Python hardware={"device": "cpu"} is hardware.device=cpu
-        if isinstance(given.get(group), Mapping):
-            given |= {f"{group}.{key}": value for key, value in given.pop(group).items()}
-    if file is not None:
-        return _run_file(Path(file), given, paper)
-    if paper is None:
-        raise UsageError("paper: missing; give paper=KEY (rlvr list shows them)")
-    from harness.spec import catalogue
+    given = {key: value for key, value in locals().items() if key != "values"} | values
+    what, asked, in_process = _asked(**given)
+    from harness.launch.prepare import prepare
 
-    if isinstance(paper, str):  # before anything heavy is imported
-        choose("paper", [paper], catalogue.papers())
-    in_process = _objects(given, data, columns, rewards)
-    what, command = _declared(paper, given, protocol), _command(paper, given)
-    from harness.launch import prepare as preparing
-
-    if plan:
-        return _planned(preparing.planned(what, given))
-    if config:
-        return _configured(preparing.configured(what, given))
-    prepared = preparing.prepare(what, given, command)
-    if not isinstance(what, str) or in_process:
-        _check_in_process(prepared, in_process or ["an experiment declared in Python"])
-    return _launched([prepared], keep_going=prepared.launcher.name != "serial")
+    prepared = prepare(what, asked, _command(paper, asked))
+    if in_process:
+        _check_in_process(prepared, in_process)
+    return _launched(prepared)
 
 
-def plan(paper: str | Experiment, **values: Any) -> Result:
+def plan(paper: str | Experiment, *, config: bool = False, **values: Any) -> Result:
     """What a run would start, with every value's source and an estimate of the cost. Starts nothing.
 
     Args:
         paper: its key, or in Python an experiment.
+        config: instead, the trainer's whole configuration, as YAML.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
-    return run(paper, plan=True, **values)
+    what, asked, _ = _asked(paper, **values)
+    from harness.launch import prepare
 
+    if config:
+        import yaml
 
-def _planned(document: dict[str, Any]) -> Result:
+        configs = json.loads(json.dumps(prepare.configured(what, asked), default=str))
+        return Result(configs, lambda: str(yaml.safe_dump(configs, sort_keys=False)).rstrip())
     from harness.plan.plan import as_text
-    from rlvr.terminal import wrapped
 
-    def text() -> str:
-        return wrapped(as_text(document)) if sys.stdout.isatty() else as_text(document)
-
-    return Result(json.loads(json.dumps(document, default=list)), text)
+    document = prepare.planned(what, asked)
+    return Result(json.loads(json.dumps(document, default=list)), lambda: as_text(document))
 
 
-def _configured(configs: Mapping[str, Any]) -> Result:
-    import yaml
-
-    plain = json.loads(json.dumps(configs, default=str))
-    return Result(plain, lambda: str(yaml.safe_dump(plain, sort_keys=False)).rstrip())
-
-
-def _run_file(path: Path, given: dict[str, Any], paper: Any) -> Result:
-    """The runs of a file with the options of one on each line."""
-    from harness.launch.launcher import launcher_alone
-    from harness.launch.prepare import prepare
-
-    if paper is not None:
-        raise UsageError(f"paper={paper}: expected it on the lines of file={path}")
-    launcher = launcher_alone(given)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"file={path}: cannot be read ({error})") from error
-    prepared = []
-    for number, line in enumerate(lines, 1):
-        words = shlex.split(line, comments=True)
-        if words:
-            try:
-                prepared.append(prepare(*options_of(words), "rlvr run " + shlex.join(words), launcher))
-            except UsageError as error:
-                raise UsageError(f"file={path}, line {number}: {error}") from error
-    if not prepared:
-        raise UsageError(f"file={path}: expected the options of `rlvr run` on each line, found none")
-    return _launched(prepared, keep_going=True)
-
-
-def options_of(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def options_of(words: Sequence[str]) -> tuple[str | Reproduction, dict[str, Any]]:
     """The paper and the options that the words after `rlvr run` say.
 
     Raises:
         UsageError: a word that does not parse, or no paper.
     """
-    _, call = signature.bind(run, signature.split(words, signature.options(run)))
-    values = {key: value for key, value in call.items() if key not in NOT_VALUES}
-    _objects(values, *(call.get(key) for key in ("data", "columns", "rewards")))
-    if "paper" not in call:
-        raise UsageError("paper: missing; give paper=KEY")
-    return call["paper"], values
+    what, asked, _ = _asked(**signature.bind(run, words)[1])
+    return what, asked
 
 
-NOT_VALUES = ("paper", "data", "columns", "rewards", "plan", "config", "file", "protocol")
+def _asked(
+    paper: str | Experiment, *, protocol: str | None = None, data: Any = None, columns: Any = None, rewards: Any = None,
+    **given: Any,
+) -> tuple[str | Reproduction, dict[str, Any], list[str]]:  # fmt: skip
+    """(a paper's key or a declaration, the options as `harness.launch.prepare` has them, what only this process has)"""
+    from harness.spec import catalogue
+
+    if isinstance(paper, str):  # before anything heavy is imported
+        choose("paper", [paper], catalogue.papers())
+    asked = {key: value for key, value in given.items() if value not in (None, False) or key not in OPTIONS}
+    if "data_dir" in asked:
+        asked["data_dir"] = os.fspath(asked["data_dir"])
+    for group in ("hardware", "launcher", "eval"):  # in Python hardware={"device": "cpu"} is hardware.device=cpu
+        if isinstance(asked.get(group), Mapping):
+            asked |= {f"{group}.{key}": value for key, value in asked.pop(group).items()}
+    in_process = _objects(asked, data, columns, rewards)
+    what = _declared(paper, asked, protocol)
+    return what, asked, in_process or ([] if isinstance(what, str) else ["an experiment declared in Python"])
 
 
-def _launched(prepared: Sequence[Prepared], *, keep_going: bool) -> Trained:
+def _launched(prepared: Prepared) -> Trained:
     """Run what was prepared, and summarise it."""
     from evals.files import RefusedError
     from harness.launch import launch
 
     try:
-        outcomes = launch(prepared, prepared[0].launcher, keep_going=keep_going)
+        outcomes = launch([prepared], prepared.launcher, keep_going=prepared.launcher.name != "serial")
     except (UsageError, RefusedError):
         raise
     except ValueError as error:  # of a training, not of what the call said: that has been checked
         raise RuntimeError(f"a run failed: {error}") from error
-    return _summary(outcomes, {p.paper.key: p.paper for p in prepared})
+    return _summary(outcomes, prepared.paper)
 
 
-def _summary(outcomes: Sequence[Outcome], papers: Mapping[str, Reproduction]) -> Trained:
-    """The scores of each paper's jobs, and on stderr which failed or diverged."""
+def _summary(outcomes: Sequence[Outcome], paper: Reproduction) -> Trained:
+    """The scores of the jobs, and on stderr which failed or diverged."""
     from evals.redaction import redact
     from harness.record.run import Run
     from harness.tables.summary import summarise
     from rlvr.run_summary import as_text
 
-    by_paper: dict[str, list[Path]] = {}
     rows = []
     for outcome in outcomes:
-        if outcome.folder is not None:
-            by_paper.setdefault(outcome.job.paper, []).append(outcome.folder)
         error = None if outcome.error is None else redact(str(outcome.error))
         state = {"paper": outcome.job.paper, "job": outcome.job.name, "folder": str(outcome.folder or "")}
         rows.append({**state, "diverged": outcome.diverged, "error": error})
         if error is not None:
             print(f"failed: {outcome.job.paper} {outcome.job.name}: {error}", file=sys.stderr)
-    diverged = [f"{row['paper']} {row['job']}" for row in rows if row["diverged"]]
+    diverged = [str(row["job"]) for row in rows if row["diverged"]]
     if diverged:
-        print(f"{len(diverged)} of {len(outcomes)} runs diverged: {', '.join(diverged)}", file=sys.stderr)
-    texts = [as_text(summarise(papers[key], [Run(folder) for folder in folders])) for key, folders in by_paper.items()]
+        print(f"{len(diverged)} of {len(rows)} runs diverged: {', '.join(diverged)}", file=sys.stderr)
+    folders = [outcome.folder for outcome in outcomes if outcome.folder is not None]
+    text = as_text(summarise(paper, [Run(folder) for folder in folders])) if folders else ""
     failed = bool(diverged) or any(row["error"] for row in rows)
-    return Trained(outcomes, "\n\n".join(texts), {"runs": rows}, int(failed))
+    return Trained(outcomes, text, {"runs": rows}, int(failed))
 
 
 def _command(paper: Any, given: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import UsageError, choose
 from rlvr.results import Result, results_folder
 from rlvr.signature import COMMAND_LINE
-from rlvr.terminal import narrow, wrapped
 
 if TYPE_CHECKING:
     from harness.report.page import Document
@@ -71,12 +70,7 @@ def tables(
             print(f"wrote {path}", file=sys.stderr)
     page = "\n".join(made.markdown() for made in reports.values())
     cells = [{"paper": key, **row} for key, made in reports.items() for row in made.rows]
-    return Result([made.as_dict() for made in reports.values()], _for_terminal(page), cells)
-
-
-def _for_terminal(page: str) -> Callable[[], str]:
-    """A Markdown page, narrowed where people read it."""
-    return lambda: narrow(page) if sys.stdout.isatty() else page
+    return Result([made.as_dict() for made in reports.values()], page, cells)
 
 
 def _check_tables(records: Path, out: Path, wanted: Sequence[str] | None) -> Result:
@@ -401,10 +395,9 @@ def _written_report(path: Path, content: Document, scale: str) -> Result:
         "responses": responses,
         "notes": list(content.notes),
     }
-    lines = [wrapped(f"[{scale} scale] {c['outcome']}: {c['text']} ({c['where']})") for c in claims]
+    lines = [f"[{scale} scale] {c['outcome']}: {c['text']} ({c['where']})" for c in claims]
     lines += [
-        wrapped(f"[{scale} scale] note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}")
-        for note in content.notes
+        f"[{scale} scale] note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in content.notes
     ]
     lines.append(f"[{scale} scale] {path}: {size / 1e6:.1f} MB, {figures} figures, {kept} of {responses} responses")
     return Result(document, "\n".join(lines), claims)

@@ -168,7 +168,7 @@ class JobRun:
             except KeyboardInterrupt as interruption:
                 self.recorder.update(state="stopped", stopped=str(interruption) or "interrupted")
                 raise
-            except Exception as error:  # record it for `rlvr status`, then raise it again
+            except Exception as error:  # record it for `rlvr show`, then raise it again
                 text = redact(f"{type(error).__name__}: {error}")
                 write_json(self.folder / ERROR, {"error": text, "when": now()})
                 self.recorder.update(state="failed")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.command.config import no_more, take
+from harness.command.config import take
 from harness.errors import UsageError, choose, nearest
 
 LAUNCHERS = ("serial", "local", "slurm", "ray")
@@ -101,17 +101,6 @@ def take_launcher(values: dict[str, Any]) -> Launcher:
         if isinstance(options[own], int) and options[own] < (0 if own in ("max_num_timeout", "max_retries") else 1):
             raise UsageError(f"{key}: expected a positive whole number, got {options[own]}")
     return Launcher(name, jobs, given, options)
-
-
-def launcher_alone(values: dict[str, Any]) -> Launcher:
-    """The launcher of a command whose other options are in a file.
-
-    Raises:
-        UsageError: as `take_launcher`, or another option.
-    """
-    launcher = take_launcher(values)
-    no_more(values, ("launcher", "jobs"))
-    return launcher
 
 
 def launcher_help() -> str:

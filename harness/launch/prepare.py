@@ -35,25 +35,19 @@ class Prepared:
     launcher: Launcher
 
 
-def prepare(
-    paper: str | Reproduction, values: Mapping[str, Any], command: str, launcher: Launcher | None = None
-) -> Prepared:
+def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) -> Prepared:
     """Check what a run was asked for, and this machine, before anything starts.
 
     Args:
         paper: the key of a paper, or a declaration.
         values: the options of `rlvr.run`, and values of the declaration by key.
         command: how the run was started, for its record.
-        launcher: of several commands at once; None: the options may name one.
     Raises:
         UsageError: a name, value, file, device or store that cannot be used.
     """
     threads_sleep()
     values = dict(values)
-    stated = take_launcher(values)
-    if launcher is not None and stated.given:
-        raise UsageError(f"{stated.given[0]}: expected it once, beside file=")
-    launcher = launcher or stated
+    launcher = take_launcher(values)
     data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
     machine, watch = take_machine(values), take_watch(values)
     named = "arm" in values

@@ -53,7 +53,7 @@ def job_state(folder: Path) -> JobState:
     elif finished:
         state = "diverged" if run.diverged else "finished"
     elif (by := launched(folder)) is not None and (by.launcher == "slurm" or by.launcher_alive()):
-        state = "waiting"  # for jobs in Slurm, `rlvr status` asks Slurm
+        state = "waiting"  # for jobs in Slurm, `rlvr show` asks Slurm
     else:
         state = "failed" if error else "stopped"
     step, reward = last_step(folder / METRICS)

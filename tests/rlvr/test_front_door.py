@@ -138,8 +138,6 @@ def test_wrong_runs_are_refused_before_anything_starts(tmp_path: Path, monkeypat
         rlvr.run("egsw", arm="grpo", seeds=[-1])
     with pytest.raises(rlvr.UsageError, match=r"^paper"):
         rlvr.run(3)
-    with pytest.raises(rlvr.UsageError, match=r"^paper"):
-        rlvr.run()
     assert not (tmp_path / "runs").exists()
 
 

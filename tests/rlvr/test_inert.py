@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlvr.cli import main
-from rlvr.terminal import shown
+from rlvr.cli import main, shown
 
 
 @given(st.text(st.characters(exclude_categories=())))

@@ -10,7 +10,7 @@ import pytest
 from harness.backends.trl.hardware import TrlHardware
 from harness.errors import UsageError
 from harness.jobs.pace import duration
-from harness.launch.launcher import Launcher, launcher_alone, take_launcher
+from harness.launch.launcher import Launcher, take_launcher
 from harness.launch.local import worker_environments
 from harness.launch.view import Row, View, table
 
@@ -35,11 +35,6 @@ def test_wrong_options_are_named(values: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as raised:
         take_launcher(values)
     assert said in str(raised.value)
-
-
-def test_a_batch_takes_nothing_else() -> None:
-    with pytest.raises(UsageError, match="job"):
-        launcher_alone({"launcher": "local", "job": 2})
 
 
 def test_gpus_are_divided_and_never_shared() -> None:
