@@ -12,13 +12,12 @@ from rlvr.results import Result, results_folder
 
 PathLike = str | os.PathLike[str]
 RELATIONS = ("first_party", "third_party", "collaborative", "other")
-STORES = ("mlflow", "trackio", "wandb")
 
 
 def export(
     run: str | None = None,
     *,
-    format: Literal["records", "bundle", "eee", "hf", "mlflow", "trackio", "wandb"] = "records",
+    format: Literal["records", "bundle", "eee", "mlflow"] = "records",
     paper: list[str] | None = None,
     scale: str | None = None,
     out: PathLike | None = None,
@@ -26,10 +25,8 @@ def export(
     model: str | None = None,
     organisation: str | None = None,
     relationship: str | None = None,
-    data_dir: PathLike | None = None,
-    source_url: str | None = None,
 ) -> Result:
-    """Export finished runs: a paper's as one small file, or one run in another format, or all to another tracker.
+    """Export finished runs: a paper's as one small file, or one run in another format, or all to another MLflow store.
 
         rlvr export paper=egsw
         rlvr export RUN format=bundle
@@ -38,37 +35,28 @@ def export(
     Args:
         run: of one run: a job's folder, the folder of an evaluation, or the MLflow run id of an arm.
         format: records: what tables are computed from, of all runs of a paper (verdicts, tokens, curves; no responses).
-            Of one run: bundle (with everything that rlvr import verify=true computes again), eee (Every Eval Ever),
-            hf (.eval_results/*.yaml of a model's repository).
-            mlflow: send what MLflow does not have yet, in order and once, after a server was away or into another
-            store; trackio, wandb: then write the finished runs into that tracker too, each once.
-        paper: of records, trackio and wandb: which papers (default: all that have finished runs).
+            Of one run: bundle (the same with responses), eee (Every Eval Ever).
+            mlflow: send what MLflow does not have yet, after a server was away or into another store.
+        paper: of records: which papers (default: all that have finished runs).
         scale: of records: only runs of this scale.
         out: folder or file (default below RLVR_HOME/results; out=results/records writes a checkout's own archives).
         responses: of bundle: keep the responses' text.
         model: of eee, required: ORG/NAME, what the model is called.
         organisation: of eee, required: who evaluated.
         relationship: of eee, required: first_party, third_party, collaborative or other, to the model's developer.
-        data_dir: of eee: the benchmarks' files, to have the problems' texts beside their ids.
-        source_url: of hf: where the evaluation can be seen.
     Raises:
         UsageError: no such run, or an option that the format needs is missing.
     """
-    if format in STORES:
-        return _sync(None if format == "mlflow" else format, paper)
+    if format == "mlflow":
+        return _sync()
     if format == "records":
         if run is not None:
-            raise UsageError(f"format: missing; give format=bundle, eee or hf with run={run}")
+            raise UsageError(f"format: missing; give format=bundle or eee with run={run}")
         return _records(paper, scale, out)
     if run is None:
         raise UsageError(f"run: missing; format={format} is of one run")
     if format == "bundle":
         return _bundle(run, out, responses)
-    target = Path(out) if out is not None else results_folder() / "exports" / f"{Path(run).name}-{format}"
-    if format == "hf":
-        from harness.exchange.huggingface import write_eval_results
-
-        return _files(write_eval_results(_one(run), target, source_url=source_url))
     if model is None or organisation is None or relationship is None:
         needed = {
             "model=ORG/NAME, what the model is called": model,
@@ -80,12 +68,9 @@ def export(
     if not all(model.partition("/")[::2]):
         raise UsageError(f"model: expected ORGANISATION/NAME, got {model!r}")
     from harness.exchange.eee import write_records
-    from harness.exchange.source import problems_of
 
-    source = _one(run)
-    problems = problems_of(source, None if data_dir is None else os.fspath(data_dir))
-    who = {"organisation": organisation, "relationship": relationship}
-    return _files(write_records(source, model, target, **who, problems=problems))
+    target = Path(out) if out is not None else results_folder() / "exports" / f"{Path(run).name}-{format}"
+    return _files(write_records(_one(run), model, target, organisation=organisation, relationship=relationship))
 
 
 def _files(paths: Sequence[Path], text: str | None = None) -> Result:
@@ -129,30 +114,23 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
 
 
 def _bundle(run: str, out: PathLike | None, responses: bool) -> Result:
-    from harness.exchange.bundle import write_bundle
+    from harness.record.archive import SUFFIX, write_archive
 
-    target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}.tar.xz"
-    write_bundle(_one(run), target, responses=responses)
+    target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}{SUFFIX}"
+    if not target.name.endswith(SUFFIX) or target.exists():
+        raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}")
+    write_archive([_one(run)], target, responses=responses)
     return _files([target], f"{target}: check it with: rlvr import {target} verify=true")
 
 
-def _sync(other_name: str | None, paper: list[str] | None) -> Result:
-    """Bring MLflow up to date with the runs' folders, and finished runs to another tracker."""
-    from harness.record.find import runs
+def _sync() -> Result:
+    """Bring MLflow up to date with the runs' folders."""
     from harness.record.mirror import sync
-    from harness.record.trackers import copy, other_tracker
     from harness.runs.track import shown_uri
-    from harness.spec.catalogue import papers
 
-    chosen = choose("paper", paper, papers())
-    other = None if other_name is None else other_tracker(other_name)
     sent, left, why = sync()
-    lines = [f"brought {sent} runs to {shown_uri()}; {len(left)} lack something" + (f": {why}" if why else "")]
-    if other is not None and not why:
-        new = sum(copy(run, other) > 0 for key in chosen for run in runs(paper=key))
-        lines.append(f"{other_name}: {new} runs written")
-    document = {"delivered": sent, "pending": len(left)}
-    return Result(document, "\n".join(lines), exit_code=1 if why or left else 0)
+    text = f"brought {sent} runs to {shown_uri()}; {len(left)} lack something" + (f": {why}" if why else "")
+    return Result({"delivered": sent, "pending": len(left)}, text, exit_code=1 if why or left else 0)
 
 
 def import_(*files: PathLike, verify: bool = False) -> Result:
@@ -163,8 +141,8 @@ def import_(*files: PathLike, verify: bool = False) -> Result:
 
     Args:
         *files: archives (.tar.xz) or folders of them, as rlvr export writes.
-        verify: import nothing: check the hash of every file of an archive or bundle, and compute its scores again from
-            the verdicts. Exit code 1: a number does not come back.
+        verify: import nothing: check the hash of every file of an archive, and compute its scores again from the
+            verdicts. Exit code 1: a number does not come back.
     Raises:
         UsageError: no such file, or one that is no archive.
     """
@@ -185,7 +163,7 @@ def import_(*files: PathLike, verify: bool = False) -> Result:
 
 
 def _verified(paths: Sequence[Path]) -> Result:
-    from harness.exchange.bundle import verify
+    from harness.exchange.verify import verify
 
     rows = [{"file": str(path), "wrong": line} for path in paths for line in verify(path)]
     lines = [f"{row['file']}: {row['wrong']}" for row in rows]

@@ -24,71 +24,44 @@ NOTE = 300  # characters of a note of `report` in the terminal
 def tables(
     paper: list[str] | None = None,
     *,
+    runs: list[str] | None = None,
     out: PathLike | None = None,
-    policies: list[str] | None = None,
     curves: bool = False,
     scale: str = "tiny",
     metric: str | None = None,
-    check: PathLike | None = None,
 ) -> Result:
-    """The papers' tables, published beside measured, from MLflow: Markdown, CSV and LaTeX.
+    """The papers' tables, published beside measured: Markdown and CSV.
 
     Args:
         paper: which papers (default: all).
+        runs: of these runs: folders of them, or archives (default: all in RLVR_HOME, or in the store that
+            MLFLOW_TRACKING_URI names).
         out: folder; files go to FOLDER/PAPER (default RLVR_HOME/results; out=results writes a checkout's own pages).
-        policies: grade the stored responses again: a table of the scores under each extraction policy, with how many
-            verdicts change.
         curves: instead plot accuracy over training steps, with bands over seeds, of runs with eval.every.
         scale: of the curves.
         metric: of the curves: BENCHMARK/NAME as tiny_short/avg_at_4 (default: mean accuracy).
-        check: write nothing: compute the tables from the exported runs in this folder (results/records) and compare
-            them with the files under out=; the exit code is 1 if one differs.
     Raises:
         UsageError: a name that does not exist, or nothing to plot.
     """
-    from evals.grading.extraction import POLICIES
     from harness.spec.catalogue import papers
 
     chosen = choose("paper", paper, papers())
-    choose("policies", policies, POLICIES)
-    if check is not None:
-        if policies:
-            raise UsageError("policies: expected no check=, whose exported runs hold no responses")
-        return _check_tables(Path(check), Path(out or "results"), paper)
     folder = Path(out) if out is not None else results_folder()
     if curves:
         return _curves(chosen, scale, metric, folder)
-    from harness.record.find import runs
+    from harness.record.find import runs as find_runs
     from harness.tables.tabulate import report as tabulated
 
-    found = runs()
+    found = find_runs(*(runs or ()))
     if not found:
         raise UsageError("expected finished runs under RLVR_HOME, or in MLFLOW_TRACKING_URI's store, found none")
-    reports = {key: tabulated(key, found, policies or []) for key in chosen}
+    reports = {key: tabulated(key, found) for key in chosen}
     for key, made in reports.items():
         for path in made.write(folder / key):
             print(f"wrote {path}", file=sys.stderr)
     page = "\n".join(made.markdown() for made in reports.values())
     cells = [{"paper": key, **row} for key, made in reports.items() for row in made.rows]
     return Result([made.as_dict() for made in reports.values()], page, cells)
-
-
-def _check_tables(records: Path, out: Path, wanted: Sequence[str] | None) -> Result:
-    from harness.record.archive import SUFFIX
-    from harness.tables.check import differing_tables
-
-    archives = {path.name.removesuffix(SUFFIX): path for path in sorted(records.glob(f"*{SUFFIX}"))}
-    if not archives or (missing := [key for key in wanted or () if key not in archives]):
-        raise UsageError(
-            f"check={records}: expected an exported archive of {', '.join(missing if archives else ['a paper'])}"
-        )
-    differing = [
-        {"file": str(path), "first": line}
-        for path, line in differing_tables([archives[key] for key in wanted or archives], out)
-    ]
-    lines = [f"{row['file']} differs from what the exported runs give, first at: {row['first']}" for row in differing]
-    same = f"the tables under {out} equal those computed from the runs in {records}"
-    return Result({"differing": differing}, "\n".join(lines) or same, differing, exit_code=1 if differing else 0)
 
 
 def _curves(papers: Sequence[str], scale: str, metric: str | None, folder: Path) -> Result:
@@ -339,6 +312,7 @@ def report(
     Raises:
         UsageError: nothing measured, or a name that does not exist.
     """
+    from evals.files import write_text
     from harness.spec.catalogue import load, papers
     from harness.spec.scales import SCALES
 
@@ -374,8 +348,7 @@ def report(
         tokens=cache / "tokens" if tokens else None,
     )
     path = Path(out) if out is not None else results_folder() / paper / f"report-{chosen.scale}.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(content), encoding="utf-8")
+    write_text(path, render(content))
     return _written_report(path, content, chosen.scale)
 
 

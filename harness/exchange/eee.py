@@ -1,45 +1,31 @@
-"""Every Eval Ever 0.3.0: one JSON record per benchmark, checked against the schema, and its samples as JSON Lines."""
+"""Every Eval Ever 0.3.0: one JSON record per benchmark, checked against the schema."""
 
 from __future__ import annotations
 
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evals.files import text_sha256, write_text
-from evals.grading.verdicts import Verdict
+from evals.files import text_sha256, write_json
 from harness import __version__
 from harness.errors import UsageError
-from harness.exchange.source import (
-    Problems,
-    dataset_of,
-    decoding_of,
-    identity_of,
-    protocol_of,
-    question,
-    scores_of,
-)
+from harness.exchange.verify import protocol_of, scores_of
 from harness.record.run import Run
 
-SCHEMAS = Path(__file__).parent / "schemas"
+SCHEMA = Path(__file__).parent / "schemas" / "eee_eval.schema.json"
 VERSION = "0.3.0"
 
 
-def write_records(
-    run: Run, model: str, out: Path, *, organisation: str, relationship: str, problems: Problems | None = None
-) -> list[Path]:
-    """data/<benchmark>/<developer>/<model>/<uuid>.json and, of its samples, <uuid>_samples.jsonl, under `out`.
+def write_records(run: Run, model: str, out: Path, *, organisation: str, relationship: str) -> list[Path]:
+    """data/<benchmark>/<developer>/<model>/<uuid>.json under `out`.
 
     Args:
         model: ORGANISATION/NAME, as hubs call it.
         organisation: who evaluated. relationship: to the model's developer: first_party, third_party, ...
-        problems: their texts (`harness.exchange.source.problems_of`); without one, its id stands for it.
-    Returns:
-        the records (not the samples).
     Raises:
         UsageError: a record does not fit the schema.
     """
@@ -48,40 +34,23 @@ def write_records(
     for benchmark in run.benchmarks:
         identity = json.dumps([run.name, run.finished, benchmark, model])
         unique = str(uuid.UUID(text_sha256(identity)[:32], version=4))
-        folder = Path("data") / benchmark / developer / name
-        samples = folder / f"{unique}_samples.jsonl"
         made = record(run, benchmark, model, organisation=organisation, relationship=relationship)
-        rows = list(instances(run, benchmark, model, made, problems or {}))
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        if rows:
-            made["detailed_evaluation_results"] = {
-                "format": "jsonl",
-                "file_path": str(samples),
-                "hash_algorithm": "sha256",
-                "checksum": text_sha256(text),
-                "total_rows": len(rows),
-            }
-        check(made, "eee_eval")
-        for row in rows:
-            check(row, "eee_instance")
-        (out / folder).mkdir(parents=True, exist_ok=True)
-        if rows:
-            write_text(out / samples, text)
-        target = out / folder / f"{unique}.json"
-        write_text(target, json.dumps(made, indent=2, ensure_ascii=False) + "\n")
-        written.append(target)
+        check(made)
+        path = out / "data" / benchmark / developer / name / f"{unique}.json"
+        write_json(path, made)
+        written.append(path)
     return written
 
 
-def check(document: Any, schema: str) -> None:
-    """Raise UsageError where a document does not fit one of the vendored schemas."""
+def check(document: Any) -> None:
+    """Raise UsageError where a document does not fit the vendored schema."""
     import jsonschema
 
     try:
-        jsonschema.validate(document, json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8")))
+        jsonschema.validate(document, json.loads(SCHEMA.read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:
         where = "/".join(map(str, error.absolute_path)) or "the whole"
-        raise UsageError(f"the record does not fit {schema}.schema.json at {where}: {error.message[:300]}") from error
+        raise UsageError(f"the record does not fit {SCHEMA.name} at {where}: {error.message[:300]}") from error
 
 
 def record(run: Run, benchmark: str, model: str, *, organisation: str, relationship: str) -> dict[str, Any]:
@@ -164,7 +133,7 @@ def _result(run: Run, benchmark: str, score: Any) -> dict[str, Any]:
         score_details["uncertainty"] = {"confidence_interval": interval, "num_samples": score.samples}
     parameters: dict[str, Any] = {} if score.k is None else {"k": score.k}
     bounds = (0, 1) if share else (0, "Infinity")
-    decoding = decoding_of(run, benchmark)
+    decoding = identity_of(run, benchmark).get("decoding") or {}
     arguments: dict[str, Any] = {
         key: decoding[key] for key in ("temperature", "top_p", "max_tokens") if key in decoding
     }
@@ -201,44 +170,19 @@ def _result(run: Run, benchmark: str, score: Any) -> dict[str, Any]:
 
 def source_data(benchmark: str) -> dict[str, Any]:
     """Where the problems are from: a dataset of the hub, or ours."""
-    dataset = dataset_of(benchmark)
-    if "hf_repo" not in dataset:
+    from evals.data import benchmarks
+
+    task = benchmarks.task(benchmark) if benchmark in benchmarks.names() else {}
+    repo = str(task.get("dataset_path") or "")
+    if "/" not in repo:  # made here, or a benchmark that only its run knows
         return {"dataset_name": benchmark, "source_type": "other", "additional_details": {"made_by": "rlvr-harness"}}
-    source = {"dataset_name": benchmark, "source_type": "hf_dataset", "hf_repo": dataset["hf_repo"]}
-    source |= {"hf_split": dataset["split"], "samples_number": dataset["rows"]}
-    return source | ({"additional_details": {"revision": dataset["revision"]}} if "revision" in dataset else {})
+    source = {"dataset_name": benchmark, "source_type": "hf_dataset", "hf_repo": repo}
+    source |= {"hf_split": task["test_split"], "samples_number": task["metadata"]["rows"]}
+    revision = (task.get("dataset_kwargs") or {}).get("revision")
+    return source | ({"additional_details": {"revision": revision}} if revision else {})
 
 
-def instances(
-    run: Run, benchmark: str, model: str, made: dict[str, Any], problems: Problems
-) -> Iterator[dict[str, Any]]:
-    """One row per scored sample, with its accuracy; none for a run without responses."""
-    accuracy = next(
-        (r for r in made["evaluation_results"] if r["evaluation_result_id"].startswith(f"{benchmark}.avg")), None
-    )
-    if accuracy is None:
-        return
-    for row in run.rows(benchmark):
-        if row["verdict"] == Verdict.UNSCORED or not row.get("response"):
-            continue  # the schema has no unknown scores
-        correct = row["verdict"] == Verdict.CORRECT
-        problem = question(problems, benchmark, row)
-        attribution = [] if row["answer"] is None else [
-            {"turn_idx": 0, "source": "output.raw", "extracted_value": row["answer"],
-             "extraction_method": "rlvr-harness", "is_terminal": True}
-        ]  # fmt: skip
-        yield {
-            "schema_version": VERSION,
-            "evaluation_id": made["evaluation_id"],
-            "model_id": model,
-            "evaluation_name": benchmark,
-            "evaluation_result_id": accuracy["evaluation_result_id"],
-            "sample_id": f"{row['problem_id']}#{row['sample']}",
-            "sample_hash": text_sha256(problem + row["gold"]),
-            "interaction_type": "single_turn",
-            "input": {"raw": problem, "reference": [row["gold"]]},
-            "output": {"raw": [row["response"]]},
-            "answer_attribution": attribution,
-            "evaluation": {"score": float(correct), "is_correct": correct},
-            "metadata": {"verdict": row["verdict"], "sample": str(row["sample"])},
-        }
+def identity_of(run: Run, benchmark: str) -> Mapping[str, Any]:
+    """What decided the samples, as the manifest has it; {} without one."""
+    identity: Mapping[str, Any] = (run.manifest(benchmark) or {}).get("identity", {})
+    return identity

@@ -2,9 +2,9 @@
 
     <paper>/<scale>/<run>/run.json, metrics.jsonl, curve.jsonl, eval/<benchmark>/{verdicts.parquet,manifest.json}
 
-An archive holds the runs without responses and models; equal runs give equal bytes. A bundle is an archive of one run,
-with its responses if they are to go along, its page (README.md), its lock and the licence. Both are .tar.xz: compressed
-as a whole, because the files of runs resemble each other (a zip, which compresses each alone, is five times larger).
+An archive holds the runs without models, and without responses unless they are to go along; equal runs give equal
+bytes. It is a .tar.xz: compressed as a whole, because the files of runs resemble each other (a zip, which compresses
+each alone, is five times larger).
 """
 
 from __future__ import annotations
@@ -33,18 +33,15 @@ AGAIN = "get it again (a committed one: git checkout)"
 _PRESET = 9 | lzma.PRESET_EXTREME
 
 
-def write_archive(
-    runs: Iterable[Run], path: Path, *, responses: bool = False, beside: Mapping[str, bytes] | None = None
-) -> int:
+def write_archive(runs: Iterable[Run], path: Path, *, responses: bool = False) -> int:
     """Write finished runs as one file. Returns how many.
 
     Args:
         responses: keep their text in the verdicts.
-        beside: other files of the archive, by name.
     Raises:
         DamagedFileError: a file of a run is missing or damaged.
     """
-    files = dict(beside or {})
+    files: dict[str, bytes] = {}
     count = 0
     for run in runs:
         folder = _place(run)

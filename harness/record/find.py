@@ -37,9 +37,9 @@ def runs(
     """The runs that these names say, in their order; without any, those of this project.
 
     Args:
-        what: each a run's folder, a folder of runs, the folder of an evaluation, a glob of them, an archive, a file of
-            verdicts or of answers (any format that `rlvr grade` reads; graded here), or an MLflow run id. None: the
-            tracking server that MLFLOW_TRACKING_URI names, else RLVR_HOME.
+        what: each a run's folder, a folder of runs or archives, the folder of an evaluation, a glob of them, an
+            archive, a file of verdicts or of answers (any format that `rlvr grade` reads; graded here), or an MLflow
+            run id. None: the tracking server that MLFLOW_TRACKING_URI names, else RLVR_HOME.
         paper, model, arms, scale: only runs of these.
         finished: only those with a result.
         reading, policy: for files of answers: what they do not state, and how to extract answers.
@@ -157,10 +157,12 @@ def _named(text: str, reading: Reading, policy: str | None) -> Iterator[Run]:
 
 
 def _in_folder(folder: Path) -> Iterable[Run]:
-    """The run of a folder, or the runs in a folder of them (RLVR_HOME, a paper's, a scale's)."""
+    """The run of a folder, or the runs in a folder of them (RLVR_HOME, a paper's, a scale's) or of archives."""
     if folder.name == "eval" and (folder.parent / RECORD).is_file():
         return [Run(folder.parent)]
     if not (folder / RECORD).is_file():
+        if archives := sorted(folder.glob(f"*{SUFFIX}")):
+            return [run for archive in archives for run in read_archive(archive)]
         for depth in ("*", "*/*", "*/*/*"):
             if records := sorted(folder.glob(f"{depth}/{RECORD}")):
                 return [Run(record.parent) for record in records]

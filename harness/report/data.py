@@ -24,6 +24,7 @@ from harness.runs.track import tracking_uri
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked, Evidence, check_claims
+from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, gather
@@ -121,13 +122,12 @@ def document(
     """
     scale = chosen.scale
     measured = [m for m in chosen.everything if m.scale == scale]
-    difference = difference_grid(paper, measured)
+    compared = [grid for grid in (difference_grid(paper, measured), control_grid(paper.key, measured)) if grid]
     published, results = published_grids(paper.key, measured), scale_grids(paper.key, measured)
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
     viewer, unread = _viewer(models, tokens, budget)
     figures, too_many = fitting(plotted)
-    skipped = [note for table in (*results, *published) for note in table.notes if note.startswith("Skipped ")]
     return Document(
         paper=paper.key,
         title=paper.title,
@@ -136,7 +136,7 @@ def document(
         scale_label=SCALES[scale].label,
         made_by=_made_by(measured),
         claims=tuple(claim_row(c) for c in check_claims(paper, chosen.everything, scale)),
-        results=(*results, *([difference] if difference else [])),
+        results=(*results, *compared),
         tables=tuple(published),
         figures=figures,
         values=values_grid(chosen.measured, every=True),
@@ -146,7 +146,7 @@ def document(
         environment=environment_grid(chosen.measured),
         links=tuple(_links(chosen.measured)),
         link_note=_link_note(),
-        notes=(*chosen.notes, *notes, *too_many, *unread, *skipped),
+        notes=(*chosen.notes, *notes, *too_many, *unread),
         viewer=viewer,
     )
 
@@ -162,7 +162,7 @@ def _made_by(measured: Sequence[Measured]) -> tuple[str, ...]:
 def claim_row(c: Checked) -> ClaimRow:
     """A checked claim in words."""
     if not c.evidence:
-        return ClaimRow(c.claim.text, c.claim.where, c.outcome, None, c.missing, c.controls)
+        return ClaimRow(c.claim.text, c.claim.where, c.outcome, None, c.missing)
     grid = Grid(
         f"{c.claim.arm} − {c.claim.than}, claimed to be {c.claim.direction}",
         (
@@ -183,7 +183,7 @@ def claim_row(c: Checked) -> ClaimRow:
             *((f"{FEW_SEEDS}.",) if c.outcome == "few seeds" else ()),
         ),
     )
-    return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing, c.controls)
+    return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing)
 
 
 def _evidence(e: Evidence) -> tuple[str, ...]:

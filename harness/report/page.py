@@ -36,15 +36,13 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A claim, its outcome (a key of OUTCOMES), its comparisons, its unmeasured parts, and the gains of its arms beyond
-    their controls."""
+    """A claim, its outcome (a key of OUTCOMES), its comparisons, and its unmeasured parts."""
 
     text: str
     where: str
     outcome: str
     evidence: Grid | None
     missing: tuple[str, ...]
-    controls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,9 @@ from evals.stats.differences import ALPHA, holm
 from evals.stats.verdict_table import OF_K
 from harness.spec import Claim, Reproduction
 from harness.spec.scales import SCALES
-from harness.tables.alike import alike, why_alike
 from harness.tables.claimed_curves import curve_line
-from harness.tables.controls import control_sentences
-from harness.tables.measured import Measured, comparable
-from harness.tables.tolerance import published_margin
+from harness.tables.comeback import published_margin
+from harness.tables.measured import ALIKE, Measured, alike, comparable
 
 Outcome = Literal["holds", "does not hold", "not resolved", "few seeds", "not tested", "not measured"]
 Support = Literal["for", "against", "open"]
@@ -50,8 +48,7 @@ class Checked:
         not tested: the two arms gave the same samples in every seed, so they cannot differ.
         not measured: no comparison.
     `missing` says which part of the claim was not measured, and which seeds diverged. `family` names the comparisons
-    that the p-values are corrected for. `controls` states by how much the claim's arm, and the other one, exceed their
-    controls (for example random rewards), as far as these were measured.
+    that the p-values are corrected for.
     """
 
     claim: Claim
@@ -59,7 +56,6 @@ class Checked:
     evidence: tuple[Evidence, ...]
     missing: tuple[str, ...]
     family: str = ""
-    controls: tuple[str, ...] = ()
 
 
 def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) -> list[Checked]:
@@ -77,7 +73,6 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
     after = corrected(lines, family, size)
     own = [_p_of_margin(claim, e.line) for claim, f in zip(paper.claims, compared, strict=True) for e in f.evidence]
     pairs = iter(zip(after, holm(own, family=size), strict=True))
-    beside_controls = control_sentences(here)
     checked = []
     for claim, f in zip(paper.claims, compared, strict=True):
         evidence = []
@@ -87,8 +82,7 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
         outcome = outcome_of(claim, evidence) if f.differs else "not tested"
         if f.diverged and outcome == "holds":  # its comparison is over the seeds that survived
             outcome = "not resolved"
-        controls = [text for arm in dict.fromkeys((claim.arm, claim.than)) for text in beside_controls.get(arm, ())]
-        checked.append(Checked(claim, outcome, tuple(evidence), tuple(f.missing), family, tuple(controls)))
+        checked.append(Checked(claim, outcome, tuple(evidence), tuple(f.missing), family))
     return checked
 
 
@@ -168,7 +162,7 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
                 )
         same.append(claim.curve is None and alike(a, b))
         if same[-1]:
-            comparison.missing.append(f"{why_alike(a, b)}, on {model}")
+            comparison.missing.append(f"{a.arm} and {b.arm} on {model}: {ALIKE}")
         lines, missing = _lines(paper, claim, a, b)
         comparison.missing += [f"{text} on {model}" for text in missing]
         comparison.evidence += [Evidence(model, a.overrides, line) for line in lines]

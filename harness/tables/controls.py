@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evals.stats.compare import Line, compare_average, compare_runs, corrected
+from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.score import NONE, difference_text, number_text, p_text
 from harness.spec.controls import CONTROLS, split_key
@@ -56,29 +56,6 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
             f"p-value: one arm and control on one model and scale, over its benchmarks (Holm).{few_seeds}{rough(rows)}",
         ),
     )
-
-
-def control_sentences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
-    """Arm -> its gain beside that of each measured control, in words.
-
-    The difference is in the mean over the benchmarks of both, so one comparison a control; Holm's correction is over
-    the controls of the arm.
-    """
-    pairs: dict[str, list[tuple[Line, Measured, list[str]]]] = {}
-    for arm, control, _ in controls_of(measured):
-        names = sorted(set(arm.verdicts) & set(control.verdicts))
-        line = compare_average(arm.run, control.run, names, "avg")
-        pairs.setdefault(arm.arm, []).append((line, control, names))
-    said = {}
-    for key, compared in pairs.items():
-        lines = corrected([line for line, _, _ in compared], f"the controls of {key}")
-        said[key] = tuple(
-            f"{key} on {control.label(control.model)}: {sentence(line, control.arm)} ({difference_text(line)} points; "
-            f"mean of {', '.join(names)}; seeds {line.seeds_a} and {line.seeds_b}; "
-            f"p (Holm, {len(lines)}) {p_text(line.p_holm)})"
-            for line, (_, control, names) in zip(lines, compared, strict=True)
-        )
-    return said
 
 
 def controls_of(measured: Sequence[Measured]) -> Iterator[Triple]:

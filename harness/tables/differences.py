@@ -10,9 +10,17 @@ from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import ALPHA, FEW_SEEDS
 from evals.stats.score import difference_text, p_text
 from harness.spec import Reproduction
-from harness.tables.alike import alike, why_alike
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, common_overrides, comparable, in_all_arms, rough, same_setting
+from harness.tables.measured import (
+    ALIKE,
+    Measured,
+    alike,
+    common_overrides,
+    comparable,
+    in_all_arms,
+    rough,
+    same_setting,
+)
 
 
 def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid | None:
@@ -22,15 +30,12 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     the store, and `rlvr compare` of the same two runs gives the same verdict.
     """
     common = common_overrides(measured)
-    rows, untested = [], []
+    rows = []
     for a, b, lines in difference_lines(paper, measured):
         name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
         diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.diverged)
         same = alike(a, b)
-        if same:
-            untested.append(f"{why_alike(a, b)}, on {a.model} at {a.scale} scale.")
-        for line in lines:
-            rows.append((name, a.model, a.scale, line.benchmark, *_cells(line, same), diverged))
+        rows += [(name, a.model, a.scale, line.benchmark, *_cells(line, same), diverged) for line in lines]
     if not rows:
         return None
     header = ["difference", "model", "scale", "benchmark", "points [95 % interval]", "seeds", "p (Holm)", "verdict"]
@@ -38,6 +43,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         header.append("diverged")
     shown = [row[: len(header)] for row in rows]
     few_seeds = f" {FEW_SEEDS}." if any("checkpoint" in row[7] for row in rows) else ""
+    not_tested = f" Not tested: {ALIKE}." if any(row[7] == "not tested" for row in rows) else ""
     return Grid(
         f"{paper.key}: paired differences of mean accuracy",
         tuple(header),
@@ -45,8 +51,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         (
             "Paired by problem. The interval covers problems and, where every trained arm has at least three, training "
             "seeds. Family of each p-value: one difference on one model and scale, over its benchmarks (Holm). Not "
-            f"resolved: p (Holm) above {ALPHA}.{few_seeds}{rough(rows)}",
-            *untested,
+            f"resolved: p (Holm) above {ALPHA}.{few_seeds}{not_tested}{rough(rows)}",
         ),
         in_all_arms(common),
     )

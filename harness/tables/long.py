@@ -8,9 +8,8 @@ from typing import Any
 from evals.stats.prediction import Comeback
 from harness.spec import Reproduction, catalogue
 from harness.spec.catalogue import Published
-from harness.tables.comeback import judge, measured_score
+from harness.tables.comeback import cell_margin, judge, measured_score
 from harness.tables.measured import Measured
-from harness.tables.tolerance import cell_margin
 
 
 def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:

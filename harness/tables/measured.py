@@ -22,6 +22,7 @@ from harness.command.resolve import BACKENDS
 from harness.record.run import Points, Run
 from harness.spec import catalogue
 
+ALIKE = "the same samples in every training seed"
 METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
 
@@ -105,6 +106,18 @@ def comparable(a: Measured, b: Measured) -> bool:
 def same_setting(a: Measured, b: Measured) -> bool:
     """The same scale, backend and base model."""
     return (a.scale, a.backend, a.model) == (b.scale, b.backend, b.model)
+
+
+def same_samples(a: MeasuredRun, b: MeasuredRun) -> bool:
+    """Every verdict, answer and length of every sample is equal, in the same training seeds and benchmarks."""
+    if a.tables.keys() != b.tables.keys() or not a.tables:
+        return False
+    return all(a.tables[name].fingerprints == b.tables[name].fingerprints for name in a.tables)
+
+
+def alike(a: Measured, b: Measured) -> bool:
+    """Both arms are trained, and gave the same samples: comparing them tests nothing."""
+    return a.trained and b.trained and same_samples(a.run, b.run)
 
 
 def in_all_arms(common: Sequence[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.spec.scales import SCALES
-from harness.tables.alike import pairs_alike, why_alike
 from harness.tables.grid import Grid
 from harness.tables.measured import HOW, Measured, common_overrides, how, in_all_arms, rough, show
 
@@ -15,7 +14,6 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
     grids = []
     for scale in dict.fromkeys(m.scale for m in measured if m.scale != "paper"):
         arms = [m for m in measured if m.scale == scale]
-        skipped = _skipped(paper, arms, scale) + [f"{why_alike(a, b)}." for a, b in pairs_alike(arms)]
         common = common_overrides(arms)
         for benchmark in dict.fromkeys(b for m in arms for b in m.scores):
             every = dict.fromkeys(key for m in arms for key in m.scores.get(benchmark, {}))
@@ -29,9 +27,7 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
             notes = (
                 f"{SCALES[scale].label}. Percent, except tokens and unsolvable (a number of problems); mean [95 % "
                 f"interval over {_covers(arms, benchmark)}].{rough(rows)}",
-                *skipped,
             )
-            skipped = []  # once is enough
             grids.append(
                 Grid(
                     f"{paper}, {scale} scale: {benchmark}",
@@ -47,26 +43,6 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
 def _name(m: Measured, common: tuple[str, ...]) -> str:
     """The arm, its own overrides, and the seeds that diverged."""
     return ", ".join(part for part in (m.label(m.arm, common), m.divergence()) if part)
-
-
-def _skipped(paper: str, measured: list[Measured], scale: str) -> list[str]:
-    """One note for each arm of the measured models that no backend in the store can train at this scale."""
-    from harness.backends import refusals
-    from harness.command.resolve import resolve
-    from harness.spec import catalogue
-
-    have = {(m.model, m.arm) for m in measured}
-    by_name = {(a.model, a.key) for a in catalogue.load(paper).arms if a.sweep}  # no bare run wants these
-    models = list(dict.fromkeys(m.model for m in measured))
-    refused = [
-        refusals(resolve(paper, models=models, sets=["all"], scale=scale, backend=name))
-        for name in dict.fromkeys(m.backend for m in measured)
-    ]
-    return [
-        f"Skipped {model}/{arm}: {refused[0][model, arm]}"
-        for model, arm in (refused[0] if refused else {})
-        if (model, arm) not in have | by_name and all((model, arm) in other for other in refused)
-    ]
 
 
 def _wanted(key: str, keys: Iterable[str]) -> bool:

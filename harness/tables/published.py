@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import groupby
 
 from evals.stats.score import NONE
 from harness.spec import Reproduction, catalogue
 from harness.spec.catalogue import Published
-from harness.tables.comeback import judge, measured_score, prediction_text
+from harness.tables.comeback import cell_margin, judge, measured_score, prediction_text
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, common_overrides, how, in_all_arms, rough, show
-from harness.tables.tolerance import cell_margin
 
-WIDE = 8  # columns that a page shows without scrolling
 HEADER = ("method", "cell", "published", "measured [95 %]", "prediction [95 %]", "margin", "answer", "n x seeds")
 ANSWERS = (
     "Prediction: where the published value is expected, on these problems, with the paper's n and seeds and ours. "
@@ -32,14 +28,14 @@ def published_grids(paper: str, measured: Sequence[Measured]) -> list[Grid]:
     for table in dict.fromkeys(c.table for c in cells):
         mine = [c for c in cells if c.table == table]
         matches = [m for m in at_scale if any((m.model, m.arm) == (c.model, c.arm) for c in mine)]
-        grids += _printed(f"{paper} {table}", mine, matches)
+        grids.append(_printed(f"{paper} {table}", mine, matches))
         if matches:
             grids.append(_beside(reproduction, f"{paper} {table}, measured", mine, matches))
     return grids
 
 
-def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measured]) -> list[Grid]:
-    """A row per method; a table of more than `WIDE` columns is transposed, a few models at a time."""
+def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measured]) -> Grid:
+    """The table as the paper prints it, a row for each method."""
     columns = list(dict.fromkeys((c.benchmark, c.metric, c.column) for c in cells))
     values = {(c.model, c.arm, c.benchmark, c.metric, c.column): c.printed for c in cells}
     several = len({c.model for c in cells}) > 1
@@ -50,36 +46,12 @@ def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measure
     units = sorted({c.unit for c in cells})
     measured = "" if matches else " Not measured: this store holds no finished run of these arms at paper scale."
     note = f"As published; {', '.join(units)}.{measured}"
-    grid = Grid(caption, ("method", *(column for *_, column in columns)), tuple(rows), (note,))
-    if len(grid.header) <= WIDE:
-        return [grid]
-    parts = _parts([model for model, *_ in dict.fromkeys((c.model, c.arm, c.row) for c in cells)])
-    return [
-        replace(
-            grid,
-            caption=caption if len(parts) == 1 else f"{caption}, part {number} of {len(parts)}",
-            rows=grid.rows[part.start : part.stop],
-            notes=(note,) if number == len(parts) else (),
-        ).turned("cell")
-        for number, part in enumerate(parts, 1)
-    ]
+    return Grid(caption, ("method", *(column for *_, column in columns)), tuple(rows), (note,))
 
 
 def _name(model: str, title: str, several: bool) -> str:
     """The paper's name of a row, with the model if there are several and the name does not contain it."""
     return f"{model}: {title}" if several and model not in title.lower() else title
-
-
-def _parts(models: Sequence[str]) -> list[range]:
-    """The rows in parts of fewer than `WIDE`, cut between models where no model has more."""
-    parts = [range(0, 0)]
-    for _, same in groupby(range(len(models)), key=lambda i: models[i]):
-        rows = list(same)
-        for start in range(rows[0], rows[-1] + 1, WIDE - 1):
-            stop = min(start + WIDE - 1, rows[-1] + 1)
-            whole = range(parts[-1].start, stop)
-            parts = [*parts[:-1], whole] if len(whole) < WIDE else [*parts, range(start, stop)]
-    return parts
 
 
 def _beside(paper: Reproduction, caption: str, cells: Sequence[Published], matches: Sequence[Measured]) -> Grid:

@@ -14,7 +14,7 @@ from harness.record.find import together
 from harness.record.run import Run
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
-from harness.tables.alike import same_samples
+from harness.tables.measured import same_samples
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data import dates
+from evals.files import write_text
 from harness.record.run import Run
 from harness.spec import catalogue
 from harness.spec.scales import SCALES
@@ -23,7 +24,6 @@ from harness.tables.grid import Grid
 from harness.tables.long import long_rows
 from harness.tables.measured import Measured, gather
 from harness.tables.other_scales import scale_grids
-from harness.tables.policies import policy_grids
 from harness.tables.published import published_grids
 
 
@@ -40,9 +40,6 @@ class Report:
 
     def markdown(self) -> str:
         return "\n".join([self.header, *(g.markdown() for g in self.grids), self.footer])
-
-    def latex(self) -> str:
-        return "\n".join(g.latex() for g in self.grids)
 
     def csv(self) -> str:
         if not self.rows:  # nothing published, nothing measured
@@ -62,21 +59,15 @@ class Report:
         }
 
     def write(self, folder: Path) -> list[Path]:
-        """tables.md, tables.csv and tables.tex under the folder."""
-        folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for suffix, text in ((".md", self.markdown()), (".csv", self.csv()), (".tex", self.latex())):
-            path = folder / f"tables{suffix}"
-            path.write_text(text)
-            written.append(path)
-        return written
+        """tables.md and tables.csv under the folder."""
+        texts = {folder / "tables.md": self.markdown(), folder / "tables.csv": self.csv()}
+        for path, text in texts.items():
+            write_text(path, text)
+        return list(texts)
 
 
-def report(paper: str, runs: Sequence[Run], policies: Sequence[str] = ()) -> Report:
-    """All measurements of a paper beside its printed numbers, from the runs (those of other papers are left out).
-
-    `policies`: extraction policies under which the stored responses are graded again, in a separate table.
-    """
+def report(paper: str, runs: Sequence[Run]) -> Report:
+    """All measurements of a paper beside its printed numbers, from the runs (those of other papers are left out)."""
     reproduction = catalogue.load(paper)
     measured = gather(paper, runs)
     grids = [*published_grids(paper, measured), *scale_grids(paper, measured)]
@@ -85,7 +76,7 @@ def report(paper: str, runs: Sequence[Run], policies: Sequence[str] = ()) -> Rep
     header = [
         f"# {reproduction.title}",
         "",
-        f"{origin}Written by `rlvr tables paper={paper}` from the verdicts in MLflow; not edited by hand.",
+        f"{origin}Written by `rlvr tables paper={paper}` from the runs' verdicts; not edited by hand.",
         "",
     ]
     commits = sorted({c for m in measured for c in m.commits})
@@ -100,10 +91,9 @@ def report(paper: str, runs: Sequence[Run], policies: Sequence[str] = ()) -> Rep
     ):
         if notes:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
-    graded_again = policy_grids(paper, measured, policies)
     return Report(
         paper,
-        (*grids, *compared, *graded_again),
+        (*grids, *compared),
         tuple(long_rows(paper, measured)),
         "\n".join(header),
         "\n".join(footer),

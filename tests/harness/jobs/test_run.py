@@ -149,7 +149,7 @@ def test_the_table_keeps_published_and_measured_apart(
     ] * 24
     tiny = [c for c in cells if c["measured"] is not None]
     assert tiny and all(c["published"] is None and c["scale"] == "tiny" for c in tiny)
-    assert {p.name for p in made.write(tmp_path / "tables")} == {"tables.md", "tables.csv", "tables.tex"}
+    assert {p.name for p in made.write(tmp_path / "tables")} == {"tables.md", "tables.csv"}
 
 
 def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], model_dir: Path) -> None:

@@ -154,18 +154,6 @@ def test_claims_that_were_not_measured_are_folded() -> None:
     assert "New is better." in before and "New is better." not in after
 
 
-def test_a_claim_shows_what_its_arm_gains_beyond_its_controls() -> None:
-    bare = document()
-    assert "No control was measured (for example control=random_reward)" in render(bare)
-    first, *others = bare.claims
-    said = "new on 7b: the gain exceeds that of random reward by 4.5 points"
-    page = render(replace(bare, claims=(replace(first, controls=(said, HOSTILE)), *others)))
-    _, _, after = page.partition("Beside its controls</summary>")
-    assert f"<li>{said}</li>" in after.partition("</details>")[0]
-    assert "No control was measured" not in page
-    assert HOSTILE not in page
-
-
 def test_an_svg_loses_everything_but_the_picture() -> None:
     body = SVG.replace("><path", "><metadata>a<b/></metadata>\n <!-- c -->\n <path").replace("M 0 0", "M 0.001 0")
     assert smaller(f'<?xml version="1.0"?>\n<!DOCTYPE svg>\n{body}\n') == SVG.replace("M 0 0", "M 0.00 0")

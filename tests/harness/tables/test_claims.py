@@ -14,6 +14,7 @@ from evals.stats.verdict_table import VerdictTable
 from harness.spec import Arm, Claim, Curve, Reproduction, assumed
 from harness.spec.catalogue import load, papers
 from harness.tables.claims import Evidence, check_claims, outcome_of
+from harness.tables.differences import difference_grid
 from harness.tables.measured import Measured
 from tests.experiments import experiment
 
@@ -130,7 +131,9 @@ def test_an_untrained_model_needs_no_seeds() -> None:
 def test_arms_that_gave_the_same_samples_are_not_tested() -> None:
     (checked,) = check_claims(paper(HIGHER), [measured("old", 5), measured("new", 5)], "tiny")
     assert checked.outcome == "not tested"
-    assert checked.missing == ("new and old gave the same samples in every training seed, on small",)
+    assert checked.missing == ("new and old on small: the same samples in every training seed",)
+    grid = difference_grid(paper(HIGHER), [measured("old", 5), measured("new", 5)])
+    assert grid is not None and [row[-1] for row in grid.rows] == ["not tested"] and "same samples" in grid.notes[0]
     longer = measured("new", 5, longer=1)  # one token of one sample
     assert check_claims(paper(HIGHER), [measured("old", 5), longer], "tiny")[0].outcome == "not resolved"
 

@@ -13,7 +13,7 @@ from evals.data import protocols
 from evals.stats.score import score
 from evals.stats.verdict_table import VerdictTable
 from harness.spec.catalogue import ALL, AVERAGE, BASELINES, Published, load, papers, published
-from harness.tables.averages import GAIN, UNCOUNTED, averaged
+from harness.tables.comeback import GAIN, UNCOUNTED, averaged, judge, measured_score
 from harness.tables.long import long_rows
 from harness.tables.measured import METRICS, Measured
 from harness.tables.published import published_grids
@@ -94,3 +94,27 @@ def test_a_cell_over_all_responses_is_no_part_of_an_average() -> None:
 
     cells = [cell("aime24"), cell(ALL), cell(AVERAGE), cell("amc23"), cell("aime24", "pass@8")]
     assert averaged(cell(AVERAGE), cells) == [("aime24", "avg"), ("amc23", "avg")]
+
+
+def test_a_cell_over_all_responses_counts_each_problem_once() -> None:
+    """The prediction is centred on the value beside it: 30 problems of 10 tokens and 10 of 50 have a mean of 20, not
+    of 30."""
+
+    def table(problems: int, tokens: int) -> VerdictTable:
+        rows = [
+            {"benchmark": "b", "train_seed": seed, "problem_id": f"p{p}", "sample": 0, "gold": "1", "boxed": True}
+            | {"verdict": "correct", "answer_class": 0, "tokens": tokens + seed}
+            for seed in range(3)
+            for p in range(problems)
+        ]
+        return VerdictTable.of_rows(pd.DataFrame(rows))
+
+    verdicts = {"math500": table(30, 9), "aime24": table(10, 49)}
+    arm = Measured(
+        "7b", "grpo", "GRPO", "paper", "trl", "", "d", (0, 1, 2), (), (), {}, dict.fromkeys(verdicts, 1), verdicts, {}
+    )  # fmt: skip
+    cell = Published("Table 1", "7b", "grpo", "GRPO", ALL, "length", "mean_tokens", "20", "tokens")
+    judged = judge(load("erpo"), cell, arm, [cell])
+    assert measured_score(arm, cell, [cell]).value == pytest.approx(20)
+    assert judged is not None and judged.low is not None and judged.high is not None
+    assert (judged.low + judged.high) / 2 == pytest.approx(20)

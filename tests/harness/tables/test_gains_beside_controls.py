@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.tables.claims import check_claims
-from harness.tables.controls import control_grid, control_sentences, controls_of
+from harness.tables.controls import control_grid, controls_of
 from harness.tables.measured import Measured
 from harness.tables.tabulate import age_notes
-from tests.harness.tables.test_claims import HIGHER, measured, paper
+from tests.harness.tables.test_claims import measured
 
 
 def base() -> Measured:
@@ -37,32 +36,6 @@ def test_a_control_that_gains_more_or_as_much() -> None:
     assert same[-1] == "not resolved from inverted reward"
     (one,) = control_grid("m", [measured("new", 35, seeds=1), measured("new+format_only", 5, seeds=1)]).rows  # type: ignore[union-attr]
     assert one[-1].endswith("points, of these checkpoints")  # one seed a side says nothing about methods
-
-
-def test_a_claim_shows_the_gains_of_its_arms_beyond_their_controls() -> None:
-    """Of 40 problems: 35 against 7 is 70 points, 15 against 15 (the same ones) is nothing."""
-    arms = [
-        *(base(), measured("new", 35), measured("new+random_reward", 7)),
-        *(measured("old", 15), measured("old+inverted_reward", 15), measured("new+no_update", 5, scale="paper")),
-    ]
-    (checked,) = check_claims(paper(HIGHER), arms, "tiny")
-    of_new, of_old = checked.controls  # the claim's own arm first, the one it is compared with second
-    assert of_new.startswith("new on small: the gain exceeds that of random reward by 70.0 points (+70.0 ~[")
-    assert "mean of b; seeds 3 and 3; p (Holm, 1) <0.001)" in of_new
-    assert of_old.startswith("old on small: not resolved from inverted reward (")
-    (without,) = check_claims(paper(HIGHER), [measured("new", 35), measured("old", 5)], "tiny")
-    assert without.controls == ()
-
-
-def test_an_arms_controls_are_corrected_together() -> None:
-    """Holm over two controls doubles the p-value of the one that differs, as far as rounding to three digits shows."""
-    arm, random = measured("new", 9), measured("new+random_reward", 5, shift=5)
-    (alone,) = control_sentences([arm, random])["new"]
-    of_random, of_format = control_sentences([arm, random, measured("new+format_only", 9)])["new"]
-    p_alone, p_both = (float(text.rpartition(") ")[2].rstrip(")")) for text in (alone, of_random))
-    assert of_format.startswith("new on small: not resolved from format reward only")
-    assert 0.01 < p_alone < 0.4
-    assert abs(p_both - 2 * p_alone) <= 0.0015
 
 
 def test_only_what_differs_in_the_control_alone_is_compared() -> None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.record.find import runs
 from harness.record.mirror import sync
 from harness.runs.track import Tracker
+from harness.spec import catalogue
 from harness.tables.grid import Grid
+from harness.tables.published import published_grids
 from harness.tables.tabulate import Report, report
 from rlvr.cli import main
 from tests.harness.record.folders import SETTINGS, finished
 
-RESULTS = Path(__file__).parents[3] / "results"
 BENCHMARKS = {"math500": 500, "aime24": 30, "aime25": 30, "gpqa_diamond": 198}
 
 
@@ -120,53 +118,21 @@ def test_tables_and_compare_give_the_same_p_values_and_name_the_same_family(
     assert "over the benchmarks of one metric" in " ".join(capsys.readouterr().out.split())
 
 
-def test_markdown_latex_and_csv_hold_the_same_rows(made: Report) -> None:
+def test_markdown_and_csv_hold_the_same_rows(made: Report) -> None:
     assert made.csv().count("\n") == len(made.rows) + 1
-    assert "74.1" in made.markdown() and "74.1" in made.latex()
+    assert "74.1" in made.markdown()
     assert "Doubts about the tables" in made.markdown() and "15/60" in made.markdown()
 
 
-def test_special_characters_do_not_break_a_table() -> None:
-    grid = Grid("a_b", ("x|y", "100 %"), (("1 & 2", "# 3"),))
-    assert r"x\|y" in grid.markdown()
-    assert r"1 \& 2 & \# 3 \\" in grid.latex() and r"100 \%" in grid.latex()
+@pytest.mark.parametrize("paper", ["erpo", "forking_tokens", "entropy_advantage", "trial_and_error", "egsw"])
+def test_every_published_cell_is_shown_once(paper: str) -> None:
+    shown = [cell for grid in published_grids(paper, []) for row in grid.rows for cell in row[1:] if cell]
+    assert sorted(shown) == sorted(cell.printed for cell in catalogue.published(paper))
 
 
-def test_a_latex_table_is_booktabs_and_keeps_every_sign(tmp_path: Path) -> None:
-    grid = Grid("95 % ~ $x^2$", ("a", "b"), (("~[1.0, 2.0]", r"a_b {c} \d − 1 ± 2 < 3"),), ("one & two",))
-    latex = grid.latex()
-    assert r"\textasciitilde{}[1.0, 2.0]" in latex and r"a\_b \{c\} \textbackslash{}d $-$ 1 $\pm$ 2 $<$ 3" in latex
-    assert [latex.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\hline")] == [1, 1, 1, 0]
-    assert r"95 \% \textasciitilde{} \$x\textasciicircum{}2\$" in latex
-    assert latex.count("{") == latex.count("}")  # escaped ones come in pairs here too
-
-
-def test_a_latex_table_compiles(tmp_path: Path) -> None:
-    if (program := shutil.which("pdflatex")) is None:
-        pytest.skip("pdflatex is not installed (Debian: texlive-latex-base, texlive-latex-recommended)")
-    latex = Grid("95 % ~ $x^2$", ("a", "b"), ((r"~[1.0, 2.0]", r"a_b {c} \d − 1 ± 2 < 3"),), ("one & two",)).latex()
-    head = r"\documentclass{article}\usepackage[utf8]{inputenc}\usepackage{booktabs,graphicx}\begin{document}"
-    committed = [path.read_text(encoding="utf-8") for path in sorted(RESULTS.glob("*/tables.tex"))]
-    assert len(committed) > 3
-    body = "\n\\clearpage\n".join((latex, *committed))  # LaTeX holds a few floats only
-    (tmp_path / "t.tex").write_text(head + body + r"\end{document}", encoding="utf-8")
-    done = subprocess.run(
-        [program, "-interaction=nonstopmode", "t.tex"], cwd=tmp_path, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stdout.decode()
-
-
-def test_a_table_lists_skipped_arms_with_reasons() -> None:
-    from types import SimpleNamespace
-
-    from harness.tables.other_scales import _skipped
-
-    measured: Any = [SimpleNamespace(model="7b", arm=arm, backend="trl") for arm in ("base", "grpo")]
-    notes = _skipped("entropy_advantage", measured, "tiny")
-    skipped = {note.partition(":")[0] for note in notes}
-    assert {f"Skipped 7b/{arm}" for arm in ("ppo", "ppo_entropy_advantage")} <= skipped
-    assert "cannot express critic=True" in notes[0]
-    assert _skipped("baselines", measured, "tiny") == []  # not measured yet, but it can be
+def test_a_table_in_markdown() -> None:
+    grid = Grid("t", ("x|y",), (("1",),), ("note",), "In all arms: n=4.")
+    assert grid.markdown() == "### t\n\nIn all arms: n=4.\n\n| x\\|y |\n| --- |\n| 1 |\n\nnote\n"
 
 
 def test_nothing_published_and_nothing_measured_is_an_empty_report(
@@ -176,13 +142,4 @@ def test_nothing_published_and_nothing_measured_is_an_empty_report(
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     made = report("baselines", runs())
     assert made.grids == () and made.rows == () and made.csv() == ""
-    assert "Baselines" in made.markdown() and len(made.write(tmp_path / "out")) == 3
-
-
-def test_a_model_whose_arms_all_run_by_name_has_its_tables() -> None:
-    from types import SimpleNamespace
-
-    from harness.tables.other_scales import _skipped
-
-    measured: Any = [SimpleNamespace(model="r1-distill-7b", arm="base", backend="trl")]
-    assert _skipped("trial_and_error", measured, "paper") == []
+    assert "Baselines" in made.markdown() and len(made.write(tmp_path / "out")) == 2

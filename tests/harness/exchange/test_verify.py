@@ -1,9 +1,8 @@
-"""`rlvr bundle` and `rlvr verify`: whole, damaged, rewritten."""
+"""An archive of one run, and its verification: whole, damaged, rewritten."""
 
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -29,12 +28,6 @@ def test_a_bundle_is_whole_and_the_same_twice(job: Path, tmp_path: Path) -> None
     assert main(["import", str(one), "verify=true"]) == 0
     (run,) = read_archive(one)
     assert run.curve == {} and run.benchmarks == ["math500", "sums"] and run.samples("sums")["response"].all()
-    with tarfile.open(one) as archive:
-        page = archive.extractfile("README.md")
-        assert page is not None and {"LICENSE", "README.md"} <= set(archive.getnames())
-        text = page.read().decode()
-    # by problem (1 + 0)/2, 1, 0, 1/2, 1, 1/2: 3.5 of 6, as `tests/harness/record/test_answers.py` derives
-    assert "58.3" in text and "Tiny scale" in text and "rlvr run paper=egsw arm=base" in text
     assert main(["export", str(job), "format=bundle", f"out={one}"]) == 2  # it exists already
     assert main(["export", str(job), "format=bundle", f"out={tmp_path / 'b.zip'}"]) == 2
 
