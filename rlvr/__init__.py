@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from os.path import isfile, join
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -109,21 +110,14 @@ __all__ = [
 
 def _check_installed() -> None:
     """Raise ImportError if another distribution's `evals` or `baselines` stands in the place of ours."""
-    for name, ours in (("evals", "evals.provenance"), ("baselines", "baselines.paper")):
+    for name, file in (("evals", "provenance.py"), ("baselines", "paper.py")):
         package = find_spec(name)
         places = list(package.submodule_search_locations or []) if package is not None else []
-        if not any(_holds(place, ours.partition(".")[2]) for place in places):
-            found = ", ".join(places) or "no package"
+        if not any(isfile(join(place, file)) for place in places):
             raise ImportError(
-                f"rlvr needs its own package {name!r} and finds {found}: another distribution installs one of that "
-                "name. Install rlvr-harness into an environment without it"
+                f"rlvr needs its own package {name!r} and finds {', '.join(places) or 'none'}: another distribution "
+                "installs one of that name. Install rlvr-harness into an environment without it"
             )
-
-
-def _holds(folder: str, module: str) -> bool:
-    from os.path import isfile, join
-
-    return isfile(join(folder, f"{module}.py"))
 
 
 _check_installed()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import UsageError, choose, nearest
+from rlvr import signature
 from rlvr.results import Result
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
-GENERIC = re.compile(r"final|train|whole|model|hf|checkpoint-\d+|global_step_\d+|actor|huggingface")
 
 
 class Evaluated(Result):
@@ -195,47 +194,27 @@ def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
     from evals.sampling import engines
 
     choose("engine", [name], engines.NAMES)
-    options = _settings(settings, "engine", f"engine {name}", engines.OPTIONS[name])
+    kinds = {f"engine.{key}": kind for key, kind in engines.OPTIONS[name].items()}
+    options: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key not in kinds:
+            raise UsageError(f"{key}={value}: no such key of engine {name}; {nearest(key, kinds)}")
+        if type(value) is not kinds[key] and not (kinds[key] is float and type(value) is int):
+            raise UsageError(f"{key}: expected {kinds[key].__name__}, got {value!r}")
+        options[key.removeprefix("engine.")] = kinds[key](value)
     try:
         return engines.create(name, model, **options)
     except ValueError as error:
         raise UsageError(f"engine {name}: {error}") from error
 
 
-def _settings(given: Mapping[str, Any], prefix: str, owner: str, types: Mapping[str, type]) -> dict[str, Any]:
-    """The values of every `prefix.KEY`, each of its type."""
-    found: dict[str, Any] = {}
-    for key, value in given.items():
-        if not key.startswith(f"{prefix}."):
-            continue
-        name = key.removeprefix(f"{prefix}.")
-        if name not in types:
-            raise UsageError(f"{key}={value}: no such key of {owner}; {nearest(key, [f'{prefix}.{k}' for k in types])}")
-        kind = types[name]
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise UsageError(f"{key}: expected {kind.__name__}, got {value!r}")
-        found[name] = value
-    return found
-
-
 def model_label(model: str) -> str:
-    """A folder name for a model's evaluation.
-
-    The last part of its path; where every training has such a part (`final`, `checkpoint-50`), the training's folder
-    too, and four digits of the whole path, so that two trainings never share a folder.
-    """
+    """A folder name for a model's evaluation: the last part of its name, and of a folder four digits of its path too,
+    because every training ends in a folder of the same name."""
     if not Path(model).is_dir():
         return Path(model).name
-    parts = [part for part in Path(model).resolve().parts if part != "/"]
-    start = len(parts) - 1
-    while start > 0 and GENERIC.fullmatch(parts[start]):
-        start -= 1
-    if start == len(parts) - 1:
-        return parts[-1]
-    kept = [parts[start], *(part for part in parts[start + 1 :] if part != "train")]
-    return "-".join([*kept, hashlib.sha256("/".join(parts).encode()).hexdigest()[:4]])
+    path = Path(model).resolve()
+    return f"{path.name}-{hashlib.sha256(bytes(path)).hexdigest()[:4]}"
 
 
 # -- the scores of an evaluation -----------------------------------------------------------------------------------
@@ -313,7 +292,6 @@ def grade(
     claims: PathLike | None = None,
     policy: str | None = None,
     out: PathLike | None = None,
-    page: PathLike | None = None,
     columns: dict[str, str] | None = None,
     gold: PathLike | None = None,
     label: str | None = None,
@@ -340,7 +318,6 @@ def grade(
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             qwen (box, "the answer is", last number), letter (default where golds are letters).
         out: write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it.
-        page: FILE.md: the samples on which their verdicts and ours differ, as a page to send to the authors.
         columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.
         gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
         label: which of the authors' verdicts stands beside ours, where a file has several.
@@ -373,11 +350,9 @@ def grade(
     known = {f.name: type(f.default) for f in fields(Conventions)}
     for key, value in conventions.items():
         if key not in known:
-            raise UsageError(f"{key}={value}: no such key; {nearest(key, [*known, *_GRADE_KEYS])}")
+            raise UsageError(f"{key}={value}: no such key; {nearest(key, [*known, *signature.options(grade)])}")
         if type(value) is not known[key]:
             raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
-    if page is not None and not Path(page).parent.is_dir():
-        raise UsageError(f"page: there is no folder {str(Path(page).parent)!r}")
     if answers and policy is not None:
         raise UsageError("policy: expected none with answers=true, whose rows are bare answers")
     if workers is not None and workers < 1:
@@ -402,16 +377,9 @@ def grade(
                 reading=reading,
                 progress=progress,
             )
-        if page is not None:
-            Path(page).write_text(report.letter(), encoding="utf-8")
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     return Result(report.as_dict(), report.as_text)
-
-
-_GRADE_KEYS = (
-    "policy", "out", "page", "columns", "gold", "label", "benchmark", "answers", "explain", "ks", "workers", "limit",
-)  # fmt: skip
 
 
 def at_least_one(key: str, numbers: Sequence[float] | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +13,10 @@ from rlvr.results import Result
 from rlvr.terminal import paragraph, sentence, table
 
 if TYPE_CHECKING:
-    from harness.record.run import Run
     from harness.runs.state import JobState
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
 MORE = ("hardware",)  # groups that are shown only when they are named
-KINDS = {
-    "rlvr_math": "mathematics, written answer",
-    "rlvr_fresh": "mathematics, newer than most base models",
-    "rlvr_choice": "multiple choice",
-    "rlvr_program": "programs, run by tests",
-    "rlvr_tiny": "tiny scale, generated",
-}
 
 
 def list_(what: list[str] | None = None) -> Result:
@@ -62,36 +54,24 @@ def _papers() -> dict[str, Any]:
 
 def _names(group: str) -> Any:
     """What there is in one group, as the document of `list_` has it."""
-    if group == "papers":
-        return _papers()
-    if group == "benchmarks":
-        from evals.data import benchmarks
-
-        return list(benchmarks.names())
-    if group == "protocols":
-        from evals.data import protocols
-
-        return sorted(protocols.PROTOCOLS)
-    if group == "prompts":
-        from evals.data import prompts
-
-        return sorted(prompts.PROMPTS)
-    if group == "engines":
-        from evals.sampling import engines
-
-        return list(engines.NAMES)
-    if group == "backends":
-        from harness.command.resolve import BACKENDS
-
-        return list(BACKENDS)
-    if group == "scales":
-        from harness.spec.scales import SCALES
-
-        return {name: scale.label for name, scale in SCALES.items()}
+    from evals.data import benchmarks, prompts, protocols
+    from evals.sampling import engines
+    from harness.command.resolve import BACKENDS
     from harness.launch.launcher import launcher_help
     from harness.plan.machine import hardware_help
+    from harness.spec.scales import SCALES
 
-    return f"{hardware_help()}\n\n{launcher_help()}"
+    of_group: dict[str, Callable[[], Any]] = {
+        "papers": _papers,
+        "benchmarks": lambda: {name: benchmarks.task(name)["metadata"]["rows"] for name in benchmarks.names()},
+        "protocols": lambda: sorted(protocols.PROTOCOLS),
+        "prompts": lambda: sorted(prompts.PROMPTS),
+        "engines": lambda: list(engines.NAMES),
+        "backends": lambda: list(BACKENDS),
+        "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
+        "hardware": lambda: f"{hardware_help()}\n\n{launcher_help()}",
+    }
+    return of_group[group]()
 
 
 def _listed(document: Mapping[str, Any]) -> str:
@@ -110,7 +90,7 @@ def _listed(document: Mapping[str, Any]) -> str:
                 for model, arms in paper["arms"].items():
                     lines.append(paragraph(f"{model} ({paper['models'][model]}): {', '.join(arms)}", "      "))
         elif group == "benchmarks":
-            lines += _benchmarks_by_kind(names)
+            lines.append(paragraph(", ".join(f"{name} ({rows})" for name, rows in names.items()), "  "))
         elif group == "scales":
             lines += [paragraph(f"{name}: {label}", "  ") for name, label in names.items()]
         else:
@@ -118,45 +98,26 @@ def _listed(document: Mapping[str, Any]) -> str:
     return "\n".join(lines[1:])
 
 
-def _benchmarks_by_kind(names: Sequence[str]) -> list[str]:
-    from evals.data import benchmarks
-
-    by_kind: dict[str, list[str]] = {}
-    for name in names:
-        task = benchmarks.task(name)
-        by_kind.setdefault(task["tag"][0], []).append(f"{name} ({task['metadata']['rows']})")
-    kinds = [*(kind for kind in KINDS if kind in by_kind), *sorted(set(by_kind) - set(KINDS))]
-    return [paragraph(f"{KINDS.get(kind, kind)}: {', '.join(by_kind[kind])}", "  ") for kind in kinds]
-
-
-def show(run: str | None = None, *, paper: list[str] | None = None, policies: list[str] | None = None) -> Result:
+def show(run: str | None = None, *, paper: list[str] | None = None) -> Result:
     """The runs under RLVR_HOME: running, finished, failed with the last error. With RUN: its values and scores.
 
     Args:
         run: a job's folder, the folder of an evaluation, a file of verdicts, or the MLflow run id of an arm.
         paper: runs of these papers (default: all).
-        policies: grade the stored responses of the run again, and show the score under each extraction policy.
     """
-    return _states(paper) if run is None else _one(run, policies or [])
+    return _states(paper) if run is None else _one(run)
 
 
-def _one(name: str, policies: list[str]) -> Result:
-    from evals.grading.extraction import POLICIES
-    from evals.stats.score import number_text, score
-    from harness.record.find import seeds_of, together
+def _one(name: str) -> Result:
+    from evals.stats.score import score
+    from harness.record.find import method, seeds_of
     from rlvr.evaluation import score_fields
     from rlvr.metrics import Scores
 
-    choose("policies", policies, POLICIES)
+    measured = method(name)
     seeds = seeds_of(name)
-    try:
-        run = together(seeds, name)
-        again = list(_by_policy(seeds, policies))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     record = seeds[0].record if len(seeds) == 1 else {}
-    measured = {benchmark: score(rows, ks=(), metrics=("avg", "fmt")) for benchmark, rows in run.tables.items()}
-    scores = {benchmark: [score_fields(s) for s in found] for benchmark, found in measured.items()}
+    found = {benchmark: score(rows, ks=(), metrics=("avg", "fmt")) for benchmark, rows in measured.tables.items()}
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
     if "settings" in record:
@@ -169,55 +130,14 @@ def _one(name: str, policies: list[str]) -> Result:
         for key, value in facts.items():
             value = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
             lines.append(paragraph(f"{key + ':':<11}{value}", "  "))
-        lines.append(f"\n{Scores((benchmark, s) for benchmark, found in measured.items() for s in found)}")
-        if again:
-            regraded = [
-                (
-                    *(a["benchmark"], a["policy"], number_text(a["value"], 100), f"+{a['gained']} -{a['lost']}"),
-                    f"{a['unscored']}{_as_wrong(a['as_wrong'], a['value'])}",
-                )
-                for a in again
-            ]
-            header = ("benchmark", "extraction policy", "avg %", "verdicts changed", "unscored")
-            lines.append("\n" + table(header, regraded, left=2))
+        lines.append(f"\n{Scores((benchmark, s) for benchmark, scores in found.items() for s in scores)}")
         if record.get("scale", "paper") != "paper":
             lines.append(paragraph(sentence(record.get("scale_label", record["scale"]))))
         return "\n".join(lines)
 
-    document = {"run": name, **facts, "scores": scores} | ({"policies": again} if again else {})
-    return Result(document, text, [{"benchmark": b, **row} for b, found in scores.items() for row in found])
-
-
-def _as_wrong(as_wrong: float | None, value: float | None) -> str:
-    """ " (46.9 as wrong)": the score with unscored samples counted as wrong, if it differs."""
-    from evals.stats.score import number_text
-
-    return "" if as_wrong in (None, value) else f" ({number_text(as_wrong, 100)} as wrong)"
-
-
-def _by_policy(seeds: Sequence[Run], policies: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The average score of each benchmark under each extraction policy, from the stored responses.
-
-    `gained` verdicts are correct under it and were not; `lost` ones the other way round.
-    """
-    if not policies:
-        return
-    import pandas as pd
-
-    from evals.grading import Grader
-    from evals.grading.verdicts import Verdict, under_policy
-    from evals.stats.score import score
-
-    with Grader() as grader:
-        for benchmark in seeds[0].benchmarks:
-            rows = pd.concat([run.samples(benchmark).assign(train_seed=n) for n, run in enumerate(seeds)])
-            for policy in policies:
-                graded = under_policy(rows, policy, grader)
-                [avg] = score(graded, ks=(), metrics=("avg",))
-                before, after = (side["verdict"] == Verdict.CORRECT for side in (rows, graded))
-                changed = {"gained": int((after & ~before).sum()), "lost": int((before & ~after).sum())}
-                counts = {"value": avg.value, "unscored": avg.unscored, "as_wrong": avg.as_wrong}
-                yield {"benchmark": benchmark, "policy": policy, **counts, **changed}
+    scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
+    rows = [{"benchmark": benchmark, **row} for benchmark, fields in scores.items() for row in fields]
+    return Result({"run": name, **facts, "scores": scores}, text, rows)
 
 
 def _states(papers: list[str] | None) -> Result:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evals.answer_files.differing import Disagreement, cell, letter
+from evals.answer_files.differing import Disagreement, cell
 from evals.answer_files.formats import Row
 from evals.grading import Explanation, Grade
 from evals.grading.verdicts import PolicyEffect, Verdict
@@ -71,18 +71,6 @@ class Report:
 
     def _repr_html_(self) -> str:
         return html_text(self.as_text())
-
-    def letter(self) -> str:
-        """The page on the samples that differ, to send to the authors.
-
-        Raises:
-            ValueError: the rows have no labels.
-        """
-        total = self.agreement.get("all") or next(iter(self.agreement.values()), None)
-        if total is None or self.policy is None:
-            note = self.stated.note if self.stated and self.stated.note else "no row has a verdict of the authors"
-            raise ValueError(f"{self.file}: {note}")
-        return letter(self.differing, about=self.file, policy=self.policy, labelled=total.rows - total.unscored)
 
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
@@ -175,5 +163,5 @@ def _differing_lines(disagreements: Sequence[Disagreement]) -> list[str]:
             f"{cell(sample.our_answer, 24)} {sample.verdict}, labelled {label}: {sample.cause}"
         )
     if len(disagreements) > SHOWN:
-        lines.append(f"    and {len(disagreements) - SHOWN} more; page=FILE.md has all")
+        lines.append(f"    and {len(disagreements) - SHOWN} more")
     return lines
