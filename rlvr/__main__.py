@@ -4,4 +4,5 @@ import sys
 
 from rlvr.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # a process of several imports this file again
+    sys.exit(main())

@@ -6,7 +6,6 @@ extracts its answers.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -213,53 +212,9 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
     try:
         text: str = tokenizer.apply_chat_template(messages(prompt, problem), tokenize=False, add_generation_prompt=True)
     except TemplateError as error:
-        raise _template_fails(prompt, problem, tokenizer.name_or_path, error) from error
+        roles = ", ".join(message["role"] for message in messages(prompt, problem))
+        raise ValueError(
+            f"prompt {prompt.name!r}: the chat template of {tokenizer.name_or_path!r} fails on a conversation of "
+            f"{roles} ({error}); expected another prompt, or a template that takes these roles"
+        ) from error
     return text
-
-
-def check_template(prompt: Prompt, problem: Problem, folder: Path) -> None:
-    """Raise ValueError, as `render`, if a model folder's chat template refuses the conversation.
-
-    This is much faster than importing transformers. It reports only the template's own raise_exception; `render`
-    reports other faults.
-    """
-    from jinja2 import TemplateError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    class RefusedError(TemplateError):
-        pass
-
-    def refuse(message: str) -> None:
-        raise RefusedError(message)
-
-    template = _template(folder) if prompt.chat else None
-    if template is None:
-        return
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-    environment.globals["raise_exception"] = refuse
-    try:
-        environment.from_string(template).render(messages=messages(prompt, problem), add_generation_prompt=True)
-    except RefusedError as error:
-        raise _template_fails(prompt, problem, str(folder), error) from error
-    except (TemplateError, ValueError, TypeError, LookupError, AttributeError):  # transformers offers it more names
-        return
-
-
-def _template(folder: Path) -> str | None:
-    """The text of a model folder's only chat template; None if it has none or several."""
-    file, settings = folder / "chat_template.jinja", folder / "tokenizer_config.json"
-    try:
-        if file.is_file():
-            return file.read_text(encoding="utf-8")
-        template = json.loads(settings.read_text(encoding="utf-8")).get("chat_template") if settings.is_file() else None
-    except ValueError:  # not UTF-8 or JSON: transformers reports it
-        return None
-    return template if isinstance(template, str) else None
-
-
-def _template_fails(prompt: Prompt, problem: Problem, model: str, error: Exception) -> ValueError:
-    roles = ", ".join(message["role"] for message in messages(prompt, problem))
-    return ValueError(
-        f"prompt {prompt.name!r}: the chat template of {model!r} fails on a conversation of "
-        f"{roles} ({error}); expected another prompt, or a template that takes these roles"
-    )

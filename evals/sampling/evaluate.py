@@ -14,7 +14,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -35,7 +34,7 @@ from evals.grading.verdicts import schema
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
 from evals.sampling.engines.base import Key, Messages, sample_seed
-from evals.sampling.engines.encode import check_tokens, encode
+from evals.sampling.engines.encode import encode, model_stop_tokens
 from evals.sampling.engines.local import LocalModel
 from evals.sampling.progress import Progress
 from evals.sampling.store import OWNER, SampleStore
@@ -102,17 +101,13 @@ def evaluate(
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
     if isinstance(engine, LocalModel):
         check_model(model_path)  # at once: the datasets may have to be downloaded
-        check_tokens(model_path)
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
+        model_stop_tokens(str(model_path), engine.tokenizer)
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
-    chosen = {dataset.name: prompts.get(protocol.value("prompt", dataset.name)) for dataset in datasets}
-    if isinstance(engine, LocalModel) and Path(model_path).is_dir():
-        for dataset in datasets:
-            prompts.check_template(chosen[dataset.name], dataset.problems[0], Path(model_path))
-    if any(prompt.policy in PROGRAMS for prompt in chosen.values()):
-        sandbox.require()
     plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
+    if any(plan.prompt.policy in PROGRAMS for plan in plans):
+        sandbox.require()
     if engine.context is not None:
         for plan in plans:  # raises now, not hours later, for a prompt that leaves no room for its response
             encode(engine.tokenizer, plan.requests(0, 1), plan.decoding, engine.context)
@@ -122,9 +117,16 @@ def evaluate(
     for plan in plans:
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record, run)
-    with _Graders(workers, limit_s) as graders:
+    with shared_grader(workers, limit_s) as grader, ProgramGrader(workers) as programs:
         return {
-            plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, graders, show, after_batch)
+            plan.benchmark.name: _run(
+                plan,
+                stores[plan.benchmark.name],
+                engine,
+                programs if plan.prompt.policy in PROGRAMS else grader,
+                show,
+                after_batch,
+            )
             for plan in plans
         }
 
@@ -153,8 +155,8 @@ def sample_problems(
     store = SampleStore(Path(folder))
     with store.locked():
         store.open(_identity(plan, engine, _model(model_path, engine)), {"model_path": str(model_path)})
-    with _Graders(workers, limit_s) as graders:
-        return _run(plan, store, engine, graders, sys.stderr.isatty())
+    with shared_grader(workers, limit_s) as grader:
+        return _run(plan, store, engine, grader, sys.stderr.isatty())
 
 
 def _load(protocol: Protocol, name: str, data_dir: str | Path | None, allow_changed_data: bool) -> Benchmark:
@@ -223,36 +225,16 @@ def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
     }
 
 
-class _Graders:
-    """The grader of answers and the grader of programs, each with `workers` processes; a context manager."""
-
-    def __init__(self, workers: int, limit_s: float) -> None:
-        self._open = ExitStack()
-        self._of_answers = self._open.enter_context(shared_grader(workers, limit_s))
-        self._of_programs = self._open.enter_context(ProgramGrader(workers))
-
-    def __enter__(self) -> _Graders:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def of(self, policy: str) -> Grader | ProgramGrader:
-        """The one for an extraction policy."""
-        return self._of_programs if policy in PROGRAMS else self._of_answers
-
-
 def _run(
     plan: Plan,
     store: SampleStore,
     engine: Engine,
-    graders: _Graders,
+    grader: Grader | ProgramGrader,
     show: bool,
     after_batch: Callable[[str], object] | None = None,
 ) -> Path:
     """Sample what is missing, grade everything, write the verdict table."""
     path = store.folder / "verdicts.parquet"
-    grader = graders.of(plan.prompt.policy)
     with store.locked():
         ranges = store.grow(plan.n)
         keys = {request.key for request in plan.requests(0, plan.n)}

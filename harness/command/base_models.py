@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from evals.data import prompts
 from evals.data.benchmarks import Problem
 from evals.data.prompts import Prompt
-from evals.sampling.engines.encode import check_tokens, load_tokenizer
+from evals.sampling.engines.encode import load_tokenizer, model_stop_tokens
 from harness.data.base_models import locate
 from harness.data.tiny import FAMILIES
 from harness.spec.job import Job
@@ -30,25 +29,17 @@ def check_base_models(jobs: Iterable[Job]) -> None:
         if Path(base).is_dir() or base in FAMILIES:
             wanted |= dict.fromkeys((base, prompt) for prompt in _prompts(job))
     for base in dict.fromkeys(base for base, _ in wanted):
-        if base not in FAMILIES:
-            _check_folder(base)
         tried = [p for b, p in wanted if b == base and p.chat and (base not in FAMILIES or p.system is not None)]
-        if tried:
-            with _named(base):
-                for prompt in tried:
-                    prompts.check_template(prompt, PROBLEM, Path(locate(base)))
+        if base in FAMILIES and not tried:
+            continue
+        try:
+            _check_weights(Path(locate(base)))
             tokenizer = load_tokenizer(locate(base))
-            with _named(base):
-                for prompt in tried:
-                    prompts.render(prompt, PROBLEM, tokenizer)
-
-
-@contextmanager
-def _named(base: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"base_model={base}: {error}") from error
+            model_stop_tokens(locate(base), tokenizer)
+            for prompt in tried:
+                prompts.render(prompt, PROBLEM, tokenizer)
+        except ValueError as error:
+            raise ValueError(f"base_model={base}: {error}") from error
 
 
 def _prompts(job: Job) -> Iterator[Prompt]:
@@ -58,9 +49,6 @@ def _prompts(job: Job) -> Iterator[Prompt]:
         yield prompts.get(job.protocol.value("prompt", benchmark))
 
 
-def _check_folder(base: str) -> None:
-    if not any(file for pattern in WEIGHTS for file in Path(base).glob(pattern)):
-        raise ValueError(
-            f"base_model={base}: it has no weights; expected one of {', '.join(WEIGHTS[:2])} in the folder"
-        )
-    check_tokens(base)
+def _check_weights(folder: Path) -> None:
+    if not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
+        raise ValueError(f"it has no weights; expected one of {', '.join(WEIGHTS[:2])} in the folder")

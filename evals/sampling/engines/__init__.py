@@ -12,12 +12,6 @@ from evals.suggest import expected
 
 __all__ = ["NAMES", "OPTIONS", "Completion", "Decoding", "Engine", "EngineError", "Request", "create"]
 
-LOCAL = {
-    "transformers": "evals.sampling.engines.transformers:TransformersEngine",
-    "vllm": "evals.sampling.engines.vllm:VllmEngine",
-}
-"""Engines that hold the model themselves, of which there can be replicas on the GPUs of one machine."""
-
 OPTIONS: dict[str, dict[str, type]] = {
     "transformers": {"device": str, "dtype": str, "batch_rows": int, "replicas": int},
     "vllm": {
@@ -50,10 +44,15 @@ def create(name: str, model_path: str, **options: Any) -> Engine:
         from evals.sampling.engines.openai import OpenAIEngine
 
         return OpenAIEngine(model_path, **options)
-    from evals.sampling.engines.replicas import Replicas, load_factory
-
+    kind: Any
+    if name == "vllm":
+        from evals.sampling.engines.vllm import VllmEngine as kind
+    else:
+        from evals.sampling.engines.transformers import TransformersEngine as kind
     replicas = options.pop("replicas", 1)
     if replicas != 1:
-        return Replicas(LOCAL[name], model_path, count=replicas, options=options)
-    engine: Engine = load_factory(LOCAL[name])(model_path, **options)
+        from evals.sampling.engines.replicas import Replicas
+
+        return Replicas(kind, model_path, count=replicas, options=options)
+    engine: Engine = kind(model_path, **options)
     return engine

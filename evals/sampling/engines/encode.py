@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,14 @@ def load_tokenizer(model_path: str) -> Any:
     from transformers import AutoTokenizer
 
     folder = Path(model_path)
-    if folder.is_dir():
-        _check_tokenizer_files(folder)
+    if folder.is_dir() and not any(file for name in TOKENIZER_FILES for file in folder.glob(name)):
+        raise ValueError(  # transformers would make an empty one
+            f"model {str(folder)!r}: it has no tokenizer; expected one of {', '.join(TOKENIZER_FILES)} in the folder"
+        )
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left", trust_remote_code=False)
     except Exception as error:  # of json, tokenizers, sentencepiece, transformers: any failure of its files
-        raise ValueError(f"model {model_path!r}: its tokenizer cannot be read ({_first_line(error)})") from error
+        raise ValueError(f"model {model_path!r}: its tokenizer cannot be read ({error})") from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token  # padding is masked: any token will do
     return tokenizer
@@ -105,50 +106,8 @@ def model_stop_tokens(model_path: str, tokenizer: Any) -> list[int]:
     return stop_tokens(stated, tokenizer, config.vocab_size)
 
 
-def check_tokens(model_path: str | Path) -> None:
-    """Raise ValueError for a model folder without a tokenizer, or whose files name no end token.
-
-    Reads only JSON files, which takes milliseconds. Ignores an end token that a tokenizer's class adds: that needs an
-    import of seconds, and the model may never have been trained to write it. An adapter has its base model's.
-    """
-    folder = Path(model_path)
-    if not (folder / "config.json").is_file():
-        return
-    _check_tokenizer_files(folder)
-    generation = folder / "generation_config.json"
-    stated = generation if generation.exists() else folder / "config.json"  # which transformers then derives it from
-    if not any(_names_end(file) for file in (stated, *(folder / name for name in TOKENIZER_SETTINGS))):
-        raise ValueError(
-            f"model {str(folder)!r}: no end token; expected eos_token_id in {stated.name}, or eos_token in "
-            "tokenizer_config.json"
-        )
-
-
-TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json")
-
-
-def _names_end(file: Path) -> bool:
-    """Whether a JSON file names an end token; an unreadable file names none, and fails when it is used."""
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(values, dict) and (values.get("eos_token_id") is not None or values.get("eos_token") is not None)
-
-
-def _check_tokenizer_files(folder: Path) -> None:
-    if not any(file for name in TOKENIZER_FILES for file in folder.glob(name)):
-        raise ValueError(  # transformers would make an empty one
-            f"model {str(folder)!r}: it has no tokenizer; expected one of {', '.join(TOKENIZER_FILES)} in the folder"
-        )
-
-
 def response_text(tokenizer: Any, tokens: Sequence[Sequence[int]], stopped: Sequence[bool]) -> list[str]:
     """The text of each row of generated tokens, without the end token and other special tokens."""
     bare = [row[: len(row) - 1] if stop else row for row, stop in zip(tokens, stopped, strict=True)]
     texts: list[str] = tokenizer.batch_decode(bare, skip_special_tokens=True)
     return texts
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -6,27 +6,20 @@ pieces are the batches that a single engine forms.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import subprocess
-import sys
-from collections import deque
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from multiprocessing.connection import Pipe, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from evals.environment import variables
 from evals.processes import shielded
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 
 CHUNK_PIECES = 16  # pieces per replica in a chunk; all replicas wait for a chunk's last piece
-
-
-def load_factory(path: str) -> Any:
-    """The class or function named "module:name"."""
-    from importlib import import_module
-
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+LARGEST_PIECE = 512  # requests: a piece is stored once it is complete
 
 
 def cut(requests: Sequence[Request], rows: int, replicas: int) -> list[Sequence[Request]]:
@@ -36,10 +29,10 @@ def cut(requests: Sequence[Request], rows: int, replicas: int) -> list[Sequence[
 
 
 class Replicas:
-    """`count` processes that each hold the engine `factory(model_path, **options)`; they start at the first request.
+    """`count` processes that each hold the engine `kind(model_path, **options)`; they start at the first request.
 
     Args:
-        factory: "module:name" of an engine's class.
+        kind: the engine's class.
         count: how many; on a machine with GPUs at most as many as it has.
         devices: what CUDA_VISIBLE_DEVICES is for each; None is as many visible GPUs each as its option
             `tensor_parallel` says (1), and nothing on a CPU.
@@ -49,7 +42,7 @@ class Replicas:
 
     def __init__(
         self,
-        factory: str,
+        kind: Any,
         model_path: str,
         *,
         count: int,
@@ -59,14 +52,10 @@ class Replicas:
         if count < 1:
             raise ValueError(f"replicas={count}, expected >= 1")
         self.count = count
-        self._job = (factory, model_path, dict(options or {}))
-        self._local: Any = load_factory(factory)(model_path, **self._job[2])  # never asked to sample: loads no weights
+        self._engine = (kind, model_path, dict(options or {}))
+        self._local: Any = kind(model_path, **self._engine[2])  # never asked to sample: loads no weights
         self._devices = devices
-        self._workers: list[_Worker] = []
-
-    @property
-    def chunk_rows(self) -> int:
-        return int(self._local.chunk_rows) * self.count * CHUNK_PIECES
+        self._pool: ProcessPoolExecutor | None = None
 
     @property
     def tokenizer(self) -> Any:
@@ -76,6 +65,10 @@ class Replicas:
     def context(self) -> int | None:
         context: int | None = self._local.context
         return context
+
+    @property
+    def chunk_rows(self) -> int:
+        return int(self._local.chunk_rows) * self.count * CHUNK_PIECES
 
     def describe(self) -> dict[str, Any]:
         """The description of one replica; their number changes no sample."""
@@ -88,38 +81,46 @@ class Replicas:
         Raises:
             ValueError: a replica refused a request. EngineError: a replica failed or died.
         """
-        pieces = deque(cut(requests, self._local.chunk_rows, self.count))
-        if not pieces:
-            return
-        self._start()
-        done = False
+        pieces = cut(requests, min(self._local.chunk_rows, LARGEST_PIECE), self.count)
+        with shielded():
+            pool = self._pool or self._started()
+            waiting = {pool.submit(_generate, list(piece), decoding) for piece in pieces}
         try:
-            yield from self._hand_out(pieces, decoding)
-            done = True
+            for done in as_completed(waiting):
+                waiting.discard(done)
+                yield done.result()
+        except BrokenProcessPool as error:
+            self.close()
+            raise EngineError("a replica died; its messages are above") from error
         finally:
-            if not done:  # replicas may still work on abandoned requests
+            if waiting:  # replicas may still work on abandoned requests
                 self.close()
 
     def close(self) -> None:
         """End the processes; the next request starts new ones."""
-        for worker in self._workers:
-            worker.end()
-        self._workers = []
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            for process in list((pool._processes or {}).values()):
+                process.kill()
+            pool.shutdown(cancel_futures=True)
 
-    def _start(self) -> None:
-        if not self._workers:
-            devices = self._visible() if self._devices is None else list(self._devices)
-            if devices and self.count > len(devices):
-                raise ValueError(
-                    f"replicas={self.count}, each of {self._each} GPUs; expected at most {len(devices)}, which fit here"
-                )
-            for index in range(self.count):
-                self._workers.append(_Worker(self._job, devices[index] if devices else None))
+    def _started(self) -> ProcessPoolExecutor:
+        devices = self._visible() if self._devices is None else list(self._devices)
+        if devices and self.count > len(devices):
+            raise ValueError(
+                f"replicas={self.count}, each of {self._each} GPUs; expected at most {len(devices)}, which fit here"
+            )
+        spawning = multiprocessing.get_context("spawn")
+        names = spawning.SimpleQueue()
+        for name in (devices or [""] * self.count)[: self.count]:
+            names.put(name)
+        self._pool = ProcessPoolExecutor(self.count, spawning, initializer=_begin, initargs=(names, *self._engine))
+        return self._pool
 
     @property
     def _each(self) -> int:
         """GPUs of one replica."""
-        return int(self._job[2].get("tensor_parallel", 1))
+        return int(self._engine[2].get("tensor_parallel", 1))
 
     def _visible(self) -> list[str]:
         import torch
@@ -129,69 +130,34 @@ class Replicas:
         names = named.split(",")[:count] if named else [str(i) for i in range(count)]
         return [",".join(names[i : i + self._each]) for i in range(0, len(names) - self._each + 1, self._each)]
 
-    def _hand_out(self, pieces: deque[Sequence[Request]], decoding: Decoding) -> Iterator[list[Completion]]:
-        busy: dict[Any, _Worker] = {}
-        for worker in self._workers[: len(pieces)]:
-            worker.ask(pieces.popleft(), decoding)
-            busy[worker.connection] = worker
-        while busy:
-            for connection in wait(list(busy)):
-                worker = busy[connection]
-                batch = worker.answer()
-                if batch is not None:
-                    yield batch
-                elif pieces:
-                    worker.ask(pieces.popleft(), decoding)
-                else:
-                    del busy[connection]
+
+# -- in a replica's process ------------------------------------------------------------------------------------------
 
 
-class _Worker:
-    """One replica's process (`evals.sampling.engines.replica`) and the connection to it."""
+def _begin(devices: Any, kind: Any, model_path: str, options: dict[str, Any]) -> None:
+    """Take a device and make the engine; end as soon as the process that started this one has ended."""
+    global _engine
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.dup2(2, 1)  # stdout is for results
+    if device := devices.get():
+        os.environ["CUDA_VISIBLE_DEVICES"] = device
+    _engine = kind(model_path, **options)
 
-    def __init__(self, job: tuple[str, str, dict[str, Any]], device: str | None) -> None:
-        self.name = "a replica" if device is None else f"the replica on GPU {device}"
-        self.connection, theirs = Pipe()
-        alive, self._alive = os.pipe()  # closed when this process ends in any way: the replica then ends too
-        environment = {**variables(), **({} if device is None else {"CUDA_VISIBLE_DEVICES": device})}
-        command = [sys.executable, "-m", "evals.sampling.engines.replica", str(theirs.fileno()), str(alive)]
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
-        with shielded():
-            self._process = subprocess.Popen(
-                command, env=environment, pass_fds=(theirs.fileno(), alive), stdin=subprocess.DEVNULL, stdout=2
-            )
-        theirs.close()
-        os.close(alive)
-        self._send(job)
 
-    def ask(self, requests: Sequence[Request], decoding: Decoding) -> None:
-        self._send((list(requests), decoding))
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGKILL)
 
-    def answer(self) -> list[Completion] | None:
-        """The next batch, None after the last of a piece."""
-        try:
-            kind, content = self.connection.recv()
-        except (EOFError, OSError):
-            raise self._died() from None
-        if kind == "refused":
-            raise ValueError(content)
-        if kind == "failed":
-            raise EngineError(f"{self.name} failed: {content}")
-        batch: list[Completion] | None = content
-        return batch
 
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self.connection.close()
-        os.close(self._alive)
+def _generate(requests: list[Request], decoding: Decoding) -> list[Completion]:
+    try:
+        return [completion for batch in _engine.generate(requests, decoding) for completion in batch]
+    except (ValueError, EngineError):
+        raise
+    except Exception as error:  # other kinds may not survive the way between processes
+        raise EngineError(f"a replica failed: {type(error).__name__}: {error}") from error
 
-    def _send(self, message: Any) -> None:
-        try:
-            self.connection.send(message)
-        except OSError:
-            raise self._died() from None
 
-    def _died(self) -> EngineError:
-        return EngineError(f"{self.name} died (exit code {self._process.wait()}); its messages are above")
+_engine: Any = None

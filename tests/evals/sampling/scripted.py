@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,11 +12,11 @@ from evals.sampling.engines import Completion, Decoding, Request
 
 class Scripted:
     """Says the sample's seed, the piece it came in, its process and its GPU. `fault` is what a prompt of that name
-    does: "die" (each time), "die FILE" (once: the file is there afterwards), "fail" or "refuse"."""
+    does: "die", "meet FOLDER" (wait for the other replica), "fail", "refuse" or "wait" (forever)."""
 
-    tokenizer = None
+    tokenizer = context = None
 
-    def __init__(self, model_path: str, *, batch_rows: int = 4) -> None:
+    def __init__(self, model_path: str, *, batch_rows: int = 4, tensor_parallel: int = 1) -> None:
         self.model_path = model_path
         self.chunk_rows = self.batch_rows = batch_rows
 
@@ -27,11 +27,11 @@ class Scripted:
         for request in requests:
             if request.prompt_text == "die":
                 os._exit(7)
-            if request.prompt_text.startswith("die "):
-                once = request.prompt_text.removeprefix("die ")
-                if not os.path.exists(once):
-                    os.close(os.open(once, os.O_CREAT))
-                    os.kill(os.getpid(), signal.SIGKILL)
+            if request.prompt_text.startswith("meet "):
+                folder = request.prompt_text.removeprefix("meet ")
+                os.close(os.open(os.path.join(folder, str(os.getpid())), os.O_CREAT))
+                while len(os.listdir(folder)) < 2:
+                    time.sleep(0.01)
             if request.prompt_text == "fail":
                 raise KeyError("no such thing")
             if request.prompt_text == "refuse":
@@ -42,7 +42,6 @@ class Scripted:
             yield [Completion(request.key, " ".join(map(str, words)), 1, "stop")]
 
 
-FACTORY = "tests.evals.sampling.scripted:Scripted"
 DECODING = Decoding(1.0, 1.0, 9)
 
 

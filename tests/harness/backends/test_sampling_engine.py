@@ -51,9 +51,9 @@ def test_replicas_of_several_gpus_share_none(monkeypatch: pytest.MonkeyPatch) ->
     import torch
 
     from evals.sampling.engines.replicas import Replicas
+    from tests.evals.sampling.scripted import Scripted
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 5)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    factory = "evals.sampling.engines.vllm:VllmEngine"
-    replicas = Replicas(factory, "a/b", count=2, options={"tensor_parallel": 2})
+    replicas = Replicas(Scripted, "a/b", count=2, options={"tensor_parallel": 2})
     assert replicas._visible() == ["0,1", "2,3"]  # the fifth stays idle

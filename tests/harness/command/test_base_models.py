@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from evals.data import prompts
-from evals.sampling.engines.encode import load_tokenizer
-from harness.command.base_models import PROBLEM, check_base_models
+from harness.command.base_models import check_base_models
 from harness.command.resolve import resolve
 from harness.data.tiny.pinned import MODELS
 
@@ -62,22 +59,3 @@ def test_a_template_that_refuses_a_system_message(key: str, tmp_path: Path) -> N
     with pytest.raises(ValueError, match=r"base_model=tiny: .* fails on a conversation of system, user"):
         check_base_models(jobs(**{key: "boxed_system"}))  # of the shipped base models too
     check_base_models(jobs())
-
-
-def test_a_refusal_of_the_template_needs_no_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same sentence as from the tokenizer, before it is loaded; what only transformers can render is left to it."""
-    model = Path(shutil.copytree(MODELS / "tiny", tmp_path / "model"))
-    (model / "chat_template.jinja").write_text(NO_SYSTEM)
-    prompt = prompts.get("boxed_system")
-    with pytest.raises(ValueError, match=r"fails on a conversation of system, user \(no system\)") as quick:
-        prompts.check_template(prompt, PROBLEM, model)
-    with pytest.raises(ValueError, match="fails on") as slow:
-        prompts.render(prompt, PROBLEM, load_tokenizer(str(model)))
-    assert str(quick.value) == str(slow.value)
-    for text in ("{% generation %}{{ messages[0].content }}{% endgeneration %}", "{{ 1 + messages }}", "{% for"):
-        (model / "chat_template.jinja").write_text(text)
-        prompts.check_template(prompt, PROBLEM, model)
-    (model / "chat_template.jinja").unlink()
-    (model / "tokenizer_config.json").write_text(json.dumps({"chat_template": NO_SYSTEM}))
-    with pytest.raises(ValueError, match="no system"):
-        prompts.check_template(prompt, PROBLEM, model)
