@@ -8,17 +8,21 @@ equally likely. Every value is a fraction in 0..1. A benchmark's score is the me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.stats.counted import Counts, SeedCounts, counts_of_rows
+from evals.stats.counted import COLUMNS, counts_of_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
 
 Vector = NDArray[np.float64]
 
@@ -90,14 +94,12 @@ def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float
     if k == n:  # one subset
         most = max(rivals, default=0)
         return 0.0 if most > correct else 1 / (1 + rivals.count(correct))
-    kept = _binomials(n, k)
-    won = sum(
-        kept[correct][x] * _share_won(x, list(rivals), n - correct, k, kept) for x in range(1, min(k, correct) + 1)
-    )
+    kept = _kept(n, k)
+    won = sum(kept[correct][x] * _share_won(x, rivals, n - correct, k, kept) for x in range(1, min(k, correct) + 1))
     return min(1.0, float(won / kept[n][k]))
 
 
-def _share_won(x: int, rivals: list[int], others: int, k: int, kept: list[Vector]) -> float:
+def _share_won(x: int, rivals: tuple[int, ...], others: int, k: int, kept: Sequence[Vector]) -> float:
     """The expected share won with x votes: sum over t of P(t rivals tie, none has more, k - x others kept) / (1 + t).
 
     `rivals` are the sizes of the incorrect classes; `others` counts every sample outside the correct class.
@@ -105,43 +107,26 @@ def _share_won(x: int, rivals: list[int], others: int, k: int, kept: list[Vector
     strong = [m for m in rivals if m >= x]  # a smaller class can neither tie nor win: only its number kept matters
     room = k - x
     pool = kept[others - sum(strong)][: room + 1]
-    ways = np.zeros((1, room + 1))  # ways[t, j] = P(t rivals so far tie, j samples so far kept, no rival above x)
-    ways[0, : len(pool)] = pool
+    ways = np.zeros((1 + min(len(strong), room // x), room + 1))
+    ways[0, : len(pool)] = pool  # ways[t, j] = P(t rivals so far tie, j samples so far kept, no rival above x)
     for m in strong:
-        below, tie = kept[m][:x], kept[m][x]
-        grown = np.zeros((len(ways) + (room >= x), room + 1))
-        grown[: len(ways)] = _convolve_rows(ways, below)
+        more = np.zeros_like(ways)
+        for votes in range(min(x, room + 1)):
+            more[:, votes:] += kept[m][votes] * ways[:, : room + 1 - votes]
         if room >= x:
-            grown[1:, x:] += tie * ways[:, : room + 1 - x]
-        ways = grown[: room // x + 1]  # more ties than that do not fit into the subset
+            more[1:, x:] += kept[m][x] * ways[:-1, : room + 1 - x]
+        ways = more
     return float(np.sum(ways[:, room] / np.arange(1, len(ways) + 1)))
 
 
-def _convolve_rows(rows: Vector, with_: Vector) -> Vector:
-    """Each row convolved with one vector, cut to the row's length: [R, W] with [x] -> [R, W]."""
-    height, width = rows.shape
-    padded = np.zeros((height, width + len(with_) - 1))  # the zeros keep a row from running into the next
-    padded[:, :width] = rows
-    flat = np.convolve(padded.ravel(), with_)[: padded.size]
-    return flat.reshape(padded.shape)[:, :width]
-
-
-def _binomials(n: int, k: int) -> list[Vector]:
-    """For m = 0..n, P(j of m samples kept) at k/n each: a vector over j = 0..m. The cache keeps few long ones: n = 2000
-    has 16 MB."""
-    return (_held if n <= 1000 else _few_held)(n, k)
-
-
+@lru_cache(maxsize=4)  # n = 2000 has 16 MB
 def _kept(n: int, k: int) -> list[Vector]:
-    """`_binomials` without a cache, each row from the previous one."""
+    """For m = 0..n, P(j of m samples kept) at k/n each: a vector over j = 0..m."""
     p = k / n
     rows = [np.ones(1)]
     for _ in range(n):
         rows.append(np.convolve(rows[-1], [1 - p, p]))
     return rows
-
-
-_held, _few_held = lru_cache(maxsize=16)(_kept), lru_cache(maxsize=2)(_kept)
 
 
 def _subsets(n: int, c: int, k: int) -> int:
@@ -162,6 +147,12 @@ def _check_k(n: int, k: int) -> None:
 METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
 OF_K = ("pass", "maj", "g_pass", "unsolvable")  # one score per k (and tau); the others are one score in all
 
+RATIOS = {  # numerator and denominator, of the columns of `counts_of_rows`
+    "avg": ("correct", "scored"),
+    "fmt": ("boxed", "generated"),
+    "mean_tokens": ("tokens", "known"),
+    "truncation_rate": ("stopped", "reasons"),
+}
 OF_VERDICTS = ("avg", "pass", "maj", "g_pass", "unsolvable")  # unscored samples change these
 
 Matrix = NDArray[np.float64]
@@ -179,25 +170,26 @@ class VerdictTable:
     """The counted verdicts of one benchmark. Arrays are [S, P]: training seeds x problems, both sorted.
 
     Attributes:
+        seeds, problems: their names.
         samples: how many verdicts there are. unscored: of these, without a verdict.
         generated, scored, correct: samples, scored ones, correct ones of each problem under each seed.
         n: samples of every problem under every seed; None if they differ (a problem that a seed lacks has 0).
-
-    Raises:
-        ValueError: there is no problem.
+        counts: all that is known, by (seed, problem), see `counts_of_rows`.
+        fingerprints: seed -> a number that equal samples share, in any order.
     """
 
-    def __init__(self, seeds: Mapping[Any, SeedCounts]) -> None:
-        self._counts = {seed: seeds[seed] for seed in sorted(seeds)}
-        self.seeds = list(self._counts)
-        self.problems = sorted({problem for counts in seeds.values() for problem in counts.problems})
-        if not self.problems:
+    def __init__(self, counts: pd.DataFrame, fingerprints: Mapping[Any, int], fault: str = "") -> None:
+        """Args: as `counts_of_rows` returns them.
+
+        Raises:
+            ValueError: there is no problem.
+        """
+        if len(counts) == 0:
             raise ValueError("the verdict table has no rows")
-        place = {problem: i for i, problem in enumerate(self.problems)}
-        self._places = [np.array([place[p] for p in counts.problems]) for counts in self._counts.values()]
+        self.counts, self.fingerprints, self._fault = counts.sort_index(), dict(fingerprints), fault
+        self.seeds, self.problems = (self.counts.index.unique(level).sort_values().tolist() for level in (0, 1))
         self.generated, self.scored, self.correct = (
-            self._placed(getattr(counts, name) for counts in self._counts.values())
-            for name in ("generated", "scored", "correct")
+            self.counts[name].unstack(fill_value=0).to_numpy() for name in ("generated", "scored", "correct")
         )
         self.samples = int(self.generated.sum())
         self.unscored = self.samples - int(self.scored.sum())
@@ -209,30 +201,57 @@ class VerdictTable:
         """The table of a pandas frame or Arrow table of verdicts, of all training seeds in its column `train_seed`.
 
         Raises:
-            ValueError: no rows, a missing column, an unknown verdict, several benchmarks, or a sample that is there
-                twice.
+            ValueError: as `counts_of_rows`.
         """
-        return cls(counts_of_rows(rows))
+        return cls(*counts_of_rows(rows))
+
+    @classmethod
+    def of_file(cls, path: Path, sha256: str) -> VerdictTable:
+        """The table of a verdict file of one training seed; files of equal content are read once in a process.
+
+        Args:
+            sha256: of the file.
+        """
+        import pyarrow.parquet as pq
+
+        if sha256 not in _READ:
+            names = pq.read_schema(path).names
+            columns = [name for name in COLUMNS if name in names and name != "train_seed"]
+            _READ[sha256] = cls.of_rows(pq.read_table(path, columns=columns))
+        return _READ[sha256]
+
+    @classmethod
+    def of_seeds(cls, tables: Mapping[Any, VerdictTable]) -> VerdictTable:
+        """Training seed -> a table of one seed, together.
+
+        Raises:
+            ValueError: no table, or one of several seeds.
+        """
+        import pandas as pd
+
+        if several := [seed for seed, table in tables.items() if len(table.seeds) > 1]:
+            raise ValueError(f"seed {several[0]}: expected one training seed, got {len(tables[several[0]].seeds)}")
+        if not tables:
+            raise ValueError("the verdict table has no rows")
+        counts = pd.concat({seed: table.counts.droplevel(0) for seed, table in tables.items()})
+        fingerprints = {seed: next(iter(table.fingerprints.values())) for seed, table in tables.items()}
+        return cls(counts, fingerprints, next((t._fault for t in tables.values() if t._fault), ""))
 
     def only(self, seeds: Collection[Any]) -> VerdictTable:
         """The table of some training seeds."""
-        return VerdictTable({seed: counts for seed, counts in self._counts.items() if seed in seeds})
+        kept = self.counts[self.counts.index.isin(seeds, level=0)]
+        return VerdictTable(kept, {s: f for s, f in self.fingerprints.items() if s in seeds}, self._fault)
 
     @cached_property
     def golds(self) -> dict[str, str]:
         """The gold answer of each problem; {} where the rows had none."""
-        with_golds = [counts for counts in self._counts.values() if counts.golds]
-        return {p: gold for counts in with_golds for p, gold in zip(counts.problems, counts.golds, strict=True)}
-
-    @cached_property
-    def fingerprints(self) -> dict[Any, int]:
-        """Training seed -> a number that equal samples share (`SeedCounts.fingerprint`)."""
-        return {seed: counts.fingerprint for seed, counts in self._counts.items()}
+        golds = self.counts["gold"].dropna()
+        return dict(zip(golds.index.get_level_values(1), golds, strict=True))
 
     @cached_property
     def unscored_as_wrong(self) -> VerdictTable:
         """The same table with every unscored sample counted as incorrect."""
-        return VerdictTable({s: replace(counts, scored=counts.generated) for s, counts in self._counts.items()})
+        return VerdictTable(self.counts.assign(scored=self.counts["generated"]), self.fingerprints, self._fault)
 
     def values(self, metric: str, k: int | None = None, tau: float | None = None) -> Matrix:
         """One metric of every problem under every seed, [S, P]; NaN without a value (too few scored samples).
@@ -240,87 +259,52 @@ class VerdictTable:
         Raises:
             ValueError: tau outside (0, 1], or verdicts that contradict the answer classes.
         """
-        if metric == "avg":
-            return _ratio(self.correct, self.scored)
-        if metric == "fmt":
-            boxed = self._placed(counts.boxed for counts in self._counts.values())
-            return _ratio(boxed, self.generated)
-        if metric == "mean_tokens":
-            return self._ratio("lengths")
-        if metric == "truncation_rate":
-            return self._ratio("cut_off")
-        if metric == "maj":
-            return self._maj(k)
-        if metric == "g_pass":
-            if tau is None or not 0 < tau <= 1:
-                raise ValueError(f"tau must lie in (0, 1], got {tau!r}")
-            return self._of_counts(lambda n, c, at: g_pass_at_k(n, c, at, tau), k)
-        return self._of_counts({"pass": pass_at_k, "unsolvable": unsolvable_at_k}[metric], k)
+        import pandas as pd
+
+        c = self.counts
+        if metric == "g_pass" and (tau is None or not 0 < tau <= 1):
+            raise ValueError(f"tau must lie in (0, 1], got {tau!r}")
+        if metric == "maj" and self._fault:
+            raise ValueError(self._fault)
+        if metric in RATIOS:
+            part, whole = RATIOS[metric]
+            values = c[part] / c[whole]  # 0 / 0 is NaN
+        elif k is None:
+            values = pd.Series(np.nan, c.index)
+        elif metric == "maj":
+            cells = zip(c["scored"], c["right"], c["rivals"], strict=True)
+            values = pd.Series([maj_of_votes(n, *votes, k) if n >= k else np.nan for n, *votes in cells], c.index)
+        else:
+            of_counts: dict[str, Callable[[int, int], float]] = {
+                "pass": lambda n, c: pass_at_k(n, c, k),
+                "unsolvable": lambda n, c: unsolvable_at_k(n, c, k),
+                "g_pass": lambda n, c: g_pass_at_k(n, c, k, tau or 0),
+            }
+            pairs = list(zip(c["scored"].tolist(), c["correct"].tolist(), strict=True))
+            found = {pair: of_counts[metric](*pair) if pair[0] >= k else np.nan for pair in set(pairs)}
+            values = pd.Series([found[pair] for pair in pairs], c.index)
+        return np.asarray(values.unstack(), dtype=float)
 
     def why_none(self, metric: str, k: int | None) -> str:
         """Why no problem has a value of this metric."""
-        if metric == "mean_tokens":
-            return "no problem has a response of known length in every training seed"
-        if metric == "truncation_rate":
-            return "no problem has a response with a known finish reason in every training seed"
-        if metric == "avg":
-            return f"no problem has a scored sample in every training seed; unscored samples: {self.unscored}"
+        if metric in RATIOS:
+            needed = {
+                "avg": f"a scored sample in every training seed; unscored samples: {self.unscored}",
+                "mean_tokens": "a response of known length in every training seed",
+                "truncation_rate": "a response with a known finish reason in every training seed",
+                "fmt": "a sample in every training seed",
+            }
+            return f"no problem has {needed[metric]}"
         name = {"g_pass": "G-Pass"}.get(metric, metric)
         most = int(self.scored.max())
         if k is not None and most >= k:
             return f"{name}@{k}: no problem has k = {k} scored samples in every training seed"
         return f"{name}@{k} needs k = {k} scored samples of a problem, the most that one has is n = {most}"
 
-    def _placed(self, rows: Iterable[NDArray[Any]]) -> NDArray[Any]:
-        """[S, P] from an array [P] of each seed; 0 for the problems that a seed lacks."""
-        arrays = list(rows)
-        table = np.zeros((len(arrays), len(self.problems)), dtype=arrays[0].dtype)
-        for row, places, array in zip(table, self._places, arrays, strict=True):
-            row[places] = array
-        return table
 
-    def _ratio(self, name: str) -> Matrix:
-        """Of a pair of `SeedCounts`: sums over how many values are known."""
-        pairs = [getattr(counts, name) for counts in self._counts.values()]
-        return _ratio(self._placed(sums for sums, _ in pairs), self._placed(counts for _, counts in pairs))
-
-    def _of_counts(self, metric: Callable[[int, int, int], float], k: int | None) -> Matrix:
-        """A metric of (n, c, k): computed once for each pair (n, c) that occurs."""
-        result = np.full(self.scored.shape, np.nan)
-        if k is None:
-            return result
-        pairs = np.stack([self.scored, self.correct], axis=-1).reshape(-1, 2)
-        different, where = np.unique(pairs, axis=0, return_inverse=True)
-        values = [metric(int(n), int(c), k) if n >= k else np.nan for n, c in different]
-        return np.asarray(values, dtype=float)[where.reshape(-1)].reshape(result.shape)
-
-    def _maj(self, k: int | None) -> Matrix:
-        values = np.full(self.scored.size, np.nan)
-        if k is None:
-            return values.reshape(self.scored.shape)
-        scored = self.scored.reshape(-1)
-        for cell in np.flatnonzero(scored >= k):
-            right, rivals = self._votes.get(int(cell), (0, ()))
-            values[cell] = maj_of_votes(int(scored[cell]), right, rivals, k)
-        return values.reshape(self.scored.shape)
-
-    @cached_property
-    def _votes(self) -> dict[int, tuple[int, tuple[int, ...]]]:
-        """Cell (seed, problem) of the flat table -> (votes of the correct class, sorted votes of the other classes)."""
-        for counts in self._counts.values():
-            if counts.fault:
-                raise ValueError(counts.fault)
-        return {
-            row * len(self.problems) + int(places[i]): votes
-            for row, (counts, places) in enumerate(zip(self._counts.values(), self._places, strict=True))
-            for i, votes in counts.votes.items()
-        }
+_READ: dict[str, VerdictTable] = {}  # by the content of the file
 
 
 def complete(values: Matrix) -> NDArray[np.bool_]:
     """[P]: the problems with a value under every seed of [S, P]."""
     return np.asarray(~np.isnan(values).any(axis=0))
-
-
-def _ratio(counts: Any, wholes: Counts) -> Matrix:
-    return np.asarray(np.divide(counts, wholes, out=np.full(wholes.shape, np.nan), where=wholes > 0))

@@ -126,10 +126,9 @@ def together(seeds: Sequence[Run], name: str) -> MeasuredRun:
     tables = {}
     for benchmark in first.benchmarks:
         counts = [run.counts(benchmark) for run in seeds]
-        if len(seeds) > 1 and any(len(of_run) > 1 for of_run in counts):
+        if len(seeds) > 1 and any(len(table.seeds) > 1 for table in counts):
             raise ValueError(f"{first.folder} holds the column train_seed: give it alone, or files of one seed each")
-        of_seeds = counts[0] if len(seeds) == 1 else {n: next(iter(of_run.values())) for n, of_run in enumerate(counts)}
-        tables[benchmark] = VerdictTable(of_seeds)
+        tables[benchmark] = counts[0] if len(seeds) == 1 else VerdictTable.of_seeds(dict(enumerate(counts)))
     return MeasuredRun(name, tables, conditions, trained=any(run.trained for run in seeds))
 
 

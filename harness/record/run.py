@@ -27,8 +27,8 @@ from evals.files import DamagedFileError, file_sha256, read_jsonl, read_object, 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evals.stats.counted import SeedCounts
     from evals.stats.measured_run import Conditions
+    from evals.stats.verdict_table import VerdictTable
 
 RECORD, METRICS, CURVE, FINAL = "run.json", "metrics.jsonl", "curve.jsonl", "train/final"
 SHA256 = "sha256"  # of a record's content, in the record
@@ -347,15 +347,15 @@ class Run:
             raise ValueError(f"{self.name}: the verdicts of {benchmark} were kept without the responses")
         return frame
 
-    def counts(self, benchmark: str) -> dict[Any, SeedCounts]:
-        """Training seed -> the counts of `verdicts` that every score is computed from: of this run's seed, or of those
-        in a column `train_seed`. Equal files are counted once in a process."""
-        from evals.stats.counted import counted_file, counts_of_rows
+    def counts(self, benchmark: str) -> VerdictTable:
+        """The counted `verdicts`, from which every score is computed: of this run's training seed, or of those in a
+        column `train_seed`. Equal files are counted once in a process."""
+        from evals.stats.verdict_table import VerdictTable
 
         path = self.table_file(benchmark)
         if path.suffix == ".jsonl" or (not self.record and "train_seed" in _columns(path)):
-            return counts_of_rows(self.verdicts(benchmark))
-        return {self.record.get("seed", 0): counted_file(path, content_sha256(path))}
+            return VerdictTable.of_rows(self.verdicts(benchmark))
+        return VerdictTable.of_seeds({self.record.get("seed", 0): VerdictTable.of_file(path, content_sha256(path))})
 
     def samples_at(self, step: int, benchmark: str) -> pd.DataFrame | None:
         """The verdicts of an evaluation while it trained, with the responses; None where it was not made."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from evals.stats.counted import SeedCounts
 from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import NONE, score_text
@@ -158,12 +157,12 @@ def gather(
 def _measured(digest: str, runs: dict[int, Run]) -> Measured:
     from evals.stats.score import score
 
-    counts: dict[str, dict[int, SeedCounts]] = {}
+    counts: dict[str, dict[int, VerdictTable]] = {}
     for seed, run in runs.items():
         for benchmark in run.benchmarks:
-            counts.setdefault(benchmark, {})[seed] = run.counts(benchmark)[seed]
+            counts.setdefault(benchmark, {})[seed] = run.counts(benchmark)
     first = next(iter(runs.values()))
-    verdicts = {benchmark: VerdictTable(of_seeds) for benchmark, of_seeds in counts.items()}
+    verdicts = {benchmark: VerdictTable.of_seeds(of_seeds) for benchmark, of_seeds in counts.items()}
     ks = {benchmark: _by_benchmark(first.settings["protocol.ks"]["value"], benchmark) for benchmark in verdicts}
     origins: dict[str, int] = {}
     for sourced in first.settings.values():
