@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -11,7 +14,6 @@ if TYPE_CHECKING:
 
 NEEDED = ("problem_id", "sample", "verdict", "answer_class", "boxed")
 COLUMNS = (*NEEDED, "benchmark", "train_seed", "gold", "tokens", "finish_reason")
-KEY = ["train_seed", "problem_id"]
 
 
 def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
@@ -31,51 +33,66 @@ def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
     import pandas as pd
 
     rows = _checked(rows)
-    length, answer = (pd.to_numeric(rows[name]).astype(float) for name in ("tokens", "answer_class"))
-    counted = rows[KEY].assign(
-        generated=1,
-        scored=(rows["verdict"] != Verdict.UNSCORED).astype(int),
-        correct=(rows["verdict"] == Verdict.CORRECT).astype(int),
-        boxed=rows["boxed"].astype(int),
-        tokens=length.fillna(0.0),
-        known=length.notna().astype(int),
-        stopped=(rows["finish_reason"] == "length").astype(int),
-        reasons=rows["finish_reason"].notna().astype(int),
-    )
-    counts = counted.groupby(KEY).sum()
-    counts["gold"] = rows.groupby(KEY)["gold"].last()
-    votes, fault = _votes(counted.assign(answer=answer))
-    of_cells = [votes.get(cell, (0, ())) for cell in counts.index]
-    counts["right"] = [right for right, _ in of_cells]
-    counts["rivals"] = pd.Series([rivals for _, rivals in of_cells], counts.index, dtype=object)
-    plain = {name: rows[name].astype(str).astype(object) for name in ("problem_id", "verdict")}
-    numbers = {"sample": rows["sample"].astype(float), "answer": answer.fillna(-1.0), "tokens": length.fillna(-1.0)}
-    hashes = pd.util.hash_pandas_object(pd.DataFrame({**plain, **numbers}), index=False)
-    fingerprints = {seed: int(of_seed.sum()) for seed, of_seed in hashes.groupby(rows["train_seed"])}
-    return counts, fingerprints, fault
+    seed, seeds = pd.factorize(rows["train_seed"], sort=True)
+    problem, problems = pd.factorize(rows["problem_id"], sort=True)
+    cell = seed * len(problems) + problem
+    if (again := pd.DataFrame({"cell": cell, "sample": rows["sample"]}).duplicated()).any():
+        twice = rows[["train_seed", "problem_id", "sample"]][again].iloc[0]
+        which = ", ".join(f"{name} {value}" for name, value in twice.items())
+        raise ValueError(f"the verdict table holds the same sample twice: {which}")
+    scored, correct = (rows["verdict"] != Verdict.UNSCORED).to_numpy(), (rows["verdict"] == Verdict.CORRECT).to_numpy()
+    length, answer = (pd.to_numeric(rows[name]).to_numpy(float, na_value=np.nan) for name in ("tokens", "answer_class"))
+    weights = {
+        "generated": None,
+        "scored": scored,
+        "correct": correct,
+        "boxed": rows["boxed"].to_numpy(bool),
+        "known": ~np.isnan(length),
+        "stopped": (rows["finish_reason"] == "length").to_numpy(bool),
+        "reasons": rows["finish_reason"].notna().to_numpy(),
+        "tokens": np.nan_to_num(length),
+    }
+    index = pd.MultiIndex.from_product([seeds, problems])
+    sums = {name: np.bincount(cell, weight, len(index)) for name, weight in weights.items()}
+    counts = pd.DataFrame({name: s if name == "tokens" else s.astype(int) for name, s in sums.items()}, index)
+    gold = pd.Series(rows["gold"].to_numpy(object), cell).groupby(level=0).last()
+    counts["gold"] = gold.reindex(range(len(index))).to_numpy(object)
+    named = scored & ~np.isnan(answer)
+    if (lost := correct & ~named).any():
+        fault = f"problem {problems[problem[lost][0]]!r}: a correct sample must have an answer class, got None"
+        votes: list[tuple[int, tuple[int, ...]]] = []
+    else:
+        votes, fault = _votes(cell[named], answer[named].astype(int), correct[named], index)
+    counts["right"] = [right for right, _ in votes] or 0
+    counts["rivals"] = pd.Series([rivals for _, rivals in votes] or [()] * len(index), index, dtype=object)
+    samples = {
+        "problem": pd.Categorical.from_codes(problem, problems),
+        "verdict": rows["verdict"].astype("category"),
+        **{"sample": rows["sample"].astype(float), "answer": np.nan_to_num(answer, nan=-1.0), "tokens": length},
+    }
+    hashes = pd.util.hash_pandas_object(pd.DataFrame(samples).fillna({"tokens": -1.0}), index=False).to_numpy()
+    fingerprints = {seeds[s]: int(hashes[seed == s].sum()) for s in range(len(seeds))}
+    return counts[counts["generated"] > 0], fingerprints, fault
 
 
-def _votes(counted: pd.DataFrame) -> tuple[dict[Any, tuple[int, tuple[int, ...]]], str]:
-    """((seed, problem) -> (votes of the correct class, sorted votes of the others); a contradiction, or "")."""
-    lost = counted[(counted["correct"] == 1) & counted["answer"].isna()]
-    if len(lost):
-        return {}, f"problem {lost['problem_id'].iloc[0]!r}: a correct sample must have an answer class, got None"
-    voted = counted[(counted["scored"] == 1) & counted["answer"].notna()]
-    classes = voted.groupby([*KEY, "answer"])["correct"].agg(["size", "sum"])
-    right: dict[Any, tuple[int, int]] = {}  # (class, votes)
-    rivals: dict[Any, list[int]] = {}
-    for (seed, problem, answer), size, correct in classes.itertuples():
-        cell = seed, problem
-        if not correct:
-            rivals.setdefault(cell, []).append(size)
-        elif correct < size:
-            return {}, f"problem {problem!r}: answer class {answer:g} is correct in one sample and not in another"
-        elif cell in right:
-            return {}, f"problem {problem!r}: one answer class may be correct, got {[right[cell][0], int(answer)]}"
+def _votes(
+    cell: NDArray[np.int_], answer: NDArray[np.int_], correct: NDArray[np.bool_], cells: pd.MultiIndex
+) -> tuple[list[tuple[int, tuple[int, ...]]], str]:
+    """(of each cell: the votes of the correct class, the sorted ones of the others; a contradiction, or "")."""
+    classes, which = np.unique(np.stack([cell, answer]), axis=1, return_inverse=True)
+    right: dict[int, tuple[int, int]] = {}  # (class, votes)
+    rivals: dict[int, list[int]] = {}
+    sizes, rights = np.bincount(which), np.bincount(which, correct)
+    for c, number, size, of_right in zip(*classes.tolist(), sizes.tolist(), rights.tolist(), strict=True):
+        if not of_right:
+            rivals.setdefault(c, []).append(size)
+        elif of_right < size:
+            return [], f"problem {cells[c][1]!r}: answer class {number} is correct in one sample and not in another"
+        elif c in right:
+            return [], f"problem {cells[c][1]!r}: one answer class may be correct, got {[right[c][0], number]}"
         else:
-            right[cell] = int(answer), size
-    cells = right.keys() | rivals.keys()
-    return {cell: (right.get(cell, (0, 0))[1], tuple(sorted(rivals.get(cell, ())))) for cell in cells}, ""
+            right[c] = number, size
+    return [(right.get(c, (0, 0))[1], tuple(sorted(rivals.get(c, ())))) for c in range(len(cells))], ""
 
 
 def _checked(rows: Any) -> pd.DataFrame:
@@ -89,14 +106,8 @@ def _checked(rows: Any) -> pd.DataFrame:
         raise ValueError(f"score one benchmark at a time, got {', '.join(sorted(frame['benchmark'].unique()))}")
     if unknown := set(frame["verdict"].unique()) - set(Verdict):
         raise ValueError(f"verdict must be one of {', '.join(Verdict)}, got {', '.join(map(repr, unknown))}")
-    absent = {name: 0 if name == "train_seed" else None for name in COLUMNS if name not in frame}
-    frame = frame[[name for name in COLUMNS if name in frame]].assign(**absent)
-    for name in (*KEY, "sample", "boxed"):
-        if frame[name].isna().any():
+    for name in ("train_seed", "problem_id", "sample", "boxed"):
+        if name in frame and frame[name].isna().any():
             raise ValueError(f"{name} must have a value in every row of the verdict table")
-    frame = frame.astype({"problem_id": str}).reset_index(drop=True)
-    sample = [*KEY, "sample"]
-    if len(twice := frame[frame.duplicated(sample)]):
-        which = ", ".join(f"{name} {value}" for name, value in twice[sample].iloc[0].items())
-        raise ValueError(f"the verdict table holds the same sample twice: {which}")
-    return frame
+    absent = {name: 0 if name == "train_seed" else None for name in COLUMNS if name not in frame}
+    return frame.assign(**absent).astype({"problem_id": str}).reset_index(drop=True)
