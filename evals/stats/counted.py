@@ -52,7 +52,7 @@ def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
         "reasons": rows["finish_reason"].notna().to_numpy(),
         "tokens": np.nan_to_num(length),
     }
-    index = pd.MultiIndex.from_product([seeds, problems])
+    index: pd.MultiIndex = pd.MultiIndex.from_product([seeds, problems])
     sums = {name: np.bincount(cell, weight, len(index)) for name, weight in weights.items()}
     counts = pd.DataFrame({name: s if name == "tokens" else s.astype(int) for name, s in sums.items()}, index)
     gold = pd.Series(rows["gold"].to_numpy(object), cell).groupby(level=0).last()

@@ -50,9 +50,8 @@ def scores_of(run: Run, benchmark: str) -> list[Score]:
     """Every score, computed from the verdicts, for the k that the protocol asks for (where there are as many
     samples)."""
     from evals.stats.score import score
-    from evals.stats.verdict_table import VerdictTable
 
-    table = VerdictTable(run.counts(benchmark))
+    table = run.counts(benchmark)
     value: Any = (protocol_of(run).get("ks") or {}).get("value") or [1]
     value = value.get(benchmark, value.get("default", [1])) if isinstance(value, dict) else value
     return score(table, ks=[int(k) for k in value if k <= table.generated.min()], metrics=METRICS)
