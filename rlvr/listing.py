@@ -57,7 +57,6 @@ def _names(group: str) -> Any:
     from evals.data import benchmarks, prompts, protocols
     from evals.sampling import engines
     from harness.command.resolve import BACKENDS
-    from harness.launch.launcher import launcher_help
     from harness.plan.machine import hardware_help
     from harness.spec.scales import SCALES
 
@@ -69,7 +68,7 @@ def _names(group: str) -> Any:
         "engines": lambda: list(engines.NAMES),
         "backends": lambda: list(BACKENDS),
         "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
-        "hardware": lambda: f"{hardware_help()}\n\n{launcher_help()}",
+        "hardware": hardware_help,
     }
     return of_group[group]()
 
@@ -156,8 +155,6 @@ def _states(papers: list[str] | None) -> Result:
     def text() -> str:
         if not states:
             return f"no runs under {home()}"
-        from harness.launch.view import shortened
-
         counts = Counter(state.state for state in states)
         lines = [f"{home()}: " + ", ".join(f"{count} {state}" for state, count in counts.items())]
         for place in dict.fromkeys((state.paper, state.scale) for state in states):
@@ -165,7 +162,7 @@ def _states(papers: list[str] | None) -> Result:
             lines.append(f"\n{place[0]}, {place[1]} scale")
             rows = [
                 (
-                    shortened(s.name, 42),
+                    _shortened(s.name, 42),
                     s.state,
                     "–" if s.step is None else str(s.step),
                     number_text(s.reward, form=".3f"),
@@ -184,10 +181,9 @@ def _states(papers: list[str] | None) -> Result:
 def in_queue(states: list[JobState]) -> list[JobState]:
     """The states. Jobs in Slurm's queue have Slurm's state; a job that Slurm no longer knows is failed or stopped."""
     from harness.launch.slurm import queue, state_of
-    from harness.runs.launched import launched
+    from harness.runs.state import in_slurm
 
-    by = {s.folder: launched(s.folder) for s in states if s.state == "waiting"}
-    ids = {folder: task.id for folder, task in by.items() if task is not None and task.launcher == "slurm"}
+    ids = {s.folder: job for s in states if s.state == "waiting" and (job := in_slurm(s.folder)) is not None}
     if not ids or shutil.which("squeue") is None:
         return states
     words = queue(ids.values())
@@ -199,6 +195,11 @@ def in_queue(states: list[JobState]) -> list[JobState]:
             s = replace(s, state="stopped" if ended else word, error=s.error or (word if ended else None))
         made.append(s)
     return made
+
+
+def _shortened(text: str, width: int) -> str:
+    """A name without its middle; the seed at its end stays."""
+    return text if len(text) <= width else text[: width - 10] + "…" + text[-9:]
 
 
 def _age(seconds: float) -> str:

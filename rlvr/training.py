@@ -63,7 +63,7 @@ def run(
     rewards: str | list[str] | None = None,
     data_dir: PathLike | None = None,
     hardware: str | Mapping[str, Any] | None = None,
-    launcher: Literal["serial", "local", "slurm", "ray"] | None = None,
+    launcher: Literal["serial", "local", "slurm"] | None = None,
     jobs: int | None = None,
     force: bool = False,
     **values: Any,
@@ -94,8 +94,8 @@ def run(
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
         hardware: a machine by name; its settings are chosen for each arm. `rlvr list what=hardware` shows names and
             the settings hardware.KEY=VALUE, which change no equation.
-        launcher: local: several jobs at once in processes of this machine; slurm: an array; ray: a running cluster.
-            launcher.KEY=VALUE as `rlvr list what=hardware` shows.
+        launcher: local: several jobs at once, in processes of this machine; slurm: an array. With slurm also
+            launcher.KEY=VALUE, parameters of submitit's executor: partition, timeout_min, gpus_per_node, mem_gb, ...
         jobs: how many at once, with a launcher.
         force: run what cannot fit the memory by the plan.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also

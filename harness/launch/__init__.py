@@ -1,4 +1,4 @@
-"""Launchers of jobs: one after another here, or many at once in worker processes or on a cluster."""
+"""Launchers of jobs: one after another here, several at once in other processes, or on Slurm."""
 
 from __future__ import annotations
 
@@ -22,24 +22,19 @@ def launch(commands: Sequence[Prepared], launcher: Launcher, *, keep_going: bool
     Raises:
         RefusedError: MLflow's store cannot be used. Interrupted: as above. Of a serial run also what its job raises.
     """
-    if launcher.name != "serial":
-        from harness.launch.watching import run_on
     if launcher.name == "local":
-        from harness.launch.local import Local, worker_environments
+        from harness.launch.local import Local, slot_environments
+        from harness.launch.watching import run_on
         from harness.plan.machine import gpu_count
 
         machines = [machine for prepared in commands for machine in prepared.hardware.values()]
         jobs = sum(len(prepared.jobs) for prepared in commands)
-        return run_on(Local(worker_environments(machines, launcher.here, gpus=gpu_count())[:jobs]), commands)
+        return run_on(Local(slot_environments(machines, launcher.here, gpus=gpu_count())[:jobs]), commands)
     if launcher.name == "slurm":
         from harness.launch.slurm import Slurm
+        from harness.launch.watching import run_on
 
         return run_on(Slurm(launcher), commands)
-    if launcher.name == "ray":
-        from harness.launch.ray_cluster import ray_cluster
-
-        with ray_cluster(launcher) as cluster:
-            return run_on(cluster, commands)
     from harness.jobs.run import run_jobs
     from harness.runs.disk import full_disk_named
     from harness.runs.interrupt import handled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,8 +58,8 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     try:
         check_watch(watch, jobs)
-        check_machine(jobs, machines, data_dir=data_dir, here=not launcher.elsewhere)
-        check_launcher(launcher)
+        check_machine(jobs, machines, data_dir=data_dir, here=launcher.name != "slurm")
+        check_launcher(launcher, machines.values())
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     from harness.jobs.run import check_data
@@ -67,7 +67,7 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
 
     try:
         make_home()
-        if not launcher.elsewhere:  # there each job checks its own machine
+        if launcher.name != "slurm":  # there each job checks its own machine
             machines = {key: hardware.with_device() for key, hardware in machines.items()}
             first = next(iter(machines.values()))
             if not force:
@@ -180,12 +180,14 @@ def _memory(hardware: Hardware, launcher: Launcher) -> float:
     return memory if hardware.device == "gpu" else memory / launcher.here
 
 
-def check_launcher(launcher: Launcher) -> None:
-    """Raise ValueError if this machine lacks what the launcher needs."""
-    needs = {"slurm": "submitit", "ray": "ray"}.get(launcher.name)
-    if needs is not None and find_spec(needs) is None:
-        raise ValueError(f"launcher={launcher.name}: expected the package {needs}, which is not in this environment")
+def check_launcher(launcher: Launcher, machines: Iterable[Hardware]) -> None:
+    """Raise ValueError if this machine lacks what the launcher needs, or it has no such parameter."""
     if launcher.name == "slurm":
+        if find_spec("submitit") is None:
+            raise ValueError("launcher=slurm: expected the package submitit, which is not in this environment")
         for program in ("sbatch", "srun", "squeue"):
             if shutil.which(program) is None:
                 raise ValueError(f"launcher=slurm: expected Slurm's {program} on this machine, found none")
+        from harness.launch.slurm import executor
+
+        executor(launcher, machines)

@@ -1,7 +1,7 @@
 """`launcher=slurm`: the jobs as an array of Slurm, submitted with submitit.
 
-A job that is preempted or near its time limit saves and is requeued (`run_order`). The submitting command only watches:
-if it stops, the jobs stay in the queue, and the same command finds them again.
+A job that is preempted or near its time limit saves and is queued again. The submitting command only watches: if it
+stops, the jobs stay in the queue, and the same command finds them again.
 """
 
 from __future__ import annotations
@@ -10,25 +10,24 @@ import os
 import signal
 import subprocess
 import sys
-import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evals.environment import threads_sleep
-from evals.redaction import redact
 from harness.errors import UsageError
 from harness.launch.launcher import Launcher
-from harness.launch.orders import Order, Task
+from harness.launch.task import Task
 from harness.launch.watching import RUNNING, WAITING
 from harness.runs.interrupt import RESUMABLE, Interrupted, handled
-from harness.runs.launched import launched, note
+from harness.runs.state import in_slurm, note_slurm
 from harness.runs.track import home
 from harness.spec.hardware import Hardware
 
 QUEUED = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SUSPENDED", "CONFIGURING", "RESIZING", "SPECIAL_EXIT")
 ACTIVE = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "STOPPED")
-TIMEOUT_MIN, SIGNAL_DELAY_S, REQUEUES = 60, 300, 100
+DEFAULTS = {"name": "rlvr", "timeout_min": 60, "signal_delay_s": 300}
+REQUEUES = 100  # times that a job is queued again
 
 
 class Slurm:
@@ -38,7 +37,7 @@ class Slurm:
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
-        self._ids: dict[str, str] = {}  # by folder
+        self._ids: dict[Path, str] = {}
 
     def submit(self, tasks: Sequence[Task]) -> None:
         """Find jobs that are already in the queue; submit the others as one array.
@@ -46,29 +45,25 @@ class Slurm:
         Raises:
             UsageError: sbatch refuses the options.
         """
-        known = {task.order.folder: launched(Path(task.order.folder)) for task in tasks}
-        ids = {folder: by.id for folder, by in known.items() if by is not None and by.launcher == "slurm"}
-        states = queue(ids.values())
-        self._ids = {folder: job for folder, job in ids.items() if state_of(states.get(job)) in (WAITING, RUNNING)}
-        new = [task for task in tasks if task.order.folder not in self._ids]
+        known = {task.folder: job for task in tasks if (job := in_slurm(task.folder)) is not None}
+        states = queue(known.values())
+        self._ids = {folder: job for folder, job in known.items() if state_of(states.get(job)) in (WAITING, RUNNING)}
+        new = [task for task in tasks if task.folder not in self._ids]
         if not new:
             return
-        import submitit
         from submitit.core.utils import FailedJobError
 
-        requeues = self._launcher.options.get("max_num_timeout", REQUEUES)
-        executor = submitit.AutoExecutor(folder=home() / "slurm", cluster="slurm", slurm_max_num_timeout=requeues)
-        executor.update_parameters(**parameters(self._launcher, [task.order.machine for task in new]))
+        slurm = executor(self._launcher, [task.hardware for task in new])
         try:
-            with executor.batch():
-                submitted = [executor.submit(run_order, task.order.to_json(), requeues) for task in new]
+            with slurm.batch():
+                submitted = [slurm.submit(run_task, task) for task in new]
         except FailedJobError as error:
             raise UsageError(f"launcher=slurm: sbatch refused the jobs: {error}") from error
         for task, job in zip(new, submitted, strict=True):
-            self._ids[task.order.folder] = str(job.job_id)
-            note(Path(task.order.folder), "slurm", task.order.command, str(job.job_id))
+            self._ids[task.folder] = str(job.job_id)
+            note_slurm(task.folder, str(job.job_id))
 
-    def states(self) -> Mapping[str, str]:
+    def states(self) -> Mapping[Path, str]:
         """By the job's folder: waiting, running, or Slurm's word for how it ended."""
         states = queue(self._ids.values())
         return {folder: state_of(states.get(job)) for folder, job in self._ids.items()}
@@ -79,31 +74,36 @@ class Slurm:
         return f"; the others stay in Slurm's queue (`scancel {' '.join(arrays)}` takes them out)"
 
 
-def parameters(launcher: Launcher, machines: Sequence[Hardware]) -> dict[str, Any]:
-    """The parameters for submitit: the user's options and the needs of the jobs."""
-    own = dict(launcher.options)
-    own.pop("max_num_timeout", None)
+def executor(launcher: Launcher, machines: Iterable[Hardware]) -> Any:
+    """submitit's executor with the user's parameters, and the needs of the jobs.
+
+    Raises:
+        ValueError: no such parameter.
+    """
+    import submitit
+
+    machines = list(machines)
     made: dict[str, Any] = {
-        "name": own.pop("name", "rlvr"),
-        "timeout_min": own.pop("timeout_min", TIMEOUT_MIN),
-        "cpus_per_task": own.pop("cpus_per_task", max(machine.threads or 1 for machine in machines)),
-        "slurm_signal_delay_s": own.pop("signal_delay_s", SIGNAL_DELAY_S),
+        **DEFAULTS,
+        "cpus_per_task": max(machine.threads or 1 for machine in machines),
+        "gpus_per_node": (max(machine.gpus for machine in machines) if "gres" not in launcher.options else 0) or None,
+        "array_parallelism": launcher.jobs,
+        **launcher.options,
         "tasks_per_node": 1,
         "nodes": 1,
     }
-    gpus = max(machine.gpus for machine in machines)
-    if "gpus_per_node" in own:
-        made["gpus_per_node"] = own.pop("gpus_per_node")
-    elif gpus and "gres" not in own:
-        made["gpus_per_node"] = gpus
-    if "mem_gb" in own:
-        made["mem_gb"] = own.pop("mem_gb")
-    if launcher.jobs is not None:
-        made["slurm_array_parallelism"] = launcher.jobs
-    return made | {f"slurm_{key}": value for key, value in own.items()}
+    generic = ("name", "timeout_min", "mem_gb", "cpus_per_task", "gpus_per_node", "tasks_per_node", "nodes")
+    slurm = submitit.AutoExecutor(folder=home() / "slurm", cluster="slurm", slurm_max_num_timeout=REQUEUES)
+    try:
+        slurm.update_parameters(
+            **{key if key in generic else f"slurm_{key}": value for key, value in made.items() if value is not None}
+        )
+    except (NameError, AssertionError, TypeError) as error:
+        raise ValueError(f"launcher=slurm: submitit refuses its parameters: {str(error).splitlines()[0]}") from error
+    return slurm
 
 
-def queue(jobs: Any) -> dict[str, str]:
+def queue(jobs: Iterable[str]) -> dict[str, str]:
     """Slurm's state of each of these jobs that it still knows, by id.
 
     Raises:
@@ -130,50 +130,30 @@ def state_of(word: str | None) -> str:
     return RUNNING if word in ACTIVE else f"Slurm ended it: {word}"
 
 
-# -- in the job --------------------------------------------------------------------------------------------------------
-
-STOPPED = "stopped {} times, and launcher.max_num_timeout allows no more; the same command resumes from there"
-
-
-def run_order(text: str, requeues: int) -> str:
-    """Carry out an order; returns the job's folder.
+def run_task(task: Task) -> None:
+    """In the job: run the task.
 
     SIGTERM (preemption, `scancel --signal=TERM`), SIGUSR1 and SIGUSR2 (sent before the time limit) end the step and
-    save; the job is then queued again, at most `requeues` times, and the process ends with exit code 75, on which
-    Slurm's `RequeueExit` can queue a job again too.
-
-    Raises:
-        what the job raises; its folder has the error.
+    save; the job is then queued again, and the process ends with exit code 75, on which Slurm's `RequeueExit` can queue
+    a job again too. A job that was cancelled, or that Slurm itself queues again, is left alone.
     """
     threads_sleep()
     try:
         with handled(signal.SIGUSR2):
-            return Order.from_json(text).carried_out()
+            code = task.run()
     except Interrupted as stop:
         print(stop, file=sys.stderr, flush=True)
+        array = os.environ.get("SLURM_ARRAY_JOB_ID")
+        job = f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
+        state = subprocess.run(["squeue", "-h", "-j", job, "-o", "%T"], capture_output=True, text=True, check=False)
         restarts = int(os.environ.get("SLURM_RESTART_COUNT") or 0)
-        if restarts < requeues:
-            requeue(job_id())
+        if state.stdout.strip() != "RUNNING":
+            print(f"not queued again: Slurm has it as {state.stdout.strip() or 'unknown'}", file=sys.stderr, flush=True)
+        elif restarts >= REQUEUES:
+            print(f"not queued again after {restarts} times", file=sys.stderr, flush=True)
         else:
-            print(STOPPED.format(restarts + 1), file=sys.stderr, flush=True)
+            asked = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
+            print(f"scontrol requeue {job}: {asked.stderr.strip() or 'done'}", file=sys.stderr, flush=True)
         sys.exit(RESUMABLE)
-    except Exception:  # log it without credentials, then raise it unchanged
-        print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
-        raise
-
-
-def job_id() -> str:
-    """This job's id, as Slurm's commands take it."""
-    array = os.environ.get("SLURM_ARRAY_JOB_ID")
-    return f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
-
-
-def requeue(job: str) -> None:
-    """Requeue a job if Slurm still lists it as running. Leave it alone if it was cancelled, or if Slurm preempts and
-    requeues it itself."""
-    state = subprocess.run(["squeue", "-h", "-j", job, "-o", "%T"], capture_output=True, text=True, check=False)
-    if state.stdout.strip() != "RUNNING":
-        print(f"not queued again: Slurm has it as {state.stdout.strip() or 'unknown'}", file=sys.stderr, flush=True)
-        return
-    asked = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
-    print(f"scontrol requeue {job}: {asked.stderr.strip() or 'done'}", file=sys.stderr, flush=True)
+    if code:
+        sys.exit(code)

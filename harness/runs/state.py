@@ -7,12 +7,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from evals.files import read_json
+from evals.files import read_json, read_object, write_json
 from harness.record.run import METRICS, RECORD, Run
-from harness.runs.launched import FILE as LAUNCHED
-from harness.runs.launched import launched
 from harness.spec.scales import SCALES
 
+SLURM = "slurm.json"  # of an unfinished job that was given to Slurm: {"id": text}
 ERROR = "error.json"  # error of the last try of an unfinished job: {"error": text, "when": UTC}
 
 
@@ -37,7 +36,7 @@ class JobState:
 
 def job_states(home: Path) -> list[JobState]:
     """Every job under the folder (RLVR_HOME), by paper, scale and name. Changes nothing."""
-    marks = (RECORD, ERROR, LAUNCHED)
+    marks = (RECORD, ERROR, SLURM)
     folders = sorted({path.parent for mark in marks for path in home.glob(f"*/*/*/{mark}")})
     # the cache of `rlvr analyze` holds records too, which are no jobs
     return [job_state(folder) for folder in folders if folder.parent.name in SCALES]
@@ -52,14 +51,25 @@ def job_state(folder: Path) -> JobState:
         state, error = "running", None
     elif finished:
         state = "diverged" if run.diverged else "finished"
-    elif (by := launched(folder)) is not None and (by.launcher == "slurm" or by.launcher_alive()):
-        state = "waiting"  # for jobs in Slurm, `rlvr show` asks Slurm
+    elif not error and in_slurm(folder) is not None:
+        state = "waiting"  # `rlvr show` asks Slurm
     else:
         state = "failed" if error else "stopped"
     step, reward = last_step(folder / METRICS)
     newest = max(path.stat().st_mtime for path in (folder, *folder.glob("*.json"), *folder.glob("*/*.jsonl")))
     paper, scale = folder.parent.parent.name, folder.parent.name
     return JobState(paper, scale, folder.name, state, step, reward, time.time() - newest, error, folder)
+
+
+def note_slurm(folder: Path, job_id: str) -> None:
+    """Record the id that Slurm gave to the job of this folder."""
+    write_json(folder / SLURM, {"id": job_id})
+
+
+def in_slurm(folder: Path) -> str | None:
+    """The id that Slurm gave to the job of this folder; None: it was not given to Slurm."""
+    content = read_object(folder / SLURM, "id")
+    return None if content is None else str(content["id"])
 
 
 def _held(folder: Path) -> bool:

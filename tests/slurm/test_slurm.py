@@ -57,7 +57,7 @@ def log(home: Path, arm: str) -> str:
 def job_ids(home: Path) -> dict[str, str]:
     import json
 
-    return {arm: json.loads((folder_of(home, arm) / "launched.json").read_text())["id"] for arm in ARMS}
+    return {arm: json.loads((folder_of(home, arm) / "slurm.json").read_text())["id"] for arm in ARMS}
 
 
 def test_jobs_that_are_stopped_and_queued_again_end_the_same(
@@ -103,7 +103,7 @@ def test_a_restarted_command_finds_its_jobs_and_a_cancelled_job_stays_cancelled(
     assert process.returncode == 75 and f"scancel {ids[ARMS[0]].partition('_')[0]}" in err, err
     process = start(tmp_path, model_dir, slurm, *options)
     assert process.stderr is not None
-    while "started" not in process.stderr.readline():
+    while "running" not in process.stderr.readline():
         assert process.poll() is None
     assert job_ids(tmp_path) == ids  # the command watched them, and did not submit them again
     ask(slurm, "scancel", *ids.values())

@@ -1,9 +1,12 @@
-"""Jobs in worker processes: the same bytes as one after another, after any stop; a failure costs only itself."""
+"""Jobs in processes of their own: the same bytes as one after another, after any stop; a failure costs only itself."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +74,7 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(model_dir: Path, tmp_path:
 
 
 def children(process: Command) -> list[Any]:
-    """Its workers: one for each job that the signal stopped before its end."""
+    """The processes of its jobs."""
     import psutil
 
     return [child for child in psutil.Process(process.pid).children() if "harness.launch.worker" in child.cmdline()]
@@ -93,31 +96,29 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
         _, err = process.communicate(timeout=500)
     assert process.returncode == 1
     assert f"math-7b/{GRPO}/seed0: failed" in err and "is in use by another process" in err
-    assert f"math-7b/{EGSW}/seed0: its worker ended with SIGKILL" in err and "started once more" in err
+    assert f"math-7b/{EGSW}/seed0: its process ended with SIGKILL" in err and "started once more" in err
     for arm in (EGSW, LAST):
         assert f"math-7b/{arm}/seed0: finished" in err
         (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{arm}-*/log.txt")
         assert "step 12/12" in log.read_text()
 
 
-def test_a_job_whose_worker_dies_twice_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import subprocess
-    import sys
-    import time
-    from types import SimpleNamespace
-
+def test_a_job_whose_process_is_killed_twice_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from harness.command.resolve import resolve
+    from harness.command.watch import Watch
     from harness.launch import local
+    from harness.launch.task import Task
 
-    def start_worker(log: Path, environment: Any) -> Any:
-        command = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def start(task: Any, environment: Any) -> Any:
+        return subprocess.Popen([sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"])
 
-    monkeypatch.setattr(local, "start_worker", start_worker)
-    order = SimpleNamespace(folder=str(tmp_path), log=tmp_path / "log.txt", command="", to_json=lambda: "{}")
+    monkeypatch.setattr(local, "start", start)
+    (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
+    machine = prepare("egsw", {"arm": "grpo", "seeds": 1}, "").hardware[job.model, job.arm]
     pool = local.Local([{}])
-    pool.submit([SimpleNamespace(order=order, job=SimpleNamespace(name="a/b/seed0"))])  # type: ignore[list-item]
+    pool.submit([Task(job, "model", machine, None, "", Watch(), tmp_path, tmp_path)])
     deadline = time.monotonic() + 60
-    while (state := pool.states()[str(tmp_path)]) in ("waiting", "running"):
+    while (state := pool.states()[tmp_path]) in ("waiting", "running"):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert "SIGKILL" in state and "as the time before" in state

@@ -1,0 +1,89 @@
+"""One job for another process, with all that the process needs to run it; pickled on the way."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evals.files import write_json
+from evals.fingerprint import model_fingerprint
+from evals.redaction import redact
+from harness.command.watch import Watch
+from harness.data.base_models import located
+from harness.jobs.run import JobRun, job_folder
+from harness.launch.prepare import Prepared
+from harness.record.write import now
+from harness.runs.disk import full_disk_named
+from harness.runs.state import ERROR
+from harness.runs.track import home, make_home
+from harness.spec.hardware import Hardware
+from harness.spec.job import Job
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job, and what `harness.jobs.run.JobRun` needs beside it.
+
+    Args:
+        folder: of the job. home: RLVR_HOME.
+    """
+
+    job: Job
+    base_model: str
+    hardware: Hardware
+    data_dir: str | None
+    command: str
+    watch: Watch
+    folder: Path
+    home: Path
+
+    @property
+    def log(self) -> Path:
+        """What the job's process prints."""
+        return self.folder / "log.txt"
+
+    def run(self) -> int:
+        """Run the job in this process, which writes to the job's log from now on.
+
+        Returns:
+            the exit code; of a job that failed it is 1, and its folder has the error.
+        Raises:
+            Interrupted: a signal asked to stop; everything is saved.
+        """
+        os.environ["RLVR_HOME"] = str(self.home)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        with self.log.open("ab") as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+        print(f"== {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {self.command}: {self.job.name}", flush=True)
+        try:
+            with full_disk_named(make_home()):
+                machine = self.hardware.with_device()
+                job = JobRun(self.job, self.base_model, machine, self.data_dir, self.command, self.watch)
+                if job.folder != self.folder:
+                    raise RuntimeError(f"a file that the job reads was changed since the launch: now {job.folder}")
+                job.run()
+        except Exception as error:  # of any kind: the command that waits finds it in the folder
+            print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
+            write_json(self.folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": now()})
+            return 1
+        return 0
+
+
+def tasks_of(commands: Sequence[Prepared]) -> list[Task]:
+    """The task of each job of each command, in their order; the same job has the same folder in each."""
+    tasks, prints = [], dict[str, str]()
+    for prepared in commands:
+        for job in prepared.jobs:
+            base = located(job, home() / "base-models")
+            prints[base] = prints.get(base) or model_fingerprint(base)
+            folder, machine = job_folder(job, prints[base]), prepared.hardware[job.model, job.arm]
+            more = (prepared.data_dir, prepared.command, prepared.watch, folder, home())
+            tasks.append(Task(job, base, machine, *more))
+    return tasks
