@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import UsageError, choose, nearest
+from harness.errors import UsageError, choose
 from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
 
@@ -186,8 +185,6 @@ def power(
     level: float = 0.95,
     runs: list[str] | None = None,
     paper: str | None = None,
-    budget: float | None = None,
-    hardware: str = "h100x8",
     aa: bool = False,
     arm: list[str] | None = None,
     scale: str = "tiny",
@@ -196,10 +193,9 @@ def power(
     seed: int = 0,
     **spread: float,
 ) -> Result:
-    """What a difference needs: problems, samples, training seeds. Of a paper's claim: which design resolves it.
+    """What a difference needs: problems, samples, training seeds.
 
         rlvr power difference=0.02 benchmark=math500
-        rlvr power paper=egsw budget=500 hardware=h100x8
         rlvr power paper=egsw arm=grpo aa=true
 
     Args:
@@ -211,9 +207,7 @@ def power(
         power: the chance to resolve the difference.
         level: of the interval.
         runs: measure the noise on one run (see rlvr compare), and the correlation on a second: runs=[A,B].
-        paper: key or arXiv id: the cheapest seeds and samples that resolve the difference which it prints.
-        budget: of the paper's design: GPU-hours that may be spent.
-        hardware: of the paper's design: the machine (rlvr list what=hardware).
+        paper: of aa: its key.
         aa: instead test whether an arm differs from itself, on splits of its many finished seeds in MLflow; a share
             above 5 percent would say that the test errs. Needs paper= and arm=.
         arm: of aa: trained arms with 20 seeds or more.
@@ -230,14 +224,14 @@ def power(
 
     at_least_one("samples", samples)
     at_least_one("seeds", seeds)
-    if spread and (aa or paper is not None):
-        raise UsageError(f"{next(iter(spread))}: no such key beside paper=")
+    if spread and aa:
+        raise UsageError(f"{next(iter(spread))}: no such key beside aa=true")
     if aa:
         return _aa(paper, arm, scale, model, seeds, splits, seed)
     if paper is not None:
-        return _design(paper, budget, hardware, power)
+        raise UsageError(f"paper={paper}: expected aa=true and arm= with it")
     if difference is None:
-        raise UsageError("difference: missing; give difference=0.05 (a fraction), paper=KEY budget=HOURS, or aa=true")
+        raise UsageError("difference: missing; give difference=0.05 (a fraction), or aa=true")
     return _power(difference, benchmark, problems, samples, seeds, power, level, runs or [], spread)
 
 
@@ -291,36 +285,6 @@ def _power(
         raise UsageError(str(error)) from error
     document = result.as_json()
     return Result(document, lambda: str(result), document["rows"])
-
-
-def _design(paper: str, budget: float | None, hardware: str, target_power: float) -> Result:
-    """The seeds and samples that resolve the claims of a paper within a budget."""
-    from harness.plan.budget import what_it_buys
-    from harness.plan.machine import take_machine
-
-    if budget is None or budget <= 0:
-        raise UsageError(f"budget: expected GPU-hours above 0, got {budget}")
-    if not 0 < target_power < 1:
-        raise UsageError(f"power: expected a number in (0, 1), got {target_power:g}")
-    result = what_it_buys(paper_of(paper), budget, take_machine({"hardware": hardware}), target_power=target_power)
-    return Result(result.as_json(), lambda: str(result))
-
-
-def paper_of(arxiv: str) -> str:
-    """The key of the paper with this arXiv id (also with a version, or as a link), or with this key.
-
-    Raises:
-        UsageError: none of the papers has it.
-    """
-    from harness.spec import catalogue
-
-    keys = {catalogue.load(key).arxiv or key: key for key in catalogue.papers()}
-    bare = re.sub(r"^(?:arXiv:|https?://(?:www\.)?arxiv\.org/\w+/)|(?:v\d+)?(?:\.pdf)?$", "", arxiv)
-    if bare in keys:
-        return keys[bare]
-    if arxiv in keys.values():
-        return arxiv
-    raise UsageError(f"paper={arxiv}: no paper with this key or arXiv id; {nearest(bare, [*keys, *keys.values()])}")
 
 
 def _aa(

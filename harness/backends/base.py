@@ -47,10 +47,6 @@ class Backend(ABC, Generic[H]):
     def ready(self, hardware: H) -> None:
         """Raise ValueError if this machine cannot run it: not installed, no answer, too little memory."""
 
-    def fixed(self, hardware: H) -> H:
-        """The settings with explicit values where another machine might choose others, which changes last bits."""
-        return hardware
-
     def stride(self, training: Training) -> int:
         """Optimiser steps between two moments at which a model in training can be saved."""
         return 1

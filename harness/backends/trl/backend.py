@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -57,14 +56,6 @@ class Trl(Backend[TrlHardware]):
             _check_server(str(hardware.vllm_server_url))
         if hardware.deepspeed is not None:
             _check_deepspeed(hardware.deepspeed)
-
-    def fixed(self, hardware: TrlHardware) -> TrlHardware:
-        """On a CPU the number of threads decides the last bits of sums."""
-        if hardware.device != "cpu" or hardware.threads is not None or hardware.processes > 1:
-            return hardware
-        import torch
-
-        return replace(hardware, threads=torch.get_num_threads())
 
     def launch(
         self, job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware
