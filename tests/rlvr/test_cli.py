@@ -83,7 +83,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("ui --port 5001", "port=..."),
         ("power", "difference"),
         ("power difference=0.05 difference=0.1", "difference"),
-        ("power paper=egsw", "budget"),
+        ("power paper=egsw", "aa"),
         ("power aa=true", "paper"),
         ("rnu", "command"),
         ("--paper=egsw", "--paper"),
