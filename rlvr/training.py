@@ -176,7 +176,7 @@ def _launched(prepared: Prepared) -> Trained:
     from harness.launch import launch
 
     try:
-        outcomes = launch([prepared], prepared.launcher, keep_going=prepared.launcher.name != "serial")
+        outcomes = launch(prepared)
     except (UsageError, RefusedError):
         raise
     except ValueError as error:  # of a training, not of what the call said: that has been checked

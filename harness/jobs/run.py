@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -26,7 +25,6 @@ from harness.command.watch import METRICS as JOB_METRICS
 from harness.command.watch import Watch
 from harness.data.base_models import located
 from harness.data.tiny.base import fixed_threads
-from harness.jobs.pace import time_left
 from harness.jobs.watching import Watcher
 from harness.record.mirror import BackgroundMirror, mirroring
 from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, run_identity
@@ -52,22 +50,6 @@ class Outcome:
     diverged: bool = False
 
 
-def run(jobs: Sequence[Job], *, hardware: Machines, data_dir: str | None, command: str) -> list[Path]:
-    """Run all jobs of a command in order, up to the first that fails. Returns their folders.
-
-    A training that diverges is recorded as such and not evaluated; the other jobs still run.
-
-    Args:
-        hardware: of all arms, or by (model, arm). data_dir: where the benchmarks are, as `check_data` gave it.
-    Raises:
-        RefusedError: MLflow's store cannot be used, a file is damaged, another process runs the same job.
-        ValueError: wrong training data or settings, before the model that needs them is trained.
-        Interrupted: a signal asked to stop; everything is saved.
-    """
-    outcomes = run_jobs(jobs, hardware=hardware, data_dir=data_dir, command=command)
-    return [outcome.folder for outcome in outcomes if outcome.folder is not None]
-
-
 def run_jobs(
     jobs: Sequence[Job],
     *,
@@ -77,27 +59,29 @@ def run_jobs(
     keep_going: bool = False,
     watch: Watch | None = None,
 ) -> list[Outcome]:
-    """Run jobs of any papers, arms and seeds in this process, which imports and opens the store once.
+    """Run jobs of any papers, arms and seeds in this process, one after another.
+
+    A training that diverges is recorded as such and not evaluated; the other jobs still run.
 
     Args:
-        hardware, data_dir: as `run`.
+        hardware: of all arms, or by (model, arm). data_dir: where the benchmarks are, as `check_data` gave it.
         watch: evaluations while a model trains, and the snapshots that stay.
         keep_going: after a job that fails, continue with the next one; its error is in its outcome, and printed.
     Returns:
         one outcome for each job, in order.
     Raises:
-        as `run`; with `keep_going` only what stops every job: no store, an interruption.
+        RefusedError: MLflow's store cannot be used, a file is damaged, another process runs the same job.
+        ValueError: wrong training data or settings, before the model that needs them is trained.
+        Interrupted: a signal asked to stop; everything is saved.
+        With `keep_going` only what stops every job: no store, an interruption.
     """
     machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
     outcomes: list[Outcome] = []
-    took: list[float] = []
     with mirroring() as mirror, graders_kept():
         for number, job in enumerate(jobs, 1):
             gc.collect()  # free the memory of an earlier job's model, also of another command
             check(f"after {number - 1} of {len(jobs)} jobs")
-            left = time_left(took, len(jobs) - number + 1)
-            say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale{left})")
-            started = time.monotonic()
+            say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
             try:
                 base = located(job, home() / "base-models")
                 finished = JobRun(job, base, machines[job.model, job.arm], data_dir, command, watch).run(mirror)
@@ -107,7 +91,6 @@ def run_jobs(
                     raise
                 say(f"    failed: {type(error).__name__}: {redact(str(error))}")
                 outcomes.append(Outcome(job, None, error))
-            took.append(time.monotonic() - started)
     return outcomes
 
 
@@ -115,7 +98,7 @@ class JobRun:
     """One job in its folder: trained, evaluated and recorded, or resumed where it stopped.
 
     Args:
-        base: the base model, a folder or a hub id. data_dir: as `run`. command: for the record.
+        base: the base model, a folder or a hub id. data_dir: as `run_jobs`. command: for the record.
     """
 
     def __init__(
@@ -140,7 +123,7 @@ class JobRun:
         Args:
             mirror: what brings MLflow up to date; None: the process that started this one does.
         Raises:
-            as `harness.jobs.run.run`.
+            as `run_jobs`.
         """
         threads = self.hardware.threads
         with locked(self.folder), fixed_threads(threads) if threads else nullcontext():

@@ -19,13 +19,11 @@ class Launcher:
     Args:
         name: one of `LAUNCHERS`; serial: one after another, in the process of the command.
         jobs: how many at once; None: as many as Slurm allows.
-        given: names of the options that the command line has.
         options: what `launcher.KEY=VALUE` says: parameters of submitit's Slurm executor.
     """
 
     name: str = "serial"
     jobs: int | None = 1
-    given: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -40,7 +38,6 @@ def take_launcher(values: dict[str, Any]) -> Launcher:
     Raises:
         UsageError: no such launcher, or a value that does not fit it.
     """
-    given = tuple(key for key in values if key in ("launcher", "jobs") or key.startswith("launcher."))
     name = take(values, "launcher", str, "serial")
     choose("launcher", [name], LAUNCHERS)
     default: int | None = {"serial": 1, "local": 2}.get(name)
@@ -49,9 +46,7 @@ def take_launcher(values: dict[str, Any]) -> Launcher:
         raise UsageError(f"jobs: expected a whole number >= 1, got {jobs}")
     if name == "serial" and jobs > 1:
         raise UsageError(f"jobs={jobs}: expected launcher=local with it; without a launcher jobs run one after another")
-    options = {key.removeprefix("launcher."): values.pop(key) for key in given if key.startswith("launcher.")}
+    options = {key.removeprefix("launcher."): values.pop(key) for key in list(values) if key.startswith("launcher.")}
     if options and name != "slurm":
         raise UsageError(f"launcher.{next(iter(options))}: expected launcher=slurm with it; {name} has no options")
-    return Launcher(name, jobs, given, options)
-
-
+    return Launcher(name, jobs, options)

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,14 +75,12 @@ class Task:
         return 0
 
 
-def tasks_of(commands: Sequence[Prepared]) -> list[Task]:
-    """The task of each job of each command, in their order; the same job has the same folder in each."""
+def tasks_of(prepared: Prepared) -> list[Task]:
+    """The task of each job of a command, in order."""
     tasks, prints = [], dict[str, str]()
-    for prepared in commands:
-        for job in prepared.jobs:
-            base = located(job, home() / "base-models")
-            prints[base] = prints.get(base) or model_fingerprint(base)
-            folder, machine = job_folder(job, prints[base]), prepared.hardware[job.model, job.arm]
-            more = (prepared.data_dir, prepared.command, prepared.watch, folder, home())
-            tasks.append(Task(job, base, machine, *more))
+    for job in prepared.jobs:
+        base = located(job, home() / "base-models")
+        prints[base] = prints.get(base) or model_fingerprint(base)
+        machine, more = prepared.hardware[job.model, job.arm], (prepared.data_dir, prepared.command, prepared.watch)
+        tasks.append(Task(job, base, machine, *more, job_folder(job, prints[base]), home()))
     return tasks

@@ -33,9 +33,7 @@ class View:
             redirect_stdout=False,
             disable=not self._console.is_terminal,
         )
-        several = len({task.job.paper for task in tasks}) > 1
-        self._names = {t.folder: f"{t.job.paper} {t.job.name}" if several else t.job.name for t in tasks}
-        self._jobs = {t.folder: t for t in tasks}
+        self._jobs = {task.folder: task.job for task in tasks}
         self._rows: dict[Path, Any] = {}  # of the jobs that run
         self._started: dict[Path, float] = {}
         self._read = 0.0
@@ -51,8 +49,8 @@ class View:
         """A job begins to run, or waits again."""
         self._remove(folder)
         if state == "running":
-            steps = training_steps(self._jobs[folder].job) or None
-            self._rows[folder] = self._bars.add_task(self._names[folder], total=steps, reward="")
+            steps = training_steps(self._jobs[folder]) or None
+            self._rows[folder] = self._bars.add_task(self._jobs[folder].name, total=steps, reward="")
             self._started[folder] = time.monotonic()
         self._say(folder, state)
 
@@ -77,6 +75,6 @@ class View:
             self._bars.remove_task(self._rows.pop(folder))
 
     def _say(self, folder: Path, text: str) -> None:
-        number = list(self._names).index(folder) + 1
-        line = f"[{number}/{len(self._names)}] {self._names[folder]}: {text}"
+        number = list(self._jobs).index(folder) + 1
+        line = f"[{number}/{len(self._jobs)}] {self._jobs[folder].name}: {text}"
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -50,15 +49,14 @@ class Cluster(Protocol):
         """Stop watching; returns what happens to the unfinished jobs."""
 
 
-def run_on(cluster: Cluster, commands: Sequence[Prepared]) -> list[Outcome]:
-    """Run the jobs of all commands on a cluster; one outcome for each job of each command, in their order.
+def run_on(cluster: Cluster, prepared: Prepared) -> list[Outcome]:
+    """Run the jobs of a command on a cluster; one outcome for each, in order.
 
     Raises:
         RefusedError: MLflow's store cannot be used. Interrupted: a signal asked this process to stop watching.
     """
     with handled(), full_disk_named(make_home()), mirroring() as mirror:
-        every = tasks_of(commands)
-        tasks = {task.folder: task for task in every}  # a job of several commands runs once
+        tasks = {task.folder: task for task in tasks_of(prepared)}
         mirror.watch(*tasks)
         with finishing(), View(list(tasks.values())) as view:
             ended = {folder: done for folder, task in tasks.items() if (done := outcome(task)) is not None}
@@ -71,7 +69,7 @@ def run_on(cluster: Cluster, commands: Sequence[Prepared]) -> list[Outcome]:
             if unfinished:
                 cluster.submit(list(unfinished.values()))
                 _watch(cluster, unfinished, ended, view)
-    return [replace(ended[task.folder], job=task.job) for task in every]
+    return [ended[folder] for folder in tasks]
 
 
 def _watch(cluster: Cluster, tasks: Mapping[Path, Task], ended: dict[Path, Outcome], view: View) -> None:

@@ -13,7 +13,6 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.errors import UsageError
-from harness.jobs.pace import duration
 from harness.launch.launcher import Launcher, take_launcher
 from harness.launch.local import slot_environments
 from harness.launch.task import Task
@@ -23,9 +22,9 @@ from rlvr import listing
 
 
 def test_launcher_options_are_taken_from_the_others() -> None:
-    assert take_launcher({}) == Launcher("serial", 1, ())
+    assert take_launcher({}) == Launcher("serial", 1)
     values = {"launcher": "local", "jobs": 3, "paper": "egsw"}
-    assert take_launcher(values) == Launcher("local", 3, ("launcher", "jobs")) and values == {"paper": "egsw"}
+    assert take_launcher(values) == Launcher("local", 3) and values == {"paper": "egsw"}
     assert take_launcher({"launcher": "local"}).jobs == 2
 
 
@@ -87,10 +86,6 @@ def test_a_terminal_shows_the_last_whole_step_of_each_running_job(tmp_path: Path
         view.shows(folder, "running")
         view.refresh()
     assert "4/10" in output.getvalue() and "reward 0.250" in output.getvalue()
-
-
-def test_durations_are_in_seconds_minutes_or_hours() -> None:
-    assert [duration(s) for s in (0, 99, 100, 5399, 5400)] == ["0 s", "99 s", "1.7 min", "90.0 min", "1.5 h"]
 
 
 def test_a_job_in_slurm_waits_until_slurm_says_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
