@@ -150,7 +150,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def bench(session: nox.Session) -> None:
-    """How fast, as ratios in one run; `-- step --rounds 9`, `-- --write` for docs/performance.md."""
+    """How fast, as ratios in one run; `-- step --rounds 9` for one part."""
     environment(session)
     session.run(str(PYTHON), "-m", "benchmarks.speed", *session.posargs, external=True)
 

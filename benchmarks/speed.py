@@ -1,4 +1,4 @@
-"""Speed, as ratios within one run: `nox -s bench [-- PART ... --rounds N --write]`; --write makes docs/performance.md.
+"""Speed, as ratios within one run: `nox -s bench [-- PART ... --rounds N]`.
 
 Calls that are compared alternate in one process where they can, and their medians are reported: a machine that slows
 down then slows both. pytest-benchmark would time each side by itself. `nox -s grader` has the speed of the grader.
@@ -20,7 +20,6 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.columns import columns
-from benchmarks.pages import made_by, write
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,13 +39,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the median is reported (default 5)")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md; all parts, a clean checkout")
     given = parser.parse_args()
     if unknown := [part for part in given.parts if part not in PARTS]:
         parser.error(f"PART: got {unknown[0]!r}; expected some of {', '.join(PARTS)}")
-    if given.write and given.parts:
-        parser.error("--write: expected no PART, as the page is made of one run of all parts")
-    heading = made_by("nox -s bench --") if given.write else ""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     rows = []
@@ -54,21 +49,18 @@ def main() -> int:
         for row in PARTS[part](given.rounds):
             print(f"{row.name}: {row.ours / row.theirs:.2f}", file=sys.stderr)
             rows.append(row)
-    text = page(rows, heading, given.rounds)
-    print(text)
-    if given.write:
-        write(ROOT / "docs" / "performance.md", text)
+    print(page(rows, given.rounds))
     return 0
 
 
-def page(rows: list[Row], heading: str, rounds: int) -> str:
+def page(rows: list[Row], rounds: int) -> str:
     cells = [
         (r.name, r.against, f"{r.ours / r.theirs:.2f}", f"{r.ours:,.0f}", f"{r.theirs:,.0f}", r.unit, r.note)
         for r in rows
     ]
     packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "trl", "mlflow"))
     return (
-        f"# Speed\n\n{heading} Ratio: ours / theirs; above 1, ours is faster. Medians of {rounds} rounds on a CPU "
+        f"Ratio: ours / theirs; above 1, ours is faster. Medians of {rounds} rounds on a CPU "
         f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end); {packages}. Absolute numbers depend on "
         "the machine. The grader's speed is in `results/grader.md`. No GPU was measured.\n\n"
         + columns(("what", "against", "ratio", "ours", "theirs", "unit", "note"), cells, left=2)

@@ -13,5 +13,5 @@ def test_timed_calls_alternate_after_one_untimed_each() -> None:
 
 
 def test_the_page_has_the_ratio() -> None:
-    (row,) = [line for line in page([Row("x", "n/s", 600.0, 30.0, "y", "z")], "", 3).splitlines() if "| x" in line]
+    (row,) = [line for line in page([Row("x", "n/s", 600.0, 30.0, "y", "z")], 3).splitlines() if "| x" in line]
     assert [cell.strip() for cell in row.strip("|").split("|")] == ["x", "y", "20.00", "600", "30", "n/s", "z"]

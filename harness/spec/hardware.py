@@ -58,7 +58,7 @@ class Hardware:
         None, "optimiser steps between two saved models (eval.every and keep=every:N set it)"
     )
     deterministic: bool = setting(
-        False, "deterministic algorithms, slower; also deterministic=true (its limits: docs/running.md)"
+        False, "deterministic algorithms, slower; also deterministic=true (its limits: docs/tutorials/running.md)"
     )
     grader_workers: Count = setting(2, "processes that check answers")
     grader_limit_s: Positive = setting(LIMIT_S, "seconds that one answer may take")

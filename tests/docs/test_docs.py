@@ -1,10 +1,13 @@
-"""The site's pages: their snippets run, their commands parse, their links lead somewhere, the picture is made."""
+"""The site's pages: their snippets run, their commands parse, their links lead somewhere."""
 
 from __future__ import annotations
 
+import importlib.util
+import posixpath
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,15 +33,11 @@ def test_python_snippets_of_the_docs_run(name: str, block: str) -> None:
     exec(compile(block if "import rlvr" in block else f"import rlvr\n{block}", name, "exec"), {})
 
 
-# they say what was typed at the time, with the commands of that version
-OF_THE_PAST = (ROOT / "results" / "analysis" / "README.md",)
-
-
 def commands() -> list[tuple[str, str]]:
     """(file, command line) of every `rlvr ...` line in a block of our pages, and of every inline one with options."""
     pattern = "README.md", "CONTRIBUTING.md", "docs/**/*.md", "results/**/README.md", "reproductions/*/README.md"
     found = []
-    for page in sorted({page for glob in pattern for page in ROOT.glob(glob)} - set(OF_THE_PAST)):
+    for page in sorted({page for glob in pattern for page in ROOT.glob(glob)}):
         text = re.sub(r"\\\n\s*", "", page.read_text(encoding="utf-8"))
         lines = re.findall(r"^ {4}(\S.*)$", text, flags=re.M)
         for block in re.findall(r"^```\w*\n(.*?)^```", text, flags=re.S | re.M):
@@ -52,35 +51,32 @@ def commands() -> list[tuple[str, str]]:
 def test_commands_of_the_pages_exist(page: str, line: str) -> None:
     words = shlex.split(re.split(r" {2,}|#", line)[0].replace("...", ""))[1:]
     shown = [word for word in words if "KEY=VALUE" not in word]
-    if len(words) > 1 and "--help" not in words:  # a command alone is its name in a sentence
+    if len(words) > 1 and "--help" not in words and words[0] != "help":  # a command alone is its name in a sentence
         parse(shown)
 
 
-def test_every_page_is_in_the_navigation_and_every_entry_exists() -> None:
+def built() -> set[str]:
+    """The pages that the site takes from elsewhere."""
+    spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
+    assert spec is not None and spec.loader is not None
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    assert all(path.is_file() for path in hooks.PAGES.values())
+    assert all(hooks._links(name, path) for name, path in hooks.PAGES.items())  # each link leads to a file
+    return {*hooks.PAGES, *hooks.PICTURES}
+
+
+def test_every_page_is_in_the_navigation_and_every_link_leads_to_a_page() -> None:
     import yaml
 
+    def entries(value: Any) -> list[str]:
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return [value] if isinstance(value, str) else [entry for inside in values for entry in entries(inside)]
+
+    known = built() | set(NAMES)
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
-
-    def entries(value: object) -> list[str]:
-        if isinstance(value, str):
-            return [value]
-        values = value.values() if isinstance(value, dict) else value
-        return [entry for own in values for entry in entries(own)]  # type: ignore[union-attr]
-
-    built = {"contributing.md", "changes.md", "papers/baselines.md"}
-    built |= {f"papers/{path.parent.name}.md" for path in ROOT.glob("reproductions/*/README.md")}
-    assert set(entries(config["nav"])) == built | set(NAMES)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_links_lead_to_pages(name: str) -> None:
-    page = ROOT / "docs" / name
-    built = {"contributing.md", "changes.md", "architecture.svg"}
-    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
-        if "://" in target:
-            continue
-        linked = (page.parent / target).resolve()
-        paper = linked.parent.name == "papers" and (
-            (ROOT / "reproductions" / linked.stem).is_dir() or linked.stem == "baselines"
-        )
-        assert linked.is_file() or linked.name in built or paper, target
+    assert set(entries(config["nav"])) == {name for name in known if name.endswith(".md")}
+    for name, page in zip(NAMES, PAGES, strict=True):
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+            linked = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+            assert "://" in target or linked in known, (name, target)

@@ -1,4 +1,4 @@
-"""examples/own: a user's own data, reward, prompt, benchmark and protocol, as docs/own.md shows them."""
+"""examples/own: a user's own data, reward, prompt, benchmark and protocol, as docs/tutorials/own.md shows them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_run_takes_all_of_them() -> None:
 
 
 def test_the_runs_that_the_page_shows_can_start() -> None:
-    lines = (ROOT / "docs" / "own.md").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "docs" / "tutorials" / "own.md").read_text(encoding="utf-8").splitlines()
     commands = [shlex.split(line)[2:] for line in lines if line.startswith("    rlvr run ")]
     assert len(commands) == 2
     for command in commands:

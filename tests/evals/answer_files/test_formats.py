@@ -198,7 +198,7 @@ def test_reported_scores_come_back_from_their_own_labels() -> None:
 
 @pytest.mark.skipif(not LOGS.is_dir(), reason="the logs of other labs are not on this machine")
 def test_which_golds_make_the_difference_on_math500() -> None:
-    """docs/formats.md: SkyThought's file of the untrained Qwen2.5-Math-7B, by its `gt` and by MATH-500's golds."""
+    """SkyThought's file of the untrained Qwen2.5-Math-7B, by its `gt` and by MATH-500's golds."""
     (entry,) = (e for e in read_manifest(LOGS / "manifest.json") if "Qwen2.5-Math-7B/math500" in e["path"])
     rows = read_answers(LOGS / entry["file"]).rows
     lines = gzip.decompress((LOGS / entry["file"]).read_bytes()).splitlines()
