@@ -164,7 +164,7 @@ def grader(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def ledger(session: nox.Session) -> None:
-    """Fetch other labs' logs and verdicts at their pinned commits (git), and make results/ledger/curves.md again."""
+    """Fetch other labs' logs and verdicts at their pinned commits (git), grade and audit them: results/ledger."""
     environment(session)
     session.run(str(PYTHON), "-m", "studies.ledger", *session.posargs, external=True)
 

@@ -288,8 +288,6 @@ def _policy_effects(used: str, path: Path) -> list[Any]:
 def grade(
     file: PathLike | None = None,
     *,
-    manifest: PathLike | None = None,
-    claims: PathLike | None = None,
     policy: str | None = None,
     out: PathLike | None = None,
     columns: dict[str, str] | None = None,
@@ -308,13 +306,10 @@ def grade(
     FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
     problem. With answers=true: gold and prediction. Other columns are kept; finish_reason and expected are used. Also
     read, by content: evaluations of Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs,
-    evalscope reviews, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
+    oat results, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
 
     Args:
         file: the file.
-        manifest: instead of FILE: a JSON list of other labs' files with the scores that they reported (rlvr/ledger.py);
-            the ledger goes to out= (default RLVR_HOME/results/ledger).
-        claims: with manifest=: a CSV file of scores stated elsewhere: path_contains, benchmark, reported, where.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             qwen (box, "the answer is", last number), letter (default where golds are letters).
         out: write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it.
@@ -337,14 +332,8 @@ def grade(
     from evals.grading import LIMIT_S, Conventions
     from evals.sampling.progress import grading_bar
 
-    if manifest is not None:
-        from rlvr.ledger import grade_manifest
-        from rlvr.results import results_folder
-
-        folder = Path(out) if out is not None else results_folder() / "ledger"
-        return grade_manifest(Path(manifest), None if claims is None else Path(claims), folder)
     if file is None:
-        raise UsageError("file: missing; give a file of answers, or manifest=FILE")
+        raise UsageError("file: missing; expected a file of answers")
     if not Path(file).is_file():
         raise UsageError(f"file={file}: expected a file of answers, found none")
     known = {f.name: type(f.default) for f in fields(Conventions)}

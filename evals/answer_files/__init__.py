@@ -2,8 +2,7 @@ r"""`rlvr grade FILE`: verdicts and scores for existing answers, as JSON Lines.
 
 Rows hold `answer` (or `gold`) and `response`; several rows with one `problem_id` are its samples, and without it each
 row is a problem of its own. With `answers=True` they hold `gold` and `prediction`, bare answers. A `finish_reason`
-("stop", "length" or null) is used; an `expected` (true or false) is compared with our verdicts, per `source` where rows
-name one. Other columns are kept.
+("stop", "length" or null) is used; an `expected` (true or false) is compared with our verdicts. Other columns are kept.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.answer_files.differing import differing
 from evals.answer_files.formats import OURS, Row
-from evals.answer_files.reading import Reading, as_text, read_answers, read_pairs
-from evals.answer_files.report import Report, agreements
+from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers, read_pairs
+from evals.answer_files.report import Report, agreement
 from evals.answer_files.table import (
     OF_PAIRS,
     OF_RESPONSES,
@@ -55,8 +54,7 @@ def grade_file(
     workers: int | None = None,
     limit_s: float = LIMIT_S,
     explain: Sequence[int] = (),
-    columns: Mapping[str, str] | None = None,
-    reading: Reading | None = None,
+    reading: Reading = NOTHING_SAID,
     progress: Progress | None = None,
 ) -> Report:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
@@ -71,20 +69,15 @@ def grade_file(
         conventions: what counts as the same answer (`evals.grading.Conventions`).
         workers, limit_s: see `evals.grading.Grader`.
         explain: numbers of rows, from 1, whose verdicts are explained.
-        columns: our name -> the file's, for a table of another form (`evals.answer_files.formats`).
-        reading: all facts that the file does not state (`evals.answer_files.reading.Reading`), its columns included.
+        reading: what the file does not state, such as the columns of a table of another form.
         progress: called with (done, all) rows.
     Raises:
         ValueError: before anything is graded: a bad row (with its number and field), an unknown suffix of `out`, or an
             impossible k.
         OSError: the file cannot be read, or `out` cannot be written.
     """
-    if reading is not None and columns:
-        raise ValueError(
-            f"columns={dict(columns)} and a reading: expected one of them; a Reading has columns of its own"
-        )
     path, target = Path(path), None if out is None else check_target(Path(out))
-    file = None if answers else read_answers(path, reading or Reading(columns or {}))
+    file = None if answers else read_answers(path, reading)
     rows = read_pairs(path) if file is None else file.rows
     samples = Counter(() if answers else (str(row["problem_id"]) for row in rows))
     ks = [] if answers else _ks(samples, ks)
@@ -94,7 +87,7 @@ def grade_file(
     if policy is not None and policy not in POLICIES:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
     policy = None if answers else policy or policy_for(rows)
-    parquet = None
+    parquet = {}
     if target is not None and target.suffix == ".parquet":
         parquet = parquet_columns(path, rows, OF_PAIRS if answers else OF_RESPONSES)
 
@@ -117,7 +110,7 @@ def grade_file(
             progress(len(rows), len(rows))  # nothing was compared where no row has an answer
         explained = [triples[n - 1][:2] if policy else pairs[n - 1] for n in explain]
         explanations = [grader.explain(gold, answer, policy) for gold, answer in explained]
-    if parquet is not None and target is not None:
+    if target is not None and target.suffix == ".parquet":
         write_parquet(target, parquet, ours)
     elif target is not None:
         write_lines(target, rows, ours)
@@ -129,7 +122,7 @@ def grade_file(
         verdicts=dict(sorted(Counter(map(str, ours["verdict"])).items())),
         unscored_reasons=dict(Counter(reason.split(":")[0] for reason in ours["reason"] if reason)),
         scores=[] if answers else _scores(rows, ours, ks),
-        agreement=agreements(rows, grades),
+        agreement=agreement(rows, grades),
         out=None if target is None else str(target),
         policy=policy,
         policies=effects,

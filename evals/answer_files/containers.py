@@ -11,7 +11,6 @@ import struct
 import zipfile
 import zlib
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,8 @@ ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfil
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, length of its name, of its extra field
 
 
-@dataclass(frozen=True)
-class Contents:
-    """The content of a file: its objects, and its header (for an inspect log: eval, plan, results)."""
-
-    objects: list[dict[str, Any]]
-    header: dict[str, Any] = field(default_factory=dict)
-
-
-def contents(path: Path) -> Contents:
-    """Read a file. Compressed (.gz) files are decompressed.
+def contents(path: Path) -> list[Any]:
+    """The objects of a file. Compressed (.gz) files are decompressed.
 
     Raises:
         ValueError: its content contradicts its first bytes or its name, or it has no objects.
@@ -42,45 +33,43 @@ def contents(path: Path) -> Contents:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             with gzip.GzipFile(fileobj=file) if packed else nullcontext(file) as stream:
-                content = _contents(path, stream)
+                objects = _objects(path, stream)
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, UnicodeDecodeError, pa.ArrowInvalid) as error:
         raise ValueError(f"{path}: damaged or cut short ({error})") from error
-    if not content.objects:
+    if not objects:
         raise ValueError(f"{path}: expected rows, found none")
-    for number, row in enumerate(content.objects, 1):
+    for number, row in enumerate(objects, 1):
         if not isinstance(row, dict):
             raise ValueError(f"{path}, row {number}: expected an object, got {type(row).__name__}")
-    return content
+    return objects
 
 
-def _contents(path: Path, stream: Stream) -> Contents:
+def _objects(path: Path, stream: Stream) -> list[Any]:
     start, name = stream.read(4), path.name.removesuffix(".gz")
     stream.seek(0)
     if start == b"PAR1":
         import pyarrow.parquet as pq
 
         # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
-        return Contents(pq.ParquetFile(stream).read(use_threads=False).to_pylist())
+        return list(pq.ParquetFile(stream).read(use_threads=False).to_pylist())
     if start[:2] == b"PK":
         return _zipped(stream)
     if name.endswith((".csv", ".tsv")):
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        return Contents(list(csv.DictReader(text, delimiter="\t" if name.endswith(".tsv") else ",")))
+        return list(csv.DictReader(text, delimiter="\t" if name.endswith(".tsv") else ","))
     objects = _json(path, stream)
     if len(objects) == 1 and isinstance(objects[0], list):
-        return Contents(objects[0])
+        return list(objects[0])
     if len(objects) == 1 and isinstance(objects[0], dict) and isinstance(objects[0].get("samples"), list):
-        return Contents(objects[0].pop("samples"), objects[0])  # an inspect log
-    return Contents(objects)
+        return list(objects[0]["samples"])  # an inspect log
+    return objects
 
 
-def _zipped(stream: Stream) -> Contents:
+def _zipped(stream: Stream) -> list[Any]:
     with zipfile.ZipFile(stream) as archive:
         files = {info.filename: info for info in archive.infolist()}
         inside = sorted(name for name in files if name.startswith("samples/") and name.endswith(".json"))
-        samples = [json.loads(_member(stream, archive, files[name])) for name in inside]
-        header = json.loads(_member(stream, archive, files["header.json"])) if "header.json" in files else {}
-    return Contents(samples, header)
+        return [json.loads(_member(stream, archive, files[name])) for name in inside]
 
 
 def _member(stream: Stream, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

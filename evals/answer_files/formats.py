@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Row = dict[str, Any]
 NEEDED = ("problem_id", "answer", "response")
 ABSENT = object()
+PER_SAMPLE = ("response", "labels", "their_answer", "tokens", "finish_reason")
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,13 @@ class Format:
     Attributes:
         made_by: the tool, and its files.
         fields: those by which its objects are recognised.
-        columns: our name -> theirs. Dots reach into objects and lists; of `a|b`, the first that has a value. An object
-            with a list of responses is a row for each; their answers and verdicts are then lists too.
-        labels: their verdicts: a field, or an object with one for each name.
+        columns: our name -> theirs (see `reach`); `labels` is their verdict.
         more: columns that need more than a name, from the object.
     """
 
     made_by: str
     fields: tuple[str, ...]
-    columns: Mapping[str, str]
-    labels: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
     more: Callable[[Row], Row] = lambda row: {}
 
 
@@ -43,36 +41,48 @@ def format_of(first: Mapping[str, Any]) -> str | None:
     return next((name for name, form in FORMATS.items() if set(form.fields) <= set(first)), None)
 
 
-def read_object(name: str, number: int, value: Row) -> list[Row]:
-    """The rows of one object of a format.
+def read_object(name: str | None, number: int, value: Row, columns: Mapping[str, str]) -> list[Row]:
+    """The rows of one object: several where its response is a list, as its answers and verdicts then are.
 
     Args:
-        number: of the object in its file, from 0; the problem's id where there is no other.
+        name: of its format; None for a table that only `columns` describe, whose other columns are kept.
+        number: of the object in its file, from 1; the problem's id where there is no other.
+        columns: our name -> theirs, beside those of the format; `expected` is their verdict. Of a list of golds the
+            first is taken.
     Raises:
-        KeyError, IndexError, TypeError, AttributeError, ValueError: it is not one.
+        KeyError, IndexError, TypeError, AttributeError, ValueError: it is not of this format, or has no such column.
     """
-    if name in OURS:
-        if "gold" in value:
-            value.setdefault("answer", value["gold"])
-        return [value]
-    form = FORMATS[name]
-    row = {ours: found for ours, theirs in form.columns.items() if (found := reach(value, theirs)) is not ABSENT}
-    row |= _labels(form.labels, value) | form.more(value)
-    if name == "task_outputs":
-        row["problem_id"] = f"{row['benchmark']}-{number}"
+    form = FORMATS.get(name or "", ANY)
+    plain = name is None or name in OURS
+    row = dict(value) if plain else {}
+    if plain and "gold" in value:
+        row.setdefault("answer", value["gold"])
+    row |= {ours: found for ours, theirs in form.columns.items() if (found := reach(value, theirs)) is not ABSENT}
+    if "labels" in row:
+        row["labels"] = _labels(form.columns["labels"], value, row["labels"])
+    row |= form.more(value)
+    for ours, theirs in columns.items():
+        found = reach(value, theirs)
+        row[ours] = row.get(theirs, ABSENT) if found is ABSENT else found
+        if row[ours] is ABSENT:
+            raise ValueError(f"no column {theirs!r} for {ours}; there are {', '.join(value)}")
+    if "expected" in columns:
+        row["labels"] = _labels("expected", value, row.pop("expected"), strict=columns["expected"])
     row.setdefault("problem_id", row.get("problem", number))
-    for ours in NEEDED[:1] + NEEDED[2:]:
-        if ours not in row:
-            raise KeyError(form.columns[ours])
-    answer = row.get("answer")
-    gold = {} if answer is None else {"answer": str(answer[0] if isinstance(answer, list) else answer)}
-    common = {**row, **gold, "problem_id": str(row["problem_id"])}
-    if not isinstance(row["response"], list):
-        return [common]
-    alone = ("response", "labels", "their_answer", "tokens", "finish_reason")
-    per_sample = {key: row[key] for key in alone if isinstance(row.get(key), list)}
+    if isinstance(row.get("answer"), list) and (columns or not plain):
+        row["answer"] = row["answer"][0]
+    if not isinstance(row.get("response"), list):
+        return [row if plain else _as_texts(row)]
+    per_sample = {key: row[key] for key in PER_SAMPLE if isinstance(row.get(key), list)}
+    if len(set(map(len, per_sample.values()))) > 1:
+        raise ValueError(f"lists of other lengths: {', '.join(f'{key} {len(of)}' for key, of in per_sample.items())}")
     samples = zip(*per_sample.values(), strict=True)
-    return [{**common, **dict(zip(per_sample, sample, strict=True))} for sample in samples]
+    return [_as_texts({**row, **dict(zip(per_sample, sample, strict=True))}) for sample in samples]
+
+
+def _as_texts(row: Row) -> Row:
+    """The row with its gold and its problem's id as texts."""
+    return {**row, **{key: str(row[key]) for key in ("answer", "problem_id") if row.get(key) is not None}}
 
 
 def reach(value: Any, name: str) -> Any:
@@ -94,17 +104,19 @@ def _reach(value: Any, path: str) -> Any:
     return _reach(inside, rest) if dot else inside
 
 
-def _labels(name: str, value: Row) -> Row:
-    """`labels` of an object, or of each of its samples; nothing where it has none."""
-    field = next((path for path in name.split("|") if _reach(value, path) is not ABSENT), None)
-    verdicts = None if field is None else _reach(value, field)
-    if isinstance(verdicts, dict):
-        return {"labels": {key: as_label(verdict) for key, verdict in verdicts.items()}}
-    if isinstance(verdicts, list) and verdicts:
-        return {"labels": [{} if verdict is None else {field: as_label(verdict)} for verdict in verdicts]}
-    return (
-        {} if field is None or not isinstance(verdicts, str | int | float) else {"labels": {field: as_label(verdicts)}}
-    )
+def _labels(paths: str, value: Row, verdicts: Any, strict: str = "") -> Any:
+    """Verdicts by their name, for an object or for each of its samples.
+
+    Args:
+        paths: the column that they were found in, or several. strict: its name; unknown texts are then errors.
+    """
+    name = next((path for path in paths.split("|") if _reach(value, path) is not ABSENT), paths)
+    if isinstance(verdicts, list):
+        return [_labels(name, value, verdict, strict) for verdict in verdicts]
+    label = as_label(verdicts)
+    if strict and label is None and isinstance(verdicts, str) and verdicts.strip().lower() not in ("", "p"):
+        raise ValueError(f"expected:{strict} is {verdicts!r}; expected true or false")
+    return {} if verdicts is None else {name: label}
 
 
 def as_label(value: Any) -> bool | None:
@@ -182,11 +194,6 @@ def _inspect(row: Row) -> Row:
     }
 
 
-def _evalscope(row: Row) -> Row:
-    questions = [m for m in row.get("messages") or () if m.get("role") == "user"]
-    return {"problem": text_of(questions[-1:]) or row.get("input")}
-
-
 def _trl(row: Row) -> Row:
     rewards = {name: as_label(value) for name, value in row.items() if isinstance(value, float) and name != "advantage"}
     return {"problem": text_of(row["prompt"]), "response": text_of(row["completion"]), "labels": rewards}
@@ -210,81 +217,70 @@ def text_of(messages: Any) -> str:
 
 # -- the formats -------------------------------------------------------------------------------------------------------
 
+ANY = Format("a table that the user's columns describe", ())
 FORMATS: dict[str, Format] = {
-    "rows": Format("ours", NEEDED, {}),
+    "rows": Format("ours", NEEDED),
     "qwen_math": Format(
         "evaluation of Qwen2.5-Math and SimpleRL",
         ("idx", "gt", "code"),
-        {"problem_id": "idx", "problem": "question", "answer": "gt", "response": "code", "their_answer": "pred"},
-        "score",
+        {
+            "problem_id": "idx",
+            "problem": "question",
+            "answer": "gt",
+            "response": "code",
+            "their_answer": "pred",
+            "labels": "score",
+        },
     ),
     "lm_eval": Format(
         "lm-evaluation-harness, samples_*.jsonl: an object for each doc and filter",
         ("doc_id", "target", "resps"),
-        {"problem_id": "doc_id", "problem": "doc.problem|doc.question", "answer": "target", "response": "resps"},
-        more=_lm_eval,
+        {"problem_id": "doc_id", "problem": "doc.problem|doc.question", "answer": "target"},
+        _lm_eval,
     ),
     "lighteval": Format(
         "lighteval, details_*.parquet",
         ("doc", "model_response"),
         {"problem_id": "doc.id", "problem": "doc.query", "response": "model_response.text"},
-        more=_lighteval,
-    ),
-    "evalscope": Format(
-        "evalscope, reviews/<model>/*.jsonl",
-        ("index", "target", "sample_score"),
-        {
-            "problem_id": "sample_score.group_id|index",
-            "answer": "target",
-            "response": "sample_score.score.prediction",
-            "their_answer": "sample_score.score.extracted_prediction",
-        },
-        "sample_score.score.value",
-        _evalscope,
+        _lighteval,
     ),
     "inspect": Format(
         "inspect_ai, logs .json or .eval (zip)",
         ("id", "target", "output"),
         {"problem_id": "id", "answer": "target", "tokens": "output.usage.output_tokens"},
-        more=_inspect,
-    ),
-    "task_outputs": Format(
-        "understand-r1-zero's evaluator: a JSON list",
-        ("task_name", "gt", "model_output"),
-        {"benchmark": "task_name", "problem": "prompt", "answer": "gt", "response": "model_output"},
-        "reward",
+        _inspect,
     ),
     "oat": Format(
         "oat's evaluation: a JSON list; without ids, so equal prompts are one problem",
         ("input", "output", "scores", "reference"),
-        {"problem": "input", "answer": "reference", "response": "output"},
-        "scores",
+        {"problem": "input", "answer": "reference", "response": "output", "labels": "scores"},
     ),
     "rollouts": Format(
         "nested rollouts of one problem",
         ("qid", "gold", "rollouts"),
         {"problem_id": "qid", "problem": "question", "answer": "gold"},
-        more=_rollouts,
-    ),
-    "example_rows": Format(
-        "JSON Lines without verdicts",
-        ("example_id", "answer", "response"),
-        {"problem_id": "example_id", "problem": "prompt", "answer": "answer", "response": "response"},
+        _rollouts,
     ),
     "verl": Format(
         "veRL, validation dumps; without ids, so equal prompts are one problem",
         ("input", "output", "gts"),
-        {"problem": "input", "answer": "gts", "response": "output", "step": "step", "their_answer": "pred"},
-        "acc|score",
+        {
+            "problem": "input",
+            "answer": "gts",
+            "response": "output",
+            "step": "step",
+            "their_answer": "pred",
+            "labels": "acc|score",
+        },
     ),
     "trl": Format(
         "TRL's trainers, completions_*.parquet; without ids, so equal prompts are one problem",
         ("step", "prompt", "completion"),
         {"answer": "answer", "step": "step"},
-        more=_trl,
+        _trl,
     ),
-    "gold_rows": Format("ours, by other names", ("gold", "response"), {}),
-    "answer_rows": Format("ours, without ids", ("answer", "response"), {}),
+    "gold_rows": Format("ours, by other names", ("gold", "response")),
+    "answer_rows": Format("ours, without ids", ("answer", "response")),
 }
 """Tried in this order."""
 OURS = ("rows", "gold_rows", "answer_rows")

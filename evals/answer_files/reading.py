@@ -10,8 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from evals.answer_files.containers import contents
-from evals.answer_files.formats import ABSENT, NEEDED, OURS, Row, as_label, format_of, reach, read_object
-from evals.answer_files.stated import reported, settings
+from evals.answer_files.formats import OURS, Row, format_of, read_object
 from evals.suggest import expected
 
 
@@ -37,14 +36,13 @@ NOTHING_SAID = Reading()
 
 @dataclass(frozen=True)
 class AnswerFile:
-    """`settings`: model and sampling as far as the file states them (model, temperature, top_p, max_tokens, seed);
-    `reported`: the scores that its tool computed, by name; `label`: the verdict taken as the authors', if there is one;
-    `labels`: all of them; `recomputed`: of each label without gaps, the mean over problems."""
+    """Attributes:
+    label: the verdict taken as the authors', if there is one; `labels`: all of them.
+    recomputed: of each label without gaps, the mean over problems.
+    """
 
     format: str
     rows: list[Row] = field(repr=False)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    reported: Mapping[str, float] = field(default_factory=dict)
     label: str | None = None
     labels: tuple[str, ...] = ()
     recomputed: Mapping[str, float] = field(default_factory=dict)
@@ -64,21 +62,19 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
         ValueError: no known format, or a row lacks something; the message says what is there and what to give.
         OSError: it cannot be read.
     """
-    content = contents(path)
-    first = content.objects[0]
-    name = format_of(first)
+    objects = contents(path)
+    name = format_of(objects[0])
     if name is None and not reading.columns:
         raise ValueError(
-            f"{path}: no known format has the fields {', '.join(first)}; expected gold and response, or "
+            f"{path}: no known format has the fields {', '.join(objects[0])}; expected gold and response, or "
             "give columns=answer:THEIRS,response:THEIRS; a file of pairs (gold, prediction) is graded with answers=true"
         )
     gold_of = None if reading.gold is None else _golds(reading.gold)
     rows: list[Row] = []
     golds: dict[str, tuple[str, int]] = {}
-    for number, value in enumerate(content.objects, 1):
+    for number, value in enumerate(objects, 1):
         try:
             for row in _rows(name, number, value, reading.columns):
-                row.setdefault("problem_id", row.get("problem", number))
                 if gold_of is not None:
                     row["answer"] = gold_of(row)
                 if reading.benchmark is not None:
@@ -95,11 +91,10 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
             raise ValueError(f"{path}, row {number}: {error}") from error
     if name == "lm_eval":
         rows = _without_filters(rows)
-    labelled = rows if name is not None and name not in OURS else []
+    labelled = rows if name not in (None, *OURS) or "expected" in reading.columns else []
     recomputed = _recomputed(labelled)
     labels, label = _choose_label(path, labelled, reading.label)
-    stated, scores = settings(name, path, first, content.header), reported(name, path, content.header)
-    return AnswerFile(name or "mapped", rows, stated, scores, label, labels, recomputed)
+    return AnswerFile(name or "mapped", rows, label, labels, recomputed)
 
 
 def read_pairs(path: Path) -> list[Row]:
@@ -108,7 +103,7 @@ def read_pairs(path: Path) -> list[Row]:
     Raises:
         ValueError, OSError: as `read_answers`.
     """
-    rows = contents(path).objects
+    rows = contents(path)
     for number, row in enumerate(rows, 1):
         try:
             _check(row, {"gold": _ANSWER, "prediction": _ANSWER})
@@ -118,35 +113,10 @@ def read_pairs(path: Path) -> list[Row]:
 
 
 def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str]) -> list[Row]:
-    """The rows of an object, with the columns that a user names."""
     try:
-        rows = [value] if name is None else read_object(name, number - 1, value)
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        return read_object(name, number, value, columns)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(f"not a row of {name}: {type(error).__name__} {error}") from error
-    return [_mapped(row, value, columns, name is None) for row in rows] if columns else rows
-
-
-def _mapped(row: Row, raw: Row, columns: Mapping[str, str], unknown: bool) -> Row:
-    """The row with the columns that a user names, from the read row or from the original object."""
-    mapped = dict(row)
-    needed = NEEDED[1:] if unknown else ()  # columns that no format reader provides
-    for ours in dict.fromkeys((*needed, *columns)):
-        theirs = columns.get(ours, ours)
-        value = reach(raw, theirs)
-        if value is ABSENT:
-            value = row.get(theirs, ABSENT)
-        if value is ABSENT:
-            if ours == "answer" and ours not in columns:
-                continue  # gold=FILE may have it
-            raise ValueError(f"no column {theirs!r} for {ours}; there are {', '.join(raw)}")
-        mapped[ours] = value
-    if "expected" in columns:
-        verdict = mapped["expected"]
-        mapped["expected"] = as_label(verdict)
-        if mapped["expected"] is None and isinstance(verdict, str) and verdict.strip().lower() not in ("", "p"):
-            raise ValueError(f"expected:{columns['expected']} is {verdict!r}; expected true or false")
-        mapped.pop("labels", None)
-    return mapped
 
 
 _ANSWER = (str, int, float)
@@ -196,7 +166,7 @@ def _without_filters(rows: Sequence[Row]) -> list[Row]:
 
 def _golds(table: Path) -> Callable[[Row], Any]:
     """The answer in another file for a row, by problem_id or else by the problem's text."""
-    golds = contents(table).objects
+    golds = contents(table)
     if any("answer" not in gold for gold in golds):
         raise ValueError(f"gold={table}: expected a column answer in every row, found {', '.join(golds[0])}")
     by_id = {str(g["problem_id"]): g["answer"] for g in golds if "problem_id" in g}
@@ -219,11 +189,8 @@ def _choose_label(path: Path, rows: Sequence[Row], name: str | None) -> tuple[tu
     """(names of the authors' verdicts, the one that becomes `expected`): the named one, or the only one."""
     names = tuple(dict.fromkeys(label for row in rows for label in row.get("labels") or {}))
     if name is not None and name not in names:
-        matching = [label for label in names if name in label.split(",")]  # lm-eval's metric,filter by its filter
-        if len(matching) != 1:
-            there = expected(name, names) if names else "the file has none"
-            raise ValueError(f"{path}: label={name}: no such verdict on a sample; {there}")
-        name = matching[0]
+        there = expected(name, names) if names else "the file has none"
+        raise ValueError(f"{path}: label={name}: no such verdict on a sample; {there}")
     chosen = name or (names[0] if len(names) == 1 else None)
     for row in rows:
         labels = row.pop("labels", None) or {}

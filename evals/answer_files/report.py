@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ class Report:
     verdicts: dict[str, int]
     unscored_reasons: dict[str, int]  # by kind: time, memory, size, crash, error
     scores: list[Score]
-    agreement: dict[str, Agreement]  # by source; "all" where rows name none or several
+    agreement: Agreement | None  # with the labels; None where the rows have none
     out: str | None
     policy: str | None = None  # of extraction; None for bare answers
     policies: list[PolicyEffect] = field(default_factory=list)  # what other policies would change
@@ -80,8 +80,8 @@ class Report:
             document["stated"]["note"] = self.stated.note
         for score, filled in zip(self.scores, document["scores"], strict=True):
             filled["name"] = score.name
-        for source, agreement in self.agreement.items():
-            document["agreement"][source] |= {"rows": agreement.rows, "rate": agreement.rate}
+        if self.agreement is not None:
+            document["agreement"] |= {"rows": self.agreement.rows, "rate": self.agreement.rate}
         return document
 
     def as_text(self) -> str:
@@ -100,7 +100,7 @@ class Report:
             lines += [f"    {effect}" for effect in self.policies]
         if any(score.interval and score.interval.rough for score in self.scores):
             lines.append(f"  {ROUGH}")
-        lines += [_agreement_line(source, agreement) for source, agreement in self.agreement.items()]
+        lines += [] if self.agreement is None else [_agreement_line(self.agreement)]
         lines += _differing_lines(self.differing)
         return "\n".join(
             lines
@@ -109,29 +109,20 @@ class Report:
         )
 
 
-def agreements(rows: Sequence[Row], grades: Sequence[Grade]) -> dict[str, Agreement]:
-    """Over the rows with a label: by source, and "all" of them where there are several sources."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+def agreement(rows: Sequence[Row], grades: Sequence[Grade]) -> Agreement | None:
+    """Over the rows with a label; None without any."""
+    counts = dict.fromkeys(Agreement.__dataclass_fields__, 0)
     for row, grade in zip(rows, grades, strict=True):
-        if row.get("expected") is None:
-            continue
-        if grade.verdict is Verdict.UNSCORED:
-            kind = "unscored"
-        else:
-            kind = f"{str(row['expected']).lower()}_{'accepted' if grade.verdict is Verdict.CORRECT else 'refused'}"
-        for source in {"all", str(row.get("source") or "all")}:
-            counts[source][kind] += 1
-    if len(counts) == 2:  # one source: the same figures twice
-        del counts["all"]
-    kinds = Agreement.__dataclass_fields__
-    return {source: Agreement(**{kind: counts[source][kind] for kind in kinds}) for source in sorted(counts)}
+        if row.get("expected") is not None and grade.verdict is Verdict.UNSCORED:
+            counts["unscored"] += 1
+        elif row.get("expected") is not None:
+            accepted = "accepted" if grade.verdict is Verdict.CORRECT else "refused"
+            counts[f"{str(row['expected']).lower()}_{accepted}"] += 1
+    return Agreement(**counts) if any(counts.values()) else None
 
 
 def _stated_lines(file: AnswerFile) -> list[str]:
     lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
-    if file.settings:
-        lines.append("  it says: " + ", ".join(f"{key} {value}" for key, value in file.settings.items()))
-    lines += [f"  its tool reports {name} {value:.4f}" for name, value in file.reported.items()]
     lines += [f"  from their verdicts {name}: {value:.4f}" for name, value in file.recomputed.items()]
     return lines + ([f"  {file.note}"] if file.note else [])
 
@@ -141,9 +132,9 @@ def _score_line(score: Score) -> str:
     return f"  {score.name:<10} {score_text(score)}{excluded}"
 
 
-def _agreement_line(source: str, a: Agreement) -> str:
+def _agreement_line(a: Agreement) -> str:
     return (
-        f"  {source}: {a.rate:.2%} of {a.rows} as expected"
+        f"  {a.rate:.2%} of {a.rows} labelled rows as expected"
         f" (correct: {a.true_accepted} accepted, {a.true_refused} refused;"
         f" incorrect: {a.false_refused} refused, {a.false_accepted} accepted; {a.unscored} unscored)"
     )

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from evals.answer_files import grade_file
-from evals.answer_files.reading import Reading
 
 RESPONSES = [
     {"problem_id": "a", "answer": "5", "response": r"\boxed{5}", "note": 1},
@@ -62,20 +61,19 @@ def test_parquet_keeps_columns_and_order(write, tmp_path):
 
 def test_bare_answers_agreement_and_confusion(write):
     rows = [
-        {"gold": "1/2", "prediction": "0.5", "expected": True, "source": "s"},
-        {"gold": "1/2", "prediction": "0.6", "expected": True, "source": "s"},
-        {"gold": "1/2", "prediction": "0.5", "expected": False, "source": "t"},
-        {"gold": "1/2", "prediction": "0.7", "expected": False, "source": "t"},
-        {"gold": "1/2", "prediction": "9" * 20_000, "expected": False, "source": "t"},
+        {"gold": "1/2", "prediction": "0.5", "expected": True},
+        {"gold": "1/2", "prediction": "0.6", "expected": True},
+        {"gold": "1/2", "prediction": "0.5", "expected": False},
+        {"gold": "1/2", "prediction": "0.7", "expected": False},
+        {"gold": "1/2", "prediction": "9" * 20_000, "expected": False},
         {"gold": "1/2", "prediction": "0.7"},
     ]
     report = grade_file(write(rows), answers=True)
     assert report.scores == []
     assert report.verdicts == {"correct": 2, "unscored": 1, "wrong": 3}
     assert report.unscored_reasons == {"size": 1}
-    assert report.agreement["s"].rate == pytest.approx(1 / 2)
-    assert report.agreement["t"].rate == pytest.approx(1 / 3)  # an unscored row does not agree
-    total = report.agreement["all"]
+    total = report.agreement
+    assert total is not None and total.rate == pytest.approx(2 / 5)  # an unscored row does not agree
     assert (total.true_accepted, total.true_refused, total.false_accepted, total.false_refused) == (1, 1, 1, 1)
     assert (total.unscored, total.rows) == (1, 5)
 
@@ -128,7 +126,7 @@ def test_an_empty_file_is_refused(write):
 
 def test_rows_of_one_problem_apart_and_columns_that_begin_late(write, tmp_path):
     rows = [
-        {"problem_id": 1, "answer": "5", "response": r"\boxed{4}", "expected": True, "source": "s"},
+        {"problem_id": 1, "answer": "5", "response": r"\boxed{4}", "expected": True},
         {"problem_id": "2", "answer": 7, "response": r"\boxed{8}", "finish_reason": "stop"},
         {"problem_id": 1, "answer": "5", "response": r"\boxed{5.0}", "expected": False, "note": 1},
         {"problem_id": "2", "answer": 7, "response": "it is 7", "note": 2.5},
@@ -152,8 +150,3 @@ def test_rows_of_one_problem_apart_and_columns_that_begin_late(write, tmp_path):
     assert table["answer_class"] == [0, 0, 1, None, None, 0, 0, None]
     assert table["problem_id"] == ["1", "2"] * 4
     assert table["note"] == [None, None, 1.0, 2.5, None, None, None, None]
-
-
-def test_columns_beside_a_reading_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"columns=\{'response': 'output'\} and a reading: expected one of them"):
-        grade_file(tmp_path / "nowhere.jsonl", columns={"response": "output"}, reading=Reading(gold=tmp_path))

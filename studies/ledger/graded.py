@@ -1,0 +1,127 @@
+"""Responses of the corpus, graded by us beside the authors' verdicts, and why the two differ."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pandas as pd
+
+from evals import answer_files, grading
+from evals.answer_files.differing import POLICIES, differing
+from evals.answer_files.formats import Row
+from evals.answer_files.reading import Reading, as_text, read_answers
+from evals.files import write_parquet
+from evals.grading import Grader
+from evals.grading.verdicts import Verdict
+from evals.stats.intervals import Interval, over_problems
+from studies.ledger.corpus import Files, Series
+
+COMPARED = "qwen"  # the policy for comparisons with labels: most files' evaluators extract like it
+STRICT = "boxed_strict"
+
+
+def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) -> pd.DataFrame:
+    """A row a sample: `seed`, `checkpoint`, `problem_id`, `label` (theirs), `ours`, `strict`, `truncated`, a column for
+    each of `POLICIES`, and where label and verdict differ `cause`, `gold`, `their_answer`, `our_answer`.
+
+    Labels and verdicts are 1 or 0, missing where there is none.
+
+    Args:
+        cache: a folder; a file that was graded by the same rules is not graded again.
+    Raises:
+        ValueError: a file is of no known format.
+    """
+    parts = []
+    for path, seed, checkpoint in series.matches(files):
+        kept = cache / "grades" / f"{_key(files.hashes[path], series)}.parquet"
+        if not kept.is_file():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            copied = cache / "grades" / f"{files.hashes[path]}-{Path(path).name}"
+            copied.write_bytes(files.content(path))
+            try:
+                file = read_answers(copied, Reading(series.responses or {}))
+            finally:
+                copied.unlink()
+            rows = [row for row in file.rows if not series.only or row.get("benchmark") == series.only]
+            _write(_graded(rows, grader), kept)
+        parts.append(pd.read_parquet(kept).assign(seed=seed, checkpoint=checkpoint, path=path))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _write(table: pd.DataFrame, target: Path) -> None:
+    import pyarrow as pa
+
+    write_parquet(pa.Table.from_pandas(table, preserve_index=False), target)
+
+
+def _key(content: str, series: Series) -> str:
+    """Of a graded file: its content, how it is read, and the code of the grader."""
+    folders = [Path(module.__file__ or "").parent for module in (grading, answer_files)]
+    code = [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py"))]
+    parts = [content.encode(), repr((series.responses, series.only)).encode(), *code]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def _graded(rows: Sequence[Row], grader: Grader) -> pd.DataFrame:
+    triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
+    grades = {policy: grader.grade_responses(triples, policy) for policy in POLICIES}
+    columns: dict[str, Any] = {
+        "row": range(1, len(rows) + 1),
+        "problem_id": [str(row["problem_id"]) for row in rows],
+        "label": [None if row.get("expected") is None else float(row["expected"]) for row in rows],
+        "truncated": [float(row.get("finish_reason") == "length") for row in rows],
+    }
+    for policy, of_policy in grades.items():
+        columns[policy] = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in of_policy]
+    table = pd.DataFrame(columns).astype(dict.fromkeys(("label", *POLICIES), float))
+    table = table.assign(ours=table[COMPARED], strict=table[STRICT])
+    differ = pd.DataFrame(
+        [
+            (d.row, d.cause, d.gold, d.their_answer, d.our_answer, d.verdict)
+            for d in differing(rows, grades[COMPARED], grader, COMPARED)
+        ],
+        columns=["row", "cause", "gold", "their_answer", "our_answer", "verdict"],
+    )
+    return table.merge(differ.astype({name: object for name in differ if name != "row"}), on="row", how="left")
+
+
+def share(samples: pd.DataFrame, column: str) -> tuple[float, Interval | None] | None:
+    """The mean over problems of the share of ones, with its interval over problems; None without any."""
+    means = samples[[column, "problem_id"]].dropna().groupby("problem_id", sort=False)[column].mean()
+    return (fmean(means), over_problems(means.to_numpy())) if len(means) else None
+
+
+def gap(samples: pd.DataFrame) -> dict[str, float]:
+    """Cause -> points (percent) that it moves the score by, from their labels to our verdicts (policy COMPARED).
+
+    Each sample has weight 1 in its problem's mean. Unscored samples leave the mean; their effect is a separate cause,
+    so the causes add up to the whole gap. Empty if a sample has no label.
+    """
+    labels, ours = share(samples, "label"), share(samples, COMPARED)
+    if labels is None or samples["label"].isna().any():
+        return {}
+    of_problem = samples.groupby("problem_id")["label"].transform("size")
+    points = (1 - 2 * samples["label"]) * 100 / (samples["problem_id"].nunique() * of_problem)
+    by_cause = {str(cause): float(sum(moved)) for cause, moved in points.groupby(samples["cause"], sort=False)}
+    rest = 0.0 if ours is None else 100 * (ours[0] - labels[0]) - sum(by_cause.values())
+    return by_cause | ({"unscored samples, left out": rest} if abs(rest) > 1e-9 else {})
+
+
+def explained(causes: Mapping[str, float], most: int) -> str:
+    """The causes that move a score most, in points; the others together."""
+    largest = sorted(causes.items(), key=lambda cause: -abs(cause[1]))
+    words = [f"{name} {points:+.1f}" for name, points in largest[:most]]
+    rest = [f"{len(largest) - most} more {sum(points for _, points in largest[most:]):+.1f}"] if largest[most:] else []
+    return "; ".join(words + rest)
+
+
+def disagreements(series: Series, samples: pd.DataFrame) -> Iterable[dict[str, Any]]:
+    """A row for each sample whose label and verdict differ."""
+    about = {"repository": series.repository.name, "commit": series.repository.commit[:8]}
+    for row in samples[samples["cause"].notna()].to_dict("records"):
+        names = ("path", "row", "problem_id", "gold", "their_answer", "our_answer", "label", "verdict", "cause")
+        yield {**about, "benchmark": series.benchmark, **{name: row[name] for name in names}}

@@ -1,0 +1,134 @@
+"""The rows of the ledger's tables: recipes on a benchmark, printed scores, evaluations, graded responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evals.answer_files.differing import POLICIES
+from evals.audit import Audit, Evidence, Selection, selection
+from evals.stats.intervals import over_problems
+from studies.ledger.corpus import Series
+from studies.ledger.graded import COMPARED, explained, gap, share
+
+MISSING = float("nan")
+
+
+def series_row(series: Series, evidence: Evidence) -> dict[str, Any]:
+    """Sizes, the last and the largest score, what selection alone gives, and the seeds."""
+    last = evidence.last["value"]
+    seeds = len(last)
+    chosen = _selection(evidence)
+    fitted = None if chosen is None else chosen.cross_fitted
+    return {
+        "repository": series.repository.name,
+        "recipe": series.recipe,
+        "benchmark": series.benchmark,
+        "verdicts": 0 if evidence.samples is None else int(evidence.samples["label"].notna().sum()),
+        "problems": evidence.problems,
+        "seeds": seeds,
+        "checkpoints": evidence.checkpoints,
+        "last": 100 * last.mean(),
+        "last_lowest_seed": 100 * last.min(),
+        "last_highest_seed": 100 * last.max(),
+        "seeds_sd": 100 * last.std(ddof=1) if seeds > 1 else MISSING,
+        "mean_of_checkpoints": 100 * evidence.scores["value"].mean(),
+        "largest": 100 * evidence.scores["value"].max(),
+        "largest_of_equal": MISSING if chosen is None else 100 * chosen.expected,
+        "chance_of_largest": MISSING if chosen is None else chosen.chance,
+        "chosen_cross_fitted": MISSING if fitted is None else 100 * fitted,
+        "seed_pairs": seeds * (seeds - 1) // 2,
+        "seed_pairs_called_different": different_pairs(evidence),
+        "note": series.note,
+    }
+
+
+def _selection(evidence: Evidence) -> Selection | None:
+    """Of one run's checkpoints; several seeds, fewer than three checkpoints or an unknown size have none."""
+    if evidence.scores["seed"].nunique() > 1 or evidence.checkpoints < 3:
+        return None
+    if evidence.samples is None and evidence.problems is None:
+        return None
+    largest = float(evidence.scores["value"].max()) - evidence.resolution / 2
+    return selection(evidence, largest, np.random.default_rng(0))
+
+
+def different_pairs(evidence: Evidence) -> float:
+    """Pairs of seeds of this recipe that a paired 95 % interval over problems calls different; NaN without verdicts."""
+    if evidence.samples is None or len(evidence.last) < 2:
+        return MISSING
+    means = [evidence.at(row).groupby("problem_id")["label"].mean() for _, row in evidence.last.iterrows()]
+    count = 0
+    for a, b in combinations(means, 2):
+        interval = over_problems((a - b).dropna().to_numpy(dtype=float), bounds=(-1.0, 1.0))
+        count += interval is not None and not interval.low <= 0 <= interval.high
+    return float(count)
+
+
+def claim_row(series: Series, found: Audit) -> dict[str, Any]:
+    """A printed score, what its file holds, what is ours, and the verdict of `rlvr audit`."""
+    chosen, interval = found.selection, found.interval
+    return {
+        "repository": series.repository.name,
+        "recipe": series.recipe,
+        "benchmark": series.benchmark,
+        "printed": found.printed.text,
+        "where": found.printed.where,
+        "file": None if found.file is None else 100 * found.file,
+        "low": None if interval is None else 100 * interval.low,
+        "high": None if interval is None else 100 * interval.high,
+        "ours": None if found.ours is None else 100 * found.ours,
+        "evaluations": None if chosen is None else chosen.checkpoints,
+        "largest_of_equal": None if chosen is None else 100 * chosen.expected,
+        "chance": None if chosen is None else chosen.chance,
+        "seeds": found.seeds,
+        "verdict": found.verdict,
+        "why": "; ".join(f"{cause.name}: {cause.text}" for cause in found.causes),
+    }
+
+
+def evaluation_rows(series: Series, evidence: Evidence) -> pd.DataFrame:
+    """The score of every checkpoint that was evaluated, in percent."""
+    about = {"repository": series.repository.name, "recipe": series.recipe, "benchmark": series.benchmark}
+    points = evidence.scores[["seed", "checkpoint"]].assign(percent=100 * evidence.scores["value"])
+    return points.assign(**about)[[*about, *points]]
+
+
+def grade_row(series: Series, samples: pd.DataFrame) -> dict[str, Any]:
+    """The last checkpoint's responses by the authors' labels and by ours under each policy, and why the two differ."""
+    row: dict[str, Any] = {
+        "repository": series.repository.name,
+        "recipe": series.recipe,
+        "benchmark": series.benchmark,
+        "samples": len(samples),
+        "printed": series.printed[0][0] if series.printed else None,
+    }
+    for name, column in (("labels", "label"), *((policy, policy) for policy in POLICIES)):
+        found = share(samples, column)
+        row[name] = None if found is None else 100 * found[0]
+        for end in ("low", "high") if name in ("labels", COMPARED) else ():
+            row[f"{name}_{end}"] = None if found is None or found[1] is None else 100 * getattr(found[1], end)
+    labelled = samples[["label", COMPARED]].dropna()
+    row["agree"] = 100 * float((labelled["label"] == labelled[COMPARED]).mean()) if len(labelled) else None
+    row["unscored"] = int(samples[list(POLICIES)].isna().sum().sum())
+    row["causes"] = explained(gap(samples), most=3)
+    return row
+
+
+def counts(tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
+    """How much the corpus holds."""
+    series = tables["series"]
+    return {
+        "repositories": series["repository"].nunique(),
+        "recipes on a benchmark": len(series),
+        "runs": int(series["seeds"].sum()),
+        "evaluations": int(series["checkpoints"].sum()),
+        "curves": int(series.loc[series["checkpoints"] > 2 * series["seeds"], "seeds"].sum()),
+        "labelled generations and verdicts": int(series["verdicts"].sum()),
+        "responses that we graded": int(tables["grades"]["samples"].sum()),
+        "printed scores": len(tables["claims"]),
+    }

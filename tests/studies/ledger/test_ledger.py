@@ -1,0 +1,155 @@
+"""The corpus is read from git at a commit, and its tables are counted from the files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from evals.audit import Evidence
+from evals.grading import Grader
+from studies.ledger.__main__ import measure
+from studies.ledger.corpus import UNLICENSED, Corpus, Repository, Series, read_corpus, verdict_rows
+from studies.ledger.graded import gap
+from studies.ledger.page import page
+from studies.ledger.tables import different_pairs, series_row
+
+
+def commit(folder: Path, files: dict[str, str]) -> str:
+    git = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    if not (folder / ".git").exists():
+        subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "files"], check=True)
+    return subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_files_are_those_of_the_commit(tmp_path: Path) -> None:
+    folder = tmp_path / "owner+name" / "repo"
+    first = commit(folder, {"log.csv": "step,acc\n1,50.0\n2,60.0\n3,55.0\n"})
+    commit(folder, {"log.csv": "step,acc\n1,99.0\n"})
+    series = Series(Repository("owner/name", first, "MIT"), "r", "b", r"log\.csv", curve="acc", problems=100)
+    evidence = series.evidence(series.repository.fetched(tmp_path))
+    row = series_row(series, evidence)
+    assert evidence.scores["value"].tolist() == pytest.approx([0.5, 0.6, 0.55])
+    assert (row["last"], row["largest"], row["mean_of_checkpoints"]) == pytest.approx((55.0, 60.0, 55.0))
+
+
+def test_a_commit_or_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "owner+name" / "repo"
+    found = commit(folder, {"a.csv": "step,acc\n1,0.5\n"})
+    with pytest.raises(RuntimeError, match="rev-parse"):
+        Repository("owner/name", "0" * 40, "MIT").fetched(tmp_path)
+    repository = Repository("owner/name", found, "MIT")
+    with pytest.raises(ValueError, match=r"b\\.csv"):
+        Series(repository, "r", "b", r"b\.csv", curve="acc").evidence(repository.fetched(tmp_path))
+
+
+def test_verdicts_of_seeds_are_told_apart_by_the_path(tmp_path: Path) -> None:
+    rows = {
+        f"s{seed}.json": json.dumps([{"i": i, "ok": i < correct} for i in range(40)])
+        for seed, correct in ((1, 5), (2, 35))
+    }
+    repository = Repository("owner/name", commit(tmp_path / "owner+name" / "repo", rows), "MIT")
+    columns = {"problem": "i", "correct": "ok"}
+    series = Series(repository, "r", "b", r"s(?P<seed>\d)\.json", verdicts=columns)
+    evidence = series.evidence(repository.fetched(tmp_path))
+    assert evidence.last.set_index("seed")["value"].to_dict() == {"1": 0.125, "2": 0.875}
+    assert different_pairs(evidence) == 1  # 30 of 40 problems differ, all in one direction
+
+
+@pytest.mark.parametrize(
+    ("document", "where", "expected"),
+    [
+        ([{"i": 1, "ok": True}], {"problem": "i", "correct": "ok"}, [("1", 1)]),
+        ({"q": [{"i": 1, "ok": [0, 1]}]}, {"rows": "q", "problem": "i", "correct": "ok"}, [("1", 0), ("1", 1)]),
+        ([{"i": 1, "r": [{"ok": 1}]}], {"problem": "i", "each": "r", "correct": "ok"}, [("1", 1)]),
+        (
+            {"k": 3, "q": [{"i": 1, "n": 2}]},
+            {"rows": "q", "problem": "i", "correct": "n", "of": "k"},
+            [("1", 1), ("1", 1), ("1", 0)],
+        ),
+        ({"a": [0.5, 1.0], "b": [0.0]}, {"history": 2}, [("a", 1), ("a", 0), ("b", 0), ("b", 0)]),
+    ],
+    ids=["one", "list", "nested", "count", "history"],
+)
+def test_where_verdicts_stand(document: object, where: dict[str, str], expected: list[tuple[str, int]]) -> None:
+    table = verdict_rows(json.dumps(document), **where)  # type: ignore[arg-type]
+    assert list(table[["problem_id", "label"]].itertuples(index=False, name=None)) == expected
+
+
+def test_equal_seeds_are_not_called_different() -> None:
+    rows = [{"seed": seed, "problem_id": i, "label": i % 2} for seed in "abc" for i in range(40)]
+    assert different_pairs(Evidence.of_samples(pd.DataFrame(rows))) == 0
+
+
+def test_every_series_is_pinned_and_named_once() -> None:
+    corpus = read_corpus()
+    names = [(series.repository.name, series.recipe, series.benchmark) for series in corpus]
+    assert len(set(names)) == len(names)
+    assert all(len(series.repository.commit) == 40 for series in corpus)
+    assert all(corpus.base(series) for series in corpus if series.base)
+
+
+ROWS = [
+    {
+        "idx": "a",
+        "gt": "5",
+        "code": ["\\boxed{6}", "\\boxed{5}"],
+        "pred": ["6", "5"],
+        "score": [True, False],
+    },
+    {
+        "idx": "b",
+        "gt": "8.7e8",
+        "code": ["\\boxed{8.7 \\times 10^8}"] * 2,
+        "pred": ["8.7 \\times 10^8"] * 2,
+        "score": [False, False],
+    },
+]
+CURVE = "step,acc\n1,50.0\n2,60.0\n3,55.0\n"
+
+
+def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
+    """Two problems of two samples: each sample weighs 25 points. Labels: 1/2 and 0, 25 %; ours: 1/2 and 1, 75 %.
+
+    a: `6` is labelled correct and is not, `5` the other way round: -25 and +25 of one cause. b: two equal numbers in
+    scientific notation, labelled incorrect: +50.
+    """
+    files = {"f.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS), "log.csv": CURVE}
+    found = commit(tmp_path / "owner+name" / "repo", files)
+    licensed, without = (Repository("owner/name", found, licence) for licence in ("MIT", UNLICENSED))
+    printed = (("40.0", "README"),)
+    corpus = Corpus(
+        (
+            Series(licensed, "graded", "minerva", r"f\.jsonl", responses={}, printed=printed),
+            Series(without, "not copied", "minerva", r"f\.jsonl", responses={}),
+            Series(licensed, "curve", "gsm8k", r"log\.csv", curve="acc", problems=100, printed=(("60.0", "table 1"),)),
+        )
+    )
+    with Grader(workers=1) as grader:
+        tables = measure(corpus, tmp_path, tmp_path / "kept", grader)
+        again = measure(corpus, tmp_path, tmp_path / "kept", grader)  # from the kept grades
+    for name, table in tables.items():
+        pd.testing.assert_frame_equal(table, again[name])
+    row = tables["grades"].iloc[0]
+    assert (row["labels"], row["qwen"], row["agree"]) == pytest.approx((25, 75, 0))
+    assert row["causes"].startswith("scientific notation +50.0")
+    of_graded, of_curve = tables["claims"].to_dict("records")
+    assert (of_graded["file"], of_graded["verdict"]) == (25, "not in the file")
+    assert (of_curve["file"], of_curve["verdict"]) == (pytest.approx(55), "within selection")
+    assert len(tables["disagreements"]) == 4  # none of the repository without a licence
+    assert tables["evaluations"]["percent"].tolist() == pytest.approx([25, 25, 50, 60, 55])
+    assert "| owner/name: curve | gsm8k | 60.0 | table 1 | 55.0 |" in page(tables)
+
+
+def test_unscored_samples_are_a_cause_of_their_own() -> None:
+    """Labels 1/2; ours 1 of the one scored problem: +50, of which no verdict that differs has a part."""
+    samples = pd.DataFrame({"problem_id": ["a", "b"], "label": [1.0, 0.0], "qwen": [1.0, None], "cause": [None, None]})
+    assert gap(samples) == {"unscored samples, left out": pytest.approx(50)}
