@@ -1,10 +1,9 @@
-"""Samples on which the authors' verdict and ours differ, and why: for the ledger, and as a page for the authors."""
+"""Samples on which the authors' verdict and ours differ, and why."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A sample whose label and verdict differ. `row` counts from 1; `end` is the end of the response."""
+    """A sample whose label and verdict differ. `row` counts from 1."""
 
     row: int
     problem_id: str
@@ -29,7 +28,6 @@ class Disagreement:
     label: bool
     verdict: str
     cause: str
-    end: str
 
 
 def differing(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, policy: str) -> list[Disagreement]:
@@ -57,7 +55,6 @@ def differing(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, poli
             rows[i]["expected"],
             str(grades[i].verdict),
             cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others]),
-            rows[i]["response"][-160:],
         )
         for at, i in enumerate(differing_rows)
     ]
@@ -134,38 +131,6 @@ def _number(text: str) -> float | None:
         return float(text.strip().strip("$").replace("\\!", "").replace(",", "").replace("\\%", "").replace("%", ""))
     except ValueError:
         return None
-
-
-def letter(disagreements: Sequence[Disagreement], *, about: str, policy: str, labelled: int) -> str:
-    """A Markdown page for the authors: the number of samples, the causes, and what each side read in each sample.
-
-    Args:
-        about: the file, as they know it. labelled: samples that have a label and a verdict.
-    """
-    refused = [sample for sample in disagreements if not sample.label]
-    accepted = [sample for sample in disagreements if sample.label]
-    lines = [
-        f"# Verdicts that differ: {about}",
-        "",
-        f"{len(disagreements)} of {labelled} labelled samples have another verdict when rlvr-harness grades them "
-        f"(extraction policy `{policy}`; rules of spelling, then math-verify): {len(refused)} labelled incorrect that "
-        f"we read as correct, {len(accepted)} labelled correct that we do not. Nothing was sampled again. Our "
-        "verdicts may be the wrong ones: please tell us.",
-        "",
-        "| cause | samples |",
-        "| --- | --- |",
-        *(f"| {name} | {count} |" for name, count in Counter(sample.cause for sample in disagreements).most_common()),
-    ]
-    for title, ones in (("Labelled incorrect, correct for us", refused), ("Labelled correct, not for us", accepted)):
-        if ones:
-            lines += ["", f"## {title}", "", "| row | problem | gold | your answer | ours | verdict | cause |"]
-            lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
-            lines += [
-                f"| {sample.row} | {cell(sample.problem_id)} | {cell(sample.gold)} | {cell(sample.their_answer)} | "
-                f"{cell(sample.our_answer)} | {sample.verdict} | {sample.cause} |"
-                for sample in ones
-            ]
-    return "\n".join([*lines, ""])
 
 
 def cell(text: str | None, width: int = 80) -> str:
