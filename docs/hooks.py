@@ -17,7 +17,6 @@ PAGES = {
     "papers/baselines.md": ROOT / "baselines" / "README.md",
     "results/index.md": ROOT / "results" / "README.md",
     "results/ledger.md": ROOT / "results" / "ledger" / "README.md",
-    "results/logs.md": ROOT / "results" / "ledger" / "curves.md",
     "results/study.md": ROOT / "results" / "study" / "README.md",
     "results/findings.md": ROOT / "results" / "study" / "findings.md",
     "contributing.md": ROOT / "CONTRIBUTING.md",
