@@ -357,6 +357,6 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         pass
 
     Loader.add_constructor("!function", _function_name)
-    task: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # a SafeLoader
+    task: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # noqa: S506  (a SafeLoader)
     include = task.pop("include", None)
     return {**_read_yaml(path.parent / include), **task} if include else task

@@ -21,7 +21,7 @@ def main() -> int:
     threads_sleep()
     with handled():
         try:
-            task = pickle.load(sys.stdin.buffer)
+            task = pickle.load(sys.stdin.buffer)  # noqa: S301  (of the process that started this one)
             threading.Thread(target=_end_with_parent, daemon=True).start()
             return int(task.run())
         except (Interrupted, StoppedAtOnce) as stop:

@@ -119,15 +119,6 @@ def test_the_catalogue_holds_it_and_every_value_says_that_it_is_the_templates(ch
     assert "0.4" in line and "assumed: the value of the template" in line
 
 
-def test_the_tests_over_all_papers_accept_it(checkout: Path) -> None:
-    over_all_papers = (
-        "harness/spec/test_spec.py",
-        "harness/data/test_datasets.py::test_every_declared_set_is_known_by_name",
-        "harness/command/test_resolve.py::test_baselines_are_declared_like_a_paper_without_published_cells",
-    )
-    inside(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{test}" for test in over_all_papers))
-
-
 def test_the_new_paper_trains(checkout: Path, tmp_path: Path) -> None:
     from tests.experiments import save_random_model
 

@@ -123,13 +123,6 @@ def test_a_used_port_is_an_error_at_once(capsys: pytest.CaptureFixture[str]):
     assert "expected a free port on 127.0.0.1" in capsys.readouterr().err
 
 
-def test_list_shows_chosen_groups_and_refuses_others(capsys: pytest.CaptureFixture[str]):
-    assert main(["list", "what=[benchmarks,scales]"]) == 0
-    text = capsys.readouterr().out
-    assert "BENCHMARKS" in text and "SCALES" in text and "PAPERS" not in text
-    assert main(["list"]) == 0
-
-
 def test_status_of_a_home_that_is_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
