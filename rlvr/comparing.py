@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,7 +194,7 @@ def power(
     seed: int = 0,
     **spread: float,
 ) -> Result:
-    """What a difference needs: problems, samples, training seeds.
+    """What a difference needs: samples and training seeds.
 
         rlvr power difference=0.02 benchmark=math500
         rlvr power paper=egsw arm=grpo aa=true
@@ -316,5 +317,5 @@ def _aa(
     chosen = pick(gather(paper, find_runs(paper=paper), arms=list(arms)), scale=scale, model=model, arms=list(arms))
     tests = [(m, aa_of(m, sizes=list(sizes or SIZES), splits=splits, seed=seed)) for m in chosen]
     command = COMMAND_LINE.get() or f"rlvr power paper={paper} arm={','.join(arms)} aa=true"
-    rates = [{"arm": m.arm, "runs": len(m.seeds), "rates": test.as_json()} for m, test in tests]
-    return Result({"paper": paper, "arms": rates}, lambda: page(paper, command, tests))
+    rows = [{"arm": m.arm, "runs": len(m.seeds), **asdict(rate)} for m, found in tests for rate in found]
+    return Result({"paper": paper, "rates": rows}, lambda: page(paper, command, tests), rows)

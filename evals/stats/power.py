@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from evals.notebook import text_table
 from evals.provenance import Origin, Sourced, assumed, paper
 from evals.stats.intervals import MIN_SEEDS, t_quantile
-from evals.stats.verdict_table import VerdictTable
+
+if TYPE_CHECKING:
+    from evals.stats.verdict_table import VerdictTable
 
 Vector = NDArray[np.float64]
-MOST = 4096  # seeds or problems; a difference that needs more is reported as out of reach
-FEW_CARRY = 0.1  # share of problems that carries the whole difference, in the pessimistic case
+MOST = 4096  # seeds; a difference that needs more is reported as out of reach
 ALIKE: Sourced[float] = assumed(0.0, "every problem has the same true difference, the most favourable case")
 
 
@@ -115,19 +116,6 @@ def chance(difference: float, spread: Spread, *, problems: int, samples: int, se
     return min(1.0, float(np.sum(weight * resolved)))
 
 
-def carried_by(difference: float, share: float) -> float:
-    """The `effect_sd` if a share of the problems carries the whole mean difference: |d| sqrt(1 / share - 1).
-
-    A share f of the problems differs by d / f, the others by 0.
-
-    Raises:
-        ValueError: share outside (0, 1].
-    """
-    if not 0 < share <= 1:
-        raise ValueError(f"share: expected a number in (0, 1], got {share!r}")
-    return abs(difference) * math.sqrt(1 / share - 1)
-
-
 def average(parts: Sequence[tuple[Spread, int]]) -> tuple[Spread, int]:
     """(spread, problems) of one benchmark with the variance of the mean over several, which the same trainings share.
 
@@ -155,40 +143,22 @@ def average(parts: Sequence[tuple[Spread, int]]) -> tuple[Spread, int]:
 def seeds_needed(
     difference: float, spread: Spread, *, target_power: float, problems: int, samples: int, level: float = 0.95
 ) -> int | None:
-    """The fewest training seeds (at least `MIN_SEEDS`, so that the interval covers them) that give that power; None
-    beyond MOST."""
-    return _fewest(
-        lambda s: chance(difference, spread, problems=problems, samples=samples, seeds=s, level=level),
-        MIN_SEEDS,
-        target_power,
-    )
-
-
-def problems_needed(
-    difference: float, spread: Spread, *, target_power: float, samples: int, seeds: int, level: float = 0.95
-) -> int | None:
-    """The fewest problems that give that power; None beyond MOST."""
-    return _fewest(
-        lambda p: chance(difference, spread, problems=p, samples=samples, seeds=seeds, level=level), 3, target_power
-    )
-
-
-def _fewest(at: Any, least: int, target_power: float) -> int | None:
-    """The smallest count whose power reaches `target_power`, by doubling and halving.
-
-    Power grows with the count wherever it is well above the level; near the level, and with very few problems, the size
-    of the test itself moves by a point or two.
-    """
+    """The fewest training seeds (at least `MIN_SEEDS`, so that the interval covers them) that give that power, by
+    doubling and halving; None beyond MOST."""
     if not 0 < target_power < 1:
         raise ValueError(f"power: expected a number between 0 and 1, got {target_power!r}")
-    low, high = least - 1, least
-    while at(high) < target_power:
+
+    def suffice(seeds: int) -> bool:
+        return chance(difference, spread, problems=problems, samples=samples, seeds=seeds, level=level) >= target_power
+
+    low, high = MIN_SEEDS - 1, MIN_SEEDS
+    while not suffice(high):
         low, high = high, 2 * high
         if low >= MOST:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if at(middle) < target_power else (low, middle)
+        low, high = (low, middle) if suffice(middle) else (middle, high)
     return high if high <= MOST else None
 
 
@@ -216,25 +186,19 @@ def _check(difference: float, problems: int, samples: int, seeds: int, level: fl
         raise ValueError(f"level: expected a number between 0 and 1, got {level!r}")
 
 
-# -- the table of a difference -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class PowerRow:
-    """With `samples` responses a problem: seeds -> the power (and in the pessimistic case; None where the data show how
-    much problems differ), the seeds that the target power needs, and seeds -> the problems that it needs (None: more
+    """With `samples` responses a problem: seeds -> the power, and the seeds that the target power needs (None: more
     than `MOST`)."""
 
     samples: int
     by_seeds: Mapping[int, float]
-    low_by_seeds: Mapping[int, float] | None
     seeds_needed: int | None
-    problems_needed: Mapping[int, int | None]
 
 
 @dataclass(frozen=True)
 class Power:
-    """What a difference needs, and with which chance a plan resolves it. It prints itself.
+    """With which chance a plan resolves a difference, and the seeds that it needs. It prints itself.
 
     `problems` of `benchmark` ("" if none was named); `target_power`; `level` of the interval.
     """
@@ -260,42 +224,34 @@ class Power:
             "rows": [
                 {
                     "samples": row.samples,
-                    "power_by_seeds": {str(s): p for s, p in row.by_seeds.items()},
+                    "power_by_seeds": {str(seeds): value for seeds, value in row.by_seeds.items()},
                     "seeds_needed": row.seeds_needed,
-                    "problems_needed_by_seeds": {str(s): p for s, p in row.problems_needed.items()},
-                    **({} if row.low_by_seeds is None else {"power_low_by_seeds": _texts(row.low_by_seeds)}),
                 }
                 for row in self.rows
             ],
         }
 
     def __str__(self) -> str:
-        """Two tables, then the model's values with their sources."""
+        """The table, then the model's values with their sources."""
         percent = f"{100 * self.target_power:.0f} %"
-        by_seeds = [f"{s} seed" if s == 1 else f"{s} seeds" for s in self.rows[0].by_seeds]
+        header = ("samples", *(f"{s} seed{'s' * (s > 1)}" for s in self.rows[0].by_seeds), f"seeds for {percent}")
+        cells = [
+            (
+                str(row.samples),
+                *(f"{100 * value:.0f} %" for value in row.by_seeds.values()),
+                f"> {MOST}" if row.seeds_needed is None else str(row.seeds_needed),
+            )
+            for row in self.rows
+        ]
         lines = [
             f"A difference of {100 * self.difference:g} points between two methods on the same problems, two-sided "
             f"test at the {100 * (1 - self.level):.0f} % level; seeds are for each method.",
             "",
             f"Power with {self.benchmark + ', ' if self.benchmark else ''}{self.problems} problems, and the seeds that "
             f"{percent} needs:",
-            text_table(
-                ("samples", *by_seeds, f"seeds for {percent}"),
-                [(str(r.samples), *(_range(r, s) for s in r.by_seeds), _count(r.seeds_needed)) for r in self.rows],
-            ),
-            "",
-            f"Problems that {percent} needs:",
-            text_table(
-                ("samples", *by_seeds),
-                [(str(r.samples), *map(_count, r.problems_needed.values())) for r in self.rows],
-            ),
+            text_table(header, cells),
             "",
         ]
-        if self.rows[0].low_by_seeds is not None:
-            lines.append(
-                "The range: from a difference that a tenth of the problems carries alone to one that is the same on "
-                "every problem; two measured runs, or effect_sd, narrow it."
-            )
         if min(self.rows[0].by_seeds) < MIN_SEEDS:
             lines.append(
                 f"With fewer than {MIN_SEEDS} seeds the test covers problems only: it says nothing about other "
@@ -319,48 +275,22 @@ def power(
     level: float = 0.95,
     spread: Spread | None = None,
 ) -> Power:
-    """The chance that each number of samples and seeds resolves a difference, and what the target power needs.
+    """The chance that each number of samples and seeds resolves a difference, and the seeds that the power needs.
 
     Args:
         difference: of the two methods' scores, a fraction. problems: of the benchmark.
         benchmark: decides the published noise, if `spread` is None. samples, seeds: what to try; seeds for each method.
-        spread: see `default_spread` and `measured_spread`. Unless two runs or the caller state how much the difference
-            varies over problems, the power is a range (`FEW_CARRY`).
+        spread: see `default_spread` and `measured_spread`.
     Raises:
         ValueError: a value out of range, as of `chance`.
     """
     spread = default_spread(benchmark) if spread is None else spread
-    few = None
-    if Origin.USER not in (spread.correlation.origin, spread.effect_sd.origin):
-        carried = min(1.0, carried_by(difference, FEW_CARRY))
-        few = replace(spread, effect_sd=assumed(carried, "a tenth of the problems carries the difference"))
-
-    def by_seeds(s: Spread, n: int) -> dict[int, float]:
-        return {k: chance(difference, s, problems=problems, samples=n, seeds=k, level=level) for k in seeds}
-
     rows = []
     for n in samples:
-        needed = {
-            k: problems_needed(difference, spread, target_power=target_power, samples=n, seeds=k, level=level)
-            for k in seeds
-        }
-        fewest = seeds_needed(difference, spread, target_power=target_power, problems=problems, samples=n, level=level)
-        low = None if few is None else by_seeds(few, n)
-        rows.append(PowerRow(n, by_seeds(spread, n), low, fewest, needed))
+        powers = {k: chance(difference, spread, problems=problems, samples=n, seeds=k, level=level) for k in seeds}
+        needed = seeds_needed(difference, spread, target_power=target_power, problems=problems, samples=n, level=level)
+        rows.append(PowerRow(n, powers, needed))
     return Power(difference, benchmark, problems, target_power, level, spread, tuple(rows))
-
-
-def _texts(by_seeds: Mapping[int, float]) -> dict[str, float]:
-    return {str(seeds): value for seeds, value in by_seeds.items()}
-
-
-def _count(value: int | None) -> str:
-    return f"> {MOST}" if value is None else str(value)
-
-
-def _range(row: PowerRow, seeds: int) -> str:
-    high = f"{100 * row.by_seeds[seeds]:.0f} %"
-    return high if row.low_by_seeds is None else f"{100 * row.low_by_seeds[seeds]:.0f}-{high}"
 
 
 # -- where the spread is from --------------------------------------------------------------------------------------
@@ -406,72 +336,53 @@ def default_spread(benchmark: str = "") -> Spread:
     )
 
 
-def measured_spread(rows: Any, name: str, *, fallback: Spread, other: Any = None) -> Spread:
+def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: VerdictTable | None = None) -> Spread:
     """The components that a verdict table shows, by the method of moments; the others come from `fallback`.
 
     Args:
-        rows: a verdict table of one benchmark, as for `score`. One training seed gives neither `seed_sd` nor
-            `interaction_sd`, which is then part of `between_sd`.
+        table: of one benchmark. One training seed gives neither `seed_sd` nor `interaction_sd`, which is then part of
+            `between_sd`.
         name: of the table, for the source.
-        other: a second method on the same problems, for the correlation.
+        other: a second method's, for the correlation of the problems that both have: their covariance (which the noise
+            of two separate runs does not bias) over the variance between problems.
     Raises:
-        ValueError: fewer than 3 problems with 2 scored samples under every seed; or as `VerdictTable`.
+        ValueError: fewer than 3 problems with 2 scored samples under every seed (of both), or problems that do not
+            differ beyond the noise.
     """
-    moments = _moments(rows, name)
-    seeds, problems = moments.means.shape
-    interaction, seed, correlation = fallback.interaction_sd, fallback.seed_sd, fallback.correlation
-    if seeds > 1:
-        interaction = _measured(moments.cell - moments.noise, name)
-        seed = _measured(float(moments.means.mean(axis=1).var(ddof=1)) - moments.cell / problems, name)
-    effect = fallback.effect_sd
-    if other is not None:
-        correlation = _correlation(moments, _moments(other, name), name)
-        effect = assumed(0.0, f"problems that differ in their effect lower the correlation, measured on {name}")
-    return Spread(
-        _measured(moments.within, name), _measured(moments.between, name), correlation, interaction, seed, effect
-    )
-
-
-@dataclass(frozen=True)
-class _Moments:
-    """The means [S, P] of the problems with two scored samples under every seed, and variances: `within` of single
-    samples, `noise` that this leaves in a cell of `means`, `cell` all that is random in it, `between` the problems."""
-
-    problems: tuple[str, ...]
-    means: Vector
-    within: float
-    noise: float
-    cell: float
-    between: float
-
-
-def _moments(rows: Any, name: str) -> _Moments:
-    table = rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows)
-    usable = np.asarray((table.scored >= 2).all(axis=0))
-    problems = tuple(p for p, has_two in zip(table.problems, usable, strict=True) if has_two)
+    tables = [table] if other is None else [table, other]
+    of_tables = [np.array(t.problems)[(t.scored >= 2).all(axis=0)].tolist() for t in tables]
+    problems = sorted(set(of_tables[0]).intersection(*of_tables))
     if len(problems) < 3:
         raise ValueError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}")
-    sizes = table.scored[:, usable]
-    means = table.correct[:, usable] / sizes
+
+    def measured(variance: float) -> Sourced[float]:
+        return Sourced(math.sqrt(max(0.0, variance)), Origin.USER, f"measured on {name}")
+
+    means, within, noise, cell, between = _moments(table, problems)
+    found = replace(fallback, within_sd=measured(within), between_sd=measured(between))
+    if len(means) > 1:
+        of_seeds = float(means.mean(axis=1).var(ddof=1))
+        found = replace(found, interaction_sd=measured(cell - noise), seed_sd=measured(of_seeds - cell / len(problems)))
+    if other is None:
+        return found
+    means_b, *_, between_b = _moments(other, problems)
+    if min(between, between_b) <= 0:
+        raise ValueError(f"{name}: the problems do not differ beyond the noise, so nothing shows their correlation")
+    covariance = float(np.cov(means.mean(axis=0), means_b.mean(axis=0))[0, 1])
+    correlation = max(-1.0, min(1.0, covariance / math.sqrt(between * between_b)))
+    effect = assumed(0.0, f"problems that differ in their effect lower the correlation, measured on {name}")
+    return replace(found, correlation=Sourced(correlation, Origin.USER, f"measured on {name}"), effect_sd=effect)
+
+
+def _moments(table: VerdictTable, problems: Sequence[str]) -> tuple[Vector, float, float, float, float]:
+    """The means [S, P] of these problems, and variances: of single samples within a problem, the noise that this leaves
+    in a cell, all that is random in a cell, and that between problems."""
+    chosen = [table.problems.index(problem) for problem in problems]
+    sizes = table.scored[:, chosen]
+    means = table.correct[:, chosen] / sizes
     within = float((means * (1 - means) * sizes / (sizes - 1)).mean())
     noise = cell = within * float((1 / sizes).mean())
     if len(means) > 1:
         residual = means - means.mean(axis=1, keepdims=True) - means.mean(axis=0, keepdims=True) + means.mean()
         cell = float(np.square(residual).sum()) / ((len(means) - 1) * (len(problems) - 1))
-    between = float(means.mean(axis=0).var(ddof=1)) - cell / len(means)
-    return _Moments(problems, means, within, noise, cell, between)
-
-
-def _correlation(a: _Moments, b: _Moments, name: str) -> Sourced[float]:
-    """The covariance of the problem means (the noise of two separate runs does not bias it) over the variance between
-    problems."""
-    if a.problems != b.problems:
-        raise ValueError(f"{name}: expected two runs on the same problems")
-    if min(a.between, b.between) <= 0:
-        raise ValueError(f"{name}: the problems do not differ beyond the noise, so nothing shows their correlation")
-    correlation = float(np.cov(a.means.mean(axis=0), b.means.mean(axis=0))[0, 1]) / math.sqrt(a.between * b.between)
-    return Sourced(max(-1.0, min(1.0, correlation)), Origin.USER, f"measured on {name}")
-
-
-def _measured(variance: float, name: str) -> Sourced[float]:
-    return Sourced(math.sqrt(max(0.0, variance)), Origin.USER, f"measured on {name}")
+    return means, within, noise, cell, float(means.mean(axis=0).var(ddof=1)) - cell / len(means)

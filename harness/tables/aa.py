@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evals.stats.aa import SIZES, AATest, aa
+from evals.stats.aa import SIZES, SplitRate, aa
 from evals.stats.verdict_table import complete
 from harness.errors import UsageError, nearest
 from harness.spec.scales import SCALES
@@ -33,7 +33,7 @@ def pick(measured: Sequence[Measured], *, scale: str, model: str | None, arms: S
     return chosen
 
 
-def aa_of(m: Measured, *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0) -> AATest:
+def aa_of(m: Measured, *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0) -> list[SplitRate]:
     """In mean accuracy on the arm's benchmarks."""
     tables = {}
     for benchmark in m.verdicts:
@@ -42,7 +42,7 @@ def aa_of(m: Measured, *, sizes: Sequence[int] = SIZES, splits: int = 200, seed:
     return aa(tables, sizes=sizes, splits=splits, seed=seed)
 
 
-def page(paper: str, command: str, tests: Sequence[tuple[Measured, AATest]]) -> str:
+def page(paper: str, command: str, tests: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> str:
     """The Markdown page."""
     lines = [
         f"# A/A test: {paper}",
@@ -52,12 +52,10 @@ def page(paper: str, command: str, tests: Sequence[tuple[Measured, AATest]]) -> 
         "The training runs of one arm are split at random into two disjoint sides, which are compared as a table of "
         "differences compares two arms: avg, paired by problem, interval over problems and seeds, Holm over the "
         "benchmarks. Both sides are the same method, so every verdict is a false positive; 5 % of them are allowed. "
-        "With one seed a side the words are about two checkpoints, and the row counts how often these differ. "
-        "`untrained`: some of the runs against a constructed model without seeds that has the method's mean "
-        "(`evals.stats.aa`).",
+        "With one seed a side the words are about two checkpoints, and the row counts how often these differ.",
         "",
     ]
-    for m, test in tests:
+    for m, rates in tests:
         notes = [
             "A benchmark's column counts the verdicts on it. Splits overlap where there are more than can be disjoint "
             "at once. Interval: the jackknife over runs; where no split has a verdict, Clopper and Pearson's for the "
@@ -66,5 +64,17 @@ def page(paper: str, command: str, tests: Sequence[tuple[Measured, AATest]]) -> 
         if m.diverged:
             notes.append(f"{m.divergence()}; excluded.")
         title = f"{m.label(m.arm)}: {len(m.seeds)} runs"
-        lines.append(Grid(title, test.header, tuple(test.cells), tuple(notes)).markdown())
+        header = ("seeds", "verdicts about", "splits (at once disjoint)", "false", "share [95 %]", *m.verdicts)
+        rows = [
+            (
+                str(rate.seeds),
+                "the method" if rate.about_method else "checkpoints",
+                f"{rate.splits} ({rate.disjoint})",
+                str(rate.false),
+                f"{100 * rate.false / rate.splits:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]",
+                *map(str, rate.by_benchmark.values()),
+            )
+            for rate in rates
+        ]
+        lines.append(Grid(title, header, tuple(rows), tuple(notes)).markdown())
     return "\n".join(lines)

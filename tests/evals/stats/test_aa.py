@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evals.stats.aa import _chosen, _compare_untrained, _pairs, aa
-from evals.stats.differences import paired
+from evals.stats.aa import _pairs, aa
 from evals.stats.intervals import Vector
 
 
@@ -19,22 +18,18 @@ def runs(count: int, spread: float, seed: int = 0, problems: int = 40, samples: 
 
 def test_equal_methods_differ_in_at_most_one_of_twenty() -> None:
     # 10 independent sets of 20 runs; seeds that differ by 6 points, where one seed a side differs most of the time
-    tests = [aa({"x": runs(20, 0.06, seed=s)}, splits=40).rates for s in range(10)]
-    assert [(r.seeds, r.untrained) for r in tests[0]] == [
-        *((seeds, False) for seeds in (1, 3, 5, 10)),
-        *((seeds, True) for seeds in (3, 5, 10)),
-    ]
-    for number, first in enumerate(tests[0]):
-        rates = [test[number] for test in tests]
+    tests = [aa({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]
+    assert [r.seeds for r in tests[0]] == [1, 3, 5, 10]
+    for rates in zip(*tests, strict=True):
         share = sum(r.false for r in rates) / sum(r.splits for r in rates)
-        assert share > 0.3 if not first.about_method else share <= 0.05 + 0.02  # the ten sets' deviation is 0.01
-        assert all(r.disjoint == 20 // (r.seeds * (1 if r.untrained else 2)) for r in rates)
+        assert share <= 0.05 + 0.02 if rates[0].about_method else share > 0.3  # the ten sets' deviation is 0.01
+        assert all(r.disjoint == 20 // (2 * r.seeds) for r in rates)
 
 
 def test_runs_of_two_kinds_differ() -> None:
     # ten runs near 0.5 and ten 0.3 higher are not one method; with all of a kind on one side a verdict is right
     low, high = runs(10, 0.005), runs(10, 0.005, seed=1) * 0.6 + 0.35
-    rate = aa({"x": np.vstack([low, high])}, sizes=(3,), splits=400).rates[0]
+    rate = aa({"x": np.vstack([low, high])}, sizes=(3,), splits=400)[0]
     assert rate.false > 0 and rate.by_benchmark["x"] == rate.false
     assert 0 <= rate.low <= rate.false / rate.splits <= rate.high < 1
 
@@ -48,29 +43,12 @@ def test_sides_are_disjoint_and_splits_are_counted_once() -> None:
 
 def test_the_interval_without_a_false_verdict() -> None:
     same = np.tile(np.linspace(0, 1, 30), (20, 1))
-    rate, _ = aa({"x": same}, sizes=(5,), splits=50).rates
+    (rate,) = aa({"x": same}, sizes=(5,), splits=50)
     # two disjoint splits at once: the 97.5 % limit of a share with none seen in 2 is 1 - 0.025^(1/2)
     assert (rate.false, rate.disjoint, rate.low, rate.high) == (0, 2, 0.0, pytest.approx(1 - 0.025**0.5))
 
 
 def test_sizes_that_do_not_fit_are_skipped_and_different_runs_refused() -> None:
-    assert [r.seeds for r in aa({"x": runs(7, 0.1)}, splits=5).rates] == [1, 3, 3]
+    assert [r.seeds for r in aa({"x": runs(7, 0.1)}, splits=5)] == [1, 3]
     with pytest.raises(ValueError, match="expected the same runs on all benchmarks"):
         aa({"x": runs(4, 0.1), "y": runs(5, 0.1)})
-
-
-def test_the_untrained_model_has_the_mean_and_the_noise_that_it_should() -> None:
-    # 3 of 12 runs: the difference is c (m - o), c = sqrt(1 - 3/12); by hand from the runs of each choice
-    table = runs(12, 0.05)
-    chosen, others = _chosen(12, 3, 8, np.random.default_rng([0, 3, 1]))[0]
-    m, o = table[list(chosen)].mean(axis=0), table[list(others)].mean(axis=0)
-    result = _compare_untrained(table, (chosen, others))
-    assert result.difference == pytest.approx(float((np.sqrt(3 / 4) * (m - o)).mean()))
-    assert result == paired(table[list(chosen)], m + np.sqrt(3 / 4) * (o - m), trained=(True, False))
-    # over many sets of runs its variance is that of a mean of 3: 0.05^2 / 3, and the samples' 0.21 / (16 * 40 * 3)
-    differences = []
-    for s in range(400):
-        table = runs(12, 0.05, seed=s)
-        m, o = table[:3].mean(), table[3:].mean()
-        differences.append(np.sqrt(3 / 4) * (m - o))
-    assert np.var(differences) == pytest.approx(0.05**2 / 3 + 0.21 / 1920, rel=0.25)
