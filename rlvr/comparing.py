@@ -183,7 +183,6 @@ def power(
     samples: list[int] | None = None,
     seeds: list[int] | None = None,
     power: float = 0.8,
-    level: float = 0.95,
     runs: list[str] | None = None,
     paper: str | None = None,
     aa: bool = False,
@@ -206,7 +205,6 @@ def power(
         samples: what to try (default 1,4,16,64).
         seeds: what to try, for each method (default 1,3,5,10); with aa=true, on each side (default 1,3,5,10).
         power: the chance to resolve the difference.
-        level: of the interval.
         runs: measure the noise on one run (see rlvr compare), and the correlation on a second: runs=[A,B].
         paper: of aa: its key.
         aa: instead test whether an arm differs from itself, on splits of its many finished seeds in MLflow; a share
@@ -233,7 +231,7 @@ def power(
         raise UsageError(f"paper={paper}: expected aa=true and arm= with it")
     if difference is None:
         raise UsageError("difference: missing; give difference=0.05 (a fraction), or aa=true")
-    return _power(difference, benchmark, problems, samples, seeds, power, level, runs or [], spread)
+    return _power(difference, benchmark, problems, samples, seeds, power, runs or [], spread)
 
 
 def _power(
@@ -243,7 +241,6 @@ def _power(
     samples: Sequence[int] | None,
     seeds: Sequence[int] | None,
     target_power: float,
-    level: float,
     names: Sequence[str],
     values: Mapping[str, float],
 ) -> Result:
@@ -279,7 +276,6 @@ def _power(
             samples=samples or (1, 4, 16, 64),
             seeds=seeds or (1, 3, 5, 10),
             target_power=target_power,
-            level=level,
             spread=spread,
         )
     except ValueError as error:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evals.stats.verdict_table import VerdictTable
 
 Vector = NDArray[np.float64]
+QUANTILE = 0.975  # of a two-sided test at 5 %
 MOST = 4096  # seeds; a difference that needs more is reported as out of reach
 ALIKE: Sourced[float] = assumed(0.0, "every problem has the same true difference, the most favourable case")
 
@@ -78,8 +79,8 @@ class Spread:
         return replace(self, **{name: present[name].replace(v, Origin.USER, source) for name, v in values.items()})
 
 
-def chance(difference: float, spread: Spread, *, problems: int, samples: int, seeds: int, level: float = 0.95) -> float:
-    """The power: the chance that the test resolves a true difference, at significance 1 - level.
+def chance(difference: float, spread: Spread, *, problems: int, samples: int, seeds: int) -> float:
+    """The power: the chance that the test resolves a true difference, at the 5 % level.
 
     The difference is normal, its three estimated variances (from the problems; from either side's seeds with the noise)
     are chi-square, and all are independent: the chance is integrated over the three. Exact in the normal model, except
@@ -88,25 +89,24 @@ def chance(difference: float, spread: Spread, *, problems: int, samples: int, se
     Args:
         difference: a fraction, not 0. problems: P >= 3. samples: n >= 1. seeds: S >= 1, on either side.
     Raises:
-        ValueError: a value out of these ranges, or level outside (0, 1).
+        ValueError: a value out of these ranges.
     """
     from scipy.special import erfc, stdtrit
 
-    _check(difference, problems, samples, seeds, level)
-    quantile = (1 + level) / 2
+    _check(difference, problems, samples, seeds)
     cell = spread.interaction_sd.value**2 + spread.within_sd.value**2 / samples
     effect = spread.effect_sd.value**2 + 2 * (1 - spread.correlation.value) * spread.between_sd.value**2
     variance = (effect + 2 * cell / seeds) / problems
     ratio, weight = _chi_square_over_df(problems - 1)
-    half = t_quantile(quantile, problems - 1) * np.sqrt(variance * ratio)
+    half = t_quantile(QUANTILE, problems - 1) * np.sqrt(variance * ratio)
     if seeds >= MIN_SEEDS:
         noise = 2 * cell / (seeds * problems)  # in the seeds' part of the interval, not in the problems'
-        half = t_quantile(quantile, problems - 1) * np.sqrt(np.maximum(0.0, variance * ratio - noise))
+        half = t_quantile(QUANTILE, problems - 1) * np.sqrt(np.maximum(0.0, variance * ratio - noise))
         from_seeds = 2 * spread.seed_sd.value**2 / seeds
         variance += from_seeds
         side, side_weight = _chi_square_over_df(seeds - 1)
         welch = (seeds - 1) * (side[:, None] + side) ** 2 / (side[:, None] ** 2 + side**2)
-        of_seeds = stdtrit(welch, quantile) * np.sqrt((from_seeds + noise) / 2 * (side[:, None] + side))
+        of_seeds = stdtrit(welch, QUANTILE) * np.sqrt((from_seeds + noise) / 2 * (side[:, None] + side))
         half = np.hypot(half[:, None, None], of_seeds)
         weight = weight[:, None, None] * side_weight[:, None] * side_weight
     if variance == 0:
@@ -116,40 +116,14 @@ def chance(difference: float, spread: Spread, *, problems: int, samples: int, se
     return min(1.0, float(np.sum(weight * resolved)))
 
 
-def average(parts: Sequence[tuple[Spread, int]]) -> tuple[Spread, int]:
-    """(spread, problems) of one benchmark with the variance of the mean over several, which the same trainings share.
-
-    `problems` is the number of the smallest benchmark; correlation and `seed_sd` are means.
-
-    Args:
-        parts: the spread and the number of problems of each benchmark.
-    """
-    fewest, count = min(problems for _, problems in parts), len(parts)
-
-    def root(name: str) -> Sourced[float]:
-        variance = sum(getattr(spread, name).value ** 2 / problems for spread, problems in parts)
-        return assumed(math.sqrt(fewest * variance) / count, "an average over benchmarks")
-
-    def mean(name: str) -> Sourced[float]:
-        return assumed(sum(getattr(spread, name).value for spread, _ in parts) / count, "a mean over benchmarks")
-
-    joined = Spread(
-        root("within_sd"), root("between_sd"), mean("correlation"), root("interaction_sd"), mean("seed_sd"),
-        root("effect_sd"),
-    )  # fmt: skip
-    return joined, fewest
-
-
-def seeds_needed(
-    difference: float, spread: Spread, *, target_power: float, problems: int, samples: int, level: float = 0.95
-) -> int | None:
+def seeds_needed(difference: float, spread: Spread, *, target_power: float, problems: int, samples: int) -> int | None:
     """The fewest training seeds (at least `MIN_SEEDS`, so that the interval covers them) that give that power, by
     doubling and halving; None beyond MOST."""
     if not 0 < target_power < 1:
         raise ValueError(f"power: expected a number between 0 and 1, got {target_power!r}")
 
     def suffice(seeds: int) -> bool:
-        return chance(difference, spread, problems=problems, samples=samples, seeds=seeds, level=level) >= target_power
+        return chance(difference, spread, problems=problems, samples=samples, seeds=seeds) >= target_power
 
     low, high = MIN_SEEDS - 1, MIN_SEEDS
     while not suffice(high):
@@ -176,14 +150,12 @@ def _chi_square_over_df(df: int) -> tuple[Vector, Vector]:
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 
-def _check(difference: float, problems: int, samples: int, seeds: int, level: float) -> None:
+def _check(difference: float, problems: int, samples: int, seeds: int) -> None:
     if isinstance(difference, bool) or not isinstance(difference, (int, float)) or not 0 < abs(difference) < 1:
         raise ValueError(f"difference: expected a fraction such as 0.05, not 0 and within -1 to 1, got {difference!r}")
     for name, value, least in (("problems", problems, 3), ("samples", samples, 1), ("seeds", seeds, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
-    if not 0 < level < 1:
-        raise ValueError(f"level: expected a number between 0 and 1, got {level!r}")
 
 
 @dataclass(frozen=True)
@@ -200,14 +172,13 @@ class PowerRow:
 class Power:
     """With which chance a plan resolves a difference, and the seeds that it needs. It prints itself.
 
-    `problems` of `benchmark` ("" if none was named); `target_power`; `level` of the interval.
+    `problems` of `benchmark` ("" if none was named); `target_power`.
     """
 
     difference: float
     benchmark: str
     problems: int
     target_power: float
-    level: float
     spread: Spread
     rows: tuple[PowerRow, ...]
 
@@ -216,7 +187,6 @@ class Power:
         return {
             "difference": self.difference,
             "power": self.target_power,
-            "level": self.level,
             "benchmark": self.benchmark or None,
             "problems": self.problems,
             "model": {name: sourced.as_dict() for name, sourced in self.spread.sourced().items()},
@@ -245,7 +215,7 @@ class Power:
         ]
         lines = [
             f"A difference of {100 * self.difference:g} points between two methods on the same problems, two-sided "
-            f"test at the {100 * (1 - self.level):.0f} % level; seeds are for each method.",
+            "test at the 5 % level; seeds are for each method.",
             "",
             f"Power with {self.benchmark + ', ' if self.benchmark else ''}{self.problems} problems, and the seeds that "
             f"{percent} needs:",
@@ -272,7 +242,6 @@ def power(
     samples: Sequence[int] = (1, 4, 16, 64),
     seeds: Sequence[int] = (1, 3, 5, 10),
     target_power: float = 0.8,
-    level: float = 0.95,
     spread: Spread | None = None,
 ) -> Power:
     """The chance that each number of samples and seeds resolves a difference, and the seeds that the power needs.
@@ -287,10 +256,10 @@ def power(
     spread = default_spread(benchmark) if spread is None else spread
     rows = []
     for n in samples:
-        powers = {k: chance(difference, spread, problems=problems, samples=n, seeds=k, level=level) for k in seeds}
-        needed = seeds_needed(difference, spread, target_power=target_power, problems=problems, samples=n, level=level)
+        powers = {k: chance(difference, spread, problems=problems, samples=n, seeds=k) for k in seeds}
+        needed = seeds_needed(difference, spread, target_power=target_power, problems=problems, samples=n)
         rows.append(PowerRow(n, powers, needed))
-    return Power(difference, benchmark, problems, target_power, level, spread, tuple(rows))
+    return Power(difference, benchmark, problems, target_power, spread, tuple(rows))
 
 
 # -- where the spread is from --------------------------------------------------------------------------------------

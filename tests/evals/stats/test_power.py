@@ -36,8 +36,7 @@ def test_one_seed_is_the_paired_t_test() -> None:
         )
         assert fewer < target_power <= enough
     # and its size is the level's
-    for level in (0.9, 0.95):
-        assert chance(1e-9, noise, problems=12, samples=1, seeds=1, level=level) == pytest.approx(1 - level, abs=1e-6)
+    assert chance(1e-9, noise, problems=12, samples=1, seeds=1) == pytest.approx(0.05, abs=1e-6)
 
 
 CASES: list[tuple[float, dict[str, float], int, int, int]] = [  # difference, spread, problems, samples, seeds
@@ -135,7 +134,6 @@ def test_what_is_needed_is_the_least_that_suffices() -> None:
         (lambda: chance(5, spread(), problems=30, samples=1, seeds=1), "difference: .* got 5"),
         (lambda: chance(0.1, spread(), problems=2, samples=1, seeds=1), "problems: .* at least 3, got 2"),
         (lambda: chance(0.1, spread(), problems=30, samples=1, seeds=1.5), "seeds: .* got 1.5"),  # type: ignore[arg-type]
-        (lambda: chance(0.1, spread(), problems=30, samples=1, seeds=1, level=95), "level: .* got 95"),
         (lambda: seeds_needed(0.1, spread(), target_power=80, problems=30, samples=1), "power: .* got 80"),
         (lambda: spread(seed=2.0), "seed_sd: expected a number from 0 to 1, got 2.0"),
     ],
