@@ -3,5 +3,5 @@
 programs.py          the program inside a response
 program_grader.py    grades a benchmark's function against its tests (HumanEval)
 sandbox.py           runs a function against tests, or a whole program for what it prints (tool use), in bubblewrap
-inside/              the code that runs inside the sandbox
+inside.py            the program inside the sandbox
 """

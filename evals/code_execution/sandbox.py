@@ -2,7 +2,7 @@
 
 A sandbox has its own user, mount, network, process and IPC namespaces: no network, no other process, of the file
 system only what Python needs (read-only) and one small temporary folder. It has no capabilities and cannot start a
-process; the calls in DENIED fail. The limits are set by `inside/boot.py`. Without bubblewrap nothing is run.
+process; the calls in DENIED fail. The limits are set by `inside.py`. Without bubblewrap nothing is run.
 
 A function and its tests run in two sandboxes, connected by two pipes for plain data. A program that exits early,
 patches `assert`, returns an object equal to everything or prints its own verdict therefore changes only its own
@@ -31,7 +31,7 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any
 
-INSIDE = Path(__file__).parent / "inside"
+INSIDE = Path(__file__).parent / "inside.py"
 VERDICT_BYTES = 2**16
 
 
@@ -138,7 +138,7 @@ class Started:
 
 @contextmanager
 def started(role: str, job: Mapping[str, Any], ends: Mapping[str, FileIO], limits: Limits) -> Iterator[Started]:
-    """`inside/<role>.py` in a sandbox, with a job and the ends of pipes, which are closed here; killed at the end."""
+    """`inside.py` in a sandbox, with a role, a job and the ends of pipes, which are closed here; killed at the end."""
     descriptors = {name: end.fileno() for name, end in ends.items()}
     config = {"role": role, "job": job, **descriptors, **asdict(limits)}
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as rules, tempfile.TemporaryFile() as errors:
@@ -146,7 +146,7 @@ def started(role: str, job: Mapping[str, Any], ends: Mapping[str, FileIO], limit
         rules.write(system_call_rules(platform.machine()))
         for file in (stdin, rules):
             file.seek(0)
-        inside = [sys.executable, "-I", "-B", "/inside/boot.py", role, f"of-{os.getpid()}"]  # the last two for `ps`
+        inside = [sys.executable, "-I", "-B", "/inside.py", role, f"of-{os.getpid()}"]  # the last two for `ps`
         try:
             process = subprocess.Popen(
                 [*_bubblewrap(limits.disk_mb), "--seccomp", str(rules.fileno()), "--", *inside],
@@ -175,7 +175,7 @@ def _bubblewrap(disk_mb: int) -> list[str]:
     # the one folder to write to has two names; a Python that lives under /tmp is mounted inside it
     place, name = ("/tmp", "/sandbox") if any(path.startswith("/tmp/") for path in _visible()) else ("/sandbox", "/tmp")
     folder = ["--size", str(disk_mb * 2**20), "--perms", "0777", "--tmpfs", place, "--symlink", place[1:], name]
-    files = ["--ro-bind", str(INSIDE), "/inside", "--dev-bind", "/dev/null", "/dev/null"]
+    files = ["--ro-bind", str(INSIDE), "/inside.py", "--dev-bind", "/dev/null", "/dev/null"]
     for path in _visible():
         link = os.path.islink(path)
         files += ["--symlink", os.readlink(path), path] if link else ["--ro-bind", path, path]

@@ -18,7 +18,7 @@ from evals.code_execution.sandbox import Limits, Outcome, run
 
 needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 SHORT = Limits(cpu_s=1, wall_s=60.0, memory_mb=256)
-ENDLESS_TESTS = "def check(candidate):\n    assert sum(candidate(1)) == 3\n"
+ENDLESS_TESTS = "def check(candidate):\n    assert sum(range(candidate(1))) == 3\n"
 TESTS = "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(41) == 42\n"
 RIGHT = "def f(x):\n    return x + 1\n"
 
@@ -50,23 +50,23 @@ def test_tests_use_the_prompt_s_helpers_and_the_function_s_name() -> None:
     "value",
     [
         "None", "True", "-(10 ** 5000)", "0.1", "float('inf')", "'\\ud800ä\\n'", "b'\\0x'", "1 + 2j", "[1, [2.0, (3,)]]", "set()",
-        "{1, (2, 3)}", "{'a': [None], (1, 2): {3}}", "frozenset({1})", "range(3)", "{1: 2}.keys()",
+        "{1, (2, 3)}", "{'a': [None], (1, 2): {3}}", "()", "[]", "{}", "(-1e-300,)", "-float('inf')",
     ],
 )  # fmt: skip
 def test_plain_data_crosses_both_ways(value: str) -> None:
     tests = (
         f"def check(candidate):\n    value = {value}\n    given = candidate(value)\n"
-        "    assert given == value or list(given) == list(value)\n"
-        "    assert type(given) is type(value) or type(value) is type({}.keys())\n"
+        "    assert given == value and type(given) is type(value)\n"
     )
     returned = outcome("def f(x):\n    return x\n", tests)
-    assert returned.passed or "keys" in value, returned
+    assert returned.passed, returned
 
 
 @needs_sandbox
-def test_an_iterator_is_one() -> None:
-    tests = "def check(candidate):\n    assert list(candidate(3)) == [0, 1, 2]\n    assert candidate(1) != [0]\n"
-    assert outcome("def f(x):\n    return (i for i in range(x))\n", tests).passed
+@pytest.mark.parametrize("value", ["range(3)", "(i for i in range(3))", "object()", "[lambda: 1]", "float('nan')"])
+def test_other_values_equal_nothing(value: str) -> None:
+    tests = "def check(candidate):\n    assert candidate(1) not in (None, [0, 1, 2], [], 0)\n"
+    assert outcome(f"def f(x):\n    return {value}\n", tests).passed
 
 
 HOSTILE = {
@@ -90,7 +90,7 @@ HOSTILE = {
     "deep answer": "def f(x):\n    a = []\n    for _ in range(10 ** 5): a = [a]\n    return a",
     "memory": "def f(x): return len(bytearray(10 ** 10))",
     "memory, slowly": "def f(x):\n    a = []\n    while True: a.append(bytearray(10 ** 6))",
-    "endless values": "def f(x): return range(10 ** 18)",  # the tests never finish with them
+    "endless values": "def f(x): return 10 ** 18",  # the tests never finish with them
     "processes, each with its own seconds": "import os\ndef f(x):\n    while True:\n        if os.fork():\n            os.wait()\n        else:\n            while True: pass",
     "tracing": "import sys, os\nsys.settrace(lambda *a: None)\nimport atexit\natexit.register(os._exit, 0)\ndef f(x): return None",
     "kills all": "import os\ntry: os.kill(-1, 9)\nexcept OSError: pass\ndef f(x): return 0",
@@ -235,7 +235,7 @@ def children() -> list[str]:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:  # it has just ended
             continue
-        if b"/inside/boot.py" in words and f"of-{os.getpid()}".encode() in words:
+        if b"/inside.py" in words and f"of-{os.getpid()}".encode() in words:
             pids.append(folder.name)
     return pids
 
