@@ -1,4 +1,4 @@
-"""The program inside both sandboxes of `evals.code_execution.sandbox`: the model's function in one, its tests in the other.
+"""The program in both sandboxes of `evals.code_execution.sandbox`: a model's function in one, its tests in the other.
 
 It uses only the standard library: the project is not visible inside. Standard input holds the job and its limits as
 JSON. The two talk in lines of JSON whose values are Python literals: numbers, text, None, and lists, tuples, sets and
@@ -33,17 +33,17 @@ def literal(value: Any) -> str:
         return int.__format__(value, "#x")
     if isinstance(value, float):
         return float.__repr__(value).replace("inf", "1e999") if value == value else "..."
-    for kind in (str, bytes, complex):
-        if isinstance(value, kind):
-            text: str = kind.__repr__(value)
-            return text
+    for simple in (str, bytes, complex):
+        if isinstance(value, simple):
+            return simple.__repr__(value)  # type: ignore[arg-type]
     if isinstance(value, dict):
         pairs = ",".join(f"{literal(key)}:{literal(item)}" for key, item in dict.items(value))
         return "{" + pairs + "}"
-    for kind, brackets in ((list, "[%s]"), (tuple, "(%s)"), (set, "{%s}"), (frozenset, "{%s}")):
+    collections: tuple[tuple[Any, str], ...] = ((list, "[]"), (tuple, "()"), (set, "{}"), (frozenset, "{}"))
+    for kind, brackets in collections:
         if isinstance(value, kind):
             items = "".join(f"{literal(item)}," for item in kind.__iter__(value))
-            return brackets % items if items or kind in (list, tuple) else "set()"
+            return "set()" if brackets == "{}" and not items else f"{brackets[0]}{items}{brackets[1]}"
     if type(value).__module__ == "numpy" and not getattr(value, "shape", (1,)):
         return literal(value.item())
     return "..."

@@ -186,7 +186,7 @@ def load(
             raise ValueError(f"benchmark {OWN[name]}: file: expected a file {file}, there is none")
     else:
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
-    rows, source = _read_hub(config) if file is None else (read_rows(file), str(file))
+    rows, source = _read_hub(config) if file is None else (list(read_rows(file)), str(file))
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)

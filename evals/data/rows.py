@@ -1,4 +1,4 @@
-"""The rows of a data file: JSON Lines (also gzipped), Parquet or CSV. Errors name file and line."""
+"""The rows of a data file: JSON Lines (also gzipped), a JSON list, Parquet or CSV. Errors name file and line."""
 
 from __future__ import annotations
 
@@ -10,38 +10,52 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
+SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """All rows, in order.
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows in order, nested columns as dicts and lists; a Parquet file is read in batches.
 
     Raises:
-        ValueError: the content does not match the file's ending, or a line is not a JSON object in UTF-8 (with its
-            number).
+        ValueError: no such file, another suffix, content that does not match it, or a row that is not a JSON object in
+            UTF-8 (with its line).
     """
+    if not path.name.endswith(SUFFIXES):
+        raise ValueError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}")
+    if not path.is_file():
+        raise ValueError(f"{path}: expected a file, there is none")
     if path.suffix == ".parquet":
-        return _parquet(path)
+        yield from _parquet(path)
+    elif path.suffix == ".csv":
+        yield from _csv(path)
+    elif path.suffix == ".json":
+        rows = _json("".join(_lines(path)), f"{path}")
+        if not isinstance(rows, list):
+            raise ValueError(f"{path}: expected a JSON list of rows, got {type(rows).__name__}")
+        for number, row in enumerate(rows):
+            yield _object(row, f"{path}, row {number}")
+    else:
+        for number, line in enumerate(_lines(path), 1):
+            if line.strip():
+                where = f"{path}, line {number}"
+                yield _object(_json(line, where), where)
+
+
+def _lines(path: Path) -> Iterator[str]:
     opened = gzip.open if path.suffix == ".gz" else open
+    number = 0
     try:
         with cast(IO[bytes], opened(path, "rb")) as file:
-            lines = [_text(line, path, number) for number, line in enumerate(file, 1)]
-    except (OSError, EOFError, zlib.error) as error:  # of gzip: not gzipped, or cut off
-        raise ValueError(f"{path}: cannot be read ({error})") from error
-    if lines:
-        lines[0] = lines[0].removeprefix("\ufeff")
-    if path.suffix == ".csv":
-        return list(_csv(lines, path))
-    return [_json_object(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
-
-
-def _text(line: bytes, path: Path, number: int) -> str:
-    try:
-        return line.decode("utf-8")
+            for number, line in enumerate(file, 1):
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except (OSError, EOFError, zlib.error) as error:  # of gzip: not gzipped, or cut off
+        raise ValueError(f"{path}: cannot be read ({error})") from error
 
 
-def _csv(lines: list[str], path: Path) -> Iterator[dict[str, Any]]:
-    reader = csv.DictReader(lines)
+def _csv(path: Path) -> Iterator[dict[str, Any]]:
+    reader = csv.DictReader(_lines(path))
     try:
         for row in reader:
             if None in row or None in row.values():
@@ -51,28 +65,31 @@ def _csv(lines: list[str], path: Path) -> Iterator[dict[str, Any]]:
         raise ValueError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
 
 
-def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
+def _json(text: str, where: str) -> Any:
     try:
-        row = json.loads(line)
-        line_of = json.dumps(row, ensure_ascii=False)
-        line_of.encode("utf-8")
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(f"{path}, line {number}: half of a surrogate pair, which is no character") from error
+        raise ValueError(f"{where}: half of a surrogate pair, which is no character") from error
     except RecursionError as error:
-        raise ValueError(f"{path}, line {number}: nested too deeply") from error
+        raise ValueError(f"{where}: nested too deeply") from error
     except ValueError as error:  # not JSON, or a number of thousands of digits
-        raise ValueError(f"{path}, line {number}: not JSON ({str(error).splitlines()[0]})") from error
+        raise ValueError(f"{where}: not JSON ({str(error).splitlines()[0]})") from error
+    return value
+
+
+def _object(row: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, dict):
-        raise ValueError(f"{path}, line {number}: expected a JSON object, got {type(row).__name__}")
+        raise ValueError(f"{where}: expected a JSON object, got {type(row).__name__}")
     return row
 
 
-def _parquet(path: Path) -> list[dict[str, Any]]:
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        for batch in pq.ParquetFile(path).iter_batches():
+            yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
-    return rows

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evals.data import prompts
+from evals.data.rows import SUFFIXES
 from evals.fingerprint import check_model
 from evals.suggest import expected
-from harness.data.files import SUFFIXES
 from harness.data.problems import count_rows, own_file
 from harness.data.tiny import FAMILIES
 from harness.spec import Experiment, Origin, Sourced, Training

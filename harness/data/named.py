@@ -13,15 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from evals.data import prompts
-from harness.data.files import read_rows
+from evals.data.rows import read_rows
 
 Row = dict[str, Any]
 Rows = list[Row]
 
 
-def same(text: str) -> str:
-    """The text unchanged."""
-    return text
+def file_rows(path: Path) -> Iterator[Row]:
+    """The rows of a local file, in order. Raises ValueError as `read_rows`."""
+    try:
+        yield from read_rows(path)
+    except ValueError as error:
+        raise ValueError(f"dataset: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,6 @@ class NamedSet:
         select: all rows, with our columns -> the kept rows.
         read: required number of rows before `select`; None: not checked.
         rows: required number of kept rows; None: not known.
-        sha256: of the kept problems and answers, as in a record's `train_data_sha256`; None: not known.
     """
 
     hub: str
@@ -46,11 +48,10 @@ class NamedSet:
     split: str = "train"
     file: str | None = None
     revision: str | None = None
-    problem: Callable[[str], str] = same
+    problem: Callable[[str], str] = str
     select: Callable[[Iterable[Row]], Rows] = list
     read: int | None = None
     rows: int | None = None
-    sha256: str | None = None
 
     def take(self, source: Iterable[Row]) -> Rows:
         """The set's rows -> our kept rows.
@@ -89,7 +90,7 @@ class NamedSet:
     def load(self, path: Path | None = None) -> Rows:
         """Read from a local file with the same columns, or from the hub (or its cache)."""
         if path is not None:
-            return self.take(read_rows(path))
+            return self.take(file_rows(path))
         from datasets import load_dataset
 
         return self.take(load_dataset(self.hub, data_files=self.file, split=self.split, revision=self.revision))

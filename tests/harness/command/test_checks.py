@@ -40,8 +40,8 @@ def rows_file(path: Path, count: int) -> Path:
         ({"prompt": "boxed_sufix"}, "did you mean 'boxed_suffix'?"),
         ({"base_model": "/no/where"}, "base_model: expected tiny, tiny_search, a model folder or a hub id"),
         ({"base_model": "tinny"}, "base_model: expected tiny, tiny_search, a model folder or a hub id"),
-        ({"dataset": "/nope.jsonl"}, "dataset: expected a file at /nope.jsonl"),
-        ({"dataset": "nope.csv"}, "dataset_rows: expected a number with dataset='nope.csv'"),
+        ({"dataset": "/nope.jsonl"}, "dataset: /nope.jsonl: expected a file, there is none"),
+        ({"dataset": "nope.csv"}, "dataset: nope.csv: expected a file"),
         ({"dataset": "a b"}, "dataset: expected tiny, tiny_search, a name of"),
         ({"dataset": "owner/name"}, "give dataset_rows=N"),
         ({"dataset_rows": 15}, "expected at least prompts_per_rollout=16 problems, got 15"),
@@ -73,7 +73,7 @@ def test_count_rows_of_every_form(tmp_path: Path) -> None:
     assert count_rows(f"RUC-AIBOX/STILL-3-Preview-RL-Data:{rows_file(tmp_path / 'a.jsonl', 3)}") == 3
     assert count_rows("owner/name") is None
     (tmp_path / "x.parquet").write_text("no parquet")
-    with pytest.raises(ValueError, match="expected a Parquet file"):
+    with pytest.raises(ValueError, match="not readable as Parquet"):
         count_rows(str(tmp_path / "x.parquet"))
 
 
