@@ -1,40 +1,31 @@
 """MLflow as a mirror of runs' folders: params, metrics, and the files as artifacts under their names in the folder.
 
-    <run>/mlflow.json   the MLflow run, and what it has: bytes of metrics.jsonl, tags, hashes of files, status
+    <run>/mlflow.json   the MLflow run, the bytes of metrics.jsonl that it has, the hash of the record that it has
 
-The training only writes its folder, so a slow, failing or unreachable server does not delay it. A `Mirror` compares the
-folder with mlflow.json and sends the difference; again after any failure, but nothing twice: the run is found by its
-id (tag `rlvr.token`), and after an uncertain call MLflow is asked which points it has. The folder can fill a new or
-another store at any time, and a store can be read back (`mirrored_runs`), because the artifacts are the folder.
+The training only writes its folder, so a slow, failing or unreachable server does not delay it. `sync_run` sends what
+changed since mlflow.json was written. After a failure it sends all of that again, which changes nothing: a run is found
+by its id (tag `rlvr.token`), MLflow keeps one of two equal points, and everything else is replaced by the same. The
+folder can fill a new or another store at any time, and a store can be read back (`mirrored_runs`), because the
+artifacts are the folder.
 """
 
 from __future__ import annotations
 
 import calendar
+import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, read_object, text_sha256, write_json
 from evals.redaction import redact, redact_all
 from harness.errors import UsageError
-from harness.record.run import (
-    FINAL,
-    IDENTITY,
-    METRICS,
-    RECORD,
-    Run,
-    content_sha256,
-    folder_name,
-    read_record,
-)
-from harness.runs.track import METRICS_AT_ONCE, Tracker, cache_dir, home, shown_uri, tracking_uri
+from harness.record.run import FINAL, IDENTITY, METRICS, RECORD, Run, folder_name, read_record
+from harness.runs.track import Tracker, cache_dir, home, shown_uri, tracking_uri
 from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
@@ -42,142 +33,99 @@ if TYPE_CHECKING:
 
 LINK = "mlflow.json"
 POLL_S = 0.5
-PATIENCE_S = 15.0  # at the end of a command, without any progress
+PATIENCE_S = 15.0  # at the end of a command, while the store fails
+METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
 STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finished": "FINISHED"}  # by a run's state
-_PERMANENT = {"INVALID_PARAMETER_VALUE", "BAD_REQUEST", "PERMISSION_DENIED"}
 
 
-@dataclass
-class Delivered:
-    """What MLflow has of a run (mlflow.json).
+def sync_run(folder: Path, tracker: Tracker, *, ask: bool = False) -> bool:
+    """Bring MLflow up to date with a run; whether something was sent. A failure raises; the next call sends it again.
 
-    `metrics`: bytes of metrics.jsonl. `scores`: whether it has those of the evaluation. `files`: name -> SHA-256.
+    Args:
+        ask: whether the store still has the run that mlflow.json names; if not, all is sent.
+    Raises:
+        DamagedFileError: a file of the run is. MlflowException, OSError: the store's.
     """
-
-    experiment: str | None = None
-    run_id: str | None = None
-    params: bool = False
-    metrics: int = 0
-    scores: bool = False
-    tags: dict[str, str] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    status: str = ""
-
-    @classmethod
-    def read(cls, folder: Path) -> Delivered:
-        return cls(**(read_object(folder / LINK) or {}))
-
-    def write(self, folder: Path) -> None:
-        write_json(folder / LINK, asdict(self))
+    if not started(folder):
+        return False
+    try:
+        with locked(folder, name=".mlflow.lock"):
+            link = _link(folder)
+            if link and ask and not tracker.has_run(link["run_id"]):
+                link = {}
+            run = Run(folder)
+            if not _lacks(run, link):
+                return False
+            _send(run, link, tracker)
+            return True
+    except BusyError:  # another process is sending it
+        return False
 
 
-class Mirror:
-    """Brings MLflow up to date with runs' folders. Not thread-safe."""
+def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
+    from mlflow.entities import Metric, Param, RunTag
 
-    def __init__(
-        self, tracker: Tracker, warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True)
-    ) -> None:
-        self.tracker, self._warn = tracker, warn
-        self._unchanged: dict[Path, Any] = {}  # the state of a folder when MLflow had all of it
-        self._points: dict[Path, set[tuple[str, int]] | None] = {}  # that MLflow has; None: must be asked
-
-    def deliver(self, folder: Path) -> int:
-        """Send what MLflow does not have; returns how many calls that took. A failure raises; the next call goes on.
-
-        Raises:
-            DamagedFileError: a file of the run is.
-        """
-        state = _state(folder)
-        if self._unchanged.get(folder) == state or not started(folder):
-            return 0
-        try:
-            with locked(folder, name=".mlflow.lock"):
-                sent = self._deliver(Run(folder))
-        except BusyError:  # another process is delivering it
-            return 0
-        self._unchanged[folder] = state
-        return sent
-
-    def _deliver(self, run: Run) -> int:
-        have = Delivered.read(run.folder)
-        if run.folder not in self._points:  # the first time in this process
-            self._points[run.folder] = None
-            if have.run_id is not None and not self.tracker.has_run(have.run_id):
-                have = Delivered()  # another store
-        sent = 0
-        for send in list(self._missing(run, have)):
-            try:
-                send()
-            except Exception as error:  # retried, unless MLflow will never take it
-                self._points[run.folder] = None  # it may still have arrived
-                if getattr(error, "error_code", None) not in _PERMANENT:
-                    raise
-                self._warn(f"MLflow refuses a part of {run.folder}: {redact(str(error))}")
-            sent += 1
-            have.write(run.folder)
-        return sent
-
-    def _missing(self, run: Run, have: Delivered) -> Iterator[Callable[[], None]]:
-        """The calls that bring MLflow up to date, in order; each notes in `have` what it has brought."""
-        record = run.record
-        if have.run_id is None:
-            yield partial(self._create, run, have)
-        if not have.params:
-            yield partial(self._params, run, have)
-        for end, points in _batches(run.folder / METRICS, have.metrics):
-            yield partial(self._metrics, run, have, end, points)
-        if record.get("scores") and not have.scores:
-            yield partial(self._scores, run, have)
-        tags = _tags(record)
-        if tags != have.tags:
-            yield partial(self._tags, have, tags)
+    record, client = run.record, tracker.client
+    if not link:
+        run_id = tracker.run_of(record["paper"], run_name(record), record["id"], _ms(record["started"]))
+        params = [Param(key, value) for key, value in params_of(run.settings).items()]
+        for part in _parts(params, PARAMS_AT_ONCE):
+            client.log_batch(run_id, params=part)
+        link |= {"experiment": tracker.experiment(record["paper"]), "run_id": run_id, "metrics": 0, "record": ""}
+        write_json(run.folder / LINK, link)
+    run_id, metrics = link["run_id"], run.folder / METRICS
+    rows = read_jsonl_from(metrics, link["metrics"]) if metrics.is_file() else []
+    points = [
+        Metric(name, value, row.get("time", 0), row["step"])
+        for row, _ in rows
+        for name, value in row["metrics"].items()
+    ]
+    for part in _parts(points, METRICS_AT_ONCE):
+        client.log_batch(run_id, metrics=part)
+    if rows:
+        link["metrics"] = rows[-1][1]
+    if link["record"] != record["sha256"]:
+        client.log_batch(run_id, tags=[RunTag(key, value) for key, value in _tags(record).items()])
         if run.is_finished:
-            for name, sha256 in mirrored_files(run).items():
-                if have.files.get(name) != sha256:
-                    yield partial(self._file, run, have, name, sha256)
-        status = STATUS[record["state"]]
-        if status != have.status:
-            yield partial(self._status, have, status)
+            step, scores = final_scores(record)
+            at = _ms(record["finished"])
+            client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, value in scores.items()])
+            for name in mirrored_files(run):
+                client.log_artifact(run_id, str(run.file(name)), str(Path(name).parent) if "/" in name else None)
+            client.log_artifact(run_id, str(run.folder / RECORD))  # last: it lists the others
+        client.update_run(run_id, status="RUNNING")
+        if (status := STATUS[record["state"]]) != "RUNNING":
+            client.set_terminated(run_id, status)
+        link["record"] = record["sha256"]
+    write_json(run.folder / LINK, link)
 
-    def _create(self, run: Run, have: Delivered) -> None:
-        record = run.record
-        at = calendar.timegm(time.strptime(record["started"], "%Y-%m-%dT%H:%M:%SZ")) * 1000
-        have.experiment = self.tracker.experiment(record["paper"])
-        have.run_id = self.tracker.run_of(record["paper"], run_name(record), _tags(record), record["id"], at)
 
-    def _params(self, run: Run, have: Delivered) -> None:
-        self.tracker.params(str(have.run_id), params_of(run.settings))
-        have.params = True
+def _link(folder: Path) -> dict[str, Any]:
+    """What mlflow.json says; {} without one.
 
-    def _metrics(self, run: Run, have: Delivered, end: int, points: list[tuple[str, int, int, float]]) -> None:
-        there = self._points[run.folder]
-        if there is None:
-            there = self._points[run.folder] = self.tracker.points(str(have.run_id), {name for name, *_ in points})
-        if new := [point for point in points if point[:2] not in there]:
-            self.tracker.log_points(str(have.run_id), new)
-        have.metrics = end
+    Raises:
+        DamagedFileError: it is damaged.
+    """
+    link = read_object(folder / LINK, "experiment", "run_id")
+    if link is not None and not isinstance(link.setdefault("metrics", 0), int):
+        raise DamagedFileError(folder / LINK, f"metrics: expected a number of bytes, got {link['metrics']!r}")
+    return {} if link is None else {key: link.get(key, "") for key in ("experiment", "run_id", "metrics", "record")}
 
-    def _scores(self, run: Run, have: Delivered) -> None:
-        step, values = final_scores(run.record)
-        now = int(time.time() * 1000)
-        there = self.tracker.points(str(have.run_id), values)
-        if new := [(name, step, now, value) for name, value in values.items() if (name, step) not in there]:
-            self.tracker.log_points(str(have.run_id), new)
-        have.scores = True
 
-    def _tags(self, have: Delivered, tags: dict[str, str]) -> None:
-        self.tracker.tags(str(have.run_id), {key: value for key, value in tags.items() if have.tags.get(key) != value})
-        have.tags = tags
+def _lacks(run: Run, link: Mapping[str, Any]) -> bool:
+    """Whether MLflow lacks something of the run."""
+    metrics = run.folder / METRICS
+    size = metrics.stat().st_size if metrics.is_file() else 0
+    return not link or link["record"] != run.record["sha256"] or link["metrics"] < size
 
-    def _file(self, run: Run, have: Delivered, name: str, sha256: str) -> None:
-        folder, _, _ = name.rpartition("/")
-        path = run.folder / name if name == RECORD else run.file(name)
-        self.tracker.artifact(str(have.run_id), path, folder or None)
-        have.files[name] = sha256
 
-    def _status(self, have: Delivered, status: str) -> None:
-        self.tracker.status(str(have.run_id), status, int(time.time() * 1000))
-        have.status = status
+def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _ms(time_text: str) -> int:
+    return calendar.timegm(time.strptime(time_text, "%Y-%m-%dT%H:%M:%SZ")) * 1000
 
 
 def final_scores(record: Mapping[str, Any]) -> tuple[int, dict[str, float]]:
@@ -200,21 +148,13 @@ def started(folder: Path) -> bool:
 
 
 def pending(folder: Path) -> bool:
-    """Whether MLflow lacks something of a run."""
-    if not started(folder):
-        return False
-    run, have = Run(folder), Delivered.read(folder)
-    return next(iter(Mirror(_NO_TRACKER)._missing(run, have)), None) is not None
+    """Whether MLflow lacks something of a run, as far as mlflow.json says."""
+    return started(folder) and _lacks(Run(folder), _link(folder))
 
 
-_NO_TRACKER: Any = None  # `_missing` only compares
-
-
-def mirrored_files(run: Run) -> dict[str, str]:
-    """Name -> SHA-256 of the files of a finished run that MLflow gets: all but the model; run.json, which lists them,
-    last."""
-    files = {name: sha256 for name, sha256 in run.record["files"].items() if not name.startswith(f"{FINAL}/")}
-    return {**files, RECORD: run.record["sha256"]}
+def mirrored_files(run: Run) -> list[str]:
+    """The files of a finished run that MLflow gets: all but the model."""
+    return [name for name in run.record["files"] if not name.startswith(f"{FINAL}/")]
 
 
 def run_name(record: Mapping[str, Any]) -> str:
@@ -224,30 +164,24 @@ def run_name(record: Mapping[str, Any]) -> str:
     return redact(f"{name} [{overrides}]" if overrides else name)[:250]
 
 
-def _state(folder: Path) -> Any:
-    """What changes with every change of a run. A study checks hundreds of finished runs at every poll."""
-    stats = [path.stat() for path in (folder / RECORD, folder / METRICS) if path.is_file()]
-    return [(at.st_size, at.st_mtime_ns) for at in stats], (folder / LINK).is_file()
-
-
 def _tags(record: Mapping[str, Any]) -> dict[str, str]:
     from harness.step.finite import Diverged
 
     tags = {
-        "rlvr.kind": str(record["kind"]),
+        "rlvr.kind": record["kind"],
         "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}",
+        **{f"rlvr.{key}": record[key] for key in IDENTITY},
+        "rlvr.digest": f"{record['digest']}-{record['base_model']['sha256'][:6]}",
+        "rlvr.overrides": " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
+        "rlvr.command": record["environment"].get("command") or "",
     }
-    tags |= {f"rlvr.{key}": str(record[key]) for key in IDENTITY}
-    tags["rlvr.digest"] = f"{record['digest']}-{record['base_model']['sha256'][:6]}"
-    tags["rlvr.overrides"] = " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items()))
-    tags["rlvr.command"] = str(record["environment"].get("command") or "")
     if record.get("diverged"):
-        tags["rlvr.diverged"] = str(Diverged(**record["diverged"]))
+        tags["rlvr.diverged"] = Diverged(**record["diverged"])
     if record.get("mismatch"):
         tags["rlvr.mismatch"] = ", ".join(sorted(record["mismatch"]))
     if record.get("stopped"):
-        tags["rlvr.stopped"] = str(record["stopped"])
-    return {key: str(value) for key, value in redact_all(tags).items()}
+        tags["rlvr.stopped"] = record["stopped"]
+    return dict(redact_all({key: str(value) for key, value in tags.items()}))
 
 
 def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -261,31 +195,16 @@ def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
     return params
 
 
-def _batches(file: Path, offset: int) -> Iterator[tuple[int, list[tuple[str, int, int, float]]]]:
-    """(offset after them, points) of the steps in metrics.jsonl from that offset on, several steps together."""
-    if not file.is_file():
-        return
-    points: list[tuple[str, int, int, float]] = []
-    end = offset if offset <= file.stat().st_size else 0  # else it is a new file
-    for row, after in read_jsonl_from(file, end):
-        of_row = [(name, row["step"], row.get("time", 0), value) for name, value in row["metrics"].items()]
-        if points and len(points) + len(of_row) > METRICS_AT_ONCE:
-            yield end, points
-            points = []
-        points += of_row
-        end = after
-    if points:
-        yield end, points
+# -- while runs grow, and afterwards -------------------------------------------------------------------------------
 
 
 class BackgroundMirror:
     """A thread that mirrors runs as they grow."""
 
     def __init__(self, tracker: Tracker) -> None:
-        self._mirror = Mirror(tracker)
-        self._folders: dict[Path, None] = {}
-        self._wake, self._closing = threading.Event(), threading.Event()
-        self._last_success = time.monotonic()
+        self._tracker = tracker
+        self._folders: dict[Path, Any] = {}  # the state of each when MLflow had all of it
+        self._closing = threading.Event()
         self.error: Exception | None = None
         # a daemon: a hung server must not block the process
         self._thread = threading.Thread(target=self._work, name="mlflow", daemon=True)
@@ -296,14 +215,12 @@ class BackgroundMirror:
     def watch(self, *folders: Path) -> None:
         """Mirror these, from now on."""
         self._folders |= dict.fromkeys(folders)
-        self._wake.set()
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
-        """Deliver the rest, as long as there is progress."""
+        """Send the rest. A store that fails is tried again for so long; one that hangs fails by MLflow's own limit."""
         self._closing.set()
-        self._wake.set()
-        self._last_success = time.monotonic()
-        while self._thread.is_alive() and time.monotonic() - self._last_success < patience_s:
+        until = time.monotonic() + patience_s
+        while self._thread.is_alive() and (self.error is None or time.monotonic() < until):
             self._thread.join(0.05)
 
     def pending(self) -> list[Path]:
@@ -311,29 +228,38 @@ class BackgroundMirror:
         return [folder for folder in self._folders if pending(folder)]
 
     def _work(self) -> None:
-        pause = POLL_S
         while True:
             last = self._closing.is_set()
-            self.error = self._round(list(self._folders))
-            if last and self.error is None:
+            self.error = self._round()
+            if last and (self.error is None or isinstance(self.error, DamagedFileError)):
                 return
-            pause = POLL_S if self.error is None else min(2 * pause, 30.0)
-            self._wake.wait(min(pause, 2.0) if self._closing.is_set() else pause)
-            if not self._closing.is_set() or self.error is not None:
-                self._wake.clear()
+            if last:
+                time.sleep(POLL_S)
+            else:
+                self._closing.wait(POLL_S if self.error is None else 10 * POLL_S)
 
-    def _round(self, folders: Iterable[Path]) -> Exception | None:
-        """Deliver each; one run's error does not stop the others. Returns the last error, for the end."""
+    def _round(self) -> Exception | None:
+        """Bring each up to date; a damaged run does not stop the others. Returns the last error, for the end."""
         error = None
-        for folder in folders:
+        for folder, before in list(self._folders.items()):
             try:
-                if self._mirror.deliver(folder):
-                    self._last_success = time.monotonic()
+                if (state := _state(folder)) != before:  # a study has hundreds of finished runs
+                    sync_run(folder, self._tracker, ask=before is None)
+                    self._folders[folder] = state
             except Exception as failure:  # any error: it is reported at the end, and the training continues
                 error = failure
                 if not isinstance(failure, DamagedFileError):
                     return error  # the store: the others would fail too
         return error
+
+
+def _state(folder: Path) -> Any:
+    """What changes with every change of a run."""
+    return [(at.st_size, at.st_mtime_ns) for name in (RECORD, METRICS) if (at := _stat(folder / name)) is not None]
+
+
+def _stat(path: Path) -> Any:
+    return path.stat() if path.is_file() else None
 
 
 @contextmanager
@@ -376,12 +302,12 @@ def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:
     """
     from mlflow.exceptions import MlflowException
 
-    mirror = Mirror(Tracker.open())
+    tracker = Tracker.open()
     folders = run_folders() if folders is None else list(folders)
     sent, why = 0, ""
     for folder in folders:
         try:
-            sent += mirror.deliver(folder) > 0
+            sent += sync_run(folder, tracker, ask=True)
         except DamagedFileError as error:  # of this run; the others are whole
             why = str(error)
         except (MlflowException, OSError) as error:  # the store has gone; what was sent is noted
@@ -426,23 +352,21 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
     """A run from its artifacts: in place if the store keeps them in local files, else downloaded into the cache. Where
     the run's own folder is on this machine, it is read instead: it has the model too."""
     run_id = run.info.run_id
-    local = tracker.local_artifacts(run)
-    if local is None:
-        download = tracker.client.download_artifacts
+    folder = tracker.local_artifacts(run)
+    if folder is None:
         folder = cache_dir() / "mlflow" / text_sha256(f"{shown_uri()} {run_id}")[:32]
-        (folder / ".new").mkdir(parents=True, exist_ok=True)
-        record = read_record(Path(download(run_id, RECORD, str(folder / ".new")))) or {}
-        for name, sha256 in record["files"].items():
-            path = folder / name
-            if not name.startswith(f"{FINAL}/") and not (path.is_file() and content_sha256(path) == sha256):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                download(run_id, name, str(folder))
-        (folder / ".new" / RECORD).replace(folder / RECORD)
-        local = folder
-    elif not (local / RECORD).is_file():
-        raise FileNotFoundError(f"run {run_id}: no {RECORD} in {local}")
+        new = folder.with_name(f".{folder.name}.new")
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(parents=True)
+        record = read_record(Path(tracker.client.download_artifacts(run_id, RECORD, str(new))))
+        if not (folder / RECORD).is_file() or read_record(folder / RECORD) != record or Run(folder).damage("eval/"):
+            tracker.client.download_artifacts(run_id, "", str(new))
+            shutil.rmtree(folder, ignore_errors=True)
+            new.rename(folder)
+    elif not (folder / RECORD).is_file():
+        raise FileNotFoundError(f"run {run_id}: no {RECORD} in {folder}")
     at = str(run.info.experiment_id), run_id
-    found = Run(local, mlflow=at)
+    found = Run(folder, mlflow=at)
     here = home() / found.paper / found.scale / folder_name(found.record)
     if (here / RECORD).is_file() and Run(here).record.get("sha256") == found.record.get("sha256"):
         return Run(here, mlflow=at)

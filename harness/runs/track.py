@@ -9,16 +9,12 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import socket
 import sqlite3
-import threading
 import urllib.parse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from evals.files import DamagedFileError, RefusedError, locked
@@ -29,13 +25,8 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-METRICS_AT_ONCE = 1000  # MLflow's limit for one call
-PARAMS_AT_ONCE = 100
 LOCK_S = 300.0  # wait for another process to create the local store; on a loaded machine that takes a minute
-CHECK_S = 10.0  # a store that has not answered by then counts as missing
 TOKEN = "rlvr.token"  # tag that identifies a run created by a call whose answer was lost
-Point = tuple[str, int, int, float]
-"""(metric, step, time in ms, value)."""
 
 
 class StoreError(RefusedError):
@@ -64,6 +55,8 @@ def make_home() -> Path:
         RefusedError: it cannot be a folder, or cannot be written to.
     """
     folder = home()
+    if "?" in str(folder):  # the address of the store would end there
+        raise RefusedError(f"RLVR_HOME={folder}: expected a folder without ? in its name")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
@@ -81,15 +74,13 @@ class Tracker:
 
     @classmethod
     def open(cls) -> Tracker:
-        """Connect to the store, within `CHECK_S`. A missing local store is created.
+        """Connect to the store. A missing local store is created.
 
         Raises:
             StoreError: no answer, or an error. RefusedError: the home folder or the local store cannot be used.
         """
         make_home()
         uri = tracking_uri()
-        if uri.startswith(("http://", "https://")):
-            _check_address(uri)
         _prepare_mlflow()
         if uri == f"sqlite:///{home() / 'mlflow.db'}":
             _check_local(home() / "mlflow.db")
@@ -97,7 +88,10 @@ class Tracker:
             from mlflow import MlflowClient
 
             tracker = cls(MlflowClient(tracking_uri=uri))  # imports what this kind of store needs
-        _within(CHECK_S, lambda: tracker.client.search_experiments(max_results=1))
+        try:
+            tracker.client.search_experiments(max_results=1)
+        except Exception as error:  # any error: of the network, the address, the database's driver
+            raise _no_store(error) from error
         return tracker
 
     def experiment(self, name: str) -> str:
@@ -116,16 +110,13 @@ class Tracker:
                 experiment = self.client.get_experiment_by_name(name)
         return str(experiment.experiment_id)
 
-    def run_of(self, experiment: str, name: str, tags: Mapping[str, str], token: str, start_time: int) -> str:
+    def run_of(self, experiment: str, name: str, token: str, start_time: int) -> str:
         """The run with that token, created if missing; a second call creates no second run."""
         experiment_id = self.experiment(experiment)
         runs = self.client.search_runs([experiment_id], filter_string=f"tags.`{TOKEN}` = '{token}'", max_results=1)
         if runs:
             return str(runs[0].info.run_id)
-        with _asked_once():
-            run = self.client.create_run(
-                experiment_id, start_time=start_time, run_name=name, tags={**tags, TOKEN: token}
-            )
+        run = self.client.create_run(experiment_id, start_time=start_time, run_name=name, tags={TOKEN: token})
         return str(run.info.run_id)
 
     def has_run(self, run_id: str) -> bool:
@@ -138,38 +129,6 @@ class Tracker:
             if error.error_code != "RESOURCE_DOES_NOT_EXIST":
                 raise
             return False
-
-    def params(self, run_id: str, params: Mapping[str, str]) -> None:
-        from mlflow.entities import Param
-
-        items = [Param(key, value) for key, value in params.items()]
-        for start in range(0, len(items), PARAMS_AT_ONCE):
-            self.client.log_batch(run_id, params=items[start : start + PARAMS_AT_ONCE])
-
-    def log_points(self, run_id: str, points: Sequence[Point]) -> None:
-        """Log at most `METRICS_AT_ONCE` points."""
-        from mlflow.entities import Metric
-
-        self.client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, step, at, value in points])
-
-    def points(self, run_id: str, names: Iterable[str]) -> set[tuple[str, int]]:
-        """(metric, step) of every point that the run has of these metrics."""
-        return {(name, point.step) for name in sorted(names) for point in self.client.get_metric_history(run_id, name)}
-
-    def tags(self, run_id: str, tags: Mapping[str, str]) -> None:
-        for key, value in tags.items():
-            self.client.set_tag(run_id, key, value)
-
-    def artifact(self, run_id: str, path: Path, folder: str | None = None) -> None:
-        """Copy a file into the run's artifacts."""
-        self.client.log_artifact(run_id, str(path), folder)
-
-    def status(self, run_id: str, status: str, at: int) -> None:
-        """Set a run's status; `at`: ms, the end of a run that is not RUNNING."""
-        if status == "RUNNING":
-            self.client.update_run(run_id, status=status)
-        else:
-            self.client.set_terminated(run_id, status, at)
 
     def arms(self, paper: str, *, finished: bool = True) -> list[Run]:
         """The runs of a paper's arms, newest first, all or those that are finished; none without the experiment."""
@@ -199,99 +158,45 @@ class Tracker:
         return Path(unquote(place.path))
 
 
-@contextmanager
-def _asked_once() -> Iterator[None]:
-    """Switch off MLflow's own retry, which would create a second run if only the first answer was lost; our retry looks
-    for the token first."""
-    name = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"  # read at each request
-    before = os.environ.get(name)
-    os.environ[name] = "0"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
-
-
 def _prepare_mlflow() -> None:
-    """Settings that MLflow reads from the environment; the user's own values stay, but for what shows a password."""
-    defaults = {
-        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-        "MLFLOW_DISABLE_TELEMETRY": "true",  # its thread changes os.environ, while requests iterates over it
-        "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",  # MLflow's own: 120 s, and seven retries, 256 s in all
-        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-        "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
-    }
-    for name, value in defaults.items():
-        os.environ.setdefault(name, value)
+    """Settings that MLflow reads from the environment; the user's own values stay, but for what shows a password and
+    for a second try, which would create a second run where only the first answer was lost (`run_of` looks first)."""
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # its thread changes os.environ while requests reads it
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")  # MLflow's own: 120 s
+    os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0"
     if shown_uri() != tracking_uri():  # MLflow prints a run's address with user and password
         os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     for name in ("alembic", "mlflow.store.db.utils"):  # hide the messages about the tables of a new store
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _check_address(uri: str) -> None:
-    """Raise StoreError if nothing listens there, before MLflow's imports and retries."""
-    parts = urllib.parse.urlsplit(uri)
-    try:
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname or "", port), timeout=CHECK_S / 2).close()
-    except (OSError, ValueError) as error:
-        raise _no_store(f"nothing answers there ({error})") from error
-
-
-def _within(seconds: float, ask: Any) -> None:
-    """Query the store in a thread, with a time limit."""
-    outcome: list[BaseException | None] = []
-
-    def work() -> None:
-        try:
-            ask()
-        except Exception as error:  # any error: raised again by the thread that waits
-            outcome.append(error)
-        else:
-            outcome.append(None)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not outcome:
-        raise _no_store(f"no answer in {seconds:g} s")
-    if outcome[0] is not None:
-        raise _no_store((str(outcome[0]).strip() or type(outcome[0]).__name__).splitlines()[0]) from outcome[0]
-
-
-def _no_store(why: str) -> StoreError:
-    return StoreError(
-        f"MLflow's store at {shown_uri()} cannot be used: {redact(why)[:300]}. Start it, or set MLFLOW_TRACKING_URI"
-    )
+def _no_store(why: object) -> StoreError:
+    text = redact(str(why)).strip().partition("\n")[0][:500]
+    return StoreError(f"MLflow's store at {shown_uri()} cannot be used: {text}. Start it, or set MLFLOW_TRACKING_URI")
 
 
 def _check_local(path: Path) -> None:
-    """Create the local store, or check that the existing one can be read. One process at a time."""
+    """Create the local store, or check that the existing one can be read."""
     if not path.exists():
         with uncollected():
             import mlflow.store.db.utils  # noqa: F401  # seconds, while nobody waits for the lock
-    busy = f"another process has been creating {path} for {LOCK_S / 60:.0f} minutes"
-    with locked(path.parent, busy, name=".mlflow.lock", wait_s=LOCK_S):
-        if not path.exists():
-            _make_local(path)
-            return
-        try:  # rw: rolls back a killed process's unfinished transaction, which a read-only connection may not
-            with sqlite3.connect(f"file:{urllib.parse.quote(str(path))}?mode=rw", uri=True) as connection:
-                connection.execute("select count(*) from alembic_version").fetchone()
-                connection.execute("select count(*) from experiments").fetchone()
-            connection.close()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise DamagedFileError(path, str(error), _REFILL) from error
-        except sqlite3.DatabaseError as error:
-            raise DamagedFileError(path, str(error), _REFILL) from error
-
-
-_REFILL = "delete it, and `rlvr export format=mlflow` fills a new one from the runs' folders"
+        busy = f"another process has been creating {path} for {LOCK_S / 60:.0f} minutes"
+        with locked(path.parent, busy, name=".mlflow.lock", wait_s=LOCK_S):
+            if not path.exists():
+                _make_local(path)
+        return
+    if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+        raise _no_store(f"expected a file to read and write at {path}")
+    try:  # rw: rolls back a killed process's unfinished transaction, which a read-only connection may not
+        with sqlite3.connect(f"file:{urllib.parse.quote(str(path))}?mode=rw", uri=True) as connection:
+            connection.execute("select count(*) from alembic_version").fetchone()
+            connection.execute("select count(*) from experiments").fetchone()
+        connection.close()
+    except sqlite3.DatabaseError as error:
+        if "locked" not in str(error):
+            refill = "delete it, and `rlvr export format=mlflow` fills a new one from the runs' folders"
+            raise DamagedFileError(path, str(error), refill) from error
 
 
 def cache_dir() -> Path:

@@ -1,178 +1,160 @@
-"""The mirror in MLflow: everything in order, each point once, through every failure of the store."""
+"""The mirror in MLflow: each point once, through every failure of the store."""
 
 from __future__ import annotations
 
-import tempfile
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from evals.files import DamagedFileError
-from harness.record.mirror import BackgroundMirror, Mirror, pending
+from harness.record import mirror as module
+from harness.record.mirror import BackgroundMirror, pending, sync_run
+from harness.record.run import Run
+from harness.runs.track import Tracker
+from rlvr.cli import main
 from tests.harness.record.folders import finished, started
 
 
-class Refused(Exception):
-    error_code = "INVALID_PARAMETER_VALUE"
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
 
 
-class FakeStore:
-    """MLflow as the mirror sees it; `faults` says what the next calls do: "" works, "before" fails without doing
-    anything, "after" does it and fails then (the answer is lost)."""
+class Faulty:
+    """MLflow's client, whose next calls work (""), fail without doing anything ("before"), or do their work and fail
+    then ("after": the answer is lost)."""
 
-    def __init__(self, faults: list[str] | None = None) -> None:
-        self.faults = faults or []
-        self.runs: dict[str, dict[str, Any]] = {}
-        self.calls: list[str] = []
+    def __init__(self, client: Any, faults: list[str]) -> None:
+        self.client, self.faults = client, faults
 
-    def _call(self, name: str, do: Any) -> Any:
-        self.calls.append(name)
-        fault = self.faults.pop(0) if self.faults else ""
-        if fault == "before":
-            raise ConnectionError("down")
-        answer = do()
-        if fault == "after":
-            raise ConnectionError("answer lost")
-        return answer
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            fault = self.faults.pop(0) if self.faults else ""
+            if fault == "before":
+                raise ConnectionError("the server at http://alice:hunter2pw@mlflow has gone")
+            answer = getattr(self.client, name)(*args, **kwargs)
+            if fault == "after":
+                raise ConnectionError("answer lost")
+            return answer
 
-    def experiment(self, name: str) -> str:
-        return name
-
-    def has_run(self, run_id: str) -> bool:
-        return bool(self._call("has_run", lambda: run_id in self.runs))
-
-    def run_of(self, experiment: str, name: str, tags: dict[str, str], token: str, start_time: int) -> str:
-        def do() -> str:
-            self.runs.setdefault(
-                token, {"name": name, "tags": tags, "points": [], "params": {}, "status": [], "files": []}
-            )
-            return token
-
-        return str(self._call("run_of", do))
-
-    def params(self, run_id: str, params: dict[str, str]) -> None:
-        self._call("params", lambda: self.runs[run_id]["params"].update(params))
-
-    def tags(self, run_id: str, tags: dict[str, str]) -> None:
-        self._call("tags", lambda: self.runs[run_id]["tags"].update(tags))
-
-    def log_points(self, run_id: str, points: list[Any]) -> None:
-        self._call("log_points", lambda: self.runs[run_id]["points"].extend(points))
-
-    def points(self, run_id: str, names: set[str]) -> set[tuple[str, int]]:
-        have = {(name, step) for name, step, _, _ in self.runs[run_id]["points"]}
-        return set(self._call("points", lambda: {p for p in have if p[0] in names}))
-
-    def artifact(self, run_id: str, path: Path, folder: str | None) -> None:
-        self._call("artifact", lambda: self.runs[run_id]["files"].append("/".join(filter(None, (folder, path.name)))))
-
-    def status(self, run_id: str, status: str, at: int) -> None:
-        self._call("status", lambda: self.runs[run_id]["status"].append(status))
+        return call
 
 
-def check_whole(store: FakeStore, steps: int) -> None:
-    (run,) = store.runs.values()  # never a second run
-    points = [(name, step, value) for name, step, _, value in run["points"]]
-    expected = [p for k in range(1, steps + 1) for p in (("train/loss", k, 1.0 / k), ("train/reward", k, 0.5))]
-    assert points == [*expected, ("eval/b/avg_at_1", steps, 5 / 8)]
-    assert run["params"]["alpha"] == "0.5" and run["params"]["alpha.source"] == "assumed: why"
-    assert run["status"][-1] == "FINISHED" and run["tags"]["rlvr.arm"] == "grpo"
-    names = ["metrics.jsonl", "eval/b/verdicts.parquet", "eval/b/manifest.json", "run.json"]
-    assert set(run["files"]) == set(names) and run["files"][-1] == "run.json"
+def broken(*faults: str) -> Tracker:
+    return Tracker(Faulty(Tracker.open().client, list(faults)))  # type: ignore[arg-type]
 
 
-@settings(max_examples=60)
-@given(st.lists(st.sampled_from(["", "", "before", "after"]), max_size=25), st.lists(st.booleans(), max_size=30))
-def test_each_point_arrives_once_and_in_order_after_any_failure(faults: list[str], restarts: list[bool]) -> None:
-    """Failures before and after the store has done its work, and new processes (a new Mirror) in between."""
-    with tempfile.TemporaryDirectory() as home:
-        run = finished(Path(home), steps=5)
-        store = FakeStore(list(faults))
-        mirror = Mirror(store)  # type: ignore[arg-type]
-        for _ in range(len(faults) + 2):
-            try:
-                mirror.deliver(run.folder)
-            except ConnectionError:
-                if restarts and restarts.pop():
-                    mirror = Mirror(store)  # type: ignore[arg-type]
-        assert not pending(run.folder)
-        check_whole(store, 5)
+def check_whole(run: Run) -> None:
+    """MLflow has one run, each point of it once, its params, its tags and its files."""
+    client = Tracker.open().client
+    (mirrored,) = Tracker.open().arms("egsw")
+    points = {
+        (name, point.step, point.value): point.timestamp
+        for name in mirrored.data.metrics
+        for point in client.get_metric_history(mirrored.info.run_id, name)
+    }
+    assert points.keys() == {
+        *((name, step, value) for step, values in run.curve.items() for name, value in values.items()),
+        ("eval/b/avg_at_1", max(run.curve), 5 / 8),
+    }
+    assert len(points) == sum(len(client.get_metric_history(mirrored.info.run_id, n)) for n in mirrored.data.metrics)
+    assert mirrored.data.params["alpha"] == "0.5" and mirrored.data.params["alpha.source"] == "assumed: why"
+    assert mirrored.data.tags["rlvr.arm"] == "grpo" and mirrored.info.status == "FINISHED"
+    artifacts = Path(mirrored.info.artifact_uri.removeprefix("file://"))
+    names = {str(path.relative_to(artifacts)) for path in artifacts.rglob("*") if path.is_file()}
+    assert names == {"metrics.jsonl", "eval/b/verdicts.parquet", "eval/b/manifest.json", "run.json"}
 
 
-def test_a_run_is_mirrored_while_it_grows(tmp_path: Path) -> None:
-    recorder, store = started(tmp_path), FakeStore()
-    mirror = Mirror(store)  # type: ignore[arg-type]
-    assert mirror.deliver(recorder.folder) == 0 and store.calls == []  # it may still fail to start
-    for step in (1, 2):
-        recorder.metrics(step, {"train/loss": float(step)})
-        assert mirror.deliver(recorder.folder) > 0
-        assert mirror.deliver(recorder.folder) == 0
+@pytest.mark.parametrize("seed", range(8))
+def test_everything_arrives_once_after_any_failure(seed: int, home: Path) -> None:
+    generator = random.Random(seed)
+    tracker = broken(*(generator.choice(["", "", "before", "after"]) for _ in range(25)))
+    run = finished(home, steps=5)
+    for _ in range(30):
+        try:
+            sync_run(run.folder, tracker)
+        except ConnectionError:
+            assert pending(run.folder)
+    assert not pending(run.folder) and not sync_run(run.folder, tracker)
+    check_whole(run)
+
+
+def test_a_run_is_mirrored_while_it_grows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "METRICS_AT_ONCE", 2)  # several calls for the steps of one
+    recorder, tracker = started(home), Tracker.open()
+    assert not sync_run(recorder.folder, tracker)  # it may still fail to start
+    for step in (1, 2, 3):
+        recorder.metrics(step, {"train/loss": float(step), "train/reward": 0.5, "train/entropy": 0.1})
+        assert sync_run(recorder.folder, tracker) and not sync_run(recorder.folder, tracker)
     recorder.metrics(2, {"train/loss": 9.0})  # trained again after a kill
-    mirror.deliver(recorder.folder)
-    (run,) = store.runs.values()
-    assert [(step, value) for _, step, _, value in run["points"]] == [(1, 1.0), (2, 2.0)]
+    assert not sync_run(recorder.folder, tracker)
+    (run,) = tracker.arms("egsw", finished=False)
+    assert run.info.status == "RUNNING"
     recorder.update(state="stopped", stopped="SIGTERM")
-    mirror.deliver(recorder.folder)
-    assert run["status"] == ["RUNNING", "KILLED"] and run["tags"]["rlvr.stopped"] == "SIGTERM" and run["files"] == []
+    assert sync_run(recorder.folder, tracker)
+    (run,) = tracker.arms("egsw", finished=False)
+    assert [point.value for point in tracker.client.get_metric_history(run.info.run_id, "train/loss")] == [1, 2, 3]
+    assert run.info.status == "KILLED" and run.data.tags["rlvr.stopped"] == "SIGTERM"
+    assert not tracker.client.list_artifacts(run.info.run_id)
 
 
-def test_another_store_and_a_lost_note_are_filled_from_the_folder(tmp_path: Path) -> None:
-    run, first, second = finished(tmp_path), FakeStore(), FakeStore()
-    Mirror(first).deliver(run.folder)  # type: ignore[arg-type]
-    (run.folder / "mlflow.json").unlink()
-    Mirror(first).deliver(run.folder)  # type: ignore[arg-type]
-    Mirror(second).deliver(run.folder)  # type: ignore[arg-type]
-    for store in (first, second):
-        (mirrored,) = store.runs.values()
-        assert len(mirrored["points"]) == len({p[:2] for p in mirrored["points"]}) == 7
-    check_whole(second, 3)
+def test_another_store_and_a_lost_note_are_filled_from_the_folder(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = finished(home)
+    for change in (lambda: None, (run.folder / "mlflow.json").unlink, (home / "mlflow.db").unlink):
+        change()
+        assert main(["export", "format=mlflow"]) == 0
+        check_whole(run)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'other.db'}")
+    assert main(["export", "format=mlflow"]) == 0
+    check_whole(run)
 
 
-def test_a_permanent_refusal_of_mlflow_is_reported_and_does_not_block(tmp_path: Path) -> None:
-    run, store, warnings = finished(tmp_path), FakeStore(), []
+def test_a_store_that_fails_is_named_and_the_rest_is_sent_later(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = finished(home)
+    with monkeypatch.context() as patch:
+        tracker = broken("", "", "", "", "before")
+        patch.setattr(Tracker, "open", lambda: tracker)
+        assert main(["export", "format=mlflow"]) == 1
+    out = capsys.readouterr().out
+    assert "has gone" in out and "hunter2pw" not in out and pending(run.folder)
+    assert main(["export", "format=mlflow"]) == 0
+    check_whole(run)
 
-    def refuse(run_id: str, params: dict[str, str]) -> None:
-        raise Refused("Changing param values is not allowed")
 
-    store.params = refuse  # type: ignore[method-assign]
-    Mirror(store, warn=warnings.append).deliver(run.folder)  # type: ignore[arg-type]
-    assert "Changing param values" in warnings[0]
-    assert len(next(iter(store.runs.values()))["points"]) == 7
-
-
-def test_one_damaged_run_does_not_stop_the_others(tmp_path: Path) -> None:
-    damaged, whole = finished(tmp_path, arm="egsw"), finished(tmp_path, arm="grpo")
+def test_one_damaged_run_does_not_stop_the_others(home: Path) -> None:
+    damaged, whole = finished(home, arm="egsw"), finished(home, arm="grpo")
     (damaged.folder / "eval" / "b" / "verdicts.parquet").write_bytes(b"cut")
-    store = FakeStore()
-    mirror = BackgroundMirror(store)  # type: ignore[arg-type]
-    mirror.start()
+    mirror = BackgroundMirror(Tracker.open())
     mirror.watch(damaged.folder, whole.folder)
-    mirror.close(patience_s=1.0)
-    assert isinstance(mirror.error, DamagedFileError) and mirror.pending() == [damaged.folder]
-    assert len(store.runs) == 2
-
-
-def test_a_dead_store_does_not_slow_a_training(tmp_path: Path) -> None:
-    run, store = finished(tmp_path), FakeStore(["before"] * 10_000)
-    mirror = BackgroundMirror(store)  # type: ignore[arg-type]
     mirror.start()
+    mirror.close()
+    assert isinstance(mirror.error, DamagedFileError) and mirror.pending() == [damaged.folder]
+    check_whole(whole)
+
+
+def test_a_dead_store_does_not_slow_a_training(home: Path) -> None:
+    run = finished(home)
+    mirror = BackgroundMirror(broken(*["before"] * 10_000))
     mirror.watch(run.folder)
+    mirror.start()
     mirror.close(patience_s=0.2)
     assert mirror.pending() == [run.folder] and isinstance(mirror.error, ConnectionError)
-    store.faults = []
-    other = BackgroundMirror(store)  # type: ignore[arg-type]
-    other.start()
-    other.watch(run.folder)
-    other.close()
-    assert other.pending() == []
 
 
-@pytest.mark.parametrize("content", ["null", "[]", "[" * 100_000, "{"])
-def test_a_damaged_note_is_named(tmp_path: Path, content: str) -> None:
-    run = finished(tmp_path)
+@pytest.mark.parametrize(
+    "content", ["null", "[]", "[" * 100_000, "{", '{"experiment": 1, "run_id": 2, "metrics": "x"}']
+)
+def test_a_damaged_note_is_named(home: Path, content: str) -> None:
+    run = finished(home)
     (run.folder / "mlflow.json").write_text(content)
     with pytest.raises(DamagedFileError, match=r"mlflow\.json"):
-        Mirror(FakeStore()).deliver(run.folder)  # type: ignore[arg-type]
+        sync_run(run.folder, broken())

@@ -27,7 +27,7 @@ def test_a_closed_port_is_named_without_the_password(home: Path, monkeypatch: py
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://alice:hunter2pw@127.0.0.1:{port}")
-    with pytest.raises(StoreError, match=rf"http://\[hidden\]@127\.0\.0\.1:{port} cannot be used: nothing answers"):
+    with pytest.raises(StoreError, match=rf"http://\[hidden\]@127\.0\.0\.1:{port} cannot be used: API request"):
         Tracker.open()
 
 
@@ -48,12 +48,12 @@ def test_mlflow_prints_no_address_with_a_password(
 
 
 def test_a_silent_server_times_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(track, "CHECK_S", 0.5)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(StoreError, match=r"no answer in 0\.5 s"):
+        with pytest.raises(StoreError, match="Read timed out"):
             Tracker.open()
 
 
