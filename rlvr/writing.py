@@ -26,9 +26,6 @@ def tables(
     *,
     runs: list[str] | None = None,
     out: PathLike | None = None,
-    curves: bool = False,
-    scale: str = "tiny",
-    metric: str | None = None,
 ) -> Result:
     """The papers' tables, published beside measured: Markdown and CSV.
 
@@ -37,18 +34,13 @@ def tables(
         runs: of these runs: folders of them, or archives (default: all in RLVR_HOME, or in the store that
             MLFLOW_TRACKING_URI names).
         out: folder; files go to FOLDER/PAPER (default RLVR_HOME/results; out=results writes a checkout's own pages).
-        curves: instead plot accuracy over training steps, with bands over seeds, of runs with eval.every.
-        scale: of the curves.
-        metric: of the curves: BENCHMARK/NAME as tiny_short/avg_at_4 (default: mean accuracy).
     Raises:
-        UsageError: a name that does not exist, or nothing to plot.
+        UsageError: a name that does not exist, or nothing measured.
     """
     from harness.spec.catalogue import papers
 
     chosen = choose("paper", paper, papers())
     folder = Path(out) if out is not None else results_folder()
-    if curves:
-        return _curves(chosen, scale, metric, folder)
     from harness.record.find import runs as find_runs
     from harness.tables.tabulate import report as tabulated
 
@@ -64,23 +56,6 @@ def tables(
     return Result([made.as_dict() for made in reports.values()], page, cells)
 
 
-def _curves(papers: Sequence[str], scale: str, metric: str | None, folder: Path) -> Result:
-    from evals.plots.plot import save
-    from harness.analysis.accuracy_curves import accuracy_curves
-    from harness.record.find import runs
-    from harness.spec.scales import SCALES
-
-    if len(papers) != 1:
-        raise UsageError("paper: missing; give one paper with curves=true")
-    choose("scale", [scale], SCALES)
-    try:
-        plots = accuracy_curves(runs(paper=papers[0], scale=scale), scale=scale, metric=metric)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    files = [str(save(plot, folder / papers[0] / "curves")["svg"]) for plot in plots]
-    return Result({"files": files}, "\n".join(files), [{"file": file} for file in files])
-
-
 def analyze(
     runs: list[str] | None = None,
     *,
@@ -91,13 +66,10 @@ def analyze(
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
     protocol: str = "egsw",
-    embedder: str | None = None,
     continuations: int | None = None,
     sure: float | None = None,
     samples: int | None = None,
     temperatures: list[float] | None = None,
-    judge: str | None = None,
-    judge_url: str | None = None,
     columns: dict[str, str] | None = None,
     gold: PathLike | None = None,
     benchmark: str | None = None,
@@ -122,15 +94,10 @@ def analyze(
         out: folder (default RLVR_HOME/results/analyses/NAMES): per figure svg, png, csv and json, and an index page.
         data_dir: the benchmarks' files, instead of the hub (to render the prompts again).
         protocol: of checkpoints=.
-        embedder: for rare sentences: sbert (pip install 'rlvr-harness[sbert]'), or the folder of a
-            sentence-transformers model (default: they are not measured).
         continuations: of each changed response, in interventions.
         sure: in interventions, perturb responses to problems with at least this accuracy.
         samples: to a problem, in fork_temperature (default: as many as the run has).
         temperatures: in fork_temperature: each at forks with 1 elsewhere, and the other way round.
-        judge: in verdicts and evaluation: ask that model of an OpenAI-compatible server whether responses are
-            irrelevant, beside the rules (the key: OPENAI_API_KEY).
-        judge_url: of that server.
         columns: of files of answers: our column:theirs, as columns=problem_id:idx,response:output.
         gold: of files of answers: the file with gold answers.
         benchmark: of files of answers: what the problems are called.
@@ -146,15 +113,7 @@ def analyze(
     if bool(runs) == bool(checkpoints):
         got = "both" if runs else "missing"
         raise UsageError(f"runs: {got}; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME")
-    options = _material_options(
-        embedder=embedder,
-        continuations=continuations,
-        sure=sure,
-        samples=samples,
-        temperatures=temperatures,
-    )
-    if (client := _judge(judge, judge_url)) is not None:
-        options["judge"] = client
+    options = _material_options(continuations=continuations, sure=sure, samples=samples, temperatures=temperatures)
     reading = reading_of(columns, gold, benchmark, label, policy)
     from harness.record.find import check_names
 
@@ -195,8 +154,6 @@ def _material_options(**given: Any) -> dict[str, Any]:
     if not 0 < options.get("sure", 1) <= 1:
         raise UsageError(f"sure: expected a number in (0, 1], got {options['sure']}")
     at_least_one("temperatures", options.get("temperatures"))
-    if "embedder" in options:
-        _check_embedder(options["embedder"])
     return options
 
 
@@ -255,34 +212,6 @@ def labels(checkpoints: Sequence[str]) -> list[str]:
     raise UsageError(f"checkpoints: expected each once, got {', '.join(checkpoints)}")
 
 
-def _judge(model: str | None, url: str | None) -> Any:
-    """The judge that the options name, or None.
-
-    Raises:
-        UsageError: an address without a model or the other way round, or one that is no address.
-    """
-    from evals.analysis.quality import Judge
-    from evals.sampling.engines.openai import OpenAIEngine
-
-    if (model is None) != (url is None):
-        raise UsageError(f"judge, judge_url: expected both or neither, got judge={model} and judge_url={url}")
-    if model is None:
-        return None
-    try:
-        return Judge(OpenAIEngine(model, url=url), model)
-    except ValueError as error:
-        raise UsageError(f"judge_url: {error}") from error
-
-
-def _check_embedder(name: str) -> None:
-    from evals.analysis.embedders import check_embedder
-
-    try:
-        check_embedder(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
 def report(
     paper: str,
     *,
@@ -292,7 +221,6 @@ def report(
     only: list[str] | None = None,
     benchmarks: list[str] | None = None,
     tokens: bool = True,
-    embedder: str | None = None,
     data_dir: PathLike | None = None,
     out: PathLike | None = None,
 ) -> Result:
@@ -306,7 +234,6 @@ def report(
         only: families of figures, as of rlvr analyze; none: no figures.
         benchmarks: figures of some of those that all arms have.
         tokens: false: show responses without entropies; with only=none no model is loaded.
-        embedder: as of rlvr analyze.
         data_dir: as of rlvr analyze.
         out: FILE.html (default RLVR_HOME/results/PAPER/report-SCALE.html).
     Raises:
@@ -318,8 +245,6 @@ def report(
 
     choose("paper", [paper], papers())
     choose("scale", None if scale is None else [scale], SCALES)
-    if embedder is not None:
-        _check_embedder(embedder)
     chosen_families = [] if only == ["none"] else _families(only)
     from harness.analysis.analyze import common_benchmarks
     from harness.analysis.families import families, plot_all
@@ -337,7 +262,7 @@ def report(
     plotted: dict[str, list[Any]] = {}
     notes: list[str] = []
     if models:
-        material = Material(models, common_benchmarks(models, benchmarks), cache, embedder=embedder)
+        material = Material(models, common_benchmarks(models, benchmarks), cache)
         plotted, notes = plot_all(material, chosen_families)
     content = document(
         declared,

@@ -5,48 +5,52 @@ No measure needs a verdict, so unscored responses count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from textwrap import fill
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evals.analysis import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
 from evals.analysis.curves_over_k import answer_diversity, pass_at_k
-from evals.analysis.quality import REDUNDANT_ABOVE, Judge, flags, redundancy
+from evals.analysis.quality import REDUNDANT_ABOVE, flags, redundancy
 from evals.grading.verdicts import Verdict
-from evals.plots.intervals import dots
-from evals.plots.parts import legend_below, legend_height, point_look, sizes
-from evals.plots.plot import WIDTH, Plot, look, tidy
-from evals.stats.intervals import Bounds, Interval, estimate
+from evals.plots.figures import band_lines, point_rows
+from evals.plots.parts import sizes
+from evals.plots.plot import Plot
+from evals.stats.intervals import Bounds, estimate
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# column of `response_table` -> the printed name of its mean
+MEASURES = {
+    "boxed": "Fmt (has a box)",
+    "truncated": "truncated",
+    "redundancy": "3-gram redundancy",
+    "format_violation": "not exactly one box",
+    "irrelevant": "repetitive or garbled",
+    "language_mixing": "mixes languages",
+}
+FLAGS = ("format_violation", "irrelevant", "language_mixing")
+RULES = (
+    f"Repetitive: 3-gram redundancy above {REDUNDANT_ABOVE:g}; garbled: characters that no writing uses; mixes "
+    "languages: a Chinese character. The paper asks a 32B language model whether content is irrelevant."
+)
+INTERVALS = "95 % intervals over problems (and training seeds, where there are several; one problem has none)."
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean over problems (each counts once), its 95 % interval, and its sample sizes.
 
-    `interval` is None if no spread is known (`evals.stats.intervals.over_problems`). `problems` have a value in every
-    training seed, `excluded` do not; `samples` counts the values in the mean.
-    """
-
-    value: float
-    interval: Interval | None
-    problems: int
-    excluded: int
-    samples: int
-
-
-def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> Mean | None:
-    """The mean of a column; None if no problem has a value in every training seed.
+def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> dict[str, float] | None:
+    """The mean of a column over problems (each counts once) and training seeds; None if no problem has a value in every
+    training seed.
 
     Args:
         values: one row per response: `problem_id`, `train_seed` (if there are several), and the column; missing values
             are excluded.
         bounds: the least and the greatest value possible; None: without limits.
+    Returns:
+        `low`, `mean`, `high` (95 %; NaN if no spread is known); `problems` with a value in every seed, `excluded` ones,
+        and `samples`, the values in the mean.
     """
     frame = values if "train_seed" in values else values.assign(train_seed=0)
     measured = frame[frame[column].notna()]
@@ -56,44 +60,21 @@ def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> 
     matrix = per_problem.reindex(frame["train_seed"].unique()).dropna(axis="columns")
     if matrix.empty:
         return None
-    kept = measured["problem_id"].isin(matrix.columns)
-    return Mean(
-        value=float(matrix.to_numpy().mean()),
-        interval=estimate([matrix.to_numpy()], bounds=bounds).interval(),
-        problems=matrix.shape[1],
-        excluded=frame["problem_id"].nunique() - matrix.shape[1],
-        samples=int(kept.sum()),
-    )
+    interval = estimate([matrix.to_numpy()], bounds=bounds).interval()
+    low, high = (np.nan, np.nan) if interval is None else (interval.low, interval.high)
+    counts = {"problems": matrix.shape[1], "excluded": frame["problem_id"].nunique() - matrix.shape[1]}
+    samples = int(measured["problem_id"].isin(matrix.columns).sum())
+    return {"low": low, "mean": float(matrix.to_numpy().mean()), "high": high, **counts, "samples": samples}
 
 
-# column of `response_table` -> the printed name of its mean
-MEASURES = {
-    "boxed": "Fmt (has a box)",
-    "truncated": "truncated",
-    "redundancy": "3-gram redundancy",
-    "format_violation": "not exactly one box",
-    "irrelevant": "repetitive or garbled",
-    "judged_irrelevant": "irrelevant (judge)",
-    "language_mixing": "mixes languages",
-}
-
-
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-def response_table(
-    table: pd.DataFrame, *, judge: Judge | None = None, problems: Mapping[str, str] | None = None
-) -> pd.DataFrame:
+def response_table(table: pd.DataFrame) -> pd.DataFrame:
     """One row per response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
 
     `truncated`: the length limit stopped it (`finish_reason` "length"), missing if the reason is unknown;
-    `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of
-    `evals.analysis.quality.flags`. With a judge also `judged_irrelevant` (missing if unknown).
+    `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of `evals.analysis.quality.flags`.
 
-    Args:
-        judge: asked about every response; `problems` (problem_id -> its text) is then needed.
     Raises:
-        ValueError: the table has no texts, or a judged problem no text.
+        ValueError: the table has no texts.
     """
     import pandas as pd
 
@@ -106,20 +87,11 @@ def response_table(
     measured["truncated"] = (reason == "length").astype(float).where(reason.notna())
     texts = seeded["response"].tolist()
     measured["redundancy"] = [redundancy(text, "not_distinct") for text in texts]
-    measured = pd.concat([measured, pd.DataFrame([asdict(flags(text)) for text in texts])], axis="columns")
-    if judge is not None:
-        questions = problems or {}
-        if unknown := sorted(set(measured["problem_id"]) - set(questions)):
-            raise ValueError(f"judge: expected the text of every problem, got none for {unknown[0]!r}")
-        answers = judge(texts, [questions[problem] for problem in measured["problem_id"]])
-        irrelevant = [np.nan if answer is None else float(answer) for answer in answers]
-        measured["judged_irrelevant"] = pd.Series(irrelevant, measured.index)
-    return measured
+    return pd.concat([measured, pd.DataFrame([asdict(flags(text)) for text in texts])], axis="columns")
 
 
 def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row per model and measure: `model`, `measure`, `value`, `low`, `high` (fractions; 95 %), `problems`,
-    `samples`.
+    """One row per model and measure: `model`, `measure`, and `mean_over_problems` (ends and mean in percent).
 
     Args:
         responses: model -> its `response_table`. Measures without any value are excluded.
@@ -128,154 +100,130 @@ def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     rows = []
     for name, table in responses.items():
-        for measure in (measure for measure in MEASURES if measure in table):
-            mean = mean_over_problems(table, measure, bounds=(0.0, 1.0))
-            if mean is not None:
-                ends = (None, None) if mean.interval is None else (mean.interval.low, mean.interval.high)
-                rows.append((name, measure, mean.value, *ends, mean.problems, mean.samples))
-    columns = ["model", "measure", "value", "low", "high", "problems", "samples"]
-    return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
+        for measure in MEASURES:
+            if (mean := mean_over_problems(table, measure, bounds=(0.0, 1.0))) is not None:
+                rows.append({"model": name, "measure": measure, **mean})
+    numbers = pd.DataFrame(rows)
+    numbers[["low", "mean", "high"]] *= 100
+    return numbers
 
 
 def lengths(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row per model and outcome ("all", "correct", "incorrect"). Columns: `samples`; `mean`, `low`, `high`,
-    `q05`..`q95` (tokens).
+    """One row per model and outcome ("all", "correct", "incorrect"): `mean_over_problems` of the tokens of a response,
+    over the problems that have such a response, and `median` over responses.
 
-    Quantiles are over responses; the mean and its 95 % interval over the problems that have such a response. Unscored
-    responses are in "all" only. Responses of unknown length are excluded, and so is an outcome without responses.
+    Unscored responses are in "all" only. Responses of unknown length are excluded, and so is an outcome without
+    responses.
     """
     import pandas as pd
 
     rows = []
     for name, table in responses.items():
         correct = table["verdict"] == Verdict.CORRECT
-        outcomes = {
-            "all": correct | ~correct,
-            "correct": correct,
-            "incorrect": ~correct & (table["verdict"] != Verdict.UNSCORED),
-        }
+        incorrect = ~correct & (table["verdict"] != Verdict.UNSCORED)
+        outcomes = {"all": correct | ~correct, "correct": correct, "incorrect": incorrect}
         for outcome, chosen in outcomes.items():
-            with_length = table[chosen & table["tokens"].notna()]
-            mean = mean_over_problems(with_length, "tokens", bounds=None) if len(with_length) else None
+            known = table[chosen & table["tokens"].notna()]
+            mean = mean_over_problems(known, "tokens", bounds=None) if len(known) else None
             if mean is not None:
-                ends = (None, None) if mean.interval is None else (mean.interval.low, mean.interval.high)
-                quantiles = with_length["tokens"].astype(float).quantile(list(QUANTILES))
-                rows.append((name, outcome, len(with_length), mean.value, *ends, *quantiles))
-    columns = ["model", "outcome", "samples", "mean", "low", "high", *(f"q{round(100 * q):02d}" for q in QUANTILES)]
-    return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
+                median = float(known["tokens"].astype(float).median())
+                rows.append({"model": name, "outcome": outcome, "median": median, **mean})
+    return pd.DataFrame(rows)
 
 
-def response_length(responses: Mapping[str, pd.DataFrame], benchmark: str) -> Plot:
+def response_length(responses: Mapping[str, pd.DataFrame]) -> Plot:
     """Length of correct and of incorrect responses (arXiv 2506.14758, section 6.2; arXiv 2506.01939, Table 2)."""
-    names = list(responses)
-    numbers = lengths(responses).assign(benchmark=benchmark)
-    outcomes = {"correct": -0.17, "incorrect": 0.17}
-
-    def render(figure: Any) -> None:
-        axis = figure.subplots()
-        for row in numbers[numbers["outcome"].isin(outcomes)].to_dict("records"):
-            place = names.index(str(row["model"]))
-            y, colour = place + outcomes[str(row["outcome"])], look(place)["color"]
-            axis.plot([row["q05"], row["q95"]], [y, y], color=colour, linewidth=0.9)
-            axis.plot([row["q25"], row["q75"]], [y, y], color=colour, linewidth=3.5, solid_capstyle="butt")
-            axis.plot([row["q50"]], [y], **point_look(place, hollow=row["outcome"] != "correct"))
-        for place in set(range(len(names))) - {names.index(name) for name in numbers["model"]}:
-            axis.text(0, place, " not known", va="center", color=look(place)["color"])
-        axis.set_yticks(range(len(names)), [fill(name, 22) for name in names])
-        axis.set_ylim(len(names) - 0.5, -0.5)
-        axis.set_xlim(left=0)
-        axis.set_xlabel("length of a response (tokens)")
-        tidy(axis)
-        axis.grid(axis="y", visible=False)
-
+    numbers = lengths(responses)
     unknown = sum(int(table["tokens"].isna().sum()) for table in responses.values())
-    means = "; ".join(
-        f"{row['model']} {row['mean']:.0f}"
-        + ("" if np.isnan(row["low"]) else f" [{row['low']:.0f}, {row['high']:.0f}]")
-        for row in numbers[numbers["outcome"] == "all"].to_dict("records")
-    )
     caption = (
-        f"{_sizes(responses)} Filled: correct; hollow: incorrect, unanswered or truncated (unscored responses are in "
-        "neither). Marker: median of the responses; thick line: middle half; thin line: 5 to 95 %. Mean of all "
-        f"responses over problems, with its 95 % interval: {means}."
+        f"{sizes(responses)} Mean length over the problems that have such a response; incorrect: also unanswered or "
+        f"truncated (unscored responses are in neither). {INTERVALS}"
+        + (f" Responses of unknown length are excluded: {unknown}." if unknown else "")
     )
-    if unknown:
-        caption += f" {unknown} responses of unknown length are excluded."
-    return Plot(
-        f"response_length_{benchmark}",
-        f"Length of responses on {benchmark}",
+    labels = {name: f"{name} responses" for name in ("all", "correct", "incorrect")}
+    return point_rows(
+        "response_length",
+        "Length of responses",
         caption,
         f"{ENTROPY_ADVANTAGE}, section 6.2",
         numbers,
-        render,
-        (WIDTH, 0.8 + 0.55 * len(names)),
+        list(responses),
+        by="outcome",
+        labels=labels,
+        unit="length of a response (tokens)",
+        limits=(0.0, np.inf),
     )
 
 
-def _judged(responses: Mapping[str, pd.DataFrame], name: str) -> str:
-    """How irrelevant content is detected, for a caption."""
-    if not name:
-        return "These are rules; the paper asks a 32B language model whether content is irrelevant."
-    unknown = sum(int(table["judged_irrelevant"].isna().sum()) for table in responses.values())
-    return f"Irrelevant (judge): as {name} answers our question; {unknown} responses without a yes or no are excluded."
-
-
-def response_form(responses: Mapping[str, pd.DataFrame], benchmark: str, judge_name: str = "") -> Plot:
+def response_form(responses: Mapping[str, pd.DataFrame]) -> Plot:
     """Fmt, truncation, repetition and quality flags (arXiv 2508.07534, Fig. 3d; arXiv 2603.28204, Fmt of Table 1)."""
-    names = list(responses)
-    numbers = shares(responses).assign(benchmark=benchmark)
-    for column in ("value", "low", "high"):
-        numbers[column] = 100 * numbers[column]
-    numbers = numbers.rename(columns={"value": "value (%)", "low": "low (%)", "high": "high (%)"})
-    measures = [measure for measure in MEASURES if (numbers["measure"] == measure).any()]
-
-    def render(figure: Any) -> None:
-        axis = figure.subplots()
-        labels = {measure: MEASURES[measure] for measure in measures}
-        handles, _ = dots(axis, numbers, names, "measure", labels, ("low (%)", "value (%)", "high (%)"))
-        axis.set_xlim(-2, 102)
-        axis.set_xlabel("mean of the responses (%)")
-        for y in range(1, len(measures)):
-            axis.axhline(y - 0.5, color="black", linewidth=0.3, alpha=0.3)
-        legend_below(figure, handles, names)
-
+    numbers = shares(responses)
+    measures = {measure: name for measure, name in MEASURES.items() if (numbers["measure"] == measure).any()}
     caption = (
-        f"{_sizes(responses)} 95 % intervals over problems (and training seeds, where there are several; one problem "
-        "has none). Shares of responses; 3-gram redundancy is the mean of 1 - distinct / all 3-grams of words. "
-        f"Repetitive: redundancy above {REDUNDANT_ABOVE:g}; garbled: characters that no writing uses; mixes languages: "
-        f"a Chinese character. {_judged(responses, judge_name)} Unscored responses count."
+        f"{sizes(responses)} {INTERVALS} Shares of responses; 3-gram redundancy is the mean of 1 - distinct / all "
+        f"3-grams of words. {RULES} Unscored responses count."
+        + ("" if "truncated" in measures else " Truncation is not known.")
     )
-    if "truncated" not in measures:
-        caption += " Truncation is not known."
-    return Plot(
-        f"response_form_{benchmark}",
-        f"Form of responses on {benchmark}",
+    return point_rows(
+        "response_form",
+        "Form of responses",
         caption,
         f"{TRIAL_AND_ERROR}, Fig. 3d; {ERPO}, Table 1 (Fmt)",
         numbers,
-        render,
-        (WIDTH, 0.7 + len(measures) * (0.2 + 0.12 * len(names)) + legend_height(names)),
+        list(responses),
+        by="measure",
+        labels=measures,
+        unit="mean of the responses (%)",
+        limits=(0.0, 100.0),
     )
 
 
-def _sizes(responses: Mapping[str, pd.DataFrame]) -> str:
-    problems = set().union(*(table["problem_id"] for table in responses.values()))
-    return sizes(responses, len(problems))
-
-
-def plot_verdicts(
-    tables: Mapping[str, pd.DataFrame], benchmark: str, *, judge: Judge | None = None, problems: Mapping[str, str]
-) -> list[Plot]:
+def plot_verdicts(tables: Mapping[str, pd.DataFrame]) -> list[Plot]:
     """Every figure of the verdicts and texts of one benchmark.
 
     Args:
         tables: run -> its verdict table with responses, the base model first.
-        judge, problems: see `response_table`; without a judge rules alone decide whether a response is irrelevant.
     Raises:
         ValueError: as `response_table` and `pass_at_k`.
     """
-    responses = {name: response_table(table, judge=judge, problems=problems) for name, table in tables.items()}
-    plots = [pass_at_k(tables, benchmark), answer_diversity(tables, benchmark)]
+    responses = {name: response_table(table) for name, table in tables.items()}
+    plots = [pass_at_k(tables), answer_diversity(tables)]
     if any(table["tokens"].notna().any() for table in responses.values()):  # a server may not report it
-        plots.append(response_length(responses, benchmark))
-    return [*plots, response_form(responses, benchmark, judge.name if judge else "")]
+        plots.append(response_length(responses))
+    return [*plots, response_form(responses)]
+
+
+def form_over_steps(tables: Mapping[str, Mapping[int, pd.DataFrame]], names: Sequence[str]) -> Plot:
+    """Shares of responses with each quality issue over steps, a panel an issue (arXiv 2508.07534, Fig. 3d).
+
+    Args:
+        tables: run -> step -> the verdict table of one benchmark, with responses. names: all runs.
+    Raises:
+        ValueError: no table, or as `response_table`.
+    """
+    import pandas as pd
+
+    parts: list[Any] = [
+        shares({name: response_table(table)}).assign(step=step)
+        for name, steps in tables.items()
+        for step, table in steps.items()
+    ]
+    if not parts:
+        raise ValueError("tables: expected one run or more with evaluations while it trained, got none")
+    numbers = pd.concat(parts, ignore_index=True)
+    numbers = numbers[numbers["measure"].isin(FLAGS)].reset_index(drop=True)
+    caption = f"Share of the responses of each step with the issue. {INTERVALS} {RULES}"
+    return band_lines(
+        "evaluation_form",
+        "Form of responses over training",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 3d",
+        numbers,
+        names,
+        x="step",
+        xlabel="optimiser step",
+        by="measure",
+        panels={flag: MEASURES[flag] for flag in FLAGS},
+        ylabel="responses (%)",
+        limits=(0.0, 100.0),
+    )

@@ -222,7 +222,8 @@ def measure_drops(subject: Subject, benchmark: str, plan: Plan, sampling: Sampli
     """The plan's rows, with the columns of `evals.analysis.effects.effects` in place of the ids of the prefixes."""
     verdicts = measure(subject, benchmark, plan.prefixes, sampling, name=f"{name}-{benchmark}")
     pairs = list(zip(plan.rows["original"], plan.rows["altered"], strict=True))
-    return plan.rows.drop(columns=["original", "altered"]).assign(**effects(pairs, verdicts))
+    rows = plan.rows.drop(columns=["original", "altered"]).reset_index(drop=True)
+    return rows.join(effects(pairs, verdicts))
 
 
 def need_model(subject: Subject) -> str:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -274,27 +273,11 @@ def token_table(
         ValueError: a response without a prompt, a duplicate response, one that does not fit the model's context,
             mass out of range, or a model that `split` refuses.
     """
-    _check(answers, mass)
-    return _read_responses(answers, _engine(model_path, device, dtype), mass)
-
-
-def in_parts(answers: Sequence[Response], model_path: str, size: int) -> Iterator[Callable[[], pd.DataFrame]]:
-    """The token tables of successive groups of `size` responses, each computed on demand. Together they have the rows
-    of `token_table`, equal up to rounding (batches may differ). Loads the model once.
-
-    Raises:
-        ValueError: as `token_table`; at once for duplicate responses or ones without a prompt.
-    """
-    _check(answers, MASS)
-    engine = _engine(model_path, None, None)
-    for start in range(0, max(1, len(answers)), size):
-        yield partial(_read_responses, answers[start : start + size], engine)
-
-
-def _read_responses(answers: Sequence[Response], engine: Any, mass: float = MASS) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
+    _check(answers, mass)
+    engine = _engine(model_path, device, dtype)
     rows = [encode(engine.tokenizer, str(answer.prompt), answer.text) for answer in answers]
     values = read_tokens(engine.model, rows, mass=mass)
     lengths = [len(row.pieces) for row in rows]

@@ -1,35 +1,38 @@
-"""Token tables (`token_pass`): their responses, outcomes, and means over bins of tokens; words for captions."""
+"""Token tables (`token_pass`): their responses, outcomes, and means over problems; words for captions.
+
+The papers average over all tokens at once (`pooled`). Tokens of one problem are not independent, so an interval needs
+one value per problem: the mean over its tokens. `mean` averages these values; each problem counts once, as everywhere
+in `evals.stats.intervals`.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evals.analysis.contrast import measure_side
 from evals.grading.verdicts import Verdict
-from evals.stats.intervals import Bounds
+from evals.stats.intervals import Bounds, over_problems
 
 if TYPE_CHECKING:
     import pandas as pd
 
+RESPONSE = ["problem_id", "sample"]  # the columns that identify a response
+Bins = NDArray[np.int64]
+Tables = Mapping[str, "pd.DataFrame"]  # name of a run -> its token table
+Pairs = Mapping[str, "tuple[pd.DataFrame, pd.DataFrame]"]  # name -> the same responses, read before and after
+BAND = "Intervals: 95 %, over problems (not over training seeds); none where one problem shows no spread."
 
-def response_keys(table: pd.DataFrame) -> list[str]:
-    """The columns that identify a response: training seed (if there are several), problem and sample."""
-    return [name for name in ("train_seed", "problem_id", "sample") if name in table]
 
-
-def need_columns(table: pd.DataFrame, names: Sequence[str], what: str = "token table") -> None:
+def need_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
     """
     Raises:
         ValueError: a column is missing.
     """
-    missing = [name for name in names if name not in table]
-    if missing:
-        raise ValueError(f"{what}: expected the columns {', '.join(names)}, lacks {', '.join(missing)}")
+    if missing := [name for name in names if name not in table]:
+        raise ValueError(f"token table: expected the columns {', '.join(names)}, lacks {', '.join(missing)}")
 
 
 def whole_responses(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -38,13 +41,15 @@ def whole_responses(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     Raises:
         ValueError: a column is missing, or a response has missing or duplicate tokens.
     """
-    need_columns(table, ("problem_id", "sample", "position", "length", "token"))
-    for key, rows in table.groupby(response_keys(table), sort=False):
+    need_columns(table, (*RESPONSE, "position", "length", "token"))
+    for (problem, sample), rows in table.groupby(RESPONSE, sort=False):
         rows = rows.sort_values("position", kind="stable")
         length = rows["length"].iloc[0]
         if (rows["length"] != length).any() or not np.array_equal(rows["position"], np.arange(length)):
-            named = ", ".join(f"{name} {value!r}" for name, value in zip(response_keys(table), key, strict=True))
-            raise ValueError(f"token table, {named}: expected the positions 0 to {length - 1}, each once")
+            raise ValueError(
+                f"token table, problem_id {problem!r}, sample {sample!r}: expected the positions 0 to {length - 1}, "
+                "each once"
+            )
         yield rows
 
 
@@ -69,7 +74,7 @@ def same_tokens(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     Raises:
         ValueError: they are not the same tokens of the same responses, each once.
     """
-    key = ["problem_id", "sample", "position"]
+    key = [*RESPONSE, "position"]
     for table in (before, after):
         need_columns(table, (*key, "token_id"))
         if table.duplicated(key).any():
@@ -81,29 +86,51 @@ def same_tokens(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     return ordered
 
 
-def per_response(counts: pd.DataFrame) -> pd.DataFrame:
-    """The mean of each column over problems, of a problem's mean over its responses.
+def mean_of(values: ArrayLike, problems: ArrayLike, *, bounds: Bounds = None) -> dict[str, float]:
+    """The mean of some values, over problems and over all at once.
 
     Args:
-        counts: one row per response, the index its `response_keys`.
+        values: [N], finite. problems: [N], the problem of each.
+        bounds: the least and greatest possible value, see `evals.stats.intervals.over_problems`.
     Returns:
-        One row per column of `counts`, as `what`: `mean` with `low` and `high` (95 %, over problems; NaN if there is no
-        interval), `pooled` (over responses at once, as the papers count), and the numbers of `problems` and
-        `responses`.
+        `low`, `mean`, `high` (95 %, over problems; NaN if there is no value, and no interval for one problem or equal
+        ones), `pooled` (the mean of all), `count` of values, `problems`.
+    Raises:
+        ValueError: another shape, or a value that is not finite.
     """
     import pandas as pd
 
-    problems, rows = counts.index.get_level_values("problem_id"), []
-    for what in counts:
-        side = measure_side(counts[what], problems)
-        rows.append((what, side.mean, side.low, side.high, side.pooled, side.problems, side.count))
-    return pd.DataFrame(rows, columns=["what", "mean", "low", "high", "pooled", "problems", "responses"])
+    array = np.asarray(values, float)
+    if array.ndim != 1 or array.shape != np.asarray(problems).shape:
+        raise ValueError(f"values, problems: expected one of each for each other, got {array.shape} and "
+                         f"{np.asarray(problems).shape}")  # fmt: skip
+    if not np.isfinite(array).all():
+        raise ValueError("values: expected finite numbers; exclude what was not measured")
+    means = pd.Series(array).groupby(np.asarray(problems).astype(str)).mean()
+    interval = over_problems(means, bounds=bounds) if len(means) else None
+    low, high = (np.nan, np.nan) if interval is None else (interval.low, interval.high)
+    pooled = float(array.mean()) if len(array) else np.nan
+    values_of = {"low": low, "mean": float(means.mean()), "high": high, "pooled": pooled}
+    return {**values_of, "count": len(array), "problems": len(means)}
+
+
+def by_bin(values: ArrayLike, bins: Bins, problems: ArrayLike, *, count: int, bounds: Bounds = None) -> pd.DataFrame:
+    """One row per bin, 0 to count - 1: `bin`, and `mean_of` its values.
+
+    Args:
+        values: [N], finite. bins: [N], whole numbers from 0. problems: [N]. bounds: as of `mean_of`.
+    """
+    import pandas as pd
+
+    values, problems = np.asarray(values, float), np.asarray(problems)
+    inside = [bins == number for number in range(count)]
+    return pd.DataFrame(
+        [{"bin": n, **mean_of(values[chosen], problems[chosen], bounds=bounds)} for n, chosen in enumerate(inside)]
+    )
 
 
 ALL, CORRECT, INCORRECT = "all", "correct", "incorrect"
-
-
-OUTCOMES = (ALL, CORRECT, INCORRECT)
+TITLES = {ALL: "all responses", CORRECT: "correct responses", INCORRECT: "incorrect responses"}
 
 
 def outcomes(table: pd.DataFrame) -> dict[str, pd.Series]:
@@ -116,28 +143,10 @@ def outcomes(table: pd.DataFrame) -> dict[str, pd.Series]:
     return {ALL: verdict.notna(), CORRECT: correct, INCORRECT: ~correct & (verdict != Verdict.UNSCORED)}
 
 
-Bins = NDArray[np.int64]
-
-
-def by_bin(values: ArrayLike, bins: Bins, problems: ArrayLike, *, count: int, bounds: Bounds = None) -> pd.DataFrame:
-    """The mean of each bin, over problems (of each problem's mean in the bin).
-
-    Args:
-        values: [N], finite. bins: [N], whole numbers from 0. problems: [N]. count: of bins.
-        bounds: the least and greatest possible value.
-    Returns:
-        One row per bin: `bin`; `mean`, `low`, `high` (95 %, over problems); `pooled`, the mean of its tokens; `tokens`,
-        `problems`. NaN if a bin is empty or no spread is known.
-    """
-    import pandas as pd
-
-    values, problems = np.asarray(values, float), np.asarray(problems)
-    rows = []
-    for number in range(count):
-        inside = bins == number
-        side = measure_side(values[inside], problems[inside], bounds=bounds)
-        rows.append((number, side.mean, side.low, side.high, side.pooled, side.count, side.problems))
-    return pd.DataFrame(rows, columns=["bin", "mean", "low", "high", "pooled", "tokens", "problems"])
+def present(tables: Tables) -> dict[str, str]:
+    """Those of correct and incorrect responses that occur, or else all, with their titles."""
+    there = [o for o in (CORRECT, INCORRECT) if any(outcomes(table)[o].any() for table in tables.values())]
+    return {outcome: TITLES[outcome] for outcome in there or [ALL]}
 
 
 def position_bins(table: pd.DataFrame, count: int) -> Bins:
@@ -156,71 +165,29 @@ def rank_bins(values: ArrayLike, count: int) -> Bins:
     return ranks * count // max(1, len(array))
 
 
+def perplexities(table: pd.DataFrame) -> pd.Series:
+    """exp of minus the mean log-probability of each response's tokens, by (problem_id, sample)."""
+    need_columns(table, (*RESPONSE, "logp"))
+    perplexity: pd.Series = np.exp(-table.groupby(RESPONSE, sort=False)["logp"].mean())
+    return perplexity
+
+
 def perplexity_bins(table: pd.DataFrame, count: int) -> Bins:
-    """The bin of each token's response: `rank_bins` of the responses by perplexity exp(-mean logp). [N]."""
+    """The bin of each token's response: `rank_bins` of the responses by perplexity. [N]."""
     import pandas as pd
 
     values = perplexities(table)
     of_response = pd.Series(rank_bins(values.to_numpy(), count), index=values.index)
-    keys = pd.MultiIndex.from_frame(table[["problem_id", "sample"]])
-    return of_response.reindex(keys).to_numpy()
-
-
-def perplexities(table: pd.DataFrame) -> pd.Series:
-    """exp of minus the mean log-probability of each response's tokens, by (problem_id, sample)."""
-    need_columns(table, ("problem_id", "sample", "logp"))
-    means: pd.Series = table.groupby(["problem_id", "sample"], sort=False)["logp"].mean()
-    return (-means).map(math.exp)
-
-
-TITLES = {ALL: "all responses", CORRECT: "correct responses", INCORRECT: "incorrect responses"}
-BAND = "Bands and bars: 95 % intervals over problems (not over training seeds); none where one problem shows no spread."
-OVER_PROBLEMS = (
-    "Means over problems of each problem's mean, with 95 % intervals over problems (training seeds are not covered), "
-    "cut at the ends of the axis; no line: no interval. Responses of every verdict count."
-)
-Tables = Mapping[str, "pd.DataFrame"]  # name of a run -> its token table
-Pairs = Mapping[str, "tuple[pd.DataFrame, pd.DataFrame]"]  # name -> the same responses, read before and after
-
-
-def runs_with(names: Sequence[str], tables: Tables) -> list[str]:
-    """The runs that have a table, in their order.
-
-    Raises:
-        ValueError: no table, one of an unknown run, or one without rows.
-    """
-    if strange := [name for name in tables if name not in names]:
-        raise ValueError(f"token tables: expected those of {', '.join(names)}, got one of {strange[0]!r}")
-    if empty := [name for name, table in tables.items() if table.empty]:
-        raise ValueError(f"{empty[0]}: expected a token table with rows")
-    if not tables:
-        raise ValueError("token tables: expected at least one, got none")
-    return [name for name in names if name in tables]
+    return of_response.reindex(pd.MultiIndex.from_frame(table[RESPONSE])).to_numpy()
 
 
 def counted(tables: Tables) -> str:
-    """ "30 problems, 480 responses, 12,345 tokens (GRPO: 30, 480, 11,987)." for a caption; unscored ones as well."""
+    """Problems, responses and tokens of each run, for a caption; unscored responses as well."""
     parts, unscored = [], []
     for name, table in tables.items():
-        responses = table.drop_duplicates(["problem_id", "sample"])
+        responses = table.drop_duplicates(RESPONSE)
         parts.append(f"{name}: {table['problem_id'].nunique()}, {len(responses):,}, {len(table):,}")
-        if missing := int((responses["verdict"] == "unscored").sum()):
+        if missing := int((responses["verdict"] == Verdict.UNSCORED).sum()):
             unscored.append(f"{name}: {missing}")
     text = f"Problems, responses with a token, tokens: {'; '.join(parts)}."
     return text + (f" Unscored responses are in neither outcome ({'; '.join(unscored)})." if unscored else "")
-
-
-def describe_responses(tables: Tables, benchmark: str) -> str:
-    """ "aime24: 30 problems, 480 responses of each run." for a caption."""
-    counts = {}
-    for name, table in tables.items():
-        problems, answers = table["problem_id"].nunique(), table.groupby(response_keys(table)).ngroups
-        counts[name] = f"{problems} {'problem' if problems == 1 else 'problems'}, {answers} responses"
-    if len(set(counts.values())) == 1:
-        return f"{benchmark}: {next(iter(counts.values()))}{' of each run' if len(counts) > 1 else ''}."
-    return f"{benchmark}: {'; '.join(f'{name} {count}' for name, count in counts.items())}."
-
-
-def present(tables: Tables) -> list[str]:
-    """Those of correct and incorrect responses that occur."""
-    return [o for o in (CORRECT, INCORRECT) if any(outcomes(table)[o].any() for table in tables.values())]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evals.plots.intervals import ForestRow, Verdict, forest
+from evals.plots.parts import ForestRow, Verdict, forest
 from evals.stats.compare import CompareResult, Line
 from evals.stats.score import p_words
 

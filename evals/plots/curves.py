@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.plots.intervals import band
-from evals.plots.panels import grid
-from evals.plots.parts import legend_below, legend_height
+from evals.plots.parts import band, grid, legend_below, legend_height
 from evals.plots.plot import WIDTH, Plot, wrap_name
 from evals.stats.intervals import t_quantile
 
@@ -21,29 +19,29 @@ COLUMNS = 4  # panels side by side
 PANEL = 2.15, 1.75  # inches
 
 
-def mean_over_seeds(curves: pd.DataFrame, metric: str) -> pd.DataFrame:
+def mean_over_seeds(curves: pd.DataFrame, metric: str, *, by: str = "arm") -> pd.DataFrame:
     """The mean of a metric over training seeds at each step, with its pointwise 95 % t-interval.
 
     Args:
-        curves: `arm`, `seed`, `step` and the metric; missing values are excluded.
+        curves: `by` (what a curve is of), `seed`, `step` and the metric; missing values are excluded.
     Returns:
-        `arm`, `step`, `mean`, `low`, `high` (NaN with one seed), `seeds`.
+        `by`, `step`, `mean`, `low`, `high` (NaN with one seed), `seeds`.
     Raises:
         ValueError: a column is missing, or a seed has a step twice.
     """
-    if missing := [column for column in ("arm", "seed", "step", metric) if column not in curves]:
+    if missing := [column for column in (by, "seed", "step", metric) if column not in curves]:
         raise ValueError(f"curves: expected the column {missing[0]!r}, got {', '.join(map(str, curves.columns))}")
     present = curves[curves[metric].notna()]
-    if present.duplicated(["arm", "seed", "step"]).any():
-        row = present[present.duplicated(["arm", "seed", "step"])].iloc[0]
-        raise ValueError(f"curves: expected each step once, got arm {row['arm']!r}, seed {row['seed']}, step "
+    if present.duplicated([by, "seed", "step"]).any():
+        row = present[present.duplicated([by, "seed", "step"])].iloc[0]
+        raise ValueError(f"curves: expected each step once, got {by} {row[by]!r}, seed {row['seed']}, step "
                          f"{row['step']} twice")  # fmt: skip
-    means = present.groupby(["arm", "step"], sort=False)[metric].agg(["mean", "std", "size"]).reset_index()
-    means = means.sort_values(["arm", "step"], kind="stable", ignore_index=True)
+    means = present.groupby([by, "step"], sort=False)[metric].agg(["mean", "std", "size"]).reset_index()
+    means = means.sort_values([by, "step"], kind="stable", ignore_index=True)
     t = np.array([t_quantile(0.975, n - 1) if n > 1 else np.nan for n in means["size"]])
     half = t * means["std"] / np.sqrt(means["size"])
     means = means.assign(low=means["mean"] - half, high=means["mean"] + half, seeds=means["size"])
-    return means[["arm", "step", "mean", "low", "high", "seeds"]]
+    return means[[by, "step", "mean", "low", "high", "seeds"]]
 
 
 def learning_curves(

@@ -1,15 +1,19 @@
-"""Shared parts of figures of several runs: order and look, a legend for names of any length, words of captions."""
+"""Parts of figures: points with intervals, curves with bands, rows of names, grids of panels, legends, forest plots.
+
+An interval that does not exist (NaN ends) is not plotted; the point stays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.plots.plot import WIDTH, look
+from evals.plots.plot import look, tidy, wrap_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,15 +21,78 @@ if TYPE_CHECKING:
 LEGEND_LINE = 0.19  # inches per line of a legend
 
 
-def line_look(index: int, points: int) -> dict[str, Any]:
-    """`look`, with about eight markers on a long line."""
-    return {**look(index), "markersize": 4, "markevery": max(1, points // 8), "linewidth": 1.4}
-
-
-def point_look(index: int, *, hollow: bool = False) -> dict[str, Any]:
+def point_look(series: int, *, hollow: bool = False) -> dict[str, Any]:
     """`look` of a single point: colour and marker, no line."""
-    style = {key: value for key, value in look(index).items() if key != "linestyle"}
-    return {**style, "linestyle": "none", "markersize": 5, "markerfacecolor": "white" if hollow else style["color"]}
+    style = look(series) | {"linestyle": "none", "markersize": 5}
+    return style | {"markerfacecolor": "white" if hollow else style["color"]}
+
+
+def points(
+    axis: Any, rows: ArrayLike, low: ArrayLike, middle: ArrayLike, high: ArrayLike, series: int, *, hollow: bool = False
+) -> list[Any]:
+    """Points with horizontal intervals, in the style of a series: [N] each. Returns the markers, for a legend."""
+    axis.hlines(rows, low, high, color=look(series)["color"], linewidth=1.2)
+    markers: list[Any] = axis.plot(middle, rows, **point_look(series, hollow=hollow))
+    return markers
+
+
+def band(
+    axis: Any,
+    x: ArrayLike,
+    low: ArrayLike,
+    middle: ArrayLike,
+    high: ArrayLike,
+    series: int,
+    *,
+    marker: bool = True,
+) -> list[Any]:
+    """A curve with the band of its intervals, about eight markers on a long one; a single point gets a line instead.
+
+    Returns:
+        the line, for a legend.
+    """
+    count, colour = len(np.asarray(x)), look(series)["color"]
+    if count == 1:
+        axis.vlines(x, low, high, color=colour, linewidth=1)
+    else:
+        axis.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+    style = look(series) | {"markersize": 4, "markevery": max(1, count // 8), "linewidth": 1.4}
+    if not marker:
+        style["marker"] = ""
+    line: list[Any] = axis.plot(x, middle, **style)
+    return line
+
+
+def offsets(count: int) -> list[float]:
+    """Offsets of `count` series within a row, around 0, so that none covers another."""
+    step = min(0.18, 0.7 / max(1, count))
+    return [step * (place - (count - 1) / 2) for place in range(count)]
+
+
+def name_rows(axis: Any, names: Sequence[str], width: int = 26) -> None:
+    """A row for each name, the first on top, without a grid along the rows."""
+    tidy(axis)
+    axis.grid(axis="y", visible=False)
+    axis.set_yticks(range(len(names)), [wrap_name(name, width) for name in names], parse_math=False)
+    axis.set_ylim(max(len(names), 1) - 0.5, -0.5)
+
+
+def bars(axis: Any, names: Sequence[str], values: ArrayLike, series: int) -> None:
+    """A horizontal bar for each name, the first on top, in the colour of a series."""
+    name_rows(axis, names, 40)
+    axis.barh(range(len(names)), values, height=0.7, color=look(series)["color"])
+    for text in axis.get_yticklabels():
+        text.set(fontsize=7.5)
+
+
+def grid(figure: Any, count: int, columns: int, **shared: bool) -> list[Any]:
+    """`count` axes in lines of `columns`, tidied. shared: `sharex`, `sharey`, of `Figure.subplots`."""
+    axes = list(figure.subplots(-(-count // columns), columns, squeeze=False, **shared).ravel())
+    for axis in axes[count:]:
+        axis.remove()
+    for axis in axes[:count]:
+        tidy(axis)
+    return axes[:count]
 
 
 def legend_below(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
@@ -49,21 +116,8 @@ def _legend_columns(labels: Sequence[str]) -> int:
     return next((columns for columns, limit in ((4, 10), (3, 16), (2, 28)) if longest <= limit), 1)
 
 
-def rows_size(rows: int, names: Sequence[str]) -> tuple[float, float]:
-    """The size in inches of a figure with rows, one point per run in each, and a legend of these names."""
-    return WIDTH, 0.8 + rows * (0.25 + 0.09 * len(names)) + legend_height(names)
-
-
-def right_end(means: ArrayLike, highs: ArrayLike) -> float:
-    """The end of an axis from 0: beyond every mean and interval, but at most 1.5 times the largest mean."""
-    largest = float(np.nanmax(np.asarray(means, float), initial=0.0))
-    if not largest > 0:  # no value (NaN), or only zeros
-        return 1.0
-    return 1.05 * min(float(np.nanmax(np.append(np.asarray(highs, float), largest))), 1.5 * largest)
-
-
-def sizes(tables: Mapping[str, pd.DataFrame], problems: int) -> str:
-    """ "30 problems, n = 16 samples a problem (GRPO: 2 training seeds)." for a caption."""
+def sizes(tables: Mapping[str, pd.DataFrame]) -> str:
+    """ "30 problems, n = 16 samples a problem (GRPO: 2 training seeds)." of verdict tables, for a caption."""
     counted, seeds = {}, []
     for name, table in tables.items():
         by = [column for column in ("train_seed", "problem_id") if column in table]
@@ -73,11 +127,56 @@ def sizes(tables: Mapping[str, pd.DataFrame], problems: int) -> str:
             seeds.append(f"{name}: {table['train_seed'].nunique()} training seeds")
     of_runs = ", ".join(f"{n} ({name})" for name, n in counted.items())
     n = next(iter(counted.values())) if len(set(counted.values())) == 1 else of_runs
+    problems = len(set().union(*(table["problem_id"] for table in tables.values())))
     every = f"{problems} problem{'s' * (problems != 1)}"
     return f"{every}, n = {n} samples a problem{'; ' + '; '.join(seeds) if seeds else ''}."
 
 
-def covered(covers: Sequence[str | None]) -> str:
-    """What 95 % intervals cover, for a caption."""
-    named = sorted({c for c in covers if isinstance(c, str)})
-    return f"95 % intervals over {' or '.join(named)}." if named else "No interval: one problem shows no spread."
+def span(values: pd.Series) -> str:
+    """ "4", or "2 to 4"."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return "no"
+    low, high = finite.min(), finite.max()
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A forest plot's mark for an outcome: a colour and a shape, each distinct on its own; filled or not."""
+
+    color: str
+    marker: str
+    filled: bool = True
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """One difference of a forest plot, in the axis' unit. `note` stands at its right."""
+
+    name: str
+    low: float
+    middle: float
+    high: float
+    verdict: Verdict
+    note: str = ""
+
+
+def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str) -> None:
+    """Differences with intervals around 0, one row each, with notes beside the axis."""
+    axis.axvline(0, color="black", linewidth=0.8)
+    name_rows(axis, [row.name for row in rows], 70)
+    for text in axis.get_yticklabels():
+        text.set(fontsize=7, linespacing=1.1)  # two lines of a long name fit into a row of a quarter inch
+    axis.grid(axis="x", linewidth=0.4, alpha=0.5)
+    for place, row in enumerate(rows):
+        colour = row.verdict.color
+        axis.hlines(place, row.low, row.high, color=colour, linewidth=1.6)
+        face = colour if row.verdict.filled else "white"
+        axis.plot([row.middle], [place], row.verdict.marker, color=colour, markerfacecolor=face, markersize=6)
+        if row.note:
+            axis.annotate(row.note, (1.01, place), xycoords=("axes fraction", "data"), va="center", size=8,
+                          annotation_clip=False)  # fmt: skip
+    axis.spines["left"].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    axis.set_xlabel(xlabel)

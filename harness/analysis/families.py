@@ -39,7 +39,7 @@ class Family:
 def verdicts(m: Material, benchmark: str) -> list[Plot]:
     from evals.analysis.forms import plot_verdicts
 
-    return plot_verdicts(m.tables(benchmark), benchmark, judge=m.judge, problems=m.problems(benchmark))
+    return plot_verdicts(m.tables(benchmark))
 
 
 def training(m: Material) -> list[Plot]:
@@ -49,30 +49,29 @@ def training(m: Material) -> list[Plot]:
 
 
 def evaluation(m: Material) -> list[Plot]:
-    from evals.analysis.evaluation import plot_evaluation
+    from evals.analysis.training_curves import plot_scores
 
-    return plot_evaluation(m.names, m.curves())
+    return plot_scores(m.names, m.curves())
 
 
-def quality(m: Material, benchmark: str) -> list[Plot]:
-    """The quality of the responses of evaluations while the runs trained."""
-    from evals.analysis.evaluation import quality_over_steps
+def form_over_steps(m: Material, benchmark: str) -> list[Plot]:
+    """The form of the responses of evaluations while the runs trained."""
+    from evals.analysis import forms
 
     tables = m.tables_over_steps(benchmark)
-    problems = m.problems(benchmark)
-    return [quality_over_steps(tables, benchmark, m.names, judge=m.judge, problems=problems)] if tables else []
+    return [forms.form_over_steps(tables, m.names)] if tables else []
 
 
 def entropies(m: Material, benchmark: str) -> list[Plot]:
     from evals.analysis.entropies import plot_entropies
 
-    return plot_entropies(m.names, m.tokens(benchmark), benchmark)
+    return plot_entropies(m.names, m.tokens(benchmark))
 
 
 SHARED = {
     "verdicts": Family("Accuracy, diversity, length and form", of_benchmark=(verdicts,)),
     "training": Family("Training", of_runs=(training,)),
-    "evaluation": Family("Evaluation while training", of_runs=(evaluation,), of_benchmark=(quality,)),
+    "evaluation": Family("Evaluation while training", of_runs=(evaluation,), of_benchmark=(form_over_steps,)),
     "tokens": Family("Tokens", of_benchmark=(entropies,)),
     "words": Family("Words"),
     "interventions": Family("Interventions", by_name=True),
@@ -127,11 +126,5 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
 
 def _of_benchmark(plot: Callable[[Material, str], list[Plot]], material: Material, benchmark: str) -> list[Plot]:
     """Plots of one benchmark, named and titled so."""
-    return [
-        replace(
-            made,
-            name=made.name if made.name.endswith(benchmark) else f"{made.name}_{benchmark}",
-            title=made.title if benchmark in made.title else f"{made.title}, {benchmark}",
-        )
-        for made in plot(material, benchmark)
-    ]
+    made = plot(material, benchmark)
+    return [replace(p, name=f"{p.name}_{benchmark}", title=f"{p.title}, {benchmark}") for p in made]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.analysis.interventions import Sampling
-from evals.analysis.quality import Judge
 from evals.analysis.subjects import Subject
 from harness.analysis.runs import Analysed
 from harness.analysis.token_cache import content, token_table
@@ -19,31 +18,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Material:
-    """The input of figures: the models in order (the base model first) and the benchmarks."""
+    """The input of figures: the models in order (the base model first) and the benchmarks.
+
+    `tables`, `tokens`, ... give a mapping from the models' names, in order.
+    """
 
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
     cache: Path  # cache of slow parts: token tables, interventions
-    embedder: str | None = None  # of sentences, for rare ones; None: not measured
     continuations: int = 8  # of each changed response, in interventions
     sure: float = 1.0  # perturb responses to problems with at least this share of correct samples
     samples: int | None = None  # per problem, in fork_temperature; None: as many as the responses have
     temperatures: Sequence[float] = (0.5, 1.0, 1.5)  # at forks and elsewhere, in fork_temperature
-    judge: Judge | None = None  # judges whether responses are irrelevant; None: rules alone
 
     @property
     def names(self) -> list[str]:
-        """Of the models, in order."""
         return [m.name for m in self.models]
 
     def tables(self, benchmark: str) -> dict[str, pd.DataFrame]:
-        """Name of each model -> its verdict table of a benchmark, with all its training seeds."""
+        """Verdict tables of a benchmark, with all training seeds."""
         return {m.name: m.subject.tables[benchmark] for m in self.models}
 
-    def problems(self, benchmark: str) -> dict[str, str]:
-        """Problem -> its text, of the models whose problems are known."""
-        readable = (m.readable for m in self.models if m.readable is not None)
-        return {p.id: p.problem for subject in readable for p in subject.problems.get(benchmark, ())}
+    def tables_over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
+        """Optimiser step -> verdict table of an evaluation while the first seed trained, of runs that have some.
+
+        Raises:
+            ValueError: a table cannot be read.
+        """
+        by_model: dict[str, dict[int, pd.DataFrame]] = {}
+        for m in self.models:
+            for step in m.sources[0].evaluated_steps:
+                if (frame := m.sources[0].samples_at(step, benchmark)) is not None:
+                    by_model.setdefault(m.name, {})[step] = frame
+        return by_model
+
+    def curves(self) -> pd.DataFrame:
+        """Training curves of all seeds (`evals.analysis.training_curves`), of the models that have some."""
+        import pandas as pd
+
+        rows = [
+            {"model": m.name, "seed": seed, "step": step, **values}
+            for m in self.models
+            for seed, run in enumerate(m.sources)
+            for step, values in sorted(run.curve.items())
+        ]
+        return pd.DataFrame(rows)
 
     @property
     def readable(self) -> list[Subject]:
@@ -60,11 +79,15 @@ class Material:
         return readable
 
     def tokens(self, benchmark: str) -> dict[str, pd.DataFrame]:
-        """Name -> token table of a benchmark, each model reading its own responses; kept on disk."""
+        """Token tables of a benchmark, each model reading its own responses; kept on disk."""
         return {s.name: token_table(s, benchmark, self.cache / "tokens") for s in self.readable}
 
+    def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
+        """Each model and its token table."""
+        return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
+
     def readings(self, benchmark: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
-        """Name of each model but the first -> (the first model's reading, its own) of the first model's responses.
+        """Of each model but the first: (the first model's reading, its own) of the first model's responses.
 
         Raises:
             ValueError: a model cannot be read, or has another tokenizer.
@@ -75,75 +98,34 @@ class Material:
         return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
 
     def over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
-        """Name of each trained model -> optimiser step -> the reading of the first model's responses by the model of
-        that step: the first model's own at 0, kept checkpoints, the trained model's at the end.
+        """Optimiser step -> the reading of the first model's responses by the model of that step: the first model's own
+        at 0, kept checkpoints, the trained model's at the end; of trained models with kept checkpoints.
 
         Raises:
             ValueError: no run has kept a checkpoint between; or as `readings`.
         """
-        folder = self.cache / "tokens"
-        between = {m.name: m.sources[0].checkpoints for m in self.models[1:] if m.sources[0].checkpoints}
+        between = {m.name: m.sources[0] for m in self.models[1:] if m.sources[0].checkpoints}
         if not between:
             raise ValueError(
                 "no run's folder holds a checkpoint between the first model and the trained one (hardware.save_every; "
                 "the trainer keeps the last two), and a slope over steps needs three"
             )
+        first, folder, ends = self.readable[0], self.cache / "tokens", self.readings(benchmark)
         by_model = {}
-        for m in self.models[1:]:
-            if m.name in between:
-                before, after = self.readings(benchmark)[m.name]
-                read = {
-                    step: token_table(self.readable[0], benchmark, folder, reader=path)
-                    for step, path in between[m.name].items()
-                }
-                by_model[m.name] = {0: before, **read, max(m.sources[0].curve): after}
+        for name, run in between.items():
+            read = {step: token_table(first, benchmark, folder, reader=p) for step, p in run.checkpoints.items()}
+            by_model[name] = {0: ends[name][0], **read, max(run.curve): ends[name][1]}
         return by_model
-
-    @property
-    def read(self) -> str:
-        """Whose responses `readings` are of, for captions."""
-        return f"the responses of {self.models[0].name}"
-
-    def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
-        """Each model and its token table."""
-        return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
-
-    def at_most_four(self) -> None:
-        """Raise ValueError before sampling: a figure with a panel a run has room for four."""
-        if len(self.models) > 4:
-            raise ValueError(f"a panel a run, at most four runs; got {len(self.models)}")
 
     def sampling(self, subject: Subject, benchmark: str, name: str, n: int | None = None) -> Sampling:
         """How to sample from a model: as its responses were sampled. Each measure has its folder, by its name.
 
         Args:
-            n: responses or continuations of each prompt; None: `samples`, or as many as each problem has.
+            n: responses or continuations of each prompt; None: as many as each problem has.
         Raises:
             ValueError: nothing says how they were.
         """
-        decoding, prompt = self.model_of(subject).sampling(benchmark)
+        decoding, prompt = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
         folder = self.cache / "interventions" / content(subject, benchmark) / name.replace(" ", "_")
-        n = n or self.samples or int(subject.tables[benchmark].groupby("problem_id").size().min())
+        n = n or int(subject.tables[benchmark].groupby("problem_id").size().min())
         return Sampling(decoding, n, folder, policy=prompt.policy)
-
-    def model_of(self, subject: Subject) -> Analysed:
-        """The model that a subject is of."""
-        return next(m for m in self.models if m.name == subject.name)
-
-    def tables_over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
-        """Name -> optimiser step -> verdict table of an evaluation while the first seed trained; runs without: absent.
-
-        Raises:
-            ValueError: a table cannot be read.
-        """
-        by_model: dict[str, dict[int, pd.DataFrame]] = {}
-        for m in self.models:
-            for step in m.sources[0].evaluated_steps:
-                if (frame := m.sources[0].samples_at(step, benchmark)) is not None:
-                    by_model.setdefault(m.name, {})[step] = frame
-        return by_model
-
-    def curves(self) -> dict[str, pd.DataFrame]:
-        """Name -> training curves, of the models that have some."""
-        curves = ((m.name, m.curves) for m in self.models)
-        return {name: frame for name, frame in curves if frame is not None}

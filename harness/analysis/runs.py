@@ -7,9 +7,9 @@ say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.analysis.subjects import Subject, read_subject
 from evals.answer_files.reading import NOTHING_SAID, Reading
@@ -42,18 +42,8 @@ class Analysed:
     def name(self) -> str:
         return self.subject.name
 
-    @property
-    def curves(self) -> pd.DataFrame | None:
-        """Of all seeds that have some: the mean of each step and metric, with its band (`over_seeds`)."""
-        from evals.analysis.evaluation import with_average
-        from evals.analysis.training_curves import over_seeds
-
-        frames = [frame for run in self.sources if (frame := curve_frame(run)) is not None]
-        return over_seeds([with_average(c) for c in frames]) if frames else None
-
-    def conditions(self, benchmark: str) -> Mapping[str, Any]:
-        """What the first seed's responses to a benchmark were sampled with (`evals.sampling.evaluate`'s identity of
-        samples).
+    def sampling(self, benchmark: str) -> tuple[Decoding, Prompt]:
+        """Decoding and prompt of the first seed's responses to a benchmark.
 
         Raises:
             ValueError: no manifest beside the verdicts.
@@ -61,16 +51,7 @@ class Analysed:
         manifest = self.sources[0].manifest(benchmark)
         if manifest is None:
             raise ValueError(f"{self.name}, {benchmark}: expected manifest.json beside the verdicts, found none")
-        identity: Mapping[str, Any] = manifest["identity"]
-        return identity
-
-    def sampling(self, benchmark: str) -> tuple[Decoding, Prompt]:
-        """Decoding and prompt of the first seed's responses to a benchmark.
-
-        Raises:
-            ValueError: as `conditions`.
-        """
-        identity = self.conditions(benchmark)
+        identity = manifest["identity"]
         return Decoding(**identity["decoding"]), prompts.get(identity["prompt"]["name"])
 
     @property
@@ -167,13 +148,6 @@ def _names(read: Sequence[Sequence[Run]]) -> list[str]:
     if len(set(longer)) == len(longer):
         return longer
     return [f"{arm} ({number})" for number, arm in enumerate(longer, 1)]
-
-
-def curve_frame(run: Run) -> pd.DataFrame | None:
-    """The training metrics, and scores of evaluations while it trained (`curve/...`): a row a step; None without."""
-    import pandas as pd
-
-    return pd.DataFrame([{"step": step, **values} for step, values in run.curve.items()]) if run.curve else None
 
 
 def made_by(run: Run) -> str:

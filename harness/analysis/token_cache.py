@@ -1,19 +1,15 @@
-"""A disk cache of token tables, keyed by all that decides them: a second call loads no model.
-
-A pass is read and saved in parts: a killed one resumes after its last whole part, and ends with
-the table of an unbroken one.
-"""
+"""A disk cache of token tables, keyed by all that decides them: a second call loads no model."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.analysis.interventions import need_model
 from evals.analysis.subjects import Response, Subject, responses
 from evals.files import write_atomically
 from evals.fingerprint import model_fingerprint
@@ -21,7 +17,6 @@ from evals.fingerprint import model_fingerprint
 if TYPE_CHECKING:
     import pandas as pd
 
-PART = 256  # responses
 VERSION = 1  # of what a token table holds; another one is measured again
 
 
@@ -36,39 +31,19 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
     """
     import pandas as pd
 
-    model = reader or subject.model_path
-    if model is None:
-        raise ValueError(f"{subject.name}: has no model to read its responses with")
+    model = reader or need_model(subject)
     answers = responses(subject, benchmark)
     path = folder / f"{digest(model_fingerprint(model), answers)}.parquet"
-    if path.is_file():
-        return _plain(pd.read_parquet(path))
-    from evals.analysis import token_pass
+    if not path.is_file():
+        from evals.analysis import token_pass
 
-    by = "" if reader is None else f", read by {reader}"
-    print(f"    {subject.name}, {benchmark}: {len(answers)} responses{by}", file=sys.stderr, flush=True)
-    parts = folder / f"{path.stem}-in-{PART}"
-    parts.mkdir(parents=True, exist_ok=True)
-    files = []
-    for number, read in enumerate(token_pass.in_parts(answers, model, PART)):
-        files.append(parts / f"{number:05d}.parquet")
-        if not files[-1].is_file():
-            _write(read(), files[-1])
-    tables = [pd.read_parquet(file) for file in files]
-    full = [table for table in tables if len(table)]  # one of empty responses alone has no types
-    table = pd.concat(full, ignore_index=True) if full else tables[0]
-    _write(table, path)
-    shutil.rmtree(parts)
-    return _plain(table)
-
-
-def _write(table: pd.DataFrame, path: Path) -> None:
-    write_atomically(path, lambda part: table.to_parquet(part, index=False))
-
-
-def _plain(table: pd.DataFrame) -> pd.DataFrame:
-    """Text as Python strings: faster, token by token, than the columns that a file is read into."""
-    return table.astype(dict.fromkeys(("problem_id", "token", "verdict"), object))
+        by = "" if reader is None else f", read by {reader}"
+        print(f"    {subject.name}, {benchmark}: {len(answers)} responses{by}", file=sys.stderr, flush=True)
+        table = token_pass.token_table(answers, model)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda part: table.to_parquet(part, index=False))
+    # text as Python strings: faster, token by token, than the columns that a file is read into
+    return pd.read_parquet(path).astype(dict.fromkeys(("problem_id", "token", "verdict"), object))
 
 
 def content(subject: Subject, benchmark: str) -> str:
@@ -77,9 +52,7 @@ def content(subject: Subject, benchmark: str) -> str:
     Raises:
         ValueError: the subject has no model.
     """
-    if subject.model_path is None:
-        raise ValueError(f"{subject.name}: has no model")
-    return digest(model_fingerprint(subject.model_path), responses(subject, benchmark))
+    return digest(model_fingerprint(need_model(subject)), responses(subject, benchmark))
 
 
 def digest(model: str, answers: Sequence[Response]) -> str:

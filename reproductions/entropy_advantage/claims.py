@@ -144,9 +144,7 @@ CLAIMS = (
     Claim(
         "Pivotal tokens, reflective sentences and rare behaviour have higher entropy than the rest.",
         "section 2, figures 2 and 3; appendix A",
-        undecided=(
-            "a claim on tokens: rlvr analyze's figures of pivotal words, sentences and rare sentences, with intervals"
-        ),
+        undecided="a claim on tokens: rlvr analyze's figures of pivotal and reflective words, with intervals",
     ),
     Claim(
         "With the entropy advantage, pivotal tokens and reflective sentences are more frequent and less uncertain.",

@@ -19,26 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.analysis import ERPO
-from evals.analysis.effects import (
-    compare_groups,
-    correctness,
-    describe_accuracies,
-    describe_counts,
-    drops_by_run,
-    plot_groups,
-)
-from evals.analysis.evaluation import measured_benchmarks, score_columns, score_kind
+from evals.analysis.effects import compare_groups, correctness, plot_groups
 from evals.analysis.interventions import Plan, Prefix, Sampling, Selection, measure_drops, need_model, select
 from evals.analysis.subjects import Subject
-from evals.analysis.token_table import need_columns, whole_responses
-from evals.analysis.training_curves import Curves, curve
+from evals.analysis.token_table import RESPONSE, need_columns, whole_responses
+from evals.analysis.training_curves import measured_benchmarks, score_columns, with_average
 from evals.grading.verdicts import Verdict
-from evals.plots.panels import grid
-from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, look
+from evals.plots.parts import grid, legend_below, legend_height, point_look
+from evals.plots.plot import WIDTH, Plot
 from evals.sampling.engines.base import sample_seed
 from evals.stats.score import p_words
-from evals.suggest import expected
 from harness.analysis.families import Family
 from harness.analysis.material import Material
 
@@ -46,52 +36,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS = ("top", "bottom")
-SCOPES = ("all", "one")
-TOKENS = ("random", "alternative")
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Our reading of "perturb".
+    """Our reading of "perturb": keep the first `keep` of the response, replace all chosen tokens in it at once by
+    random ones (of the vocabulary without special tokens), and decode the rest again.
 
     Args:
         share: of the tokens, those of highest and of lowest entropy (the paper: 0.05), at least one.
-        scope: open in the paper. "all": keep the first `keep` of the response, replace all chosen tokens in it at once,
-            and decode the rest again. "one": replace one of the response's chosen tokens, selected by the seed, keep
-            the response up to it, and decode the rest again (`keep` is not used).
-        token: the replacement. "random": uniformly any token of the vocabulary but itself and special tokens (the
-            paper's word). "alternative": the most probable other token.
-        keep: open. The share of a response to keep, in (0, 1]; only an answer after it is decoded again.
+        keep: open in the paper. The share of a response to keep; only an answer after it is decoded again.
         problems: their number (the paper: 50), chosen by the seed from the reliably answered ones; all if fewer.
         sure: open. The share of a problem's graded samples that must be correct to count as reliable.
-    Raises:
-        ValueError: a value out of range.
     """
 
     share: float = 0.05
-    scope: str = "all"
-    token: str = "random"
     keep: float = 0.5
     problems: int = 50
     sure: float = 1.0
 
-    def __post_init__(self) -> None:
-        for name, value, allowed in (("scope", self.scope, SCOPES), ("token", self.token, TOKENS)):
-            if value not in allowed:
-                raise ValueError(f"{name}: got {value!r}, {expected(value, allowed)}")
-        for name in ("share", "keep", "sure"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name}={getattr(self, name)}, expected a number in (0, 1]")
-        if self.problems < 1:
-            raise ValueError(f"problems={self.problems}, expected >= 1")
-
-    def selection(self, group: str) -> Selection:
-        return Selection(group, share=self.share, within=(0.0, self.keep if self.scope == "all" else 1.0))
-
 
 def sure_problems(verdicts: pd.DataFrame, sure: float) -> list[str]:
     """The problems with at least this share of correct samples, sorted; ungraded problems do not count."""
-    correct = verdicts.assign(correct=correctness(verdicts["verdict"].tolist())).groupby("problem_id")["correct"].mean()
+    correct = verdicts.assign(correct=correctness(verdicts["verdict"])).groupby("problem_id")["correct"].mean()
     return sorted(str(problem) for problem in correct.index[correct >= sure])
 
 
@@ -115,11 +82,6 @@ def chosen_responses(
     return correct[correct.set_index(["problem_id", "sample"]).index.isin(chosen)]
 
 
-def perturbed(ids: Sequence[int], replacements: Mapping[int, int]) -> tuple[int, ...]:
-    """Token ids with those at some positions replaced."""
-    return tuple(replacements.get(position, token) for position, token in enumerate(ids))
-
-
 def random_other(generator: np.random.Generator, vocabulary: Sequence[int], token: int) -> int:
     """A random token of the vocabulary other than this one, uniformly."""
     others = len(vocabulary) - (token in vocabulary)
@@ -137,41 +99,25 @@ def perturbations(table: pd.DataFrame, perturbation: Perturbation, vocabulary: S
     """
     import pandas as pd
 
-    need_columns(table, ("token_id", "alternative_id"))
+    need_columns(table, ("token_id",))
     rows, prefixes = [], {}
     for group in GROUPS:
-        taken = dict(list(select(table, perturbation.selection(group), seed=seed).groupby(["problem_id", "sample"])))
+        selection = Selection(group, share=perturbation.share, within=(0.0, perturbation.keep))
+        taken = dict(list(select(table, selection, seed=seed).groupby(RESPONSE)))
         for response in whole_responses(table):
             problem, sample, length = (response[name].iloc[0] for name in ("problem_id", "sample", "length"))
             generator = np.random.default_rng(sample_seed(seed, f"perturbation|{group}", (str(problem), int(sample))))
-            kept, replaced = _replacements(response, taken[problem, sample], perturbation, vocabulary, generator)
+            kept = int((response["position"] / response["length"] < perturbation.keep).sum())
             before = response["token_id"].tolist()[:kept]
+            changed = before.copy()
+            for position in taken[problem, sample]["position"].tolist():
+                changed[position] = random_other(generator, vocabulary, before[position])
             names = f"{problem}|{sample}|{kept}|as it was", f"{problem}|{sample}|{group}|perturbed"
-            for name, forced in zip(names, (tuple(before), perturbed(before, replaced)), strict=True):
-                prefixes[name] = Prefix(name, problem, forced)
-            rows.append((group, problem, sample, length, kept, len(replaced), *names))
+            for name, forced in zip(names, (before, changed), strict=True):
+                prefixes[name] = Prefix(name, problem, tuple(forced))
+            rows.append((group, problem, sample, length, kept, len(taken[problem, sample]), *names))
     columns = ["group", "problem_id", "sample", "length", "kept", "replaced", "original", "altered"]
     return Plan(pd.DataFrame(rows, columns=columns), list(prefixes.values()))
-
-
-def _replacements(
-    response: pd.DataFrame,
-    taken: pd.DataFrame,
-    perturbation: Perturbation,
-    vocabulary: Sequence[int],
-    generator: np.random.Generator,
-) -> tuple[int, dict[int, int]]:
-    """The number of tokens kept, and the replacements of the selected tokens."""
-    if perturbation.scope == "one":
-        taken = taken.iloc[[int(generator.integers(len(taken)))]]
-        kept = int(taken["position"].iloc[0]) + 1
-    else:
-        kept = int((response["position"] / response["length"] < perturbation.keep).sum())
-    if perturbation.token == "alternative":
-        others = taken["alternative_id"].tolist()
-    else:
-        others = [random_other(generator, vocabulary, token) for token in taken["token_id"].tolist()]
-    return kept, dict(zip(taken["position"].tolist(), others, strict=True))
 
 
 def measure_perturbation(
@@ -202,98 +148,91 @@ def plain_tokens(tokenizer: object) -> list[int]:
     return [i for i in range(len(tokenizer)) if i not in special]  # type: ignore[arg-type]
 
 
-def plot_perturbation(frames: Mapping[str, pd.DataFrame], *, benchmark: str, perturbation: Perturbation) -> Plot:
+def plot_perturbation(frames: Mapping[str, pd.DataFrame], names: Sequence[str], perturbation: Perturbation) -> Plot:
     """Accuracy lost by perturbing the tokens of highest and of lowest entropy (arXiv 2603.28204, Fig. 1b).
 
     Args:
-        frames: run -> `measure_perturbation`'s frame. perturbation: as they were measured with.
+        frames: run -> `measure_perturbation`'s frame. names: all runs. perturbation: as they were measured with.
     """
-    numbers = drops_by_run(frames)
     tests = []
     for run, frame in frames.items():
         result = compare_groups(frame, "top", "bottom")
         p = "p not known" if result.p_value is None else p_words(result.p_value)
         tests.append(f"{run}: top less bottom {100 * result.difference:+.1f} points, {p}")
+    share = f"{100 * perturbation.share:g} %"
     caption = (
-        f"{_meaning(perturbation)} Problems with an accuracy of at least {100 * perturbation.sure:g} %; the first "
-        f"correct response to each. {describe_counts(numbers)} Accuracy of what is decoded again without the "
-        "perturbation less that with it; mean over problems, 95 % intervals over problems. "
-        f"{describe_accuracies(numbers)} {'; '.join(tests)} "
-        "(t over problems, paired)."
+        f"The first {100 * perturbation.keep:g} % of a response are kept; in them the {share} of tokens of highest "
+        f"(lowest) entropy, at least one, are each replaced by a random token; the rest is decoded again. "
+        f"Problems with an accuracy of at least {100 * perturbation.sure:g} %; the first "
+        "correct response to each. Accuracy of what is decoded again without the perturbation less that with it. "
+        f"{'; '.join(tests)} (t over problems, paired)."
     )
-    share = f"{100 * perturbation.share:g} %"
-    title = f"Accuracy lost by perturbing tokens of high and of low entropy, on {benchmark}"
-    label = "accuracy lost by the perturbation (percentage points)"
     words = {"top": f"highest {share} entropy", "bottom": f"lowest {share} entropy"}
-    source = f"{ERPO}, Fig. 1b"
-    return plot_groups(f"perturbation_{benchmark}", title, caption, source, numbers, label, words)
-
-
-def _meaning(perturbation: Perturbation) -> str:
-    share = f"{100 * perturbation.share:g} %"
-    by = "a random token" if perturbation.token == "random" else "the most probable other token"
-    if perturbation.scope == "all":
-        return (
-            f"The first {100 * perturbation.keep:g} % of a response are kept; in them the {share} of tokens of highest "
-            f"(lowest) entropy, at least one, are each replaced by {by}; the rest is decoded again."
-        )
-    return (
-        f"One of the {share} of tokens of highest (lowest) entropy of a response is replaced by {by}, and all after it "
-        "is decoded again."
+    return plot_groups(
+        "perturbation",
+        "Accuracy lost by perturbing tokens of high and of low entropy",
+        caption,
+        f"{ERPO}, Fig. 1b",
+        frames,
+        names,
+        words,
+        "accuracy lost by the perturbation (percentage points)",
     )
 
 
-def best_steps(order: Sequence[str], curves: Curves) -> pd.DataFrame:
-    """The step with the highest avg@n (the first of equal ones): `model`, `benchmark`, `step`, `accuracy (%)`,
-    `tokens`."""
+def best_steps(names: Sequence[str], curves: pd.DataFrame) -> pd.DataFrame:
+    """The step with the highest avg@n, mean over seeds (the first of equal ones): `model`, `benchmark`, `step`,
+    `accuracy (%)`, `tokens`; of runs that have both."""
     import pandas as pd
 
     rows = []
     for benchmark in measured_benchmarks(curves):
-        for name in (name for name in order if name in curves):
-            metric = next(
-                (m for m in score_columns(curves, benchmark) if score_kind(m) == "avg" and m in curves[name]), None
-            )
-            length = f"curve/{benchmark}/mean_tokens"
-            if metric is None or length not in curves[name]:
-                continue
-            steps, accuracy, tokens = curve(curves[name], metric, length)
-            if len(steps):
-                best = int(np.argmax(accuracy))
-                rows.append((name, benchmark, int(steps[best]), 100 * accuracy[best], tokens[best]))
+        columns = score_columns(curves, benchmark)
+        if not {"avg", "mean_tokens"} <= set(columns):
+            continue
+        scores = curves[["model", "step", columns["avg"], columns["mean_tokens"]]].dropna()
+        means = scores.groupby(["model", "step"]).mean()
+        for run in (run for run in names if run in set(scores["model"])):
+            best = means.loc[[run]].sort_values(columns["avg"], ascending=False, kind="stable").reset_index().iloc[0]
+            rows.append((run, benchmark, best["step"], 100 * best[columns["avg"]], best[columns["mean_tokens"]]))
     return pd.DataFrame(rows, columns=["model", "benchmark", "step", "accuracy (%)", "tokens"])
 
 
-def accuracy_against_length(order: Sequence[str], numbers: pd.DataFrame) -> Plot:
+def accuracy_against_length(names: Sequence[str], numbers: pd.DataFrame) -> Plot:
     """Accuracy against length at the best step of each run, a panel a benchmark (arXiv 2603.28204, Fig. 5a)."""
-    benchmarks = list(dict.fromkeys(numbers["benchmark"]))
-    names = [name for name in order if name in set(numbers["model"])]
-    columns = min(3, len(benchmarks))
-    rows = -(-len(benchmarks) // columns)
+    runs = [run for run in names if run in set(numbers["model"])]
+    panels = list(numbers.groupby("benchmark", sort=False))
+    columns = min(3, len(panels))
 
     def render(figure: Any) -> None:
-        axes = grid(figure, len(benchmarks), columns)
-        for axis, benchmark in zip(axes, benchmarks, strict=True):
-            for name in names:
-                part = numbers[(numbers["benchmark"] == benchmark) & (numbers["model"] == name)]
-                style = look(order.index(name)) | {"linestyle": "none", "markersize": 6}
-                axis.plot(part["tokens"], part["accuracy (%)"], label=name, **style)
+        for axis, (benchmark, part) in zip(grid(figure, len(panels), columns), panels, strict=True):
+            for row in part.to_dict("records"):
+                axis.plot(row["tokens"], row["accuracy (%)"], **point_look(names.index(row["model"])))
             axis.set(xlabel="mean length (tokens)", ylabel="accuracy (%)")
-            axis.set_title(fill(benchmark, 24), loc="left")
+            axis.set_title(fill(str(benchmark), 24), loc="left")
             axis.margins(0.25)
-        legend_below(figure, *axes[0].get_legend_handles_labels())
+        handles = [figure.axes[0].plot([], [], **point_look(names.index(run)))[0] for run in runs]
+        legend_below(figure, handles, runs)
 
     caption = (
         "Each run at the step where its accuracy (mean over seeds) is highest. The best of several steps is biased "
         "upwards, and has no interval here."
     )
-    return Plot("evaluation_length", "Accuracy against length at the best steps", caption, f"{ERPO}, Fig. 5a", numbers,
-                render, (WIDTH * (1.0 if columns == 1 else 1.35), 2.4 * rows + legend_height(names)))  # fmt: skip
+    height = 2.4 * -(-len(panels) // columns) + legend_height(runs)
+    return Plot(
+        "evaluation_length",
+        "Accuracy against length at the best steps",
+        caption,
+        f"{ERPO}, Fig. 5a",
+        numbers,
+        render,
+        (WIDTH * (1.0 if columns == 1 else 1.35), height),
+    )
 
 
 def accuracy_and_length(m: Material) -> list[Plot]:
     """Fig. 5a."""
-    best = best_steps(m.names, m.curves())
+    best = best_steps(m.names, with_average(m.curves()))
     return [accuracy_against_length(m.names, best)] if len(best) else []
 
 
@@ -304,7 +243,7 @@ def perturbation(m: Material, benchmark: str) -> list[Plot]:
     for subject, table in m.read_tables(benchmark):
         sampling = m.sampling(subject, benchmark, f"perturbation, {m.sure:g} correct", m.continuations)
         frames[subject.name] = measure_perturbation(subject, benchmark, table, sampling, perturbed_as)
-    return [plot_perturbation(frames, benchmark=benchmark, perturbation=perturbed_as)]
+    return [plot_perturbation(frames, m.names, perturbed_as)]
 
 
 FAMILIES = {

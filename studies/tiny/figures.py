@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evals.plots.curves import learning_curves
-from evals.plots.intervals import ForestRow, Verdict, forest, name_rows, offsets, points
-from evals.plots.parts import legend_below, legend_height, point_look
+from evals.plots.parts import (
+    ForestRow,
+    Verdict,
+    forest,
+    legend_below,
+    legend_height,
+    name_rows,
+    offsets,
+    point_look,
+    points,
+)
 from evals.plots.plot import WIDTH, Plot
 from evals.stats.compare import compare_average
 from evals.stats.score import p_words, unit

@@ -15,8 +15,7 @@ def forks(m: Material, benchmark: str) -> list[Plot]:
     from reproductions.forking_tokens.figures.forks import fork_kept, fork_words
 
     pairs = m.readings(benchmark)
-    kept = [fork_kept(m.names, pairs, benchmark, read=m.read)] if pairs else []
-    return [*fork_words(m.names, m.tokens(benchmark), benchmark), *kept]
+    return [*fork_words(m.names, m.tokens(benchmark)), *([fork_kept(m.names, pairs)] if pairs else [])]
 
 
 def fork_temperature(m: Material, benchmark: str) -> list[Plot]:
@@ -27,16 +26,15 @@ def fork_temperature(m: Material, benchmark: str) -> list[Plot]:
         plot_fork_temperatures,
     )
 
-    m.at_most_four()
     frames = {}
     for subject, table in m.read_tables(benchmark):
-        sampling = m.sampling(subject, benchmark, "fork temperature")
+        sampling = m.sampling(subject, benchmark, "fork temperature", m.samples)
         at_reference = replace(sampling, decoding=replace(sampling.decoding, top_p=1.0))
         threshold = fork_threshold(table["entropy"])
         frames[subject.name] = measure_fork_temperatures(
             subject, benchmark, around(m.temperatures), at_reference, threshold=threshold
         )
-    return [plot_fork_temperatures(frames, benchmark=benchmark)]
+    return [plot_fork_temperatures(frames, m.names)]
 
 
 FAMILIES = {

@@ -17,15 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evals.analysis import FORKING_TOKENS
 from evals.analysis.interventions import Prefix, Sampling, measure, need_model
 from evals.analysis.quantities import entropy
 from evals.analysis.subjects import Subject
-from evals.plots.intervals import points
-from evals.plots.panels import check_panels, describe_problems, panels_size, run_panels, span, two_line_legend
-from evals.plots.plot import Plot, look
+from evals.plots.figures import band_lines
+from evals.plots.parts import span
+from evals.plots.plot import Plot
 from evals.sampling.engines.base import Decoding
 from evals.sampling.engines.transformers import TransformersEngine, choose
 from evals.stats.differences import paired
@@ -132,26 +130,23 @@ def measure_fork_temperatures(
     return pd.concat(tables, ignore_index=True)
 
 
-def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None) -> pd.DataFrame:
-    """avg@n of each pair of temperatures with its 95 % interval over problems, and its paired difference from one.
+def scores(frame: pd.DataFrame) -> pd.DataFrame:
+    """avg@n of each pair of temperatures, its 95 % interval over problems, and its paired difference from REFERENCE's.
 
     Args:
-        frame: as `measure_fork_temperatures` returns it. reference: the pair to compare with; None is the first.
+        frame: as `measure_fork_temperatures` returns it.
     Returns:
-        fork_temperature, other_temperature, score, low, high, mean_tokens, problems, samples, unscored, difference,
+        fork_temperature, other_temperature, mean, low, high, mean_tokens, problems, samples, unscored, difference,
         difference_low, difference_high, p_value (not corrected). Missing values are NaN.
     Raises:
-        ValueError: the reference is not in the frame.
+        ValueError: REFERENCE is not in the frame.
     """
     import pandas as pd
 
-    columns = ["fork_temperature", "other_temperature"]
-    pairs = list(dict.fromkeys(frame[columns].itertuples(index=False, name=None)))
-    groups = {pair: frame[(frame[columns] == pair).all(axis=1)] for pair in pairs}
-    reference = next(iter(groups)) if reference is None else reference
-    if reference not in groups:
-        raise ValueError(f"reference={reference}, expected one of {', '.join(map(str, groups))}")
-    compared_with = VerdictTable.of_rows(groups[reference])
+    groups = {pair: rows for pair, rows in frame.groupby(["fork_temperature", "other_temperature"], sort=False)}
+    if REFERENCE not in groups:
+        raise ValueError(f"frame: expected the temperatures {REFERENCE}, got {', '.join(map(str, groups))}")
+    compared_with = VerdictTable.of_rows(groups[REFERENCE])
     collected = []
     for (fork, other), rows in groups.items():
         average, length = score(rows, ks=(), metrics=("avg", "mean_tokens"))
@@ -161,7 +156,7 @@ def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None)
             {
                 "fork_temperature": fork,
                 "other_temperature": other,
-                "score": average.value,
+                "mean": average.value,
                 "low": average.interval.low if average.interval else None,
                 "high": average.interval.high if average.interval else None,
                 "mean_tokens": length.value,
@@ -178,77 +173,46 @@ def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None)
     return pd.DataFrame(collected).astype(dict.fromkeys(set(collected[0]) - set(whole), float))
 
 
-def plot_fork_temperatures(
-    frames: Mapping[str, pd.DataFrame],
-    *,
-    benchmark: str,
-) -> Plot:
+def plot_fork_temperatures(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Plot:
     """Score against the temperature at forks, and against the temperature elsewhere, the other one fixed (arXiv
-    2506.01939, section 3). A panel a run, at most four.
+    2506.01939, section 3).
 
     Args:
-        frames: run -> `measure_fork_temperatures`' frame.
+        frames: run -> `measure_fork_temperatures`' frame. names: all runs.
     Raises:
-        ValueError: no run or more than four, or a frame without the reference.
+        ValueError: as `scores`.
     """
     import pandas as pd
 
-    check_panels(frames)
-    numbers = pd.concat(
-        [scores(frame, reference=REFERENCE).assign(model=run) for run, frame in frames.items()],
-        ignore_index=True,
-    )
-    fork, other = numbers["fork_temperature"], numbers["other_temperature"]
-    numbers["varied"] = np.select(
-        [(fork == REFERENCE[0]) & (other == REFERENCE[1]), other == REFERENCE[1], fork == REFERENCE[0]],
-        ["neither", "forks", "elsewhere"],
-        "both",
-    )
-    percent = ["score", "low", "high", "difference", "difference_low", "difference_high"]
+    numbers = pd.concat([scores(frame).assign(model=run) for run, frame in frames.items()], ignore_index=True)
+    percent = ["mean", "low", "high", "difference", "difference_low", "difference_high"]
     numbers[percent] *= 100
-    labels = {
-        "forks": f"temperature at forks varies, elsewhere {REFERENCE[1]:g}",
-        "elsewhere": f"temperature elsewhere varies, at forks {REFERENCE[0]:g}",
+    panels = {
+        "fork_temperature": f"at forks, elsewhere {REFERENCE[1]:g}",
+        "other_temperature": f"elsewhere, at forks {REFERENCE[0]:g}",
     }
-    temperatures = sorted({*fork[numbers["varied"] != "both"], *other[numbers["varied"] != "both"]})
-
-    def render(figure: Any) -> None:
-        for place, (axis, run) in enumerate(
-            run_panels(figure, list(frames), "temperature that varies", "accuracy (%)")
-        ):
-            for varied in labels:
-                _temperature_line(axis, numbers[numbers["model"] == run], varied, place)
-            axis.set_xticks(temperatures, [f"{t:g}" for t in temperatures])
-            axis.set_ylim(0, min(100.0, 1.05 * float(np.nanmax(numbers["high"].fillna(numbers["score"])))))
-        two_line_legend(figure, list(labels.values()))
-
+    parts = [
+        numbers[numbers[fixed] == REFERENCE[0]].assign(panel=varied, temperature=numbers[varied])
+        for varied, fixed in zip(panels, reversed(panels), strict=True)
+    ]
+    thresholds = "; ".join(f"{frame['threshold'].iloc[0]:.3f} nats ({run})" for run, frame in frames.items())
     caption = (
-        f"{describe_problems(numbers)}, {span(numbers['samples'] / numbers['problems'])} samples a problem. "
-        f"Accuracy: mean over problems, 95 % intervals over problems. {_thresholds(frames)} All points of a run share "
-        "each sample's random numbers."
+        f"{span(numbers['problems'])} problems, {span(numbers['samples'] / numbers['problems'])} samples a problem. "
+        "Accuracy: mean over problems, 95 % intervals over problems. A fork is a position whose entropy at temperature "
+        f"1 is at or above {thresholds}. All points of a run share each sample's random numbers."
     )
-    if (numbers["varied"] == "both").any():
-        caption += f" {int((numbers['varied'] == 'both').sum())} pairs in which both vary are only in the numbers."
     if unscored := int(numbers["unscored"].sum()):
         caption += f" {unscored} responses that could not be scored are excluded."
-    title = f"Accuracy by the temperature at forks and elsewhere, on {benchmark}"
-    source = f"{FORKING_TOKENS}, section 3"
-    return Plot(f"fork_temperature_{benchmark}", title, caption, source, numbers, render, panels_size(len(frames)))
-
-
-def _temperature_line(axis: Any, rows: pd.DataFrame, varied: str, place: int) -> None:
-    """One of a run's two lines, through the reference."""
-    column = "fork_temperature" if varied == "forks" else "other_temperature"
-    rows = rows[rows["varied"].isin([varied, "neither"])].sort_values(column)
-    hollow = varied == "elsewhere"
-    x = rows[column] + (0.012 if hollow else -0.012)  # so that bars at a common point do not overlap
-    axis.plot(x, rows["score"], color=look(place)["color"], linestyle="--" if hollow else "-", linewidth=1.3)
-    points(axis, x, rows["low"], rows["score"], rows["high"], place, hollow=hollow, upright=True)
-
-
-def _thresholds(frames: Mapping[str, pd.DataFrame]) -> str:
-    thresholds = {run: frame["threshold"].iloc[0] for run, frame in frames.items()}
-    return (
-        "A fork is a position whose entropy at temperature 1 is at or above "
-        f"{', '.join(f'{value:.3f} nats ({run})' for run, value in thresholds.items())}."
+    return band_lines(
+        "fork_temperature",
+        "Accuracy by the temperature at forks and elsewhere",
+        caption,
+        f"{FORKING_TOKENS}, section 3",
+        pd.concat(parts, ignore_index=True),
+        names,
+        x="temperature",
+        xlabel="temperature",
+        panels=panels,
+        ylabel="accuracy (%)",
+        limits=(0.0, 100.0),
     )

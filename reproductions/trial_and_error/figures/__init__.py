@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
 from evals.plots.plot import Plot
 from harness.analysis.families import Family
 from harness.analysis.material import Material
@@ -15,35 +13,29 @@ def unsolved_problems(m: Material, benchmark: str) -> list[Plot]:
     """Fig. 1c."""
     from reproductions.trial_and_error.figures.unsolvable import plot_unsolvable
 
-    return [plot_unsolvable(m.tables(benchmark), benchmark)]
+    return [plot_unsolvable(m.tables(benchmark))]
 
 
-def training_stages(m: Material) -> list[Plot]:
-    """Fig. 3a and 3c, section 3.1; as far as the curves have the metrics."""
-    from evals.analysis.training_curves import curve, fair_performance
-    from reproductions.trial_and_error.figures.entropy_reward import entropy_against_reward
-    from reproductions.trial_and_error.figures.stages import entropy_by_outcome, plot_stages
+def entropy_and_reward(m: Material) -> list[Plot]:
+    """Section 3.1."""
+    from reproductions.trial_and_error.figures.training import entropy_against_reward
 
-    curves = m.curves()
-    performance = fair_performance(curves)
-    figures = (
-        (plot_stages, (performance, "train/entropy")),
-        (entropy_by_outcome, ("train/entropy_negative",)),
-        (entropy_against_reward, ("train/entropy", performance)),
-    )
-    return [
-        plot(m.names, curves, performance=performance)
-        for plot, metrics in figures
-        if any(len(curve(c, *metrics)[0]) for c in curves.values())
-    ]
+    return [entropy_against_reward(m.names, m.curves())]
+
+
+def entropy_and_outcome(m: Material) -> list[Plot]:
+    """Fig. 3c without its bars."""
+    from reproductions.trial_and_error.figures.training import entropy_by_outcome
+
+    return [entropy_by_outcome(m.names, m.curves())]
 
 
 def responses_of_each(m: Material, benchmark: str) -> list[Plot]:
     """Section 3.3 and Fig. 4b, of each model's own responses."""
-    from reproductions.trial_and_error.figures.updates import perplexity, update_sizes
+    from reproductions.trial_and_error.figures.changes import perplexity, update_sizes
 
     tables = m.tokens(benchmark)
-    return [perplexity(m.names, tables, benchmark), update_sizes(m.names, tables, benchmark)]
+    return [perplexity(m.names, tables), update_sizes(m.names, tables)]
 
 
 def changes_of_tokens(m: Material, benchmark: str) -> list[Plot]:
@@ -52,12 +44,15 @@ def changes_of_tokens(m: Material, benchmark: str) -> list[Plot]:
     Tokens are likely under the model that sampled them, so the choice of responses biases the changes: the paper takes
     those of the model before the change.
     """
-    from reproductions.trial_and_error.figures.changes import change_concentration, change_distribution
-    from reproductions.trial_and_error.figures.updates import weighted_update_sizes
+    from reproductions.trial_and_error.figures.changes import (
+        change_concentration,
+        change_distribution,
+        weighted_update_sizes,
+    )
 
     pairs = m.readings(benchmark)
     plots = (change_distribution, change_concentration, weighted_update_sizes)
-    return [plot(m.names, pairs, benchmark, read=m.read) for plot in plots] if pairs else []
+    return [plot(m.names, pairs) for plot in plots] if pairs else []
 
 
 def entropy_drops(m: Material, benchmark: str) -> list[Plot]:
@@ -67,19 +62,14 @@ def entropy_drops(m: Material, benchmark: str) -> list[Plot]:
     if len(m.models) == 1:
         return []
     readings = m.over_steps(benchmark)
-    drops = places_of_drops(m.names, readings, benchmark, read=m.read)
-    return [drops, *fastest_tokens(m.names, readings, benchmark)]
+    return [places_of_drops(m.names, readings), *fastest_tokens(m.names, readings)]
 
 
 def token_categories(m: Material, benchmark: str) -> list[Plot]:
-    """Table 5 and section 3.2.2."""
+    """Table 5, by the categories of Table 1."""
     from reproductions.trial_and_error.figures.categories import plot_categories
 
-    moved = {
-        name: (before, np.exp(after["logp"]) - np.exp(before["logp"]))
-        for name, (before, after) in m.readings(benchmark).items()
-    }
-    return plot_categories(m.names, m.tokens(benchmark), moved, benchmark)
+    return plot_categories(m.names, m.tokens(benchmark))
 
 
 def replaced_tokens(m: Material, benchmark: str, by: str) -> list[Plot]:
@@ -91,12 +81,12 @@ def replaced_tokens(m: Material, benchmark: str, by: str) -> list[Plot]:
         first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
         sampling = m.sampling(subject, benchmark, f"replacement by {by}", m.continuations)
         frames[subject.name] = measure_impact(subject, benchmark, first, sampling, GROUPINGS[by][0])
-    return [plot_replacement(frames, benchmark=benchmark, by=by)]
+    return [plot_replacement(frames, m.names, by=by)]
 
 
 FAMILIES = {
     "unsolvable": Family("Unsolvable problems", of_benchmark=(unsolved_problems,)),
-    "training": Family("Training", of_runs=(training_stages,)),
+    "training": Family("Training", of_runs=(entropy_and_outcome, entropy_and_reward)),
     "tokens": Family("Tokens", of_benchmark=(responses_of_each, changes_of_tokens, entropy_drops)),
     "words": Family("Words", of_benchmark=(token_categories,)),
     "interventions": Family(

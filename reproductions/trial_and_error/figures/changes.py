@@ -1,7 +1,7 @@
-"""Changes of token probabilities between two checkpoints that read the same responses.
+"""Token probabilities of two checkpoints that read the same responses, and update sizes (arXiv 2508.07534).
 
 before, after = token_table(answers, base), token_table(answers, trained)
-probability_change(before, after)     # arXiv 2508.07534, section 3.2.2, Fig. 4 and 5a
+probability_change(before, after)     # Fig. 4 and 5a
 """
 
 from __future__ import annotations
@@ -12,30 +12,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.entropies import shares
+from evals.analysis.entropies import NO_BANDS, shares
 from evals.analysis.forks import RHO, top_share
+from evals.analysis.quantities import clipped_weight
 from evals.analysis.token_table import (
     BAND,
-    TITLES,
+    RESPONSE,
     Pairs,
+    Tables,
     by_bin,
     counted,
     outcomes,
+    perplexities,
     perplexity_bins,
     position_bins,
     present,
     rank_bins,
-    runs_with,
     same_tokens,
 )
-from evals.plots.panels import band_panels, panels, size
-from evals.plots.parts import legend_below
-from evals.plots.plot import Plot, look
+from evals.grading.verdicts import Verdict
+from evals.plots.figures import band_lines
+from evals.plots.plot import Plot
 
 if TYPE_CHECKING:
     import pandas as pd
 
 BINS = {"entropy": 10, "perplexity": 5, "position": 10}
+PARTS = {
+    "entropy": "by entropy before (tenths of the tokens)",
+    "perplexity": "by the response's perplexity (fifths)",
+    "position": "by position (tenths of a response)",
+}
+STABLE = 0.06  # "over 99 % of tokens" change by less, section 3.2.2
+STEP = 0.05
+CLIP = 0.2, 0.28  # the paper's range, below and above 1
+TENTHS = 10
 
 
 def probability_change(before: pd.DataFrame, after: pd.DataFrame) -> pd.Series:
@@ -58,8 +69,8 @@ def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO
     Args:
         before: gives the entropies and perplexities before the change. change: `probability_change`.
     Returns:
-        `by`, then `by_bin` of being changed (fractions), and `mean_change`: mean |change| of the bin's tokens. Bins are
-        tenths of the tokens by entropy, fifths of the responses by perplexity, tenths of a response's length.
+        `by`, then `by_bin` of being changed (fractions). Bins are tenths of the tokens by entropy, fifths of the
+        responses by perplexity, tenths of a response's length.
     """
     import pandas as pd
 
@@ -70,101 +81,232 @@ def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO
         "perplexity": perplexity_bins(before, BINS["perplexity"]),
         "position": position_bins(before, BINS["position"]),
     }
-    parts = []
-    for by, numbers in bins.items():
-        by_place = by_bin(changed, numbers, before["problem_id"], count=BINS[by], bounds=(0.0, 1.0))
-        sizes = by_bin(moved, numbers, before["problem_id"], count=BINS[by])
-        by_place.insert(0, "by", by)
-        parts.append(by_place.assign(mean_change=sizes["pooled"]))
+    parts = [
+        by_bin(changed, numbers, before["problem_id"], count=BINS[by], bounds=(0.0, 1.0)).assign(by=by)
+        for by, numbers in bins.items()
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
-STABLE = 0.06  # "over 99 % of tokens" change by less, section 3.2.2
-STEP = 0.05
-AXES = {
-    "entropy": "entropy before (tenths of tokens)",
-    "perplexity": "response's perplexity (fifths)",
-    "position": "position (tenths)",
-}
-
-
-def change_distribution(
-    names: Sequence[str], pairs: Pairs, benchmark: str, *, read: str = "the same responses"
-) -> Plot:
+def change_distribution(names: Sequence[str], pairs: Pairs) -> Plot:
     """How far each token's probability moved, in correct and in incorrect responses (arXiv 2508.07534, Fig. 4a)."""
     import pandas as pd
 
-    runs = runs_with(names, _before(pairs))
-    there = present(_before(pairs)) or ["all"]
+    there = present(_before(pairs))
     edges = np.linspace(-1, 1, round(2 / STEP) + 1)
     parts, stable = [], []
-    for name in runs:
-        before, after = pairs[name]
+    for run, (before, after) in pairs.items():
         change = probability_change(before, after)
-        stable.append(f"{name}: {100 * (change.abs() < STABLE).mean():.1f} %")
+        stable.append(f"{run}: {100 * (change.abs() < STABLE).mean():.1f} %")
         for outcome in there:
             chosen = outcomes(before)[outcome]
             if chosen.any():
-                counts = shares(change[chosen].clip(-1, 1), edges)
-                parts.append(counts.assign(model=name, outcome=outcome, mean_change=change[chosen].mean()))
-    numbers = pd.concat(parts, ignore_index=True).assign(share=lambda f: 100 * f["share"])
-    numbers = numbers.rename(columns={"share": "share of tokens (%)"})
+                counts = shares(change[chosen].clip(-1, 1), edges).assign(model=run, outcome=outcome, **NO_BANDS)
+                parts.append(counts.assign(mean=100 * counts["share"].where(counts["count"] > 0)))
 
-    def render(figure: Any) -> None:
-        axes = panels(figure, [TITLES[o] for o in there])
-        for axis, outcome in zip(axes, there, strict=True):
-            for name in runs:
-                rows = numbers[(numbers["model"] == name) & (numbers["outcome"] == outcome)]
-                style = look(names.index(name)) | {"marker": "", "linewidth": 1.4}
-                axis.plot(rows["from"] + STEP / 2, rows["share of tokens (%)"].where(rows["count"] > 0),
-                          label=name, **style)  # fmt: skip
+    def finish(axes: Sequence[Any]) -> None:
+        for axis in axes:
+            axis.set_yscale("log")
+            axis.relim()
+            axis.autoscale()
             axis.set_xlim(-1, 1)
-            axis.set_xlabel("change of probability")
-        axes[0].set_yscale("log")
-        axes[0].set_ylabel(f"tokens (% in {STEP:g}, log)")
-        legend_below(figure, *axes[0].get_legend_handles_labels())
 
     caption = (
-        f"{benchmark}. Probability of each token under the run less that under {names[0]}, both reading {read}; tokens "
-        f"that moved by less than {STABLE:g}: {'; '.join(stable)}. Gaps: no token. {counted(_before(pairs))}"
+        f"Probability of each token under the run less that under {names[0]}, both reading the responses of the "
+        f"former; tokens that moved by less than {STABLE:g}: {'; '.join(stable)}. Gaps: no token. "
+        f"{counted(_before(pairs))}"
     )
-    return Plot(f"probability_change_{benchmark}", f"Change of token probabilities on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 4a", numbers, render, size(runs, len(there)))  # fmt: skip
+    return band_lines(
+        "probability_change",
+        "Change of token probabilities",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 4a",
+        pd.concat(parts, ignore_index=True),
+        names,
+        x="middle",
+        xlabel="change of probability",
+        by="outcome",
+        panels=there,
+        ylabel=f"tokens (% in {STEP:g}, log)",
+        marker=False,
+        finish=finish,
+    )
 
 
-def change_concentration(
-    names: Sequence[str], pairs: Pairs, benchmark: str, *, read: str = "the same responses"
-) -> Plot:
+def change_concentration(names: Sequence[str], pairs: Pairs) -> Plot:
     """Where the largest probability changes are (arXiv 2508.07534, Fig. 4b: entropy; Fig. 5a: perplexity; position)."""
     import pandas as pd
 
-    runs = runs_with(names, _before(pairs))
-    parts = []
-    for name in runs:
-        before, after = pairs[name]
-        parts.append(concentration(before, probability_change(before, after)).assign(model=name))
-    numbers = pd.concat(parts, ignore_index=True)
+    parts = [concentration(b, probability_change(b, a)).assign(model=run) for run, (b, a) in pairs.items()]
+    numbers = pd.concat(parts, ignore_index=True).assign(part=lambda f: f["bin"] + 1)
     numbers[["mean", "low", "high", "pooled"]] *= 100
 
-    def render(figure: Any) -> None:
-        shown = numbers.assign(part=numbers["bin"] + 1)
-        axes = band_panels(figure, shown, names, "by", {by: by for by in BINS}, "part")
-        for axis, (by, count) in zip(axes, BINS.items(), strict=True):
+    def finish(axes: Sequence[Any]) -> None:
+        for axis in axes:
             axis.axhline(100 * RHO, color="black", linewidth=0.8, linestyle=":")
-            axis.set_xticks(range(1, count + 1, 1 if count < 6 else 3))
-            axis.set_xlabel(AXES[by], fontsize=8)
-        axes[0].set_ylim(0, min(100.0, max(1.5 * numbers["mean"].max(), 150 * RHO)))
-        axes[0].set_ylabel("tokens that moved most (%)")
+            axis.set_ylim(top=max(axis.get_ylim()[1], 150 * RHO))
 
     caption = (
-        f"{benchmark}. Of the tokens of each part, those among the {100 * RHO:g} % whose probability moved most "
-        f"between {names[0]} and the run, both reading {read}; over problems. Dotted: changes spread evenly. Parts go "
-        f"from low to high: tenths of all tokens by entropy and fifths of the responses by perplexity (both under "
-        f"{names[0]}), tenths of a response. {BAND} "
+        f"Of the tokens of each part, those among the {100 * RHO:g} % whose probability moved most between {names[0]} "
+        f"and the run, both reading the responses of {names[0]}; over problems. Dotted: changes spread evenly. Entropy "
+        f"and perplexity are those under {names[0]}. {BAND} {counted(_before(pairs))}"
+    )
+    return band_lines(
+        "change_concentration",
+        "Where token probabilities change",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 4b, 5a",
+        numbers,
+        names,
+        x="part",
+        xlabel="part, from low to high",
+        by="by",
+        panels=PARTS,
+        ylabel="tokens that moved most (%)",
+        limits=(0.0, 100.0),
+        finish=finish,
+    )
+
+
+def step_weights(
+    before: pd.DataFrame, after: pd.DataFrame, *, clip_low: float = CLIP[0], clip_high: float = CLIP[1]
+) -> pd.Series:
+    """alpha_t of each token (`quantities.clipped_weight`), from the run's ratio and a group-relative advantage.
+
+    The ratio is p_after / p_before, over a whole training instead of one update. The advantage is GRPO's,
+    (correct - mean) / std over the scored responses to a problem (0 if all are equal).
+
+    Returns:
+        by token, indexed as `before`; NaN for unscored responses.
+    Raises:
+        ValueError: as `same_tokens`.
+    """
+    import pandas as pd
+    import torch
+
+    ratio = np.exp(same_tokens(before, after)["logp"] - before["logp"])
+    responses = before.drop_duplicates(RESPONSE).set_index(RESPONSE)["verdict"]
+    reward = (responses == Verdict.CORRECT).astype(float).where(responses != Verdict.UNSCORED)
+    groups = reward.groupby(level="problem_id")
+    spread = groups.transform("std")
+    advantage = ((reward - groups.transform("mean")) / spread.where(spread > 0)).where(
+        reward.isna() | (spread > 0), 0.0
+    )
+    of_token = advantage.reindex(pd.MultiIndex.from_frame(before[RESPONSE])).to_numpy(float)
+    pair = torch.tensor(np.asarray(ratio, dtype=float)), torch.tensor(of_token)
+    weights = clipped_weight(*pair, clip_low=clip_low, clip_high=clip_high).numpy()
+    return pd.Series(weights, before.index)
+
+
+def update_sizes(names: Sequence[str], tables: Tables) -> Plot:
+    """The update-size proxy G_t by entropy (arXiv 2508.07534, Eq. 4 and Fig. 4b)."""
+    import pandas as pd
+
+    means = [_by_entropy(t, t["update_size"]).assign(model=run) for run, t in tables.items()]
+    caption = (
+        "G_t = |alpha_t| ||e(o_t) - pi|| ||h_t||, the norm of a token's gradient at the output layer, for an advantage "
+        f"of one, over problems. Hidden states of different models may differ in scale. {BAND} {counted(tables)}"
+    )
+    return _sizes_by_entropy(
+        "update_size",
+        "Update size by entropy",
+        caption,
+        "Fig. 4b",
+        names,
+        pd.concat(means),
+        "update size $G_t$ at $|\\alpha_t| = 1$",
+    )
+
+
+def weighted_update_sizes(names: Sequence[str], pairs: Pairs) -> Plot:
+    """G_t with its weight |alpha_t|, by entropy (arXiv 2508.07534, Eq. 4, A.1 and Fig. 4)."""
+    import pandas as pd
+
+    means, clipped = [], []
+    for run, (before, after) in pairs.items():
+        weight = step_weights(before, after)
+        scored = weight.notna()
+        means.append(_by_entropy(before[scored], (weight.abs() * before["update_size"])[scored]).assign(model=run))
+        clipped.append(f"{run}: {100 * (weight[scored] == 0).mean():.0f} %")
+    caption = (
+        f"G_t = |alpha_t| ||e(o_t) - pi|| ||h_t|| under {names[0]}, which reads its own responses. alpha_t is the "
+        f"derivative of GRPO's clipped objective (clip {1 - CLIP[0]:g} to {1 + CLIP[1]:g}): ratio of the run's "
+        f"probability to that of {names[0]}, times the group-relative advantage of the response. Tokens of weight 0 "
+        f"(clipped, or a group of equal rewards): {'; '.join(clipped)}. Unscored responses are excluded. {BAND} "
         f"{counted(_before(pairs))}"
     )
-    return Plot(f"change_concentration_{benchmark}", f"Where token probabilities change on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 4b, 5a", numbers, render, size(runs, 3))  # fmt: skip
+    return _sizes_by_entropy(
+        "weighted_update_size",
+        "Update size with weight, by entropy",
+        caption,
+        "Fig. 4",
+        names,
+        pd.concat(means),
+        "update size $G_t$ with weight",
+    )
+
+
+def _by_entropy(table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
+    means = by_bin(values, rank_bins(table["entropy"], TENTHS), table["problem_id"], count=TENTHS)
+    return means.assign(part=means["bin"] + 1)
+
+
+def _sizes_by_entropy(
+    name: str, title: str, caption: str, place: str, names: Sequence[str], numbers: pd.DataFrame, label: str
+) -> Plot:
+    return band_lines(
+        name,
+        title,
+        caption,
+        f"{TRIAL_AND_ERROR}, {place}",
+        numbers.reset_index(drop=True),
+        names,
+        x="part",
+        xlabel="tenth of the tokens by entropy, from low to high",
+        panels={"": ""},
+        ylabel=label,
+        limits=(0.0, np.inf),
+    )
+
+
+def perplexity(names: Sequence[str], tables: Tables) -> Plot:
+    """The perplexity distributions of correct and incorrect responses (arXiv 2508.07534, section 3.3, Fig. 5)."""
+    import pandas as pd
+
+    there = present(tables)
+    parts = []
+    for run, table in tables.items():
+        for outcome in there:
+            values = np.sort(perplexities(table[outcomes(table)[outcome]]).to_numpy())
+            at_most = 100 * np.arange(1, len(values) + 1) / max(1, len(values))
+            rows = {"model": run, "outcome": outcome, "perplexity": values, "mean": at_most, **NO_BANDS}
+            parts.append(pd.DataFrame(rows))
+    numbers = pd.concat(parts, ignore_index=True)
+
+    def finish(axes: Sequence[Any]) -> None:
+        for axis in axes:
+            axis.set_xlim(1, float(numbers["perplexity"].quantile(0.99)) * 1.02)
+
+    caption = (
+        f"Perplexity exp(-mean log-probability of a response's tokens) under the run that gave it, at temperature 1; "
+        f"the axis ends at the 99 % quantile. {counted(tables)}"
+    )
+    return band_lines(
+        "perplexity",
+        "Perplexity of responses",
+        caption,
+        f"{TRIAL_AND_ERROR}, section 3.3",
+        numbers,
+        names,
+        x="perplexity",
+        xlabel="perplexity of the response",
+        by="outcome",
+        panels=there,
+        ylabel="responses with at most that (%)",
+        limits=(0.0, 100.0),
+        marker=False,
+        finish=finish,
+    )
 
 
 def _before(pairs: Pairs) -> dict[str, pd.DataFrame]:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.analysis import TRIAL_AND_ERROR
+from evals.analysis.entropies import NO_BANDS
 from evals.analysis.forks import top_share
-from evals.analysis.token_table import CORRECT, INCORRECT, counted, outcomes, same_tokens
-from evals.plots.intervals import name_rows
-from evals.plots.panels import size
-from evals.plots.parts import legend_below
-from evals.plots.plot import WIDTH, Plot, look, tidy
+from evals.analysis.token_table import CORRECT, INCORRECT, outcomes, same_tokens
+from evals.plots.figures import point_rows
+from evals.plots.parts import bars
+from evals.plots.plot import WIDTH, Plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,7 @@ LEAST = 5  # ours: the minimum number of occurrences of a token
 SHOWN = 15  # tokens in a list
 BOTH = "both"
 PLACES = (CORRECT, INCORRECT, BOTH)
+Readings = Mapping[str, Mapping[int, "pd.DataFrame"]]
 
 
 def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST) -> pd.DataFrame:
@@ -85,120 +86,88 @@ def fastest_drops(slopes: pd.DataFrame, *, share: float = FASTEST) -> pd.DataFra
     return pd.DataFrame(rows, columns=["place", "tokens", "fastest", "of_all", "of_fastest"])
 
 
-ALL = "of all tokens"
 LABELS = {CORRECT: "only correct responses", INCORRECT: "only incorrect responses", BOTH: "both"}
 
 
-def fastest_tokens(
-    names: Sequence[str],
-    readings: Mapping[str, Mapping[int, pd.DataFrame]],
-    benchmark: str,
-) -> list[Plot]:
-    """For each run, the tokens whose entropy falls fastest, marked by their place (arXiv 2508.07534, Fig. 3b).
+def fastest_tokens(names: Sequence[str], readings: Readings) -> list[Plot]:
+    """For each run, the tokens whose entropy falls fastest, with their place (arXiv 2508.07534, Fig. 3b).
 
     Args:
-        readings: as `places_of_drops`.
+        readings: run -> step -> its checkpoint's reading of the same responses.
     Raises:
         ValueError: as `entropy_slopes`; no token occurs often enough.
     """
-    return [
-        _fastest_tokens(number, name, entropy_slopes(readings[name]), benchmark)
-        for number, name in enumerate(names)
-        if name in readings
-    ]
+    return [_fastest_tokens(names.index(run), run, entropy_slopes(steps)) for run, steps in readings.items()]
 
 
-def _fastest_tokens(number: int, name: str, slopes: pd.DataFrame, benchmark: str) -> Plot:
+def _fastest_tokens(number: int, run: str, slopes: pd.DataFrame) -> Plot:
     if slopes.empty:
-        raise ValueError(f"{name}: no token occurs {LEAST} times in scored responses")
-    rows = slopes.sort_values(["slope", "token_id"], ignore_index=True).head(SHOWN)
-    numbers = rows.assign(model=name, slope=1000 * rows["slope"]).rename(columns={"slope": "nats per 1,000 steps"})
-    hatches = {CORRECT: "", INCORRECT: "///", BOTH: "..."}
+        raise ValueError(f"{run}: no token occurs {LEAST} times in scored responses")
+    numbers = slopes.sort_values("slope", ignore_index=True).head(SHOWN)
+    numbers = numbers.assign(model=run, slope=1000 * numbers["slope"])
+    numbers = numbers.rename(columns={"slope": "nats per 1,000 steps"})
 
     def render(figure: Any) -> None:
         axis = figure.subplots()
-        words = [repr(token)[1:-1] for token in rows["token"]]
-        name_rows(axis, [f"{word[:18]}  ({n})" for word, n in zip(words, rows["count"], strict=True)], 40)
-        for place in PLACES:
-            at = rows.index[rows["place"] == place]
-            axis.barh(at, numbers.loc[at, "nats per 1,000 steps"], 0.7, color=look(number)["color"],
-                      hatch=hatches[place], edgecolor="white", label=LABELS[place])  # fmt: skip
+        rows = zip(numbers["token"], numbers["count"], numbers["place"], strict=True)
+        bars(
+            axis,
+            [f"{token!r}  ({count}, {place})" for token, count, place in rows],
+            numbers["nats per 1,000 steps"],
+            number,
+        )
         axis.set_xlabel("change of mean entropy (nats per 1,000 steps)")
-        legend_below(figure, *axis.get_legend_handles_labels())
 
     caption = (
-        f"{name}, {benchmark}. The {len(rows)} vocabulary tokens whose mean entropy falls fastest over the steps, of "
-        f"{len(slopes)} with at least {LEAST} occurrences; in brackets how often. One set of responses: no intervals."
+        f"{run}. The {len(numbers)} vocabulary tokens whose mean entropy falls fastest over the steps, of "
+        f"{len(slopes)} with at least {LEAST} occurrences; in brackets how often, and whether in correct "
+        "responses, incorrect ones or both. One set of responses: no intervals."
     )
-    return Plot(f"entropy_drop_tokens_{number}_{benchmark}", f"Tokens of fastest entropy drop: {name} on {benchmark}",
-                caption, f"{TRIAL_AND_ERROR}, Fig. 3b", numbers, render, (WIDTH, 1.5 + 0.2 * len(rows)))  # fmt: skip
+    return Plot(
+        f"entropy_drop_tokens_{number}",
+        f"Tokens of fastest entropy drop: {run}",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 3b",
+        numbers,
+        render,
+        (WIDTH, 1.0 + 0.2 * len(numbers)),
+    )
 
 
-def places_of_drops(
-    names: Sequence[str],
-    readings: Mapping[str, Mapping[int, pd.DataFrame]],
-    benchmark: str,
-    *,
-    read: str = "the same responses",
-) -> Plot:
+def places_of_drops(names: Sequence[str], readings: Readings) -> Plot:
     """The tokens whose entropy falls fastest over a training, by the responses they occur in (arXiv 2508.07534,
     Fig. 3c, the bars).
 
     Args:
-        readings: run -> step -> its checkpoint's reading of the same responses. share, minimum: see
-            `reproductions.trial_and_error.figures.entropy_drop`. read: whose responses, for the caption.
+        readings: as `fastest_tokens`.
     Raises:
-        ValueError: no run; or as `entropy_slopes` and `fastest_drops`.
+        ValueError: as `entropy_slopes` and `fastest_drops`.
     """
-    if not readings:
-        raise ValueError("readings: expected those of one run or more, got none")
-    shown = [(number, name) for number, name in enumerate(names) if name in readings]
-    numbers, lines = _drops({name: readings[name] for _, name in shown})
-    width = 0.8 / len(shown)
-
-    def render(figure: Any) -> None:
-        axis = figure.subplots()
-        tidy(axis)
-        handles = []
-        for at, (number, name) in enumerate(shown):
-            rows = numbers[numbers["model"] == name]
-            places = [place + width * (at - (len(shown) - 1) / 2) for place in range(len(PLACES))]
-            handles.append(axis.bar(places, rows["of the fastest (%)"], 0.9 * width, color=look(number)["color"]))
-            ends = ([x + side * width / 2 for x in places] for side in (-1, 1))
-            of_all = axis.hlines(rows["of all (%)"], *ends, color="black", linewidth=1.4)
-        axis.set_xticks(range(len(PLACES)), [LABELS[place] for place in PLACES])
-        axis.set_xlabel("responses that hold the token")
-        axis.set_ylabel("tokens of fastest drop (%)")
-        axis.set_ylim(0, 100)
-        axis.grid(axis="x", visible=False)
-        legend_below(figure, [*handles, of_all], [*(name for _, name in shown), ALL])
-
-    table = next(iter(readings[shown[0][1]].values()))
-    caption = (
-        f"{benchmark}. Bars: the {100 * FASTEST:g} % of vocabulary tokens (with at least {LEAST} occurrences) "
-        "whose entropy falls fastest, by whether they occur only in correct responses, only in incorrect ones, or in "
-        "both; black lines: all such tokens. The drop is the slope of the straight line through a token's mean "
-        f"entropies; the checkpoint of each step reads {read}. {'; '.join(lines)}. One set of responses: no intervals. "
-        f"{counted({names[0]: table})}"
-    )
-    return Plot(f"entropy_drops_{benchmark}", f"Tokens whose entropy falls fastest, on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, render, size([ALL, *(n for _, n in shown)]))  # fmt: skip
-
-
-def _drops(readings: Mapping[str, Mapping[int, pd.DataFrame]]) -> tuple[pd.DataFrame, list[str]]:
-    """(the shares of each run in per cent, a part of the caption for each run)."""
     import pandas as pd
 
-    parts, lines = [], []
-    for name, steps in readings.items():
+    parts, texts = [], []
+    for run, steps in readings.items():
         slopes = entropy_slopes(steps)
-        parts.append(fastest_drops(slopes).assign(model=name))
-        listed = ", ".join(map(str, sorted(steps)))
-        lines.append(
-            f"{name}: steps {listed}; {parts[-1]['fastest'].sum()} of {len(slopes)} tokens, "
-            f"{1000 * slopes['slope'].mean():+.2g} nats per 1,000 steps on average"
-        )
-    numbers = pd.concat(parts, ignore_index=True)
-    numbers = numbers.rename(columns={"of_all": "of all (%)", "of_fastest": "of the fastest (%)"})
-    numbers[["of all (%)", "of the fastest (%)"]] *= 100
-    return numbers, lines
+        drops = fastest_drops(slopes).assign(model=run)
+        parts.append(drops.assign(mean=100 * drops["of_fastest"], **NO_BANDS))
+        shares = zip(drops["place"], drops["of_all"], strict=True)
+        of_all = ", ".join(f"{100 * share:.0f} % {LABELS[place]}" for place, share in shares)
+        texts.append(f"{run}: steps {', '.join(map(str, sorted(steps)))}; all {len(slopes)} tokens: {of_all}")
+    caption = (
+        f"The {100 * FASTEST:g} % of vocabulary tokens (with at least {LEAST} occurrences) whose entropy falls "
+        "fastest, by whether they occur only in correct responses, only in incorrect ones, or in both. The drop is the "
+        "slope of the straight line through a token's mean entropies; the checkpoint of each step reads the responses "
+        f"of {names[0]}. {'; '.join(texts)}. One set of responses: no intervals."
+    )
+    return point_rows(
+        "entropy_drops",
+        "Tokens whose entropy falls fastest",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 3c",
+        pd.concat(parts, ignore_index=True),
+        names,
+        by="place",
+        labels=LABELS,
+        unit="tokens of fastest drop (%)",
+        limits=(0.0, 100.0),
+    )

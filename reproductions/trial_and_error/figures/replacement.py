@@ -1,7 +1,7 @@
 """The impact of a token: the change in accuracy when it is replaced (arXiv 2508.07534, Eq. 5-6).
 
     frame = measure_impact(subject, "aime24", tokens, Sampling(Decoding(1.0, 1.0, 8192), n=8, folder=Path("out")))
-    by_group(frame)    # evals.analysis.effects
+    evals.analysis.effects.by_group(frame)
 
 Eq. 5 replaces token t by the most probable other one (`alternative_id` of the token table). Eq. 6 compares the accuracy
 of n continuations of either prefix, sampled independently. The paper leaves n and the choice of tokens open.
@@ -9,11 +9,11 @@ of n continuations of either prefix, sampled independently. The paper leaves n a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.effects import describe_accuracies, describe_counts, drops_by_run, plot_groups
+from evals.analysis.effects import plot_groups
 from evals.analysis.interventions import Plan, Prefix, Sampling, Selection, measure_drops, select
 from evals.analysis.subjects import Subject
 from evals.analysis.token_table import need_columns, whole_responses
@@ -101,20 +101,23 @@ LABELS = {
 }
 
 
-def plot_replacement(frames: Mapping[str, pd.DataFrame], *, benchmark: str, by: str = "entropy") -> Plot:
+def plot_replacement(frames: Mapping[str, pd.DataFrame], names: Sequence[str], *, by: str = "entropy") -> Plot:
     """Accuracy lost by replacing a token, by group of tokens.
 
     Args:
-        frames: run -> `measure_impact`'s frame; all with the same groups. by: of `GROUPINGS`.
-    Raises:
-        ValueError: no run, or runs with other groups.
+        frames: run -> `measure_impact`'s frame. names: all runs. by: of `GROUPINGS`.
     """
-    numbers = drops_by_run(frames)
     caption = (
         "Impact I of a token (Eq. 6): accuracy of continuations of it minus that of continuations of its most probable "
-        f"alternative; above 0 the token itself was the better choice. {describe_counts(numbers)} Mean over problems, "
-        f"95 % intervals over problems. {describe_accuracies(numbers)}"
+        "alternative; above 0 the token itself was the better choice."
     )
-    title = f"Accuracy lost by replacing a token, on {benchmark}"
-    source, label = f"{TRIAL_AND_ERROR}, {GROUPINGS[by][1]}", "accuracy lost by the replacement (percentage points)"
-    return plot_groups(f"replacement_by_{by}_{benchmark}", title, caption, source, numbers, label, LABELS)
+    return plot_groups(
+        f"replacement_by_{by}",
+        "Accuracy lost by replacing a token",
+        caption,
+        f"{TRIAL_AND_ERROR}, {GROUPINGS[by][1]}",
+        frames,
+        names,
+        LABELS,
+        "accuracy lost by the replacement (percentage points)",
+    )

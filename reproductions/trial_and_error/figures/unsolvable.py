@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.curves_over_k import CommonProblems, keep_common_problems
 from evals.grading.verdicts import Verdict
-from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, look, tidy
+from evals.plots.parts import bars
+from evals.plots.plot import WIDTH, Plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,14 +61,12 @@ def _first_seed(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["train_seed"] == table["train_seed"].min()] if "train_seed" in table else table
 
 
-_MOST = 20  # columns of the plot
+MOST = 20  # bars
 
 
-def plot_unsolvable(tables: Mapping[str, pd.DataFrame], benchmark: str) -> Plot:
-    """UpSet plot of the problems that no sample of a model solves, any number of models (arXiv 2508.07534, Fig. 1c, has
-    a Venn diagram of three): a bar for each set of models, as high as the problems that exactly these leave unsolved.
-
-    Ours, since upsetplot 0.9 does not work with pandas 3 (it fills columns in place, which copy-on-write ignores).
+def plot_unsolvable(tables: Mapping[str, pd.DataFrame]) -> Plot:
+    """The problems that no sample of a model solves (arXiv 2508.07534, Fig. 1c): a bar for each set of models, as long
+    as the problems that exactly these leave unsolved.
 
     Args:
         tables: run -> verdict table of the benchmark.
@@ -78,57 +76,32 @@ def plot_unsolvable(tables: Mapping[str, pd.DataFrame], benchmark: str) -> Plot:
     import pandas as pd
 
     sets, same = unsolvable_sets(tables)
-    parts = regions(sets, same.problems)
-    names = list(sets)
-    ordered = sorted((r for r in parts if r.models), key=lambda region: -len(region.problems))
-    shown, hidden = ordered[:_MOST], ordered[_MOST:]
-    solved = sum(len(region.problems) for region in parts if not region.models)
-    labels = [f"{name}: {len(unsolved)} unsolved" for name, unsolved in sets.items()]
+    rows = [(" & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in regions(sets, same.problems)]
+    numbers = pd.DataFrame(rows, columns=["unsolved by exactly", "problems", "problem_ids"])
+    largest = numbers[numbers["unsolved by exactly"] != ""].sort_values("problems", ascending=False, kind="stable")
+    shown = largest.head(MOST)
 
     def render(figure: Any) -> None:
-        top, matrix = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 0.24 * len(names) + 0.1))
-        columns = range(len(shown))
-        heights = [len(region.problems) for region in shown]
-        top.bar(columns, heights, color="#444444", width=0.6)
-        for column, height in zip(columns, heights, strict=True):
-            top.annotate(str(height), (column, height), (0, 2), textcoords="offset points", ha="center", fontsize=8)
-        if not shown:
-            top.text(0.5, 0.5, "every model solves every problem", transform=top.transAxes, ha="center")
-        top.set_ylabel("problems")
-        top.set_ylim(0, max(heights, default=1) * 1.15)
-        top.yaxis.get_major_locator().set_params(integer=True)
-        top.tick_params(axis="x", length=0)
-        tidy(top)
-        top.grid(axis="x", visible=False)
-        for column, region in enumerate(shown):
-            rows = [names.index(name) for name in region.models]
-            matrix.plot([column, column], [min(rows), max(rows)], color="#444444", linewidth=1.2, zorder=1)
-            matrix.scatter([column] * len(names), range(len(names)), color="#dddddd", s=14, zorder=0)
-            for row in rows:
-                style = look(row)
-                matrix.scatter([column], [row], color=style["color"], marker=style["marker"], s=34, zorder=2)
-        matrix.set_ylim(len(names) - 0.5, -0.5)
-        matrix.set_xlim(-0.6, max(len(shown), 4) - 0.4)
-        matrix.set(xticks=[], yticks=[])
-        for side in ("top", "right", "bottom", "left"):
-            matrix.spines[side].set_visible(False)
-        matrix.set_xlabel("left unsolved by exactly these models")
-        handles = [
-            matrix.plot([], [], color=look(i)["color"], marker=look(i)["marker"], linestyle="none", markersize=6)[0]
-            for i in range(len(names))
-        ]
-        legend_below(figure, handles, labels)
+        axis = figure.subplots()
+        bars(axis, list(shown["unsolved by exactly"]), shown["problems"], 0)
+        axis.set_xlabel("problems left unsolved by exactly these models")
+        axis.xaxis.get_major_locator().set_params(integer=True)
+        if shown.empty:
+            axis.text(0.5, 0.5, "every model solves every problem", transform=axis.transAxes, ha="center")
 
-    more = f" {len(hidden)} smaller groups of models are not shown." if hidden else ""
+    counts = ", ".join(f"{name} {len(unsolved)}" for name, unsolved in sets.items())
+    solved = len(set(same.problems).difference(*sets.values()))
     caption = (
         f"{len(same.problems)} problems; unsolved: none of a model's first {same.k} scored samples is correct (of "
-        "several training seeds, the first). A set is what these samples gave, without an interval. Columns are "
-        f"disjoint. Solved by all models: {solved}.{more} {same.note()}"
-    ).strip()
-    numbers = pd.DataFrame(
-        [(benchmark, " & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in parts],
-        columns=["benchmark", "unsolved by exactly", "problems", "problem_ids"],
+        f"several training seeds, the first): {counts}. A set is what these samples gave, without an interval. Solved "
+        f"by all models: {solved}. Smaller sets that are not shown: {len(largest) - len(shown)}.{same.note()}"
     )
-    size = (WIDTH, 2.4 + 0.24 * len(names) + legend_height(labels))
-    title = f"Problems of {benchmark} that no sample solves"
-    return Plot(f"unsolvable_{benchmark}", title, caption, f"{TRIAL_AND_ERROR}, Fig. 1c", numbers, render, size)
+    return Plot(
+        "unsolvable",
+        "Problems that no sample solves",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 1c",
+        numbers,
+        render,
+        (WIDTH, 0.9 + 0.3 * max(2, len(shown))),
+    )

@@ -22,7 +22,7 @@ def interventions(**groups: str) -> pd.DataFrame:
         for letter in letters
     ]
     frame = pd.DataFrame([row[:2] for row in rows], columns=["group", "problem_id"])
-    return frame.assign(**effects([(f"{i}o", f"{i}a") for i in range(len(rows))], pd.DataFrame(verdicts)))
+    return frame.join(effects([(f"{i}o", f"{i}a") for i in range(len(rows))], pd.DataFrame(verdicts)))
 
 
 def samples(**problems: str) -> pd.DataFrame:

@@ -41,19 +41,19 @@ def test_curves_by_hand() -> None:
     tables = {"a": table({"p": "c12n", "q": "cccc"})}
     frame, _ = diversity_curves(tables)
     assert frame["k"].tolist() == [1, 2, 4]
-    assert frame["distinct"].tolist() == pytest.approx([(3 / 4 + 1) / 2, (1.5 + 1) / 2, (3 + 1) / 2])
+    assert frame["mean"].tolist() == pytest.approx([(3 / 4 + 1) / 2, (1.5 + 1) / 2, (3 + 1) / 2])
     assert (frame["low"] >= 0).all() and (frame["high"] <= frame["k"]).all()
     # unscored responses have an unknown answer: p has 3 scored ones, and the curves end at 3
     frame, same = diversity_curves({"a": table({"p": "c12u", "q": "cccc"})})
     assert frame["k"].tolist() == [1, 2, 3] and same.unscored == 1
-    assert frame["distinct"].tolist()[-1] == pytest.approx((3 + 1) / 2)
+    assert frame["mean"].tolist()[-1] == pytest.approx((3 + 1) / 2)
 
 
 def test_training_seeds_are_covered() -> None:
     rows = ({"p": "c1", "q": "cc"}, {"p": "cc", "q": "cc"}, {"p": "cc", "q": "cc"})
     three = pd.concat([table(problems, train_seed=seed) for problems, seed in zip(rows, (0, 5, 6), strict=True)])
     frame, _ = diversity_curves({"a": three})
-    assert frame["distinct"].tolist()[-1] == pytest.approx((2 + 1 + 1 + 1 + 1 + 1) / 6) and frame["k"].tolist() == [
+    assert frame["mean"].tolist()[-1] == pytest.approx((2 + 1 + 1 + 1 + 1 + 1) / 6) and frame["k"].tolist() == [
         1,
         2,
     ]
@@ -64,8 +64,8 @@ def test_by_hand() -> None:
     # p: n = 4, c = 1: pass@1 = 1/4, pass@2 = 1 - C(3,2)/C(4,2) = 1/2, pass@4 = 1. q: none right.
     frame, same = pass_curves({"a": table({"p": "cwwn", "q": "wwnt"})})
     assert frame[["model", "k"]].to_numpy().tolist() == [["a", 1], ["a", 2], ["a", 4]]
-    assert frame["pass"].tolist() == pytest.approx([1 / 8, 1 / 4, 1 / 2])
-    assert (frame["low"] < frame["pass"]).all() and (frame["pass"] < frame["high"]).all()
+    assert frame["mean"].tolist() == pytest.approx([1 / 8, 1 / 4, 1 / 2])
+    assert (frame["low"] < frame["mean"]).all() and (frame["mean"] < frame["high"]).all()
     assert set(frame["covers"]) == {"problems"} and same.k == 4
 
 
@@ -83,7 +83,7 @@ def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
     # p has 3 and 2 scored samples, q 2 and 4; r has none in a; s was not asked of b
     assert (same.problems, same.excluded, same.k, same.unscored) == (("p", "q"), 2, 2, 4)
     assert len(same.tables["a"]) == 5 and len(same.tables["b"]) == 6
-    assert "2 problems" in same.note() and "4 responses" in same.note()
+    assert "run: 2." in same.note() and "scored: 4." in same.note()
     assert keep_common_problems({"b": b}).note() == ""
 
 

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from math import isnan, nan
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.effects import by_group, compare_groups, effects, impact
-
-
-def test_impact_by_hand() -> None:
-    assert impact([1, 1, 0, 1], [1, 0, 0, 0]) == 0.75 - 0.25
-    assert impact([0, 0], [1, 1]) == -1  # the alternative is better
-    assert impact([1, nan], [0, 0]) == 1  # unscored continuations are excluded, not wrong
-    assert isnan(impact([nan, nan], [1, 1]))
+from evals.analysis.effects import by_group, compare_groups, effects
 
 
 def frame_of(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
@@ -30,7 +21,7 @@ def frame_of(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
         ]
     )
     frame = pd.DataFrame([row[:2] for row in rows], columns=["group", "problem_id"])
-    return frame.assign(**effects([(f"{i}|o", f"{i}|a") for i in range(len(rows))], verdicts))
+    return frame.join(effects([(f"{i}|o", f"{i}|a") for i in range(len(rows))], verdicts))
 
 
 FRAME = frame_of(
@@ -44,23 +35,23 @@ FRAME = frame_of(
 def test_every_problem_counts_once_and_unknown_ones_are_excluded() -> None:
     summary = by_group(FRAME).set_index("group")
     top = summary.loc["top"]
-    assert top[["drop", "problems", "interventions", "unknown", "k"]].tolist() == [0.5, 2, 3, 1, 1]
+    assert top[["mean", "problems", "interventions", "unknown", "k"]].tolist() == [0.5, 2, 3, 1, 1]
     assert top[["original", "altered"]].tolist() == [1.0, 0.5]
     # both problems have 0.5: no spread is seen, and 1 - 0.025^(1/2) = 0.84 of others may lie at the bounds -1 and 1
     assert (top["low"], top["high"]) == pytest.approx((0.5 - 0.84189 * 1.5, 0.5 + 0.84189 * 0.5), abs=1e-4)
     assert np.isnan(summary.loc["low", "low"])  # one problem has no interval
-    assert np.isnan(summary.loc["none", "drop"]) and summary.loc["none", "unknown"] == 1
+    assert np.isnan(summary.loc["none", "mean"]) and summary.loc["none", "unknown"] == 1
+
+
+def test_drops_by_hand() -> None:
+    frame = frame_of(("g", "a", "cccw", "cwww"), ("g", "b", "ww", "cc"), ("g", "c", "cu", "ww"), ("g", "d", "uu", "c"))
+    # 3/4 - 1/4; the alternative is better; unscored continuations are excluded, not wrong; nothing known
+    assert frame["drop"].tolist()[:3] == [0.5, -1, 1] and np.isnan(frame["drop"][3])
+    assert frame["k_original"].tolist() == [4, 2, 1, 0]
 
 
 def test_groups_are_paired_by_problem() -> None:
     assert compare_groups(FRAME, "top", "low").difference == 0.5 - -1  # on problem a alone
-    alone = compare_groups(FRAME, "top")
-    # differences 1/2, 1/2, no spread: the share u of others with (1 - u)^2 = p/2 at the bound -1 makes the mean
-    # 1/2 - 3/2 u; it is zero at u = 1/3, so p = 2 (2/3)^2
-    assert (alone.difference, alone.p_value) == (0.5, pytest.approx(8 / 9))
-    top = by_group(FRAME).set_index("group").loc["top"]
-    assert alone.interval is not None and (alone.interval.low, alone.interval.high) == (top["low"], top["high"])
-    assert compare_groups(FRAME, "low").interval is None  # one problem
-    for a, b in (("top", "none"), ("none", None), ("other", "top")):
+    for a, b in (("top", "none"), ("other", "top")):
         with pytest.raises(ValueError, match="no problem has a drop in group"):
             compare_groups(FRAME, a, b)

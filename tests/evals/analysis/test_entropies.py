@@ -1,12 +1,11 @@
-"""The distribution of entropies: shares and summaries by hand."""
+"""The distribution of entropies: shares by hand."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from evals.analysis.entropies import shares, summary
+from evals.analysis.entropies import in_forks, shares
 
 
 def test_shares_by_hand() -> None:
@@ -18,9 +17,7 @@ def test_shares_by_hand() -> None:
         shares([], [0.0, 1.0])
 
 
-def test_summary_by_hand() -> None:
-    # 0, 0, 1, 2, 7: the fifth of highest entropy is 1 + floor(0.2 * 4) = 1 token, 7 of 10 nats; the median is 1
-    table = pd.DataFrame({"entropy": [7.0, 0.0, 2.0, 0.0, 1.0]})
-    row = summary(table, rho=0.2)
-    assert row["in_forks"] == 0.7 and row["mean"] == 2 and row["q50"] == 1
-    assert np.isnan(summary(table.assign(entropy=0.0))["in_forks"])
+def test_the_share_of_entropy_in_forks_by_hand() -> None:
+    # 0, 0, 1, 2, 7: the fifth of highest entropy is 1 + floor(0.2 * 4) = 1 token, 7 of 10 nats
+    assert in_forks([7.0, 0.0, 2.0, 0.0, 1.0], rho=0.2) == 0.7
+    assert np.isnan(in_forks([0.0, 0.0]))

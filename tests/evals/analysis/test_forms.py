@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from evals.analysis.forms import MEASURES, lengths, mean_over_problems, response_table, shares
-from evals.stats.intervals import estimate, over_problems
+from evals.stats.intervals import Interval, estimate, over_problems
 from tests.evals.analysis.verdict_tables import table
 
 
@@ -32,10 +32,10 @@ def test_shares_are_means_over_problems() -> None:
     # boxed: p 2 of 4, q 0 of 1, an unscored response counts; truncated is known of p alone: 1 of 4
     given = table({"p": "cctu", "q": "w"}, finish_reason=["stop", "stop", "length", "stop", None])
     shown = shares({"a": response_table(given)}).set_index("measure")
-    assert list(shown.index) == [m for m in MEASURES if m != "judged_irrelevant"]
-    assert shown.loc["boxed", "value"] == pytest.approx(1 / 4) and shown.loc["boxed", "samples"] == 5
-    assert shown.loc["boxed", "low"] < 1 / 4 < shown.loc["boxed", "high"]
-    assert shown.loc["truncated", "value"] == pytest.approx(1 / 4) and shown.loc["truncated", "problems"] == 1
+    assert list(shown.index) == list(MEASURES)
+    assert shown.loc["boxed", "mean"] == pytest.approx(25) and shown.loc["boxed", "samples"] == 5
+    assert shown.loc["boxed", "low"] < 25 < shown.loc["boxed", "high"]
+    assert shown.loc["truncated", "mean"] == pytest.approx(25) and shown.loc["truncated", "problems"] == 1
     unknown = given.assign(finish_reason=None)
     assert "truncated" not in set(shares({"a": response_table(unknown)})["measure"])
 
@@ -46,9 +46,14 @@ def test_lengths_by_hand() -> None:
     rows = lengths({"a": response_table(given)}).set_index("outcome")
     assert rows["samples"].to_dict() == {"all": 4, "correct": 2, "incorrect": 1}
     assert rows.loc["all", "mean"] == pytest.approx((20 + 10) / 2)  # over problems
-    assert rows.loc["all", "q50"] == 15  # over responses: 10, 10, 20, 30
-    assert rows.loc["correct", ["mean", "q05", "q95"]].tolist() == [10, 10, 10]
+    assert rows.loc["all", "median"] == 15  # over responses: 10, 10, 20, 30
+    assert rows.loc["correct", ["mean", "median"]].tolist() == [10, 10]
     assert lengths({"a": response_table(given.assign(tokens=None))}).empty
+
+
+def ends(interval: Interval | None) -> tuple[float, float]:
+    assert interval is not None
+    return interval.low, interval.high
 
 
 def frame(*rows: tuple[int, str, float | None]) -> pd.DataFrame:
@@ -57,24 +62,24 @@ def frame(*rows: tuple[int, str, float | None]) -> pd.DataFrame:
 
 def test_a_problem_counts_once_however_many_samples_it_has() -> None:
     mean = mean_over_problems(frame((0, "p", 1), (0, "p", 1), (0, "p", 0), (0, "q", 0)), "x", bounds=(0.0, 1.0))
-    assert mean is not None and mean.value == pytest.approx((2 / 3 + 0) / 2)
-    assert mean.interval == over_problems([2 / 3, 0])
-    assert (mean.problems, mean.excluded, mean.samples) == (2, 0, 4)
+    assert mean is not None and mean["mean"] == pytest.approx((2 / 3 + 0) / 2)
+    assert (mean["low"], mean["high"]) == ends(over_problems([2 / 3, 0]))
+    assert (mean["problems"], mean["excluded"], mean["samples"]) == (2, 0, 4)
 
 
 def test_seeds_are_crossed_with_problems() -> None:
     rows = [(s, p, v) for s, values in enumerate([(1, 0), (0.5, 0.5)]) for p, v in zip("pq", values, strict=True)]
     mean = mean_over_problems(frame(*rows), "x", bounds=(0.0, 1.0))
-    assert mean is not None and mean.value == 0.5
-    assert mean.interval == estimate([[[1, 0], [0.5, 0.5]]]).interval()
+    assert mean is not None and mean["mean"] == 0.5
+    assert (mean["low"], mean["high"]) == ends(estimate([[[1, 0], [0.5, 0.5]]]).interval())
 
 
 def test_missing_values_are_excluded_and_counted() -> None:
     # q has no value in seed 1, so it is out in both; of p one value is missing
     rows = frame((0, "p", 1), (0, "p", None), (0, "q", 1), (1, "p", 0), (1, "q", None))
     mean = mean_over_problems(rows, "x", bounds=(0.0, 1.0))
-    assert mean is not None and (mean.value, mean.interval) == (0.5, None)
-    assert (mean.problems, mean.excluded, mean.samples) == (1, 1, 2)
+    assert mean is not None and mean["mean"] == 0.5 and math.isnan(mean["low"])
+    assert (mean["problems"], mean["excluded"], mean["samples"]) == (1, 1, 2)
     assert mean_over_problems(frame((0, "p", None)), "x", bounds=None) is None
     # a whole seed without values leaves no problem that all seeds have
     assert mean_over_problems(frame((0, "p", 1), (1, "p", None)), "x", bounds=None) is None

@@ -1,19 +1,12 @@
-"""Quality flags by examples, 3-gram redundancy by hand, and what is asked of a judge."""
+"""Quality flags by examples, 3-gram redundancy by hand."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.forms import response_table, shares
-from evals.analysis.quality import Flags, Judge, flags, garbled, parse, redundancy
-from evals.sampling.engines.base import Completion, Decoding, Request
-from tests.evals.analysis.verdict_tables import table
-from tests.evals.sampling.chat_server import Handler, completion, serving
+from evals.analysis.quality import Flags, flags, garbled, redundancy
 
 
 def test_a_clean_response_has_no_flag() -> None:
@@ -82,78 +75,3 @@ def test_equals_loops(words: list[str], n: int) -> None:
 def test_n_must_be_positive() -> None:
     with pytest.raises(ValueError, match="n: expected at least 1, got 0"):
         redundancy("a", "repeated", n=0)
-
-
-class Scripted:
-    """Says what the response in the question says after "judge:"."""
-
-    chunk_rows, tokenizer, context = 8, None, None
-
-    def __init__(self) -> None:
-        self.asked: list[Request] = []
-
-    def describe(self) -> dict[str, Any]:
-        return {"name": "scripted"}
-
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
-        assert decoding.temperature == 0
-        for request in reversed(requests):  # engines answer in any order
-            self.asked.append(request)
-            said = request.prompt_text.partition("judge:")[2].split("\n")[0]
-            yield [Completion(request.key, said, 1, "stop")]
-
-
-@pytest.mark.parametrize(
-    ("answer", "read"),
-    [
-        ("Yes.", True),
-        ("no", False),
-        ("It may say yes, but: No", False),
-        ("maybe", None),
-        ("", None),
-        ("yesterday", None),
-    ],
-)
-def test_an_answer_is_yes_no_or_unknown(answer: str, read: bool | None) -> None:
-    assert parse(answer) is read
-
-
-def test_each_response_gets_its_own_answer_and_equal_ones_are_judged_once() -> None:
-    engine = Scripted()
-    texts = ["judge: yes", "judge: no", "judge: hm", "judge: yes"]
-    assert Judge(engine, "scripted")(texts, ["p", "p", "p", "p"]) == [True, False, None, True]
-    assert len(engine.asked) == 3 and "Problem:\np\n" in engine.asked[0].prompt_text
-    assert engine.asked[0].messages is not None and engine.asked[0].messages[0]["role"] == "user"
-
-
-def test_an_unknown_judgement_is_excluded_and_not_counted_as_relevant() -> None:
-    given = table({"p": "cc", "q": "w"}, response=["judge: yes", "judge: hm", "judge: no"])
-    made = response_table(given, judge=Judge(Scripted(), "scripted"), problems={"p": "P", "q": "Q"})
-    assert made["judged_irrelevant"].tolist()[0] == 1 and made["judged_irrelevant"].isna().tolist() == [
-        False,
-        True,
-        False,
-    ]
-    row = shares({"a": made}).set_index("measure").loc["judged_irrelevant"]
-    # p: 1 of 1 known, q: 0 of 1
-    assert row["value"] == 0.5 and row["samples"] == 2
-    assert "judged_irrelevant" not in response_table(given)
-
-
-def test_a_judge_behind_a_chat_server_fills_the_figure_of_quality() -> None:
-    from rlvr.writing import _judge
-
-    def garbled_where_it_says_so(handler: Handler, body: dict[str, Any]) -> None:
-        handler.reply(200, completion(body, "Yes" if "%%%" in body["messages"][-1]["content"] else "No."))
-
-    with serving() as server:
-        server.usual = garbled_where_it_says_so
-        judge = _judge("a-32b", server.url)
-        given = table({"p": "cc", "q": "w"}, response=["so 7", "so %%% 7", "%%%"])
-        made = response_table(given, judge=judge, problems={"p": "What is 3 + 4?", "q": "And 5?"})
-    assert made["judged_irrelevant"].tolist() == [0, 1, 1]
-    bodies = [body for _, _, body in server.seen]
-    assert len(bodies) == 3
-    for body in bodies:
-        assert body["model"] == "a-32b" and body["temperature"] == 0 and body["max_tokens"] == judge.max_tokens
-    assert any("What is 3 + 4?" in body["messages"][-1]["content"] for body in bodies)

@@ -16,7 +16,6 @@ from evals.analysis.token_pass import (
     COLUMNS,
     Encoded,
     encode,
-    in_parts,
     measure,
     read_tokens,
     split,
@@ -87,20 +86,6 @@ def test_it_equals_the_whole_logits(folder: Path, monkeypatch: pytest.MonkeyPatc
             for name, value in row.items():
                 assert got[name] == pytest.approx(value, rel=error, abs=error), name
     assert start == len(table)
-
-
-def test_parts_join_to_the_whole_table(folder: Path) -> None:
-    whole = token_table(ANSWERS, str(folder))
-    parts = [read() for read in in_parts(ANSWERS, str(folder), 3)]
-    assert [len(part) for part in parts] == [len(whole) - len(parts[1]), len(parts[1])] and len(parts[1]) > 0
-    for name in COLUMNS:
-        joined = [value for part in parts for value in part[name]]
-        exact = whole[name].dtype.kind != "f"
-        assert joined == (list(whole[name]) if exact else pytest.approx(list(whole[name]), abs=1e-5))
-    with pytest.raises(ValueError, match="there twice"):  # though not in one part
-        next(in_parts([ANSWERS[0], ANSWERS[0]], str(folder), 1))
-    (empty,) = in_parts([], str(folder), 3)
-    assert tuple(empty().columns) == COLUMNS
 
 
 def test_means_of_responses(folder: Path) -> None:

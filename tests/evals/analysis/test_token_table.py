@@ -9,15 +9,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.analysis.entropies import by_position
-from evals.analysis.token_table import by_bin, perplexity_bins, position_bins, rank_bins
+from evals.analysis.token_table import by_bin, mean_of, perplexity_bins, position_bins, rank_bins
 from tests.evals.analysis.token_tables import random_table
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.sampled_from("pqrs")), min_size=1, max_size=30))
+def test_a_mean_is_over_problems_and_equals_a_loop(rows: list[tuple[float, str]]) -> None:
+    mean = mean_of(*zip(*rows, strict=True))
+    of_problem = {p: [v for v, q in rows if q == p] for _, p in rows}
+    means = [sum(values) / len(values) for values in of_problem.values()]
+    assert mean["mean"] == pytest.approx(sum(means) / len(means), abs=1e-9)
+    assert mean["pooled"] == pytest.approx(sum(v for v, _ in rows) / len(rows), abs=1e-9)
+    assert (mean["count"], mean["problems"]) == (len(rows), len(means))
+
+
+def test_no_value_is_nan_and_not_zero() -> None:
+    nothing = mean_of([], [])
+    assert all(np.isnan(nothing[name]) for name in ("low", "mean", "high", "pooled")) and nothing["count"] == 0
+    assert np.isnan(mean_of([1.0], ["p"])["low"])  # one problem shows no spread
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        mean_of([np.nan], ["p"])
+    with pytest.raises(ValueError, match="expected one of each"):
+        mean_of([1.0], ["p", "q"])
 
 
 def test_means_by_hand() -> None:
     # bin 0: problem a has 1 and 3 (mean 2), b has 6: mean over problems (2 + 6)/2 = 4, pooled 10/3; bin 1: a alone
     bins = by_bin([1.0, 3.0, 6.0, 5.0], np.array([0, 0, 0, 1]), ["a", "a", "b", "a"], count=3)
     assert bins["mean"].tolist()[:2] == [4.0, 5.0] and bins["pooled"].tolist()[:2] == [pytest.approx(10 / 3), 5.0]
-    assert bins["tokens"].tolist() == [3, 1, 0] and bins["problems"].tolist() == [2, 1, 0]
+    assert bins["count"].tolist() == [3, 1, 0] and bins["problems"].tolist() == [2, 1, 0]
     assert bins["low"][0] < 4 < bins["high"][0] and np.isnan(bins["low"][1]) and np.isnan(bins["mean"][2])
 
 

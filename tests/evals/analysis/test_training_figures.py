@@ -1,4 +1,4 @@
-"""Figures of training curves: the numbers, what captions say of breaks and fits, and runs that lack metrics."""
+"""Figures of training curves: means and bands over seeds, scores in percent, and runs that lack metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.training_curves import over_seeds, plot_training
+from evals.analysis.training_curves import (
+    AVERAGE,
+    fair_performance,
+    plot_scores,
+    plot_training,
+    score_columns,
+    with_average,
+)
 from tests.evals.analysis.rendered import check_renders
 
 NAMES = ["base", "GRPO", "a run of a long name " * 5]
@@ -14,12 +21,14 @@ STEPS = np.arange(1, 61)
 ENTROPY = 0.1 + 0.7 * np.exp(-STEPS / 15)
 
 
-def curves(**columns: object) -> pd.DataFrame:
-    """A rise to step 20, then a plateau; reward and entropy follow R = 0.9 - 0.3 exp(H) in `law`."""
+def curves(model: str = "GRPO", seed: int = 0, **columns: object) -> pd.DataFrame:
+    """A rise to step 20, then a plateau."""
     frame = pd.DataFrame(
         {
+            "model": model,
+            "seed": seed,
             "step": STEPS,
-            "train/reward": 0.2 + 0.02 * np.minimum(STEPS, 20) + 0.0001 * (STEPS % 3),
+            "train/reward": 0.2 + 0.02 * np.minimum(STEPS, 20),
             "train/entropy": ENTROPY,
             "train/entropy_positive": 0.8 * ENTROPY,
             "train/entropy_negative": 1.2 * ENTROPY,
@@ -31,9 +40,25 @@ def curves(**columns: object) -> pd.DataFrame:
     return frame.assign(**columns)
 
 
+def joined(*frames: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat(frames, ignore_index=True)
+
+
+def scores(shift: float = 0.0, seed: int = 0) -> pd.DataFrame:
+    """Steps 1 to 4; two benchmarks, evaluated at steps 2 and 4 (the second of them only at 4)."""
+    return pd.DataFrame(
+        {
+            "model": "GRPO", "seed": seed, "step": [1, 2, 3, 4], "train/reward": 1.0,
+            "curve/a/avg_at_4": [np.nan, 0.2 + shift, np.nan, 0.3 + shift],
+            "curve/a/pass_at_1": [np.nan, 0.2, np.nan, 0.3], "curve/a/pass_at_4": [np.nan, 0.5, np.nan, 0.4],
+            "curve/a/mean_tokens": [np.nan, 30.0, np.nan, 20.0], "curve/b/avg_at_4": [np.nan, np.nan, np.nan, 0.5],
+        }
+    )  # fmt: skip
+
+
 def test_each_figure_shows_the_metrics_that_the_curves_have() -> None:
-    law = curves(**{"train/reward": 0.9 - 0.3 * np.exp(ENTROPY), "train/shaping_ratio": ENTROPY})
-    plots = {d.name: d for d in plot_training(NAMES, {"GRPO": curves(), NAMES[2]: law})}
+    both = joined(curves(), curves(NAMES[2], **{"train/shaping_ratio": ENTROPY}))
+    plots = {d.name: d for d in plot_training(NAMES, both)}
     assert list(plots) == [
         "training_dynamics",
         "training_response_length",
@@ -43,33 +68,72 @@ def test_each_figure_shows_the_metrics_that_the_curves_have() -> None:
     for plot in plots.values():
         check_renders(plot)
     assert set(plots["training_shaping_ratio"].numbers["model"]) == {NAMES[2]}
-    assert "base, GRPO" in plots["training_shaping_ratio"].caption  # the runs without such curves
+    assert "Without such curves: base, GRPO" in plots["training_shaping_ratio"].caption
     dynamics = plots["training_dynamics"].numbers
-    assert dynamics.columns.tolist() == ["model", "step", "train/reward", "train/entropy", "train/grad_norm"]
-    assert dynamics.loc[dynamics["model"] == "GRPO", "train/entropy"].tolist() == ENTROPY.tolist()
+    assert list(dict.fromkeys(dynamics["panel"])) == ["train/reward", "train/entropy", "train/grad_norm"]
+    shown = dynamics[(dynamics["model"] == "GRPO") & (dynamics["panel"] == "train/entropy")]
+    assert shown["mean"].tolist() == ENTROPY.tolist()
 
 
 def test_short_curves_are_plotted() -> None:
-    bare = pd.DataFrame({"step": [1, 2], "train/reward": [0.1, 0.2]})
-    plots = plot_training(NAMES, {"GRPO": bare})
-    assert [plot.name for plot in plots] == ["training_dynamics"]
-    check_renders(plots[0])
-
-
-def test_curves_of_unknown_runs_are_refused() -> None:
-    with pytest.raises(ValueError, match="got 'other'"):
-        plot_training(NAMES, {"other": curves()})
+    bare = pd.DataFrame({"model": "GRPO", "seed": 0, "step": [1, 2], "train/reward": [0.1, 0.2]})
+    (plot,) = plot_training(NAMES, bare)
+    assert plot.name == "training_dynamics"
+    check_renders(plot)
     with pytest.raises(ValueError, match="at least one run, got none"):
-        plot_training(NAMES, {})
+        plot_training(NAMES, pd.DataFrame())
 
 
-def test_several_seeds_have_bands_and_are_counted_in_the_caption() -> None:
-    seeds = over_seeds([curves(), curves(**{"train/reward": 0.3 + STEPS / 100})])
-    plots = plot_training(NAMES, {"GRPO": seeds, NAMES[2]: curves()})
-    dynamics = {plot.name: plot for plot in plots}["training_dynamics"]
-    assert f"Mean over training seeds (GRPO 2, {NAMES[2]} 1)" in dynamics.caption
-    assert {"train/reward low", "train/reward high"} <= set(dynamics.numbers)
-    for plot in plots:
+def test_bands_are_over_seeds_by_hand() -> None:
+    two = joined(curves(**{"train/reward": 1.0}), curves(seed=1, **{"train/reward": 3.0}))
+    dynamics = plot_training(NAMES, two)[0]
+    row = dynamics.numbers[dynamics.numbers["panel"] == "train/reward"].iloc[0]
+    # mean 2, standard deviation sqrt 2, t(0.975, 1 degree) = 12.706: half-width 12.706 sqrt 2 / sqrt 2
+    assert row["mean"] == 2 and row["high"] == pytest.approx(14.7062, abs=1e-3) and row["seeds"] == 2
+    assert "GRPO 60, 2" in dynamics.caption
+    check_renders(dynamics)
+
+
+def test_accuracy_compares_runs_only_where_all_have_it() -> None:
+    with_accuracy = curves(**{"train/accuracy": 0.4})
+    assert fair_performance(with_accuracy) == "train/accuracy"
+    assert fair_performance(joined(with_accuracy, curves(NAMES[2]))) == "train/reward"
+
+
+def test_a_band_of_a_share_ends_at_its_limits() -> None:
+    from matplotlib.figure import Figure
+
+    seeds = joined(*(curves(seed=s, **{"train/accuracy": value}) for s, value in enumerate((0.1, 0.5))))
+    plot = plot_training(NAMES, seeds)[0]
+    wide = plot.numbers[plot.numbers["panel"] == "train/accuracy"]
+    assert wide["low"].max() < 0 and wide["high"].min() > 1  # the t-interval of two seeds
+    figure = Figure()
+    plot.render(figure)
+    bands = [path.vertices[:, 1] for collection in figure.axes[0].collections for path in collection.get_paths()]
+    assert bands and all(band.min() >= 0 and band.max() <= 1 for band in bands)
+
+
+def test_the_average_is_over_steps_with_all_benchmarks() -> None:
+    averaged = with_average(scores())
+    # step 4 alone has both: (0.3 + 0.5) / 2, and no change since itself
+    assert averaged[f"curve/{AVERAGE}/avg_at_4"].tolist()[3] == pytest.approx(0.4)
+    assert averaged[f"curve/{AVERAGE}/avg_at_4"].isna().tolist() == [True, True, True, False]
+    assert averaged[f"curve/{AVERAGE}/change"].tolist()[3] == 0
+    one = scores().drop(columns="curve/b/avg_at_4")
+    assert with_average(one) is one
+
+
+def test_scores_are_in_percent_and_of_the_largest_k() -> None:
+    seeds = joined(scores(), scores(0.1, seed=1))
+    assert score_columns(seeds, "a")["pass"] == "curve/a/pass_at_4"
+    plots = {plot.name: plot for plot in plot_scores(NAMES, seeds)}
+    assert list(plots) == ["evaluation_a", "evaluation_b", "evaluation_average"]
+    numbers = plots["evaluation_a"].numbers.set_index(["panel", "step"])
+    # seeds 0.2 and 0.3: mean 25 %; t(0.975, 1) = 12.706 times 0.1 / sqrt 2 / sqrt 2 = 0.6353
+    assert numbers.loc["curve/a/avg_at_4"]["mean"].tolist() == pytest.approx([25, 35])
+    assert numbers.loc[("curve/a/avg_at_4", 2), "high"] == pytest.approx(25 + 63.53, abs=0.01)
+    assert numbers.loc["curve/a/mean_tokens"]["mean"].tolist() == [30, 20]  # tokens are no percentage
+    for plot in plots.values():
         check_renders(plot)
-    accuracy = plot_training(NAMES, {"GRPO": curves(**{"train/accuracy": 0.4})})[0]
-    assert "train/accuracy" in accuracy.numbers and "train/reward" not in accuracy.numbers
+    with pytest.raises(ValueError, match=r"eval\.every"):
+        plot_scores(NAMES, curves())

@@ -15,28 +15,28 @@ def test_numbers_and_captions() -> None:
         "base": table({"p": "cwwn", "q": "wwtu"}),
         "a run of a long name " * 5: table({"p": "ccww", "q": "cwww"}),
     }
-    plots = {plot.name: plot for plot in plot_verdicts(runs, "b", problems={})}
-    assert list(plots) == ["pass_at_k_b", "answer_diversity_b", "response_length_b", "response_form_b"]
-    curves = plots["pass_at_k_b"].numbers
+    plots = {plot.name: plot for plot in plot_verdicts(runs)}
+    assert list(plots) == ["pass_at_k", "answer_diversity", "response_length", "response_form"]
+    curves = plots["pass_at_k"].numbers
     # base: p 1 of 4, q 0 of 3; the other: 2 and 1 of 4. All problems have three scored samples.
     assert curves["k"].tolist() == [1, 2, 3] * 2
-    assert curves.loc[curves["k"] == 1, "pass@k (%)"].tolist() == pytest.approx([12.5, 37.5])
-    caption = plots["pass_at_k_b"].caption
-    assert "2 problems, n = 4 samples" in caption and "Excluded: 1 response that could not be scored" in caption
-    form = plots["response_form_b"].numbers.set_index(["model", "measure"])
-    assert form.loc[("base", "truncated"), "value (%)"] == pytest.approx(100 / 8)
+    assert curves.loc[curves["k"] == 1, "mean"].tolist() == pytest.approx([12.5, 37.5])
+    caption = plots["pass_at_k"].caption
+    assert "2 problems, n = 4 samples" in caption and "could not be scored: 1" in caption
+    form = plots["response_form"].numbers.set_index(["model", "measure"])
+    assert form.loc[("base", "truncated"), "mean"] == pytest.approx(100 / 8)
     for plot in plots.values():
         check_renders(plot)
 
 
 def test_runs_with_unknown_values_are_plotted() -> None:
     one = table({"p": "n"}, tokens=[None], finish_reason=[None])
-    plots = plot_verdicts({"one problem, one sample": one}, "b", problems={})
-    assert [plot.name for plot in plots] == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]
+    plots = plot_verdicts({"one problem, one sample": one})
+    assert [plot.name for plot in plots] == ["pass_at_k", "answer_diversity", "response_form"]
     assert "No interval" in plots[0].caption and "Truncation is not known" in plots[2].caption
     seeds = pd.concat([table({"p": "cw", "q": "cc"}, train_seed=s) for s in (0, 1)])
     unknown = table({"p": "cw", "q": "ww"}, tokens=[None] * 4)
-    plots += plot_verdicts({"seeds": seeds, "unknown length": unknown}, "b", problems={})
-    assert "seeds: 2 training seeds" in plots[-1].caption and "4 responses of unknown length" in plots[-2].caption
+    plots += plot_verdicts({"seeds": seeds, "unknown length": unknown})
+    assert "seeds: 2 training seeds" in plots[-1].caption and "unknown length are excluded: 4" in plots[-2].caption
     for plot in plots:
         check_renders(plot)

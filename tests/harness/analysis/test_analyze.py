@@ -15,7 +15,6 @@ from evals.analysis.subjects import Subject
 from evals.files import DamagedFileError, write_json
 from evals.grading.verdicts import schema
 from evals.plots.plot import Plot
-from harness.analysis import token_cache
 from harness.analysis.analyze import merged_tags
 from harness.analysis.families import Family, families, plot_all
 from harness.analysis.material import Material
@@ -85,9 +84,7 @@ def test_a_job_an_evaluation_and_two_seeds_are_read(tmp_path: Path) -> None:
     base = evaluation(tmp_path / "base", 1)
     seeds = [job(tmp_path / f"grpo{s}", "grpo", 3, s) for s in (0, 1)]
     plain, grpo = read_runs([str(base), ",".join(map(str, seeds))], ["base", "GRPO"], data_dir=None)
-    assert (
-        plain.tags == {} and plain.curves is None and plain.readable is None and "not on this machine" in plain.unread
-    )
+    assert plain.tags == {} and plain.readable is None and "not on this machine" in plain.unread
     assert grpo.tags == {
         "paper": "made_up",
         "model": "m",
@@ -97,8 +94,7 @@ def test_a_job_an_evaluation_and_two_seeds_are_read(tmp_path: Path) -> None:
         "seed": "0,1",
     }
     assert sorted(grpo.subject.tables["b"]["train_seed"].unique()) == [0, 1]
-    # over the seeds (0.25 + 1.25) / 2
-    assert grpo.curves is not None and list(grpo.curves["train/reward"]) == [0.5, 0.75]
+    assert list(Material([plain, grpo], ["b"], tmp_path).curves()["train/reward"]) == [0.5, 0.25, 0.5, 1.25]
 
 
 def test_kept_checkpoints_before_the_last_step(tmp_path: Path) -> None:
@@ -160,7 +156,6 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
         (["runs=[.]", "benchmrks=b"], "benchmrks: no such key"),
         (["runs=[.]", "continuations=0"], "continuations: expected at least 1, got 0"),
         (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
-        (["runs=[.]", "embedder=sber"], "embedder 'sber': did you mean 'sbert'"),
         (["runs=[.]", "samples=0"], "samples: expected at least 1, got 0"),
         (["runs=[.]", "temperatures=[0]"], "temperatures: expected one or more positive numbers"),
         (["runs=[.]", "checkpoints=[.]"], "runs: both; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME"),
@@ -243,38 +238,6 @@ def test_tags_of_runs_are_joined(tmp_path: Path) -> None:
     assert merged_tags(models) == {"rlvr.paper": "p", "rlvr.arm": "base,grpo"}
 
 
-def test_a_killed_pass_resumes_after_its_last_whole_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = save_random_model(tmp_path / "model")
-    table = verdicts("b", 1, n=1, problems=5).assign(response=["so 1", "then 2 + 3 = 5", "", "", "now 7"])
-    subject = Subject("a", {"b": table}, str(model), {"b": {f"p{i}": f"{i} + 1 ?" for i in range(5)}})
-    monkeypatch.setattr(token_cache, "PART", 2)
-    whole = token_table(subject, "b", tmp_path / "unbroken")
-    assert list(dict.fromkeys(whole["problem_id"])) == ["p0", "p1", "p4"]  # an empty response has no token
-
-    read, calls = token_pass._read_responses, []
-
-    def dies_at(number: int | None) -> None:
-        def reads(answers: Any, engine: Any, **options: Any) -> pd.DataFrame:
-            calls.append([a.problem_id for a in answers])
-            if number is not None and len(calls) == number:
-                raise KeyboardInterrupt
-            return read(answers, engine, **options)
-
-        calls.clear()
-        monkeypatch.setattr(token_pass, "_read_responses", reads)
-
-    dies_at(2)
-    with pytest.raises(KeyboardInterrupt):
-        token_table(subject, "b", tmp_path / "killed")
-    assert calls == [["p0", "p1"], ["p2", "p3"]]
-    dies_at(None)
-    pd.testing.assert_frame_equal(token_table(subject, "b", tmp_path / "killed"), whole)
-    assert calls == [["p2", "p3"], ["p4"]]
-    (file,) = (tmp_path / "killed").iterdir()  # the parts are gone
-    (unbroken,) = (tmp_path / "unbroken").iterdir()
-    assert file.name == unbroken.name and file.read_bytes() == unbroken.read_bytes()
-
-
 def test_a_token_table_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = save_random_model(tmp_path / "model")
     table = verdicts("b", 1, n=1, problems=2).assign(response="so 1 + 1")
@@ -285,7 +248,7 @@ def test_a_token_table_is_measured_once(tmp_path: Path, monkeypatch: pytest.Monk
     def measured_again(*arguments: object) -> pd.DataFrame:
         raise AssertionError
 
-    monkeypatch.setattr(token_pass, "in_parts", measured_again)
+    monkeypatch.setattr(token_pass, "token_table", measured_again)
     pd.testing.assert_frame_equal(token_table(subject, "b", tmp_path / "cache"), first)
     for changed in (
         replace(subject, tables={"b": table.assign(response="so 1 + 2")}),
@@ -294,5 +257,5 @@ def test_a_token_table_is_measured_once(tmp_path: Path, monkeypatch: pytest.Monk
     ):
         with pytest.raises(AssertionError):
             token_table(changed, "b", tmp_path / "cache")
-    with pytest.raises(ValueError, match="a: has no model"):
+    with pytest.raises(ValueError, match="a: expected a subject with model_path"):
         token_table(replace(subject, model_path=None), "b", tmp_path / "cache")

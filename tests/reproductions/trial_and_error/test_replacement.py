@@ -51,14 +51,10 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
 
 
 def test_the_figure_of_replacement_shows_the_accuracy_lost() -> None:
-    one = plot_replacement({"base": FRAME}, benchmark="b")
+    one = plot_replacement({"base": FRAME}, ["base"])
     # top: (1 + 1/2 + 1) / 3 of accuracy 1; bottom: (0 + 1/2 - 1/2) / 3
-    assert one.numbers["drop"].tolist() == pytest.approx([250 / 3, 0])
+    assert one.numbers["mean"].tolist() == pytest.approx([250 / 3, 0])
     check_renders(one)
-    two = plot_replacement({"base": FRAME, LONG: UNKNOWN}, benchmark="b", by="position")
+    two = plot_replacement({"base": FRAME, LONG: UNKNOWN}, ["base", LONG], by="position")
     assert "4 interventions" in two.caption and "nan" not in two.caption  # excluded, and counted
     check_renders(two)
-    with pytest.raises(ValueError, match="one run or more"):
-        plot_replacement({}, benchmark="b")
-    with pytest.raises(ValueError, match="expected the same"):
-        plot_replacement({"a": FRAME, "b": FRAME[FRAME["group"] == "top"]}, benchmark="b")

@@ -56,7 +56,7 @@ RUNS = [
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_regions_are_counted(count: int) -> None:
-    plot = plot_unsolvable({f"m{i}": table(problems) for i, problems in enumerate(RUNS[:count])}, "b")
+    plot = plot_unsolvable({f"m{i}": table(problems) for i, problems in enumerate(RUNS[:count])})
     counts = dict(zip(plot.numbers["unsolved by exactly"], plot.numbers["problem_ids"], strict=True))
     assert (
         counts
@@ -73,6 +73,6 @@ def test_regions_are_counted(count: int) -> None:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_an_empty_set_of_unsolved_problems_is_plotted(count: int) -> None:
-    plot = plot_unsolvable({f"m{i}": table({"p": "c"}) for i in range(count)}, "b")
+    plot = plot_unsolvable({f"m{i}": table({"p": "c"}) for i in range(count)})
     assert plot.numbers["problems"].tolist() == [1]
     check_renders(plot)
