@@ -6,10 +6,13 @@ from dataclasses import replace
 
 from baselines.cispo import cispo
 from baselines.dppo import dppo
+from baselines.gdpo import gdpo
 from baselines.gmpo import gmpo
 from baselines.gpg import gpg, policy_gradient
 from baselines.gspo import gspo
+from baselines.informative import informative
 from baselines.lite_ppo import lite_ppo
+from baselines.m2po import m2po
 from baselines.maxrl import maxrl
 from baselines.opo import opo
 from baselines.reinforce_pp import reinforce_pp
@@ -38,6 +41,12 @@ MAXRL_CODE = "github.com/NovaSky-AI/SkyRL at a956457, skyrl/backends/skyrl_train
 LITE_PPO = "Lite PPO (arXiv 2508.08221), "
 TWO_GRPO = "2-GRPO (arXiv 2510.00977), "
 GPG = "GPG (arXiv 2504.02546), "
+GDPO = "GDPO (arXiv 2601.05242), "
+M2PO = "M2PO (arXiv 2510.01161), "
+M2PO_CODE = "github.com/Infini-AI-Lab/M2PO at af54a3e, train-scripts/m2po-qwen-math-7b-s256.sh: "
+SCALERL = "ScaleRL (arXiv 2510.13786), "
+NOT_READ = "whose text is not at hand; as summaries of it say: "
+SKYRL_CISPO = "github.com/NovaSky-AI/SkyRL at a956457, skyrl/train/config/config.py: "
 
 
 Arms = dict[str, tuple[str, Experiment]]  # key -> (title, declaration)
@@ -45,7 +54,7 @@ Arms = dict[str, tuple[str, Experiment]]  # key -> (title, declaration)
 
 def challengers(recipe: Experiment) -> Arms:
     """The recipe with another objective or advantage, by key."""
-    return {**_sequence_ratios(recipe), **_token_ratios(recipe), **_advantages(recipe)}
+    return {**_sequence_ratios(recipe), **_token_ratios(recipe), **_advantages(recipe), "scalerl": _scalerl(recipe)}
 
 
 def _objective(recipe: Experiment, equation: Use, why: str, aggregation: Sourced[Aggregation]) -> Experiment:
@@ -128,6 +137,8 @@ def _advantages(recipe: Experiment) -> Arms:
         return replace(recipe, method=replace(recipe.method, advantage=equation))
 
     token_mean: Sourced[Aggregation] = code("token_mean", VERL + "compute_policy_loss_gpg: loss_agg_mode")
+    unclipped: Sourced[float | None] = assumed(None, M2PO + "the mask takes the place of clipping")
+    second_moment = use(m2po, threshold=code(0.04, M2PO_CODE + "M2_budget, as in the other scripts"))
     mean_scaled = use(maxrl, epsilon=code(1e-6, MAXRL_CODE + "compute_maxrl_advantage"))
     plain = _objective(recipe, use(policy_gradient), GPG, token_mean)
     scaled = use(gpg, scale=code(1.0, VERL + "compute_gpg_outcome_advantage: f_norm"))
@@ -144,6 +155,29 @@ def _advantages(recipe: Experiment) -> Arms:
             ),
         ),
         "lite_ppo": ("Lite PPO", advantage(use(lite_ppo, epsilon=code(1e-4, TRL + "scale_rewards='batch'")))),
+        "gdpo": (
+            "GDPO",
+            replace(
+                recipe,
+                method=replace(
+                    recipe.method,
+                    advantage=use(gdpo, epsilon=code(1e-4, TRL + "multi_objective_aggregation='normalize_then_sum'")),
+                    rewards=(),
+                ),
+                rewards=assumed(("accuracy", "boxed_format"), GDPO + "needs several; correctness and form"),
+                reward_weights=assumed((1.0, 1.0), "not stated; equal"),
+            ),
+        ),
+        "m2po": (
+            "M2PO",
+            replace(
+                recipe,
+                method=replace(recipe.method, gates=(second_moment,)),
+                clip_low=unclipped,
+                clip_high=unclipped,
+                dual_clip=unclipped,
+            ),
+        ),
         "grpo_pairs": (
             "2-GRPO",
             replace(recipe, group_size=paper(2, TWO_GRPO + "abstract: two rollouts a prompt")),
@@ -157,3 +191,21 @@ def _advantages(recipe: Experiment) -> Arms:
             advantage(use(reinforce_pp, baseline=assumed("group", "the variant for several responses a prompt"))),
         ),
     }
+
+
+def _scalerl(recipe: Experiment) -> tuple[str, Experiment]:
+    """ScaleRL, as far as one step of one batch says it (see the departures of `baselines.paper`)."""
+    method = replace(
+        recipe.method,
+        advantage=use(lite_ppo, epsilon=assumed(1e-6, SCALERL + "which states none")),
+        gates=(use(informative),),
+        denominator=assumed("kept", SCALERL + NOT_READ + "zero-variance prompts are dropped from the batch"),
+    )
+    cispo_use = use(
+        cispo,
+        low=code(None, SKYRL_CISPO + "cispo_eps_clip_low: a lower bound of 0, following ScaleRL"),
+        high=code(4.0, SKYRL_CISPO + "cispo_eps_clip_high: an upper bound of 1 + 4, following ScaleRL"),
+    )
+    aggregation: Sourced[Aggregation] = assumed("prompt_mean", SCALERL + NOT_READ + "prompt average")
+    arm = _objective(replace(recipe, method=method), cispo_use, SCALERL, aggregation)
+    return "ScaleRL", replace(arm, head_precision=code("float32", TRL + "cast_lm_head_to_fp32, which cites ScaleRL"))

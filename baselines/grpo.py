@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 
 def scored_groups(batch: TokenBatch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(rewards, 0 where unscored; which are scored; how many of the group are; the group's mean of these), [B] each."""
-    rewards = batch.rewards.detach()
+    return scored_means(batch.rewards, batch.groups)
+
+
+def scored_means(rewards: Tensor, groups: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`scored_groups` of rewards [B] in groups [B]."""
+    rewards = rewards.detach()
     scored = ~rewards.isnan()
     rewards = rewards.nan_to_num(0.0)
-    count = segment_sum(scored.to(rewards.dtype), batch.groups)
-    return rewards, scored, count, segment_sum(rewards, batch.groups) / count.clamp(min=1)
+    count = segment_sum(scored.to(rewards.dtype), groups)
+    return rewards, scored, count, segment_sum(rewards, groups) / count.clamp(min=1)
 
 
 def rewards_differ(rewards: Tensor, scored: Tensor, groups: Tensor) -> Tensor:
@@ -46,13 +51,19 @@ def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], eps
     Raises:
         ValueError: epsilon < 0.
     """
-    rewards, scored, count, mean = scored_groups(batch)
+    return group_advantages(batch.rewards, batch.groups, std=std, epsilon=epsilon).unsqueeze(1) * batch.mask
+
+
+def group_advantages(
+    rewards: Tensor, groups: Tensor, *, std: Literal["sample", "population", "none"], epsilon: float
+) -> Tensor:
+    """`grpo` of rewards [B] in groups [B], a value a response."""
+    rewards, scored, count, mean = scored_means(rewards, groups)
     centred = (rewards - mean) * scored
     if std == "none":
         scale = centred.new_ones(centred.shape)
     else:
         degrees = count - 1 if std == "sample" else count
-        scale = (segment_sum(centred**2, batch.groups) / degrees.clamp(min=1)).sqrt() + epsilon
-    learns = rewards_differ(rewards, scored, batch.groups)
-    advantages = (centred / scale.masked_fill(~learns, 1.0)).masked_fill(~learns, 0.0)
-    return advantages.unsqueeze(1) * batch.mask
+        scale = (segment_sum(centred**2, groups) / degrees.clamp(min=1)).sqrt() + epsilon
+    learns = rewards_differ(rewards, scored, groups)
+    return (centred / scale.masked_fill(~learns, 1.0)).masked_fill(~learns, 0.0)

@@ -12,11 +12,13 @@ from typing import Any
 from baselines import dapo, dr_grpo
 from baselines.challengers import challengers
 from baselines.clip_cov import clip_cov
+from baselines.distillation import reverse_kl, towards_teacher
+from baselines.frameworks import OPENRLHF, frameworks
 from baselines.kl_cov import kl_cov
 from baselines.nsr import weighted_reinforce
 from baselines.passk import passk
-from baselines.rollout_correction import rollout_correction
-from harness.spec import Arm, EntropySearch, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
+from baselines.rollout_correction import rollout_correction, rollout_rejection
+from harness.spec import Arm, EntropySearch, Experiment, Method, Reproduction, Sourced, Use, assumed, code, paper, use
 
 COV = "Clip-Cov and KL-Cov (arXiv 2505.22617), "
 COV_CODE = "its authors' recipe (verl, recipe/entropy/7b_clip_cov.sh), "
@@ -135,29 +137,96 @@ ENTROPY_TARGET = replace(
 )
 
 
-def corrected(level: Sourced[Any], above: Sourced[Any], threshold: Sourced[float]) -> Experiment:
-    """GRPO with gradients weighted by trainer over sampler probability, if a separate engine samples."""
-    gate = use(rollout_correction, level=level, above=above, threshold=threshold)
+TRL_DEFAULT = "TRL 1.16, the default of vllm_importance_sampling_"
+NO_PAPER = "no paper of table 2 states it; "
+NO_BOUND: Sourced[Any] = assumed(0.0, "no lower bound")
+
+
+def gated(gate: Use) -> Experiment:
+    """GRPO with one gate on the policy gradient."""
     return replace(RECIPE, method=replace(GRPO, gates=(gate,)))
 
 
-TRL_DEFAULT = "TRL 1.16, the default of vllm_importance_sampling_"
-NO_PAPER = "no paper of table 2 states it; "
 CORRECTED = {  # by name: what a sampler that is not quite the trainer costs
     "grpo_tis": (
         "GRPO, truncated weights of tokens",
-        corrected(
-            assumed("token", NO_PAPER + "each token by itself"),
-            assumed("truncate", NO_PAPER + "a weight above the threshold becomes the threshold"),
-            assumed(2.0, NO_PAPER + "twice as probable to the trainer as to the sampler"),
+        gated(
+            use(
+                rollout_correction,
+                level=assumed("token", NO_PAPER + "each token by itself"),
+                outside=assumed("truncate", NO_PAPER + "a weight above the bound becomes the bound"),
+                low=NO_BOUND,
+                high=assumed(2.0, NO_PAPER + "twice as probable to the trainer as to the sampler"),
+            )
         ),
     ),
     "grpo_mis": (
         "GRPO, masked weights of sequences",
-        corrected(
-            code("sequence", TRL_DEFAULT + "mode: sequence_mask"),
-            code("mask", TRL_DEFAULT + "mode: sequence_mask"),
-            code(3.0, TRL_DEFAULT + "clip_max"),
+        gated(
+            use(
+                rollout_correction,
+                level=code("sequence", TRL_DEFAULT + "mode: sequence_mask"),
+                outside=code("mask", TRL_DEFAULT + "mode: sequence_mask"),
+                low=NO_BOUND,
+                high=code(3.0, TRL_DEFAULT + "clip_max"),
+            )
+        ),
+    ),
+    "grpo_icepop": (
+        "GRPO, IcePop: tokens masked on both sides",
+        gated(
+            use(
+                rollout_correction,
+                level=code("token", OPENRLHF + "models/loss.py, is_correction_type=icepop"),
+                outside=code("mask", OPENRLHF + "models/loss.py, is_correction_type=icepop"),
+                low=code(0.5, OPENRLHF + "cli/train_ppo_ray.py, is_correction_threshold"),
+                high=code(5.0, OPENRLHF + "cli/train_ppo_ray.py, is_correction_threshold"),
+            )
+        ),
+    ),
+    "grpo_geometric": (
+        "GRPO, responses masked by the geometric mean of their ratios",
+        gated(
+            use(
+                rollout_rejection,
+                statistic=assumed("geometric_mean", NO_PAPER + "veRL's seq_mean_k1"),
+                low=assumed(0.99, NO_PAPER + "within one percent a token"),
+                high=assumed(1.01, NO_PAPER + "within one percent a token"),
+            )
+        ),
+    ),
+    "grpo_k3_mask": (
+        "GRPO, responses masked by their mean k3",
+        gated(
+            use(
+                rollout_rejection,
+                statistic=assumed("k3", NO_PAPER + "veRL's seq_mean_k3"),
+                low=NO_BOUND,
+                high=assumed(0.01, NO_PAPER + "a divergence of 0.01 nats a token"),
+            )
+        ),
+    ),
+    "grpo_bypass": (
+        "GRPO, the sampler's log-probabilities as the old ones",
+        replace(RECIPE, old_policy=assumed("sampler", NO_PAPER + "veRL's bypass mode: the ratio holds the mismatch")),
+    ),
+}
+TEACHER: Sourced[str | None] = assumed(
+    "Qwen/Qwen2.5-32B-Instruct", "no paper of table 2 has a teacher; the largest of the family with the same tokenizer"
+)
+DISTILLED = {  # by name: a teacher rates the student's own samples
+    "opd": (
+        "On-policy distillation",
+        replace(RECIPE, reference_model=TEACHER, method=replace(GRPO, advantage=use(reverse_kl))),
+    ),
+    "opd_reward": (
+        "GRPO with a teacher",
+        replace(
+            RECIPE,
+            reference_model=TEACHER,
+            method=replace(
+                GRPO, shaping=(use(towards_teacher, coefficient=assumed(0.01, "not known to us; a small share")),)
+            ),
         ),
     ),
 }
@@ -181,6 +250,8 @@ ARMS = {
 SCALES = {
     "kl_reset": {"tiny": {"reference_reset_every": 20}},
     "grpo_pairs": {"tiny": {"group_size": 2}, "small": {"group_size": 2}},
+    # the tiny base model teaches nothing: give a trained one, reference_model=FOLDER
+    **{key: {"tiny": {"reference_model": "tiny"}} for key in DISTILLED},
 }
 
 REPRODUCTION = Reproduction(
@@ -191,7 +262,10 @@ REPRODUCTION = Reproduction(
     arms=(
         Arm("base", "7b", "Qwen2.5-7B", None),
         *(Arm(key, "7b", title, experiment, scales=SCALES.get(key, {})) for key, (title, experiment) in ARMS.items()),
-        *(Arm(key, "7b", title, experiment, sweep=True) for key, (title, experiment) in CORRECTED.items()),
+        *(
+            Arm(key, "7b", title, experiment, scales=SCALES.get(key, {}), sweep=True)
+            for key, (title, experiment) in {**CORRECTED, **DISTILLED, **frameworks(RECIPE)}.items()
+        ),
     ),
     protocol="trial_and_error",
     seeds=assumed(1, "no published number to compare with; give seeds=N"),
@@ -201,6 +275,7 @@ REPRODUCTION = Reproduction(
         "not affect.",
         "PSR and NSR have no entropy term; the authors' code adds one of 0.001, the default of its trainer.",
         "A reference reset leaves the optimiser's state as it is; ProRL starts with a new one.",
+        "ScaleRL without its interruption of long responses, its no-positive resampling and its asynchronous rollouts.",
         "The entropy search measures the step's own entropy before the update, as Skywork's text says.",
     ),
     scales={

@@ -53,8 +53,15 @@ AS_PASSES: Sourced[Literal["passes", "float32"]] = assumed("passes", "not stated
 SKIPPED: Sourced[Literal["skip", "incorrect", "error"]] = assumed(
     "skip", "not stated; the response leaves its group, as nothing is known of it"
 )
+FROM_TRAINER: Sourced[Literal["trainer", "sampler"]] = assumed("trainer", "not stated; the default of the trainers")
+BASE: Sourced[str | None] = assumed(None, "the base model, as in every paper here")
 # Fields added after results were measured. With these defaults, an arm keeps its identity.
-ADDED: Mapping[str, Any] = {"head_precision": "passes", "unscored": "skip"}
+ADDED: Mapping[str, Any] = {
+    "head_precision": "passes",
+    "unscored": "skip",
+    "old_policy": "trainer",
+    "reference_model": None,
+}
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,10 @@ class Experiment(Declared):
     # a response that the grader cannot decide (time, memory): it leaves its group without a reward; it gets the reward
     # of an incorrect response; or the training stops with an error
     unscored: Sourced[Literal["skip", "incorrect", "error"]] = SKIPPED
+    # whose log-probabilities are those of the policy that sampled: computed again by the trainer, or the sampler's own
+    # (veRL's bypass mode), which leaves no mismatch to correct and puts it into the ratio
+    old_policy: Sourced[Literal["trainer", "sampler"]] = FROM_TRAINER
+    reference_model: Sourced[str | None] = BASE  # hub id or folder: of the KL term, or a teacher; null: the base model
     # groups of values of some methods, with keys such as `ppo.value_clip`
     ppo: PPO | None = None
     entropy_search: EntropySearch | None = None

@@ -188,7 +188,7 @@ class Method:
         kept = _product(batch, self.gates)
         counted = batch.mask if kept is None or self.denominator.value == "all" else batch.mask & (kept != 0)
         weights = aggregation_coefficients(
-            batch.mask, self.aggregation.value, max_tokens=batch.max_tokens, counted=counted
+            batch.mask, self.aggregation.value, max_tokens=batch.max_tokens, counted=counted, groups=batch.groups
         )
         factors = _product(batch, self.weights)
         penalties = [step(batch) for step in self.penalties]

@@ -24,6 +24,8 @@ class TokenBatch:
 
     Args:
         rewards: [B], float; NaN for unscored responses.
+        reward_parts: [B, K], float; the single rewards, whose sum with `reward_weights` is `rewards`; NaN as there.
+        reward_weights: K numbers.
         groups: [B], int64 from 0; sequences with the same number answer the same prompt.
         mask: [B, T], bool; True on completion tokens that count.
         vocab_size: number of entries of the distribution that `entropies` is taken over.
@@ -51,6 +53,8 @@ class TokenBatch:
     max_tokens: int
     step: int = 0
     seed: int = 0
+    reward_parts: Tensor | None = None
+    reward_weights: tuple[float, ...] = ()
     micro_batches: Tensor | None = None
     advantages: Tensor | None = None
     entropies: Tensor | None = None
@@ -69,6 +73,12 @@ class TokenBatch:
             tensor = getattr(self, name)
             if tensor is not None and tuple(tensor.shape) != expected:
                 raise ValueError(f"{name}: expected shape {expected}, got {tuple(tensor.shape)}")
+        parts = self.reward_parts
+        if parts is not None and tuple(parts.shape) != (shape[0], len(self.reward_weights)):
+            raise ValueError(
+                f"reward_parts: expected shape {(shape[0], len(self.reward_weights))}, a column for each of "
+                f"reward_weights, got {tuple(parts.shape)}"
+            )
         if self.groups.is_floating_point() or (self.groups.numel() and int(self.groups.min()) < 0):
             raise ValueError(f"groups: expected integers >= 0, got {self.groups.dtype} {self.groups.tolist()[:8]}...")
         if self.vocab_size < 2:

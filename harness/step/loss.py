@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, get_args
 
+from harness.step.segments import segment_sum
+
 if TYPE_CHECKING:
     from torch import Tensor
 
-Aggregation = Literal["sequence_mean", "token_mean", "fixed_length", "sequence_sum"]
+Aggregation = Literal["sequence_mean", "token_mean", "fixed_length", "sequence_sum", "prompt_mean"]
 
 
 def clipped_objective(
@@ -76,17 +78,24 @@ def k3(logp: Tensor, ref_logp: Tensor) -> Tensor:
 
 
 def aggregation_coefficients(
-    mask: Tensor, aggregation: Aggregation, *, max_tokens: int, counted: Tensor | None = None
+    mask: Tensor,
+    aggregation: Aggregation,
+    *,
+    max_tokens: int,
+    counted: Tensor | None = None,
+    groups: Tensor | None = None,
 ) -> Tensor:
     """The weight of each token in the loss, [B, T]; 0 on masked positions.
 
     `counted` [B, T]: the tokens that the lengths |o_i| count (None: the whole mask); a sequence without any has length
-    1.
+    1. `groups` [B]: the prompt of each sequence; needed for prompt_mean.
 
     sequence_mean: 1 / (B |o_i|), the mean over tokens, then over sequences (GRPO, arXiv 2402.03300, Eq. 3).
     token_mean: 1 / sum_i |o_i|, the mean over all tokens (DAPO, arXiv 2503.14476, Eq. 8).
     fixed_length: 1 / (B max_tokens), a constant for every token (Dr. GRPO, arXiv 2503.20783).
     sequence_sum: 1 / B, the sum over tokens, then the mean over sequences (LUSPO, arXiv 2602.05261).
+    prompt_mean: 1 / (P sum_{i of the prompt} |o_i|), the mean over the tokens of each prompt, then over the P prompts
+    with any token counted (ScaleRL, arXiv 2510.13786).
     """
     if aggregation not in get_args(Aggregation):
         raise ValueError(f"aggregation: expected one of {get_args(Aggregation)}, got {aggregation!r}")
@@ -95,6 +104,12 @@ def aggregation_coefficients(
         return mask / (mask.shape[0] * lengths.clamp(min=1))
     if aggregation == "token_mean":
         return mask / lengths.sum().clamp(min=1)
+    if aggregation == "prompt_mean":
+        if groups is None:
+            raise ValueError("aggregation: prompt_mean needs the groups of the sequences")
+        of_prompt = segment_sum(lengths, groups)
+        prompts = len(set(groups[of_prompt[:, 0] > 0].tolist()))
+        return mask / (max(prompts, 1) * of_prompt.clamp(min=1))
     if aggregation == "sequence_sum":
         return mask / float(mask.shape[0])
     return mask / float(mask.shape[0] * max_tokens)

@@ -15,8 +15,12 @@ from baselines.dppo import dppo
 from baselines.gmpo import gmpo
 from baselines.gpg import gpg, policy_gradient
 from baselines.gspo import gspo
+from baselines.informative import informative
 from baselines.kl_cov import kl_cov
+from baselines.kl_in_reward import kl_in_reward
+from baselines.leave_one_out import leave_one_out
 from baselines.lite_ppo import lite_ppo
+from baselines.m2po import m2po
 from baselines.maxrl import maxrl
 from baselines.nsr import weighted_reinforce
 from baselines.off_policy_mask import off_policy_mask
@@ -36,6 +40,7 @@ from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 from tests.baselines.slow_objectives import slow_objective
 from tests.baselines.test_advantages import (
+    peers_of,
     slow_gpg,
     slow_lite_ppo,
     slow_maxrl,
@@ -45,6 +50,7 @@ from tests.baselines.test_advantages import (
 )
 from tests.baselines.test_cov import slow_clip_cov, slow_kl_cov
 from tests.baselines.test_grpo import slow_grpo
+from tests.baselines.test_newest import slow_kl_in_reward, slow_leave_one_out, slow_m2po
 from tests.baselines.test_nsr import slow_weighted_reinforce
 from tests.baselines.test_overlong import slow_overlong
 from tests.baselines.test_passk import slow_passk
@@ -171,6 +177,30 @@ CASES = {
     "sapo": objective("sapo", sapo, "sequence_mean", tau_pos=1.0, tau_neg=1.05),
     "dppo": objective("dppo", dppo, "token_mean", divergence="binary_tv", low=0.01, high=0.01, truncate=20.0),
     "vespo": objective("vespo", vespo, "token_mean", k_pos=2.0, lambda_pos=3.0, k_neg=3.0, lambda_neg=2.0),
+    "m2po": Case(
+        replace(GRPO, gates=(use(m2po, **sourced(threshold=0.5)),)),
+        lambda b: Slow(gates=slow_m2po(b, 0.5)),
+        (("clip_low", None), ("clip_high", None)),
+    ),
+    "leave_one_out": Case(
+        replace(GRPO, advantage=use(leave_one_out, **sourced(epsilon=1e-6))),
+        lambda b: Slow(advantages=per_response(slow_leave_one_out(b), b)),
+    ),
+    "kl_in_reward": Case(
+        replace(GRPO, shaping=(use(kl_in_reward, **sourced(beta=0.1)),)),
+        lambda b: Slow(advantages=slow_kl_in_reward(b, 0.1)),
+    ),
+    "scalerl": replace(
+        objective(
+            "cispo",
+            cispo,
+            "prompt_mean",
+            replace(GRPO, gates=(use(informative),), denominator=assumed("kept", WHY)),
+            low=None,
+            high=4.0,
+        ),
+        slow=lambda b: Slow(gates=per_response([float(len({r for r, _ in peers}) > 1) for peers in peers_of(b)], b)),
+    ),
     "opo": Case(replace(GRPO, advantage=use(opo)), lambda b: Slow(advantages=per_response(slow_opo(b), b))),
     "maxrl": Case(
         replace(GRPO, advantage=use(maxrl, **sourced(epsilon=1e-6))),

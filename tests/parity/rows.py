@@ -30,6 +30,11 @@ def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
             "old_log_probs": fixed["old_per_token_logps"][i, :length],
             "rollout_log_probs": fixed.get("sampling_per_token_logps", fixed["old_per_token_logps"])[i, :length],
             "ref_log_prob": fixed["ref_per_token_logps"][i, :length],
-            "extra_fields": {"reward_extra_info": {"correct": fixed["correct"][i].item()}},
+            "extra_fields": {
+                "reward_extra_info": {
+                    "correct": fixed["correct"][i].item(),
+                    "reward/accuracy": fixed["rewards"][i].item(),
+                }
+            },
         }
     return rows

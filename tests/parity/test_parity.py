@@ -103,7 +103,7 @@ def test_a_corrected_step_is_the_same_through_both_backends(
 
     own = declared_with(CASES["grpo"])
     trainer = make_trainer(own, model_dir, tmp_path, 2)
-    values = {"level": level, "above": "truncate", "threshold": 1.1}
+    values = {"level": level, "outside": "truncate", "low": 0.9, "high": 1.1}
     sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
     declared = replace(own, method=replace(own.method, gates=(use(rollout_correction, **sourced),)))
     trainer.experiment = declared  # the translation refuses it, because no vLLM samples here; the rollout is given

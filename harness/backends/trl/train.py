@@ -14,6 +14,7 @@ from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
+from harness.data.base_models import locate
 from harness.spec import Experiment
 from harness.step.mismatch import MISMATCH_METRICS
 from harness.step.step_metrics import STEP_METRICS
@@ -75,12 +76,13 @@ def train(
     arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
     lora = to_lora_config(experiment)
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
-    policy = prompts.get(experiment.prompt.value).policy
+    policy, teacher = prompts.get(experiment.prompt.value).policy, experiment.reference_model.value
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
     with shared_grader(hardware.grader_workers, hardware.grader_limit_s) as grader:
         torch.manual_seed(seed)
         trainer = MethodTrainer(
             experiment,
+            reference_model=None if teacher is None else locate(teacher),
             model=base_model,
             reward_funcs=reward_functions(experiment, grader, policy=policy),
             args=GRPOConfig(**arguments),

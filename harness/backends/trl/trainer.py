@@ -8,14 +8,18 @@ processes), because a softmax over the batch or a statistic of a group is meanin
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor
 from transformers import Qwen2ForCausalLM
 from trl import GRPOTrainer
+from trl.trainer import grpo_trainer
 
 from evals.files import write_json
 from evals.sampling.engines.base import EngineError
@@ -41,7 +45,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     update. The first micro-batch's come from the loss's own pass; the others get an extra pass without gradients.
     """
 
-    def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
+    def __init__(self, experiment: Experiment, *, reference_model: str | None = None, **kwargs: Any) -> None:
+        """`reference_model`: folder or hub id; None: the model that is trained, as it is before the training."""
         self.experiment = experiment
         self._buffered_inputs: list[dict[str, Any]] | None = None
         self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
@@ -49,7 +54,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._rollout_gaps: list[Tensor] = []  # likewise, [3, b, T]: trainer's and sampler's log-probabilities, mask
         # the search for an entropy target: the coefficient of this step, and the start value of the next one
         self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value
-        super().__init__(**kwargs)
+        with _reference_from(reference_model):
+            super().__init__(**kwargs)
 
     # -- rollout -------------------------------------------------------------------------------------------------
 
@@ -107,6 +113,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         groups = torch.arange(len(rewards), device=rewards.device) // self.num_generations
         first = self.accelerator.process_index * len(inputs)
         output["rewards"] = rewards[first : first + len(inputs)]
+        output["reward_parts"] = scored[first : first + len(inputs)].to(rewards.dtype)
+        if self.experiment.old_policy.value == "sampler":
+            output["old_per_token_logps"] = output["sampling_per_token_logps"]
         output["groups"] = groups[first : first + len(inputs)]
         correct = correct_responses(dict(zip(self.experiment.rewards.value, scored.unbind(1), strict=True)))
         if correct is not None:
@@ -145,10 +154,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         `first`: log-probabilities and entropies of the first micro-batch, if its own pass has computed them.
         """
         fields: dict[str, Tensor] = {
-            name: torch.cat([m[name] for m in micro_batches]) for name in ("rewards", "groups")
+            name: torch.cat([m[name] for m in micro_batches])
+            for name in ("rewards", "reward_parts", "groups", "correct")
+            if name in micro_batches[0]
         }
-        if "correct" in micro_batches[0]:
-            fields["correct"] = torch.cat([m["correct"] for m in micro_batches])
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
         sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
         fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
@@ -171,6 +180,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             max_tokens=self.max_completion_length,
             step=self.state.global_step,
             seed=self.args.seed,
+            reward_weights=self.experiment.reward_weights.value,
             **fields,
         )
         applied = apply_method(self.experiment, batch, self._next_coefficient)
@@ -231,8 +241,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         )
         self._log_signals(logp.detach(), old_logp, mask, inputs["advantages"], ref_logp)
         if "sampling_per_token_logps" in inputs:
+            trainers = logp if self.experiment.old_policy.value == "sampler" else old_logp
             self._rollout_gaps.append(
-                torch.stack([old_logp.detach(), inputs["sampling_per_token_logps"], mask.to(logp.dtype)])
+                torch.stack([trainers.detach(), inputs["sampling_per_token_logps"], mask.to(logp.dtype)])
             )
         self._log_step(entropies.detach())
         # Processes average their gradients; the token weights sum to the whole step over all of them.
@@ -304,6 +315,16 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     def _reference_was_reset(self) -> bool:
         every = self.experiment.reference_reset_every.value
         return every is not None and self.state.global_step >= every
+
+
+@contextmanager
+def _reference_from(model: str | None) -> Iterator[None]:
+    """TRL creates the reference from the policy's own id; here it reads this one."""
+    if model is None:
+        yield
+        return
+    with mock.patch.object(grpo_trainer, "get_config_model_id", return_value=model):
+        yield
 
 
 def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:

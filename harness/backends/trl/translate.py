@@ -126,4 +126,8 @@ def _inexpressible(e: Experiment, hardware: TrlHardware) -> dict[str, str]:
         reasons["reference_reset_every"] = (
             "DeepSpeed shards the reference's weights, and its checkpoints do not hold them"
         )
+    if e.reference_model.value is not None and e.lora_rank.value is not None:
+        reasons["reference_model"] = "with LoRA the reference is the base"
+    if e.old_policy.value == "sampler" and hardware.rollouts == "transformers":
+        reasons["old_policy"] = "the trainer itself samples with hardware.rollouts=transformers; use vLLM"
     return reasons

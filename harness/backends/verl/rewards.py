@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evals.grading import Grader
 
 CORRECT = "correct"
+PART = "reward/"  # before the name of a single reward
 
 
 @cache
@@ -43,7 +44,8 @@ def score(
     workers: int,
     limit_s: float,
 ) -> dict[str, float]:
-    """The weighted sum of the rewards `names`, and whether the response is correct (1, 0, or NaN where not scored)."""
+    """The weighted sum of the rewards `names`, each of them, and whether the response is correct (1, 0, or NaN where
+    not scored)."""
     import torch
 
     from harness.step.rewards import score_responses
@@ -55,4 +57,5 @@ def score(
     return {
         "score": sum(weight * values_of[name] for name, weight in zip(names, weights, strict=True)),
         CORRECT: float("nan") if correct is None else correct.item(),
+        **{PART + name: value for name, value in values_of.items()},
     }

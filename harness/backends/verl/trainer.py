@@ -35,7 +35,7 @@ from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, method_loss
 from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
 from harness.backends.verl.reference import REFERENCE
-from harness.backends.verl.rewards import CORRECT
+from harness.backends.verl.rewards import CORRECT, PART
 from harness.backends.verl.rollout import group_key
 from harness.command.watch import due
 from harness.spec import Experiment
@@ -263,6 +263,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         names = [key.split("_")[0] for key in batch.keys]
         number = {name: i for i, name in enumerate(dict.fromkeys(names))}
         e = self.job.experiment
+        extras = [reward_extras(fields) for fields in data["extra_fields"]]
         return TokenBatch(
             rewards=torch.stack([tokens[-1] for tokens in data["rm_scores"].unbind()]).float(),
             groups=torch.tensor([number[name] for name in names]),
@@ -271,6 +272,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             max_tokens=e.max_completion_tokens.value,
             step=(self.global_steps - 1) * e.updates_per_rollout.value,
             seed=self.config.data.seed,
+            reward_parts=torch.tensor([[of[PART + name] for name in e.rewards.value] for of in extras]),
+            reward_weights=e.reward_weights.value,
             micro_batches=self._micro_batches(len(batch)),
             **signals,
         )

@@ -58,6 +58,10 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
         reasons["lora_dropout"] = "it has no dropout for LoRA"
     if e.lora_rank.value is not None and e.reference_reset_every.value is not None:
         reasons["reference_reset_every"] = "with LoRA the reference is the base model itself"
+    if e.reference_model.value is not None:
+        reasons["reference_model"] = "its reference is built from the policy's own model; use backend=trl"
+    if e.old_policy.value == "sampler":
+        reasons["old_policy"] = "our methods get their signals in the pass that its bypass mode skips; use backend=trl"
     return reasons
 
 

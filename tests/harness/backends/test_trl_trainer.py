@@ -167,11 +167,15 @@ def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:
     """What each token of a sequence counts, sequence by sequence."""
     lengths = [max(int(row.sum()), 1) for row in counted]
     total = max(int(counted.sum()), 1)
+    of_prompt = [int(counted[start : start + GROUP].sum()) for start in range(0, len(lengths), GROUP)]
     each = {
         "sequence_mean": [1 / (len(lengths) * length) for length in lengths],
         "token_mean": [1 / total for _ in lengths],
         "fixed_length": [1 / (len(lengths) * TOKENS) for _ in lengths],
         "sequence_sum": [1 / len(lengths) for _ in lengths],
+        "prompt_mean": [
+            1 / (sum(n > 0 for n in of_prompt) * max(of_prompt[i // GROUP], 1)) for i in range(len(lengths))
+        ],
     }
     return each[aggregation]
 

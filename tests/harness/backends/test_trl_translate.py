@@ -47,6 +47,8 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "entropy_target",
         "grpo.std",
         "grpo.epsilon",
+        "old_policy",
+        "reference_model",
     }
     changed = {
         "reward_weights": [2.0],

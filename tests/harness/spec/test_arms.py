@@ -69,7 +69,7 @@ def step_of(experiment: Experiment, step: int) -> TokenBatch:
         old_logp=logp - drift,
         ref_logp=logp - 0.3 * noise(rows, tokens),
         values=noise(rows, tokens),
-        rollout_logp=logp - drift - 0.3 * noise(rows, tokens),
+        rollout_logp=logp - drift - 0.6 * (torch.arange(rows) / rows).unsqueeze(1) * noise(rows, tokens),
         step=step,
     )
 

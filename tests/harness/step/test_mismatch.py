@@ -138,18 +138,19 @@ def test_sequence_weights_recover_the_exact_gradient_of_an_enumerable_policy() -
 
     def estimate(**values: Any) -> torch.Tensor:
         """The expectation, over texts of the sampler, of w r d log pi."""
-        weights = rollout_correction(batch, **{"level": "sequence", "above": "truncate", "threshold": 1e9, **values})
+        unbounded: dict[str, Any] = {"level": "sequence", "outside": "truncate", "low": 0.0, "high": 1e9}
+        weights = rollout_correction(batch, **{**unbounded, **values})
         surrogate = rollout_logp.sum(1).exp() * reward * (weights * logp).sum(1)
         return torch.autograd.grad(surrogate.sum(), theta, retain_graph=True)[0]
 
     torch.testing.assert_close(estimate(), exact)
     assert not torch.allclose(estimate(level="token"), exact)
-    assert not torch.allclose(estimate(threshold=0.5), exact)
+    assert not torch.allclose(estimate(high=0.5), exact)
 
 
 @pytest.mark.parametrize("level", ["token", "sequence"])
-@pytest.mark.parametrize("above", ["truncate", "mask"])
-def test_weights_equal_trls_formula(level: Any, above: Any) -> None:
+@pytest.mark.parametrize("outside", ["truncate", "mask"])
+def test_weights_equal_trls_formula(level: Any, outside: Any) -> None:
     generator = torch.Generator().manual_seed(2)
     old = -torch.rand(4, 5, generator=generator)
     rollout = old + 0.5 * torch.randn(4, 5, generator=generator)
@@ -159,12 +160,12 @@ def test_weights_equal_trls_formula(level: Any, above: Any) -> None:
         rewards=torch.zeros(4), groups=torch.zeros(4, dtype=torch.int64), mask=mask, vocab_size=9, max_tokens=5,
         old_logp=old, rollout_logp=rollout,
     )  # fmt: skip
-    got = rollout_correction(batch, level=level, above=above, threshold=1.2)
+    got = rollout_correction(batch, level=level, outside=outside, low=0.8, high=1.2)
     for i, length in enumerate(mask.sum(1).tolist()):
         gaps = [0.0 if rollout[i, t].isnan() else (old[i, t] - rollout[i, t]).item() for t in range(length)]
         for t in range(length):
             w = math.exp(sum(gaps) if level == "sequence" else gaps[t])
-            want = min(w, 1.2) if above == "truncate" else (w if w <= 1.2 else 0.0)
+            want = min(max(w, 0.8), 1.2) if outside == "truncate" else (w if 0.8 <= w <= 1.2 else 0.0)
             assert got[i, t].item() == pytest.approx(want, rel=1e-5)
     assert not got[~mask].any()
 
@@ -174,7 +175,7 @@ def test_a_trainer_that_samples_itself_has_nothing_to_correct(tmp_path: Any) -> 
 
     from harness.backends.trl.translate import to_grpo_config
 
-    values = {"level": "token", "above": "truncate", "threshold": 2.0}
+    values = {"level": "token", "outside": "truncate", "low": 0.0, "high": 2.0}
     sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
     own = experiment(replace(GRPO, gates=(use(rollout_correction, **sourced),)))
     with pytest.raises(ValueError, match=r"hardware\.rollouts: expected vllm_colocate or vllm_server.*'transformers'"):

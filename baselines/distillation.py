@@ -1,0 +1,53 @@
+"""On-policy distillation: the student's own samples, rated token by token by a teacher.
+
+The teacher is the reference model of the experiment (`reference_model`). Minimises the reverse divergence
+KL(student || teacher), as in MiniLLM (arXiv 2306.08543) and GKD with lambda 1 (arXiv 2306.13649), by the policy
+gradient of its per-token estimate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.spec.equation import requires, stage
+from harness.spec.ranges import NonNegative
+from harness.step.batch import reads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor
+
+    from harness.spec import Experiment
+    from harness.step.batch import TokenBatch
+
+
+def _has_teacher(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+    if experiment.reference_model.value is not None:
+        return None
+    return "reference_model: expected the teacher's folder or hub id, got null, the model that is trained"
+
+
+@requires(_has_teacher)
+@stage("advantage")
+@reads("old_logp", "ref_logp")
+def reverse_kl(batch: TokenBatch) -> Tensor:
+    """A_t = log pi_teacher(o_t) - log pi_old(o_t): no reward, and no credit for later tokens.
+
+    Returns:
+        [B, T], nats, 0 on masked positions; its mean under the student is -KL(student || teacher).
+    """
+    return batch.need("ref_logp") - batch.need("old_logp")
+
+
+@requires(_has_teacher)
+@stage("shaping")
+@reads("old_logp", "ref_logp")
+def towards_teacher(batch: TokenBatch, *, coefficient: NonNegative) -> Tensor:
+    """A_t + coefficient (log pi_teacher(o_t) - log pi_old(o_t)): a verified reward and a teacher together (as KDRL,
+    arXiv 2506.02208).
+
+    Returns:
+        [B, T], 0 on masked positions.
+    """
+    return batch.need("advantages") + coefficient * (batch.need("ref_logp") - batch.need("old_logp"))

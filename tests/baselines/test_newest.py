@@ -1,0 +1,191 @@
+"""GDPO, M2PO, ScaleRL's parts, leave-one-out GRPO, KL in the reward, distillation, rejection: by hand, by loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+
+from baselines.distillation import reverse_kl, towards_teacher
+from baselines.gdpo import gdpo
+from baselines.informative import informative
+from baselines.kl_in_reward import kl_in_reward
+from baselines.leave_one_out import leave_one_out
+from baselines.m2po import m2po
+from baselines.rollout_correction import rollout_rejection
+from harness.step.batch import TokenBatch
+from harness.step.loss import aggregation_coefficients
+from tests.baselines.test_advantages import peers_of
+from tests.baselines.test_grpo import batch_of, slow_grpo
+from tests.batches import one_group, token_batches
+
+NAN = math.nan
+
+
+def with_parts(rewards: list[list[float]], groups: list[int], weights: tuple[float, ...]) -> TokenBatch:
+    parts = torch.tensor(rewards, dtype=torch.float64)
+    total = (parts * torch.tensor(weights, dtype=torch.float64)).sum(1).tolist()
+    return replace(batch_of(total, groups), reward_parts=parts, reward_weights=weights)
+
+
+def slow_m2po(batch: TokenBatch, threshold: float) -> torch.Tensor:
+    """Gates in float64: tokens by the size of their squared log-ratio, as many as the mean allows."""
+    squares = (batch.need("logp") - batch.need("old_logp")) ** 2
+    places = sorted(batch.mask.nonzero().tolist(), key=lambda place: float(squares[tuple(place)]))
+    gates, total = torch.zeros(batch.mask.shape, dtype=torch.float64), 0.0
+    for number, place in enumerate(places, 1):
+        total += float(squares[tuple(place)])
+        if total / number <= threshold:
+            gates[tuple(place)] = 1.0
+    return gates
+
+
+def slow_leave_one_out(batch: TokenBatch) -> list[float]:
+    want = []
+    for r, peers in zip(batch.rewards.tolist(), peers_of(batch), strict=True):
+        rewards = [p for p, _ in peers]
+        if math.isnan(r) or len(set(rewards)) < 2:
+            want.append(0.0)
+            continue
+        rewards.remove(r)
+        std = statistics.stdev(rewards) if len(set(rewards)) > 1 else 0.0
+        want.append((r - statistics.fmean(rewards)) / (std + 1e-6 if std else 1.0))
+    return want
+
+
+def slow_kl_in_reward(batch: TokenBatch, beta: float) -> torch.Tensor:
+    """The advantages less the penalties of this token and of all later ones of the response."""
+    cost, shaped = batch.need("old_logp") - batch.need("ref_logp"), batch.need("advantages").clone()
+    for i, length in enumerate(batch.mask.sum(1).tolist()):
+        for t in range(length):
+            shaped[i, t] -= beta * sum(float(cost[i, s]) for s in range(t, length))
+    return shaped
+
+
+def test_gdpo_by_hand() -> None:
+    # correct 1, 0 and boxed 1, 1 in one group: boxed is constant, so S = +-(1/2) / sqrt(1/2) = +-sqrt(1/2); over the
+    # batch the mean is 0 and the sample variance (1/2 + 1/2) / 1 = 1
+    got = gdpo(with_parts([[1, 1], [0, 1]], [0, 0], (1.0, 1.0)), epsilon=0.0).flatten().tolist()
+    assert got == pytest.approx([math.sqrt(0.5), -math.sqrt(0.5)])
+    # two rewards that disagree, (1, 0) and (0, 1), cancel in GRPO's sum; weights 2 and 1 leave the first one's sign
+    assert gdpo(with_parts([[1, 0], [0, 1]], [0, 0], (1.0, 1.0)), epsilon=0.0).eq(0).all()
+    assert gdpo(with_parts([[1, 0], [0, 1]], [0, 0], (2.0, 1.0)), epsilon=0.0)[0, 0] > 0
+    # a response that one reward could not score gets 0, and the others are as if it were not there
+    got = gdpo(with_parts([[1, 1], [0, 1], [NAN, 1]], [0, 0, 0], (1.0, 1.0)), epsilon=0.0).flatten().tolist()
+    assert got == pytest.approx([math.sqrt(0.5), -math.sqrt(0.5), 0.0])
+    with pytest.raises(ValueError, match="reward_parts"):
+        gdpo(batch_of([1, 0], [0, 0]), epsilon=0.0)
+
+
+@given(token_batches())
+def test_gdpo_equals_the_loops(batch: TokenBatch) -> None:
+    second = batch.rewards.roll(1).nan_to_num(0.3)
+    both = replace(batch, reward_parts=torch.stack([batch.rewards, second], 1), reward_weights=(1.0, 0.5))
+    scored = ~batch.rewards.isnan()
+    columns = [
+        slow_grpo(batch.with_rewards(r.masked_fill(~scored, NAN)), "sample", 1e-4) for r in (batch.rewards, second)
+    ]
+    sums = [a + 0.5 * b if s else NAN for a, b, s in zip(*columns, scored.tolist(), strict=True)]
+    want = slow_grpo(
+        replace(batch.with_rewards(torch.tensor(sums, dtype=torch.float64)), groups=batch.groups * 0), "sample", 1e-4
+    )
+    expected = torch.tensor(want, dtype=torch.float64).unsqueeze(1) * batch.mask
+    torch.testing.assert_close(gdpo(both, epsilon=1e-4), expected, rtol=1e-6, atol=1e-6)
+
+
+@given(token_batches())
+def test_m2po_keeps_as_many_tokens_as_the_bound_allows(batch: TokenBatch) -> None:
+    assert batch.logp is not None and batch.old_logp is not None
+    kept = m2po(batch, threshold=0.5)
+    torch.testing.assert_close(kept, slow_m2po(batch, 0.5))
+    inside = (batch.logp - batch.old_logp)[kept.bool()] ** 2
+    outside = (batch.logp - batch.old_logp)[batch.mask & ~kept.bool()] ** 2
+    assert not len(inside) or not len(outside) or float(inside.max()) <= float(outside.min())
+    assert torch.equal(m2po(replace(batch, old_logp=batch.logp), threshold=0.0), batch.mask.to(kept.dtype))
+
+
+@given(token_batches())
+def test_leave_one_out_equals_the_loops(batch: TokenBatch) -> None:
+    expected = torch.tensor(slow_leave_one_out(batch), dtype=torch.float64).unsqueeze(1) * batch.mask
+    torch.testing.assert_close(leave_one_out(batch, epsilon=1e-6), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_scalerls_denominator_counts_groups_that_learn() -> None:
+    # three prompts, the second without a signal: prompts 0 and 2 count, with 3 + 1 and 2 + 2 tokens
+    lengths = torch.tensor([3, 1, 2, 2, 2, 2])
+    batch = replace(batch_of([1, 0, 1, 1, 0, 1], [0, 0, 1, 1, 2, 2]), mask=torch.arange(3) < lengths.unsqueeze(1))
+    gate = informative(batch)
+    assert gate.sum(1).tolist() == [3, 1, 0, 0, 2, 2]
+    weights = aggregation_coefficients(
+        batch.mask, "prompt_mean", max_tokens=9, counted=gate.bool(), groups=batch.groups
+    )
+    assert weights[:, 0].tolist() == pytest.approx(
+        [1 / 8, 1 / 8, 1 / 2, 1 / 2, 1 / 8, 1 / 8]
+    )  # the gate drops the 1 / 2
+    assert float((weights * gate).sum()) == pytest.approx(1.0)  # the mean of a constant is that constant
+    with pytest.raises(ValueError, match="needs the groups"):
+        aggregation_coefficients(batch.mask, "prompt_mean", max_tokens=9)
+
+
+def test_a_penalty_in_the_reward_is_the_penalty_that_is_still_to_come() -> None:
+    zeros = torch.zeros(1, 3, dtype=torch.float64)
+    batch = one_group(
+        advantages=zeros + 1, old_logp=zeros, ref_logp=torch.tensor([[-1.0, 0.5, -2.0]], dtype=torch.float64)
+    )
+    # costs old - ref = 1, -1/2, 2: to come 2.5, 1.5, 2
+    got = kl_in_reward(replace(batch, advantages=zeros + 1), beta=0.1)
+    assert got.tolist()[0] == pytest.approx([0.75, 0.85, 0.8])
+
+
+def test_the_mean_of_the_distillation_advantage_is_minus_the_divergence() -> None:
+    # one token, all of a vocabulary of three: sum_v p(v) (log q(v) - log p(v)) = -KL(p || q)
+    p, q = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64), torch.tensor([0.2, 0.2, 0.6], dtype=torch.float64)
+    batch = one_group(
+        advantages=torch.zeros(3, 1, dtype=torch.float64), old_logp=p.log().unsqueeze(1), ref_logp=q.log().unsqueeze(1)
+    )
+    advantages = reverse_kl(batch).flatten()
+    assert float((p * advantages).sum()) == pytest.approx(-float((p * (p / q).log()).sum()))
+    torch.testing.assert_close(towards_teacher(batch, coefficient=0.5).flatten(), 0.5 * advantages)
+
+
+@given(token_batches())
+def test_rejection_equals_the_loops(batch: TokenBatch) -> None:
+    assert batch.old_logp is not None and batch.rollout_logp is not None
+    for statistic, low, high in (("geometric_mean", 0.7, 1.4), ("k3", 0.0, 0.4)):
+        got = rollout_rejection(batch, statistic=statistic, low=low, high=high)  # type: ignore[arg-type]
+        for i, n in enumerate(batch.mask.sum(1).tolist()):
+            d = [(batch.old_logp[i, t] - batch.rollout_logp[i, t]).item() for t in range(n)]
+            value = math.exp(statistics.fmean(d or [0.0]))
+            if statistic == "k3":
+                value = statistics.fmean([math.exp(x) - 1 - x for x in d] or [0.0])
+            assert got[i, :n].tolist() == [float(low <= value <= high)] * n
+        assert not got[~batch.mask].any()
+
+
+def test_of_all_corrections_only_sequence_weights_are_unbiased() -> None:
+    """`benchmarks.corrections` on its enumerable policies: what results/corrections.md rests on."""
+    from benchmarks.corrections import CORRECTIONS, bias_and_variance
+
+    found = {name: bias_and_variance(gate, 0.3, 1) for name, gate in CORRECTIONS.items()}
+    exact = [name for name, (bias, _) in found.items() if bias < 1e-9]
+    assert exact == ["sequence weights"]
+    assert found["sequence weights, at most 2"][1] < found["sequence weights"][1]  # a bound lowers the variance
+    # at no mismatch every correction is the identity
+    for name, gate in CORRECTIONS.items():
+        assert bias_and_variance(gate, 0.0, 1)[0] < 1e-9, name
+
+
+def test_the_gradient_of_the_enumerable_policies_is_autograds() -> None:
+    from benchmarks.corrections import gradients, texts_of
+
+    texts, rows = texts_of(3, 2)
+    theta = torch.randn(4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    logp, slope = gradients(theta, texts, rows)
+    for i, t in itertools.product(range(9), range(2)):
+        (want,) = torch.autograd.grad(logp[i, t], theta, retain_graph=True)
+        torch.testing.assert_close(slope[i, t].view(4, 3).detach(), want)
