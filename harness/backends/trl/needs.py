@@ -14,7 +14,7 @@ from harness.backends.memory import PASS_TOKENS, Mode, Need, activations, diviso
 from harness.backends.seconds import Rules, Step, rollout_seconds
 from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment, Training
-from harness.spec.architecture import Architecture
+from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import Gpu
 
 
@@ -94,7 +94,9 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
         return Need({**fixed, **work}, {})
     if needs_reference(training) and training.lora_rank.value is None:
         each = 4 if how == "autocast" else weights_bytes(how)  # loaded as the trained model is
-        fixed["reference"] = a.parameters * each / (hardware.devices if sharded else 1)
+        teacher = training.reference_model.value
+        parameters = (a if teacher is None else architecture(teacher)).parameters
+        fixed["reference"] = parameters * each / (hardware.devices if sharded else 1)
     sampling: dict[str, float] = dict(fixed)
     if hardware.rollouts == "vllm_colocate":
         engine = {"vllm": hardware.vllm_gpu_memory * gpu_memory}

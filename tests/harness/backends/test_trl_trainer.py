@@ -237,3 +237,32 @@ def assert_close(gradient: list[torch.Tensor], want: list[torch.Tensor]) -> None
     assert scale > 0
     for got, expected in zip(gradient, want, strict=True):
         assert torch.allclose(got, expected, rtol=1e-5, atol=1e-5 * scale)
+
+
+def test_the_reference_may_be_another_model(model_dir: Path, tmp_path: Path) -> None:
+    """A teacher: what `reverse_kl` reads as ref_logp are its log-probabilities; the policy stays its own model."""
+    from datasets import Dataset
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from trl import GRPOConfig
+
+    from harness.backends.trl.trainer import MethodTrainer
+    from harness.backends.trl.translate import to_grpo_config
+    from tests.experiments import save_random_model
+
+    teacher = save_random_model(tmp_path / "teacher", heads=2)  # another shape, so that no weights can be mixed up
+    declared = declared_with(CASES["grpo"])
+    trainer: Any = MethodTrainer(
+        declared,
+        reference_model=str(teacher),
+        model=str(model_dir),
+        reward_funcs=[lambda completions, **_: [0.0] * len(completions)],
+        args=GRPOConfig(**to_grpo_config(declared, TrlHardware(device="cpu"), seed=0, out_dir=tmp_path)),
+        train_dataset=Dataset.from_list([{"prompt": "1"}] * PROMPTS),
+        processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
+    )
+    for model, folder in ((trainer.model, model_dir), (trainer.ref_model, teacher)):
+        expected = AutoModelForCausalLM.from_pretrained(folder).state_dict()
+        assert {name: tuple(w.shape) for name, w in model.state_dict().items()} == {
+            name: tuple(w.shape) for name, w in expected.items()
+        }
+        assert all(torch.equal(w.float(), expected[name].float()) for name, w in model.state_dict().items())
