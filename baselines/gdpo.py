@@ -45,8 +45,9 @@ def gdpo(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
     parts = batch.reward_parts.detach()
     scored = ~parts.isnan().any(1)
     parts = parts.masked_fill(~scored.unsqueeze(1), float("nan"))
-    normalised = [group_advantages(part, batch.groups, std="sample", epsilon=epsilon) for part in parts.unbind(1)]
-    total = sum(weight * part for weight, part in zip(batch.reward_weights, normalised, strict=True))
+    total = parts.new_zeros(len(parts))
+    for weight, part in zip(batch.reward_weights, parts.unbind(1), strict=True):
+        total = total + weight * group_advantages(part, batch.groups, std="sample", epsilon=epsilon)
     whole = scored.long() * 0  # one segment: all responses of the step
     advantages = group_advantages(total.masked_fill(~scored, float("nan")), whole, std="sample", epsilon=epsilon)
     return advantages.unsqueeze(1) * batch.mask

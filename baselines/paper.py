@@ -247,7 +247,7 @@ ARMS = {
     "entropy_target": ("Entropy regularisation to a target", ENTROPY_TARGET),
     **challengers(RECIPE),
 }
-SCALES = {
+SCALES: dict[str, dict[str, dict[str, Any]]] = {
     "kl_reset": {"tiny": {"reference_reset_every": 20}},
     "grpo_pairs": {"tiny": {"group_size": 2}, "small": {"group_size": 2}},
     # the tiny base model teaches nothing: give a trained one, reference_model=FOLDER

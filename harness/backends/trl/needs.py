@@ -95,8 +95,8 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
     if needs_reference(training) and training.lora_rank.value is None:
         each = 4 if how == "autocast" else weights_bytes(how)  # loaded as the trained model is
         teacher = training.reference_model.value
-        parameters = (a if teacher is None else architecture(teacher)).parameters
-        fixed["reference"] = parameters * each / (hardware.devices if sharded else 1)
+        reference = (None if teacher is None else architecture(teacher)) or a  # unknown: as large as the policy
+        fixed["reference"] = reference.parameters * each / (hardware.devices if sharded else 1)
     sampling: dict[str, float] = dict(fixed)
     if hardware.rollouts == "vllm_colocate":
         engine = {"vllm": hardware.vllm_gpu_memory * gpu_memory}
