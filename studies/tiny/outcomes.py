@@ -18,8 +18,8 @@ from harness.tables.claimed_curves import window_mean
 from harness.tables.claims import Checked, check_claims
 from harness.tables.measured import Measured
 from studies.tiny.design import PLACEBOS, REWARD_CONTROLS, Design
+from studies.tiny.jobs import declared
 from studies.tiny.scores import Arms, Key
-from studies.tiny.search import declared
 
 Floats = npt.NDArray[np.float64]
 Outcome = Literal["appears", "does not appear", "reversed", "equal within δ", "cannot tell"]

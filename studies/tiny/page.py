@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.files import write_text
+from evals.stats.compare import Line
 from evals.stats.score import NONE, bounds_text, difference_text, number_text, p_text
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked
@@ -15,9 +16,9 @@ from harness.tables.measured import Measured
 from studies.tiny import outcomes
 from studies.tiny.design import Design
 from studies.tiny.figures import figures
+from studies.tiny.jobs import Settings, read_settings
 from studies.tiny.outcomes import CheckedClaims, Difference, K, Pairing, Value
-from studies.tiny.scores import Arms, Key, read_arms, read_trials
-from studies.tiny.search import Settings, chosen
+from studies.tiny.scores import Arms, Key, read_arms
 
 if TYPE_CHECKING:
     from evals.plots.plot import Plot
@@ -46,7 +47,7 @@ def write_page(design: Design, folder: Path, out: Path, *, pictures: bool = True
     checked = {scale: outcomes.claims(design, arms, scale) for scale in design.families}
     plots = figures(design, arms, checked)
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
-    write_text(out / "README.md", page(design, arms, checked, plots, chosen(read_trials(folder))))
+    write_text(out / "README.md", page(design, arms, checked, plots, read_settings(folder)))
     for plot in plots:
         save(plot, out / FIGURES, ("png", "csv") if pictures else ("csv",))
 
@@ -72,12 +73,15 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
         _settings(design, settings),
         "",
     ]
-    lines += [_methods(design, arms, *table).markdown() for table in METHODS]
-    lines.append(_gains(design, outcomes.gains(design, arms)).markdown())
-    lines.append(_claims(checked).markdown())
-    lines.append(_placebos(design, outcomes.placebos(design, arms)).markdown())
-    lines.append(_controls(outcomes.controls(design, arms)).markdown())
-    lines.append(_pairings(outcomes.pairings(design, arms)).markdown())
+    grids = [
+        *(_methods(design, arms, *table) for table in METHODS),
+        _gains(design, outcomes.gains(design, arms)),
+        _claims(checked),
+        _placebos(design, outcomes.placebos(design, arms)),
+        _controls(outcomes.controls(design, arms)),
+        _pairings(outcomes.pairings(design, arms)),
+    ]
+    lines += [grid.markdown() for grid in grids]
     lines += [f"![{plot.title}]({FIGURES}/{plot.name}.png)\n" for plot in plots]
     return "\n".join(lines)
 
@@ -89,11 +93,8 @@ def _state(design: Design, arms: Arms) -> str:
     study = f"{len(design.arms)} arms in {len(design.families)} families"
     if set(counts) == {design.seeds} and len(counts) == declared:
         return f"Finished: {study}, {design.seeds} seeds each."
-    done = f"{min(counts)} to {max(counts)}" if len(set(counts)) > 1 else f"each {counts[0]}"
-    return (
-        f"**Preliminary**: {len(counts)} of {declared} ({study}) have finished seeds, {done} of {design.seeds}. "
-        "`nox -s study` continues it."
-    )
+    done = f"{min(counts)} to {max(counts)} of {design.seeds}"
+    return f"**Preliminary**: {len(counts)} of {declared} ({study}) have finished seeds, {done}."
 
 
 def _settings(design: Design, settings: Settings) -> str:
@@ -154,24 +155,15 @@ def _methods(design: Design, arms: Arms, title: str, columns: Sequence[Column], 
 
 
 def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
-    metrics = list(dict.fromkeys(d.line.metric for d in differences))
-    cells: dict[tuple[str, str, str, str], dict[str, Difference]] = {}
+    rows: dict[tuple[str, ...], list[str]] = {}
     for d in differences:
-        cells.setdefault((d.scale, d.paper, d.a, d.b), {})[d.line.metric] = d
-    names = {d.line.metric: d.line.name for d in differences}
+        cells = rows.setdefault((d.scale, d.paper, f"{d.a} − {d.b}", _seeds(d.line)), [])
+        cells += [difference_text(d.line), d.line.verdict]
+    names = dict.fromkeys(d.line.name for d in differences)
     return Grid(
         "Gains over each method's own reference",
-        ("family", "paper", "difference", "seeds", *(text for m in metrics for text in (names[m], "word"))),
-        tuple(
-            (
-                scale,
-                paper,
-                f"{a} − {b}",
-                _seeds(next(iter(of_metric.values()))),
-                *(text for m in metrics for text in (difference_text(of_metric[m].line), of_metric[m].line.verdict)),
-            )
-            for (scale, paper, a, b), of_metric in cells.items()
-        ),
+        ("family", "paper", "difference", "seeds", *(text for name in names for text in (name, "word"))),
+        tuple((*key, *cells) for key, cells in rows.items()),
         (
             "Points, mean over the benchmarks, paired by problem [95 % interval]; the word is by p (Holm over all "
             f"gains of the family in the metric). Equal: within {100 * next(iter(design.margins.values())):g} points.",
@@ -180,27 +172,15 @@ def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
 
 
 def _claims(checked: CheckedClaims) -> Grid:
-    scales = list(checked)
-    keys = dict.fromkeys(
-        (paper, i) for papers in checked.values() for paper in papers for i in range(len(papers[paper]))
-    )
     rows = []
-    for paper, i in keys:
-        in_families = [checked[scale][paper][i] for scale in scales]
-        claim = in_families[0].claim
-        seeds = " / ".join(dict.fromkeys(_seeds_of(c) for c in in_families))
-        rows.append(
-            (
-                paper,
-                claim.text,
-                claim.where,
-                seeds,
-                *(t for c in in_families for t in (outcomes.claim_outcome(c), _evidence(c))),
-            )
-        )
+    for paper in next(iter(checked.values())):
+        for in_families in zip(*(papers[paper] for papers in checked.values()), strict=True):
+            seeds = " / ".join(dict.fromkeys(_seeds_of(c) for c in in_families))
+            texts = (t for c in in_families for t in (outcomes.claim_outcome(c), _evidence(c)))
+            rows.append((paper, in_families[0].claim.text, in_families[0].claim.where, seeds, *texts))
     return Grid(
         "Claims of the papers",
-        ("paper", "claim", "where", "seeds", *(text for scale in scales for text in (scale, "difference"))),
+        ("paper", "claim", "where", "seeds", *(text for scale in checked for text in (scale, "difference"))),
         tuple(rows),
         (
             "By the registered rule, with Holm's correction over the paper's claims in the family. Difference: each "
@@ -220,27 +200,22 @@ def _p(p: float | None) -> str:
 
 
 def _seeds_of(checked: Checked) -> str:
-    return " / ".join(dict.fromkeys(f"{e.line.seeds_a} and {e.line.seeds_b}" for e in checked.evidence)) or NONE
+    return " / ".join(dict.fromkeys(_seeds(e.line) for e in checked.evidence)) or NONE
 
 
 def _placebos(design: Design, differences: Sequence[Difference]) -> Grid:
     groups: dict[tuple[str, str, str], list[Difference]] = {}
     for d in differences:
         groups.setdefault((d.scale, d.paper, d.a), []).append(d)
+    rows = []
+    for key, of_method in groups.items():
+        texts = [f"{difference_text(d.line)} {d.line.verdict}" for d in of_method]
+        first, second, *_ = [*texts, NONE, NONE]
+        rows.append((*key, _seeds(of_method[0].line), first, second, outcomes.placebo_outcome(design, of_method)))
     return Grid(
         "Placebos: the method minus itself with its signal shuffled",
         ("family", "paper", "method", "seeds", "− shuffled in the group", "− shuffled in the response", "outcome"),
-        tuple(
-            (
-                scale,
-                paper,
-                method,
-                _seeds(differences[0]),
-                *_two([f"{difference_text(d.line)} {d.line.verdict}" for d in differences]),
-                outcomes.placebo_outcome(design, differences),
-            )
-            for (scale, paper, method), differences in groups.items()
-        ),
+        tuple(rows),
         ("avg, points, mean over the benchmarks; Holm over all placebo comparisons of the family.",),
     )
 
@@ -250,7 +225,7 @@ def _controls(differences: Sequence[Difference]) -> Grid:
         "Controls",
         ("family", "difference", "seeds", "avg, points", "p (Holm)", "word"),
         tuple(
-            (d.scale, f"{d.a} − {d.b}", _seeds(d), difference_text(d.line), p_text(d.line.p_holm), d.line.verdict)
+            (d.scale, f"{d.a} − {d.b}", _seeds(d.line), difference_text(d.line), p_text(d.line.p_holm), d.line.verdict)
             for d in differences
         ),
         ("GRPO of the baselines' recipe under each reward control, and the control against the untrained base model.",),
@@ -258,18 +233,11 @@ def _controls(differences: Sequence[Difference]) -> Grid:
 
 
 def _pairings(measured: Sequence[Pairing]) -> Grid:
+    rows = ((p.scale, str(p.pairs), str(p.seeds), _value(Value(p.ratio, p.interval), form=".2f")) for p in measured)
     return Grid(
         "Do shared seeds narrow the differences?",
         ("family", "differences", "seeds", "variance of a difference / sum of both arms' variances"),
-        tuple(
-            (
-                p.scale,
-                str(p.pairs),
-                str(p.seeds),
-                f"{number_text(p.ratio, 1, '.2f')} {bounds_text(p.interval, 1, '.2f')}",
-            )
-            for p in measured
-        ),
+        tuple(rows),
         (
             "A seed gives every arm the same prompts in the same order. 1: the arms of a seed vary independently, so "
             "nothing is gained; below 1: a difference over shared seeds varies less. avg, every arm against its "
@@ -278,10 +246,5 @@ def _pairings(measured: Sequence[Pairing]) -> Grid:
     )
 
 
-def _two(texts: Sequence[str]) -> tuple[str, str]:
-    first, second, *_ = [*texts, NONE, NONE]
-    return first, second
-
-
-def _seeds(d: Difference) -> str:
-    return f"{d.line.seeds_a} and {d.line.seeds_b}"
+def _seeds(line: Line) -> str:
+    return f"{line.seeds_a} and {line.seeds_b}"

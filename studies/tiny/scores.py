@@ -3,29 +3,25 @@
 verdicts.parquet   a row a sample of every run that counts, with all columns of a verdict table but the response
 curves.parquet     family, paper, arm, seed, metric, step, value: the training curves that the page and the claims read
 runs.csv           a row a run: its settings' digest, commit, command, environment; the step at which it diverged
-trials.csv         the search for settings: a row a trial, with its mean accuracy on the validation set
+trials.csv         the finished search for settings: a row a trial, with its mean accuracy on the validation set
 """
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evals.files import write_atomically, write_text
 from evals.stats.verdict_table import VerdictTable
 from harness.data.tiny import family
 from harness.record.archive import newest
 from harness.record.run import Points, Run
 from harness.spec import catalogue
-from harness.spec.job import Job
 from harness.spec.scales import SCALES
 from harness.tables.measured import Measured
 from studies.tiny.design import Design
-from studies.tiny.search import Accuracy, Settings, Trial, base_jobs, chosen, resolved, search, study_jobs
+from studies.tiny.jobs import Settings, base_jobs, resolved, study_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,59 +36,18 @@ VERDICT = ("benchmark", "problem_id", "sample", "verdict", "answer", "answer_cla
 # -- finished runs -> tables -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FinishedRuns:
-    """The finished runs of a store, by paper, digest of the settings and training seed."""
-
-    runs: Mapping[tuple[str, str, int], Run]
-
-    @classmethod
-    def of(cls, runs: Sequence[Run]) -> FinishedRuns:
-        """The arms among finished runs; of several with one digest and seed the one that ended last."""
-        return cls({(run.paper, run.record["digest"], run.seed): run for run in newest(runs)})
-
-    def get(self, job: Job) -> Run | None:
-        """The run of a job, or None."""
-        return self.runs.get((job.paper, job.digest, job.seed))
-
-    def accuracy(self, design: Design) -> Callable[[Job], Accuracy]:
-        """How a trial of the search ended."""
-        key = f"avg_at_{design.tuning_samples}"
-
-        def ended(job: Job) -> Accuracy:
-            run = self.get(job)
-            if run is None:
-                return "unfinished"
-            if run.diverged:
-                return "diverged"
-            scores = run.record["scores"]
-            (value,) = (scores[b][key]["value"] for b in scores if b.endswith("_validation"))
-            return float(value)
-
-        return ended
-
-
-def write_tables(design: Design, found: Sequence[Run], folder: Path) -> None:
-    """The four tables, from the runs of the design among those found.
+def write_tables(design: Design, settings: Settings, found: Sequence[Run], folder: Path) -> None:
+    """The tables of runs, verdicts and curves, from the runs of the design among those found.
 
     Raises:
         ValueError: no run that counts is finished.
     """
     import pandas as pd
 
-    finished = FinishedRuns.of(found)
-    trials: list[Trial] = []
-    settings: dict[tuple[str, str, str], Mapping[str, float]] = {}
-    for tier in design.tiers():
-        for scale in design.families:
-            part = design.of_families([scale])
-            _, tried = search(part, tier, finished.accuracy(design))
-            trials += tried
-            if all(trial.accuracy != "unfinished" for trial in tried):
-                settings |= chosen(tried)
+    finished = {(run.paper, run.record["digest"], run.seed): run for run in newest(found)}
     runs, verdicts, curves = [], [], []
     for job in [*base_jobs(design), *study_jobs(design, settings)]:
-        run = finished.get(job)
+        run = finished.get((job.paper, job.digest, job.seed))
         if run is None:
             continue
         at: dict[str, Any] = {"family": job.scale, "paper": job.paper, "arm": job.arm, "seed": job.seed}
@@ -103,29 +58,18 @@ def write_tables(design: Design, found: Sequence[Run], folder: Path) -> None:
             curves += [{**at, "metric": metric, "step": s, "value": value} for s, value in run.metrics(metric)]
     if not any(run["arm"] != "base" for run in runs):
         raise ValueError("no finished run of the study: python -m studies.tiny run")
-    save_tables(folder, pd.DataFrame(runs), pd.concat(verdicts), pd.DataFrame(curves), _trial_rows(trials, settings))
+    save_tables(folder, pd.DataFrame(runs), pd.concat(verdicts), pd.DataFrame(curves))
 
 
-def save_tables(
-    folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves: pd.DataFrame, trials: pd.DataFrame
-) -> None:
-    """Write the four tables; equal runs give equal files."""
+def save_tables(folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves: pd.DataFrame) -> None:
+    """Write the three tables; equal runs give equal files."""
     small = {"seed": "int16", "sample": "int16", "tokens": "int32", "answer_class": "Int16"}
-    rows = verdicts.astype({name: kind for name, kind in small.items() if name in verdicts})
     order = ["family", "benchmark", "problem_id", "paper", "arm", "seed", "sample"]  # compresses best
-    rows = rows.sort_values(order, kind="stable", ignore_index=True)
+    rows = verdicts.astype(small).sort_values(order, kind="stable", ignore_index=True)
     folder.mkdir(parents=True, exist_ok=True)
-    _write_parquet(rows[[*RUN, *VERDICT, "finish_reason"]], folder / "verdicts.parquet")
-    _write_parquet(curves, folder / "curves.parquet")
-    write_text(folder / "runs.csv", runs.to_csv(index=False))
-    write_text(folder / "trials.csv", trials.to_csv(index=False))
-
-
-def _write_parquet(table: pd.DataFrame, path: Path) -> None:
-    def write(part: Path) -> None:
-        table.to_parquet(part, index=False, compression="zstd", compression_level=19)
-
-    write_atomically(path, write)
+    for name, table in (("verdicts", rows[[*RUN, *VERDICT, "finish_reason"]]), ("curves", curves)):
+        table.to_parquet(folder / f"{name}.parquet", index=False, compression="zstd", compression_level=19)
+    runs.to_csv(folder / "runs.csv", index=False)
 
 
 def _provenance(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,27 +91,6 @@ def _curves_of(paper: str) -> tuple[str, ...]:
     """The curves of the page, and those of the paper's claims."""
     claimed = [name for c in catalogue.load(paper).claims if c.curve is not None for name in c.curve.metrics]
     return tuple(dict.fromkeys([*CURVES, *claimed]))
-
-
-def _trial_rows(trials: Sequence[Trial], settings: Settings) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = []
-    for trial in trials:
-        knob = next((key for key in trial.values if key != "learning_rate"), "")
-        rows.append(
-            {
-                "family": trial.scale,
-                "paper": trial.paper,
-                "method": trial.method,
-                "learning_rate": trial.values["learning_rate"],
-                "knob": knob,
-                "value": trial.values.get(knob),
-                "accuracy": trial.accuracy,
-                "chosen": settings.get((trial.scale, trial.paper, trial.method)) == trial.values,
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 # -- tables -> arms ----------------------------------------------------------------------------------------------------
@@ -216,21 +139,6 @@ def read_arms(design: Design, folder: Path, seeds: Collection[int] | None = None
             curves=_curves_by_seed(curves[key]) if key in curves else {},
         )
     return {key: arms[key] for key in _order(design) if key in arms}
-
-
-def read_trials(folder: Path) -> list[Trial]:
-    """Every trial of the search, in the order in which it was tried."""
-    trials = []
-    with (folder / "trials.csv").open(newline="", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            values = {"learning_rate": float(row["learning_rate"])}
-            if row["knob"]:
-                values[row["knob"]] = float(row["value"])
-            ended: dict[str, Accuracy] = {"unfinished": "unfinished", "diverged": "diverged"}
-            accuracy = ended.get(row["accuracy"])
-            accuracy = float(row["accuracy"]) if accuracy is None else accuracy
-            trials.append(Trial(row["family"], row["paper"], row["method"], values, accuracy))
-    return trials
 
 
 def _curves_by_seed(rows: pd.DataFrame) -> dict[int, dict[str, Points]]:

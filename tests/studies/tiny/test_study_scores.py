@@ -10,7 +10,7 @@ import pytest
 
 from evals.stats.verdict_table import VerdictTable
 from studies.tiny.design import STUDY
-from studies.tiny.scores import read_arms, read_trials, save_tables
+from studies.tiny.scores import read_arms, save_tables
 
 BENCHMARKS = ("tiny_short", "tiny_long", "tiny_rare")
 
@@ -30,7 +30,7 @@ def verdicts(arm: str, seed: int) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def test_arms_and_trials_come_back_from_the_tables(tmp_path: Path) -> None:
+def test_arms_come_back_from_the_tables(tmp_path: Path) -> None:
     run = {"family": "tiny", "paper": "egsw", "digest": "d", "commit": "c", "command": "x", "diverged": ""}
     diverged = '{"quantity": "loss", "step": 3, "value": "nan"}'
     runs = [
@@ -43,14 +43,7 @@ def test_arms_and_trials_come_back_from_the_tables(tmp_path: Path) -> None:
     curves = pd.DataFrame(
         [{**at, "seed": seed, "step": step, "value": 0.1 * step} for seed in (0, 1) for step in (2, 1)]
     )
-    tried = {"family": "tiny", "paper": "egsw", "method": "grpo", "chosen": False}
-    trials = pd.DataFrame(
-        [
-            {**tried, "learning_rate": 1e-4, "knob": "", "value": None, "accuracy": "diverged"},
-            {**tried, "learning_rate": 2e-4, "knob": "egsw.alpha", "value": 0.5, "accuracy": 1 / 3},
-        ]
-    )
-    save_tables(tmp_path, pd.DataFrame(runs), rows, curves, trials)
+    save_tables(tmp_path, pd.DataFrame(runs), rows, curves)
     arms = read_arms(STUDY, tmp_path)
     assert list(arms) == [("tiny", "egsw", "base"), ("tiny", "egsw", "grpo")]
     grpo = arms["tiny", "egsw", "grpo"]
@@ -63,7 +56,3 @@ def test_arms_and_trials_come_back_from_the_tables(tmp_path: Path) -> None:
         )
     assert grpo.curves[1]["train/entropy"] == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2))]
     assert read_arms(STUDY, tmp_path, seeds=[1])["tiny", "egsw", "grpo"].seeds == (1,)
-    assert [(t.values, t.accuracy) for t in read_trials(tmp_path)] == [
-        ({"learning_rate": 1e-4}, "diverged"),
-        ({"learning_rate": 2e-4, "egsw.alpha": 0.5}, 1 / 3),
-    ]
