@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from harness.command.resolve import resolve
 from harness.spec.declarations import Experiment
@@ -44,14 +46,14 @@ def chosen(trials: pd.DataFrame) -> Settings:
     """
     import pandas as pd
 
-    settings = {}
+    settings: dict[tuple[str, str, str], Mapping[str, float]] = {}
     for key, tried in trials.groupby(["family", "paper", "method"]):
-        accuracy = pd.to_numeric(tried["accuracy"], errors="coerce")
-        if accuracy.isna().all():
-            raise ValueError(f"{' '.join(key)}: expected a finished trial of its settings, found none")
-        best = tried.loc[accuracy.idxmax()]
+        accuracy = pd.to_numeric(tried["accuracy"], errors="coerce").to_numpy(float)
+        if np.isnan(accuracy).all():
+            raise ValueError(f"{' '.join(map(str, key))}: expected a finished trial of its settings, found none")
+        best = tried.iloc[int(np.nanargmax(accuracy))]
         knob = {} if pd.isna(best["value"]) else {best["knob"]: float(best["value"])}
-        settings[key] = {"learning_rate": float(best["learning_rate"]), **knob}
+        settings[cast(tuple[str, str, str], key)] = {"learning_rate": float(best["learning_rate"]), **knob}
     return settings
 
 
