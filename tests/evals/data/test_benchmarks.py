@@ -79,7 +79,7 @@ def test_task_files_say_what_they_are(name: str) -> None:
     assert sha256 is None or (len(sha256) == 64 and int(sha256, 16) >= 0)
     revision = (config.get("dataset_kwargs") or {}).get("revision")
     assert (revision is not None) is (
-        name in {"aime24", "math500", "gpqa_diamond", "humaneval"}
+        name in {"aime24", "math500", "gpqa_diamond", "humaneval", "hmmt_feb_2026"}
     )  # those that are known
     assert revision is None or (len(revision) == 40 and int(revision, 16) >= 0)
     # without a hash of the rows, the file is pinned for a folder, and the commit for the hub
