@@ -1,16 +1,13 @@
-"""Speed, as ratios within one run: `nox -s bench [-- PART ... --rounds N]`.
+"""Speed, as ratios within one run: `nox -s bench [-- PART --rounds N]`.
 
-Calls that are compared alternate in one process where they can, and their medians are reported: a machine that slows
-down then slows both. pytest-benchmark would time each side by itself. `nox -s grader` has the speed of the grader.
+Calls that are compared alternate in one process and their medians are reported: a machine that slows down then slows
+both. pytest-benchmark would time each side by itself. `nox -s grader` has the speed of the grader.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +17,6 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.columns import columns
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 class Row(NamedTuple):
@@ -35,22 +30,15 @@ class Row(NamedTuple):
     note: str
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("part", nargs="?", choices=PARTS, help="default: all")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the median is reported (default 5)")
     given = parser.parse_args()
-    if unknown := [part for part in given.parts if part not in PARTS]:
-        parser.error(f"PART: got {unknown[0]!r}; expected some of {', '.join(PARTS)}")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    rows = []
-    for part in given.parts or PARTS:
-        for row in PARTS[part](given.rounds):
-            print(f"{row.name}: {row.ours / row.theirs:.2f}", file=sys.stderr)
-            rows.append(row)
-    print(page(rows, given.rounds))
-    return 0
+    parts = [given.part] if given.part else list(PARTS)
+    print(page([row for part in parts for row in PARTS[part](given.rounds)], given.rounds))
 
 
 def page(rows: list[Row], rounds: int) -> str:
@@ -58,13 +46,11 @@ def page(rows: list[Row], rounds: int) -> str:
         (r.name, r.against, f"{r.ours / r.theirs:.2f}", f"{r.ours:,.0f}", f"{r.theirs:,.0f}", r.unit, r.note)
         for r in rows
     ]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "trl", "mlflow"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "trl"))
     return (
         f"Ratio: ours / theirs; above 1, ours is faster. Medians of {rounds} rounds on a CPU "
-        f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end); {packages}. Absolute numbers depend on "
-        "the machine. The grader's speed is in `results/grader.md`. No GPU was measured.\n\n"
+        f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end); {packages}.\n\n"
         + columns(("what", "against", "ratio", "ours", "theirs", "unit", "note"), cells, left=2)
-        + "\n"
     )
 
 
@@ -85,50 +71,6 @@ def medians(
             call()
             seconds[name].append(clock() - start)
     return {name: median(values) for name, values in seconds.items()}
-
-
-# ------------------------------------------------------------------------------------------------------------- commands
-
-
-def start(rounds: int) -> Iterator[Row]:
-    """`rlvr list` from the start of its process to its end."""
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": folder}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-
-        def run(*arguments: str) -> Callable[[], Any]:
-            return lambda: subprocess.run(
-                [sys.executable, *arguments], env=environment, check=True, capture_output=True
-            )
-
-        calls = {"ours": run("-m", "rlvr", "list"), "theirs": run("-c", "import argparse, json")}
-        seconds = medians(calls, rounds, children_seconds)
-    note = f"{seconds['ours']:.2f} s of processor time"
-    yield Row("rlvr list", "starts/CPU s", 1 / seconds["ours"], 1 / seconds["theirs"], "an empty command", note)
-
-
-def children_seconds() -> float:
-    """Processor time of the processes that this one has started and that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def arm(rounds: int) -> Iterator[Row]:
-    """A tiny arm end to end, once, in its own process with an empty home; beside it what it imports."""
-    command = ["run", "paper=egsw", "arm=egsw", "seeds=1", "max_steps=15"]
-    imports = "import trl.trainer.grpo_trainer, mlflow.store.tracking.sqlalchemy_store"
-    seconds = {}
-    for name, arguments in (("ours", ["-m", "rlvr", *command]), ("theirs", ["-c", imports])):
-        with tempfile.TemporaryDirectory() as home:
-            environment = {**os.environ, "RLVR_HOME": home, "PYTHONPATH": str(ROOT)}
-            environment.pop("MLFLOW_TRACKING_URI", None)
-            begun = time.perf_counter()
-            subprocess.run([sys.executable, *arguments], env=environment, check=True, capture_output=True)
-            seconds[name] = time.perf_counter() - begun
-    note = f"once; 15 steps of 128 responses, three benchmarks, MLflow: {seconds['ours']:.1f} s of the clock"
-    yield Row(
-        f"rlvr {' '.join(command)}", "runs/h", 3600 / seconds["ours"], 3600 / seconds["theirs"], "its imports", note
-    )
 
 
 # ------------------------------------------------------------------------------------------------------------- sampling
@@ -267,8 +209,8 @@ def _rollout(vocab: int) -> dict[str, Any]:
     }
 
 
-PARTS: dict[str, Callable[[int], Iterator[Row]]] = {"start": start, "engine": engine, "step": step, "arm": arm}
+PARTS: dict[str, Callable[[int], Iterator[Row]]] = {"engine": engine, "step": step}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

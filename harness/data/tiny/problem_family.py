@@ -127,13 +127,10 @@ class Family(ABC, Generic[P]):
         """The problems of ``train_problems`` with the same arguments, each with a correct solution: rows of ``id``,
         ``problem``, ``solution``."""
         rng = random.Random(f"{self.SEED} solutions {seed}")
+        problems = enumerate(self._train(n, seed, rare))
         return [
-            {
-                "id": f"{self.NAME}_train_{seed}_{i}",
-                "problem": problem.text,
-                "solution": self.solution(problem, rng),
-            }
-            for i, problem in enumerate(self._train(n, seed, rare))
+            {"id": f"{self.NAME}_train_{seed}_{i}", "problem": p.text, "solution": self.solution(p, rng)}
+            for i, p in problems
         ]
 
     def _train(self, n: int, seed: int, rare: float) -> Iterator[P]:
@@ -145,13 +142,7 @@ class Family(ABC, Generic[P]):
         return islice(self.sample_problems(random.Random(f"{self.SEED} train {seed}"), "train", shapes), n)
 
     def eval_problems(self, tier: str) -> list[dict[str, str]]:
-        """The ``EVAL_SIZE`` distinct problems of a tier, always the same.
-
-        Raises:
-            ValueError: ``tier`` is not one of ``EVAL_SHAPES``.
-        """
-        if tier not in self.EVAL_SHAPES:
-            raise ValueError(f"tier: got {tier!r}, expected one of {list(self.EVAL_SHAPES)}")
+        """The ``EVAL_SIZE`` distinct problems of a tier, always the same."""
         problems = self._distinct("eval", tier, EVAL_SIZE).values()
         return [row(f"{tier}_{i}", problem) for i, problem in enumerate(problems)]
 

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("transformers")
 
 from harness.data.tiny import FAMILIES, base, chain, family, tokenizer
-from harness.data.tiny.base import SETTINGS, BaseSettings
+from harness.data.tiny.base import BaseSettings
 from harness.data.tiny.pinned import PINNED, pinned
 
 pytestmark = pytest.mark.slow
@@ -21,8 +21,10 @@ pytestmark = pytest.mark.slow
 SHORT = BaseSettings(hidden=32, intermediate=64, practice_steps=2, mixture_steps=1, batch=8)
 
 
-def build(folder: Path, name: str = "tiny") -> Path:
-    return base.build_base(name, folder, settings=SHORT)
+def build(folder: Path) -> Path:
+    for part in base.train_base("tiny", 0, SHORT):
+        part.save_pretrained(folder)
+    return folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -59,7 +61,7 @@ def test_pinned_base_is_what_was_pinned(name: str) -> None:
     built = tokenizer.build_tokenizer(family(name).pieces())
     texts = [text for pair in islice(family(name).supervised_pairs(0), 50) for text in pair]
     assert loaded(texts).input_ids == built(texts).input_ids
-    assert set(PINNED) == set(FAMILIES) == set(SETTINGS)
+    assert set(PINNED) == set(FAMILIES)
 
 
 def test_changed_pinned_base_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,27 +86,6 @@ def test_unknown_base_is_named() -> None:
         family("tinny")
 
 
-@pytest.mark.parametrize("moment", ["training", "writing"])
-def test_killed_build_leaves_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    from transformers import Qwen2ForCausalLM, Qwen2Tokenizer
-
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    owner, name = (Qwen2ForCausalLM, "forward") if moment == "training" else (Qwen2Tokenizer, "save_pretrained")
-    with monkeypatch.context() as patched:
-        patched.setattr(owner, name, interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            build(tmp_path / "model")
-    assert list(tmp_path.iterdir()) == []
-    assert (build(tmp_path / "model") / "model.safetensors").is_file()
-
-
-def test_existing_folder_is_kept(tmp_path: Path) -> None:
-    with pytest.raises(FileExistsError, match="expected a new folder"):
-        build(tmp_path)
-
-
 def test_checkpoint_loads_and_answers(tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -123,7 +104,7 @@ def test_checkpoint_loads_and_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_pinned_base_models_have_300k_to_2m_parameters(name: str) -> None:
     """The real base models are within the promised 0.3 to 2 million parameters."""
-    model = base.new_model(tokenizer.build_tokenizer(family(name).pieces()), SETTINGS[name])
+    model = base.new_model(tokenizer.build_tokenizer(family(name).pieces()), BaseSettings())
     assert 300_000 <= model.num_parameters() <= 2_000_000
 
 
@@ -161,13 +142,3 @@ def test_gradient_is_that_of_the_mean_over_all_answer_tokens() -> None:
     assert loss == pytest.approx(slow.item(), rel=1e-6)
     for parameter, gradient in zip(model.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-7)
-
-
-def test_training_a_base_model_stops_at_a_loss_that_is_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.data.tiny import base
-    from harness.step.finite import Diverged
-
-    real = base.accumulate_gradient
-    monkeypatch.setattr(base, "accumulate_gradient", lambda *args: real(*args) * float("nan"))
-    with pytest.raises(Diverged, match="step 1: loss is nan"):
-        base.train_base("tiny", 0, SHORT, False)

@@ -171,13 +171,6 @@ def test_the_requested_share_of_problems_is_told_backwards(share: float, expecte
 
 
 def test_wrong_arguments_are_named() -> None:
-    rng = random.Random(0)
-    with pytest.raises(ValueError, match="route: got 'guess'"):
-        chain.write_answer(CHAIN, "guess", "right", rng)
-    with pytest.raises(ValueError, match="finish: got 'lucky'"):
-        chain.write_answer(CHAIN, "by name", "lucky", rng)
-    with pytest.raises(ValueError, match="tier: got 'tiny_huge'"):
-        FAMILY.eval_problems("tiny_huge")
     with pytest.raises(ValueError, match="n: got 0"):
         FAMILY.train_problems(0, seed=0)
     with pytest.raises(ValueError, match=r"rare: got 1.5"):
