@@ -3,8 +3,8 @@
     <out_dir>/snapshots/step-<optimiser step>/     complete once it has this name
 
 A backend writes one every `hardware.snapshot_every` steps and calls `notify`; the process that called `launch` may
-observe that (`observed`). A training in the same process passes its newest model in memory (`Held`); only a resumed
-training and `keep=` then need the folder.
+observe that (`observed`). A training in the same process whose rollouts come from vLLM passes that engine (`Held`): it
+has the weights of the snapshot.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,10 @@ SNAPSHOTS = "snapshots"
 
 @dataclass(frozen=True)
 class Held:
-    """The model of one step's snapshot, in this process: `model()` makes a copy of the one in training."""
+    """The rollouts' engine with the weights of one step's snapshot: `engine(folder)`, a context, gives it."""
 
     step: int
-    model: Callable[[], Any]
+    engine: Callable[[str], AbstractContextManager[Any]]
 
 
 _observers: list[Callable[[Held | None], None]] = []
@@ -35,8 +35,8 @@ _observers: list[Callable[[Held | None], None]] = []
 
 @contextmanager
 def observed(call: Callable[[Held | None], None] | None) -> Iterator[None]:
-    """Inside the block, `call` runs when a backend reports a possible new snapshot; it gets the model if that is in
-    this process."""
+    """Inside the block, `call` runs when a backend reports a possible new snapshot; it gets the engine of the
+    rollouts if that is in this process."""
     if call is None:
         yield
         return
@@ -85,13 +85,18 @@ def writing(folder: Path) -> Iterator[Path]:
 
 
 def snapshotter(
-    out_dir: Path, every: int | None, save: Callable[[Path], Callable[[], Any] | None], *, main: bool
+    out_dir: Path,
+    every: int | None,
+    save: Callable[[Path], None],
+    *,
+    main: bool,
+    engine: Callable[[str], AbstractContextManager[Any]] | None,
 ) -> Any:
     """A transformers callback that saves a snapshot every `every` optimiser steps.
 
     Args:
-        save: called on every process with the folder to write to; on the main one it returns a function that makes the
-            same model in memory. main: whether this process renames and notifies.
+        save: called on every process with the folder to write to. main: whether this process renames and notifies.
+        engine: as in `Held`; None: the rollouts have none in this process.
     """
     import torch
     from transformers import TrainerCallback
@@ -106,7 +111,7 @@ def snapshotter(
                 return
             with torch.random.fork_rng():  # later random numbers are the same as without a snapshot
                 with writing(folder) as part:
-                    model = save(part)
-                notify(None if model is None else Held(state.global_step, model))
+                    save(part)
+                notify(None if engine is None else Held(state.global_step, engine))
 
     return Snapshot()

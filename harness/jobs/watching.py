@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from typing import Any
 from evals.data.protocols import Protocol
 from evals.files import append_jsonl, mend_jsonl, read_jsonl
 from evals.sampling.engines import Engine
-from evals.sampling.engines.transformers import TransformersEngine
 from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import Held, snapshots
@@ -41,7 +41,7 @@ class Watcher:
         mend_jsonl(self.folder / CURVE)
 
     def __call__(self, held: Held | None = None) -> None:
-        """Evaluate the new snapshots, in order of their steps; a held one from memory."""
+        """Evaluate the new snapshots, in order of their steps; a held one by the engine that has its weights."""
         saved = snapshots(self.folder / "train")
         for step, model in saved:
             if self.watch.every and due(step, self.watch.every, self.stride):
@@ -63,13 +63,14 @@ class Watcher:
             arguments: dict[str, Any] = {
                 "out_dir": out_dir,
                 "data_dir": self.data_dir,
-                "engine": beside_training(self.hardware, str(model), held),
                 "seed": self.job.seed,
                 "workers": self.hardware.grader_workers,
                 "limit_s": self.hardware.grader_limit_s,
                 "progress": False,
             }
-            verdicts = evaluate(model, self.protocol, **arguments, run=run_identity(Run(self.folder).record))
+            arguments["run"] = run_identity(Run(self.folder).record)
+            with beside_training(self.hardware, str(model)) if held is None else held.engine(str(model)) as engine:
+                verdicts = evaluate(model, self.protocol, engine=engine, **arguments)
             scores: dict[str, dict[str, Any]] = {}
             for benchmark, path in verdicts.items():
                 ks = self.protocol.value("ks", benchmark)
@@ -84,13 +85,11 @@ class Watcher:
         return {row["step"]: flat(row["scores"]) for row in read_jsonl(self.folder / CURVE)}
 
 
-def beside_training(hardware: Hardware, model: str, held: Held | None = None) -> Engine:
-    """The engine for evaluations while a training holds the devices: transformers, which uses only the memory that a
-    model needs, and takes a held model from memory."""
-    engine = sampling_engine(replace(hardware, engine="transformers", engine_replicas=1), model)
-    if held is not None and isinstance(engine, TransformersEngine):
-        engine.hold(held.model())
-    return engine
+@contextmanager
+def beside_training(hardware: Hardware, model: str) -> Iterator[Engine]:
+    """The engine for evaluations while a training holds the devices and its rollouts' engine is not in this process:
+    transformers, which uses only the memory that a model needs."""
+    yield sampling_engine(replace(hardware, engine="transformers", engine_replicas=1), model)
 
 
 def flat(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

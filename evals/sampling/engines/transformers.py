@@ -63,17 +63,6 @@ class TransformersEngine(LocalModel):
                 raise ValueError(
                     f"model {self.model_path!r}: cannot be loaded ({type(error).__name__}: {why})"
                 ) from error
-        return self._ready(model)
-
-    def hold(self, model: Any) -> None:
-        """Sample from this model, which is in memory, and do not read the folder that it was saved in."""
-        if self.dtype != "auto":
-            import torch
-
-            model = model.to(getattr(torch, self.dtype))
-        self.model = self._ready(model)
-
-    def _ready(self, model: Any) -> Any:
         check_weights(model, self.model_path)
         return model.to(self.device).eval()
 

@@ -6,8 +6,9 @@ import copy
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ from harness.runs.interrupt import Interrupted, finishing, requested
 from harness.spec import Training
 from harness.spec.declarations import Precision
 from harness.step.finite import check_number, check_weights
+
+if TYPE_CHECKING:
+    from evals.sampling.engines.vllm import VllmEngine
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
 
@@ -187,12 +191,16 @@ def run_to_end(
 
     _know_numbered_cpus()
     trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
-    main = trainer.is_world_process_zero()
+    main, colocated = trainer.is_world_process_zero(), getattr(trainer, "use_vllm", False)
     saving = saver(out_dir, save_minutes=hardware.save_minutes, rollout_steps=rollout_steps)
     trainer.add_callback(saving)
     trainer.add_callback(
         snapshotter(
-            out_dir, hardware.snapshot_every, lambda folder: save_snapshot(trainer, folder, precision), main=main
+            out_dir,
+            hardware.snapshot_every,
+            lambda folder: save_snapshot(trainer, folder, precision),
+            main=main,
+            engine=partial(rollout_engine, trainer) if colocated and hardware.processes == 1 else None,
         )
     )
     newest = last_verified(out_dir.glob("checkpoint-*"), checkpoint_step) if main else None
@@ -220,10 +228,27 @@ def run_to_end(
     return last
 
 
-def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> Callable[[], Any] | None:
+@contextmanager
+def rollout_engine(trainer: Any, folder: str) -> Iterator[VllmEngine]:
+    """The vLLM of the rollouts with the current weights, for the model in `folder`; it may sleep afterwards."""
+    from evals.sampling.engines.vllm import VllmEngine
+
+    rollouts, engine = trainer.vllm_generation, VllmEngine(folder)
+    rollouts.sync_weights()  # wakes the weights
+    if rollouts.enable_sleep_mode:
+        rollouts.llm.wake_up(tags=["kv_cache"])
+    engine.llm = rollouts.llm
+    try:
+        yield engine
+    finally:
+        if rollouts.enable_sleep_mode:
+            rollouts.llm.sleep(level=2)
+            rollouts._llm_weights_sleeping = True  # as TRL's own `generate` leaves it
+
+
+def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
     """Save the current policy as a plain model: LoRA merged, in the type of the passes, which sampling and evaluation
-    use too. The trained weights do not change. Called on every process; the main one writes, and returns a function
-    that makes the same model from memory."""
+    use too. The trained weights do not change. Called on every process; the main one writes."""
     import torch
 
     dtype = getattr(torch, passes_dtype(precision))
@@ -234,7 +259,7 @@ def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> Callable[
     else:
         plain, weights = model, trainer.accelerator.get_state_dict(trainer.model_wrapped)
     if not trainer.is_world_process_zero():
-        return None
+        return
     weights = {name: value.to(dtype) for name, value in weights.items()}
     if getattr(plain.config, "tie_word_embeddings", False):
         weights.pop("lm_head.weight", None)
@@ -243,13 +268,6 @@ def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> Callable[
     key = "dtype" if "dtype" in config else "torch_dtype"
     (folder / "config.json").write_text(json.dumps({**config, key: str(dtype).removeprefix("torch.")}, indent=2) + "\n")
     trainer.processing_class.save_pretrained(folder)
-
-    def saved() -> Any:
-        made = type(plain).from_pretrained(None, config=copy.deepcopy(plain.config), state_dict=weights, dtype=dtype)
-        made.generation_config = copy.deepcopy(plain.generation_config)
-        return made
-
-    return saved
 
 
 def _from_main_process(value: Any) -> Any:

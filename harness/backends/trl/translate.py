@@ -81,9 +81,8 @@ def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, 
         "ref_model_mixup_alpha": 1.0,  # a reset copies the policy whole
         "vllm_importance_sampling_correction": False,
         # the sampler
-        "use_vllm": hardware.rollouts != "transformers",
-        "vllm_mode": "server" if hardware.rollouts == "vllm_server" else "colocate",
-        "vllm_server_base_url": hardware.vllm_server_url,
+        "use_vllm": hardware.rollouts == "vllm_colocate",
+        "vllm_mode": "colocate",
         "vllm_gpu_memory_utilization": hardware.vllm_gpu_memory,
         "vllm_tensor_parallel_size": hardware.vllm_tensor_parallel,
         # else vLLM reserves a cache for the model's own context, or cuts a response at it without a word
@@ -107,8 +106,8 @@ def _check_expressible(experiment: Experiment, hardware: TrlHardware) -> None:
         if "rollout_logp" in equation.reads and hardware.rollouts == "transformers":
             key, sourced = next(iter(equation.values.items()))
             why = (
-                "hardware.rollouts: expected vllm_colocate or vllm_server with a method that reads the sampler's own "
-                "log-probabilities, got 'transformers', where the trainer samples"
+                "hardware.rollouts: expected vllm_colocate with a method that reads the sampler's log-probabilities, "
+                "got 'transformers', where the trainer samples"
             )
             raise CannotExpress(NAME, f"{equation.name}.{key}", sourced, why)
 

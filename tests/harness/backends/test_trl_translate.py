@@ -172,7 +172,7 @@ def test_what_trl_cannot_do_is_refused_with_its_source() -> None:
 def test_a_reference_that_deepspeed_splits_cannot_be_saved() -> None:
     declared = experiment().override({"kl_beta": 0.1, "reference_reset_every": 2}, *USER)
     with pytest.raises(CannotExpress, match=r"reference_reset_every=2 .*DeepSpeed shards"):
-        to_grpo_config(declared, TrlHardware(deepspeed="zero3.json"), seed=0, out_dir=Path("out"))
+        to_grpo_config(declared, TrlHardware(deepspeed="zero3"), seed=0, out_dir=Path("out"))
 
 
 def test_lora_settings_reach_peft() -> None:

@@ -82,48 +82,6 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
     assert len((again / CURVE).read_text().splitlines()) == 4
 
 
-def test_the_model_of_a_step_reaches_its_evaluation_without_its_folder(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Samples and training are, byte for byte, those of evaluations that read the folder."""
-    from evals.sampling.engines.transformers import TransformersEngine
-
-    held: list[int] = []
-    hold = TransformersEngine.hold
-
-    def counted(self: TransformersEngine, one: Any) -> None:
-        held.append(int(Path(self.model_path).name.removeprefix("step-")))
-        hold(self, one)
-
-    def broken(self: TransformersEngine, one: Any) -> None:
-        held.append(0)
-
-    monkeypatch.setattr(TransformersEngine, "hold", counted)
-    memory = train(tmp_path / "a", model, monkeypatch, {**WATCH, "keep": []})
-    assert held == [2, 4]  # the base model and the final one have no training beside them
-    monkeypatch.setattr(TransformersEngine, "hold", broken)
-    disk = train(tmp_path / "b", model, monkeypatch, {**WATCH, "keep": []})
-    assert held == [2, 4, 0, 0]
-    assert (memory / CURVE).read_bytes() == (disk / CURVE).read_bytes()
-    samples = [sorted(path.name for path in (folder / "curve").rglob("shards/*")) for folder in (memory, disk)]
-    assert samples[0] == samples[1] and len(samples[0]) >= 4  # a file's name has the hash of its content
-    final = "train/final/model.safetensors"
-    assert (memory / final).read_bytes() == (disk / final).read_bytes()
-
-
-def test_a_held_model_is_what_is_sampled_and_not_its_folder(model: Path, tmp_path: Path) -> None:
-    from transformers import AutoModelForCausalLM
-
-    from evals.sampling.engines.transformers import TransformersEngine
-    from harness.backends.snapshots import Held
-
-    one_head = save_random_model(tmp_path / "other", heads=1)
-    held = Held(2, lambda: AutoModelForCausalLM.from_pretrained(one_head))
-    engine = beside_training(TrlHardware(device="cpu"), str(model), held)
-    assert isinstance(engine, TransformersEngine) and not engine.model.training
-    assert engine.model.config.num_attention_heads == 1  # the folder's has four
-
-
 def test_a_training_that_was_killed_completes_its_curve(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +110,7 @@ def test_evaluations_beside_a_training_leave_the_gpus_to_it(monkeypatch: pytest.
 
     made: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append((name, options)))
-    beside_training(TrlHardware(device="cpu"), "m")
-    beside_training(TrlHardware(device="gpu", engine="vllm", engine_replicas=8), "m")
+    for hardware in (TrlHardware(device="cpu"), TrlHardware(device="gpu", engine="vllm", engine_replicas=8)):
+        with beside_training(hardware, "m"):
+            pass
     assert made == [("transformers", {"device": "cpu"}), ("transformers", {})]

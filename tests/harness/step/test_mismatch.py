@@ -178,6 +178,6 @@ def test_a_trainer_that_samples_itself_has_nothing_to_correct(tmp_path: Any) -> 
     values = {"level": "token", "outside": "truncate", "low": 0.0, "high": 2.0}
     sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
     own = experiment(replace(GRPO, gates=(use(rollout_correction, **sourced),)))
-    with pytest.raises(ValueError, match=r"hardware\.rollouts: expected vllm_colocate or vllm_server.*'transformers'"):
+    with pytest.raises(ValueError, match=r"hardware\.rollouts: expected vllm_colocate.*'transformers'"):
         to_grpo_config(own, TrlHardware(device="cpu"), seed=0, out_dir=tmp_path)
     to_grpo_config(own, TrlHardware(device="cpu", rollouts="vllm_colocate"), seed=0, out_dir=tmp_path)
