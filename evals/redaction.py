@@ -34,11 +34,6 @@ def _redact(text: str, secrets: list[str]) -> str:
     return _KEYS.sub(HIDDEN, text)
 
 
-def public_address(uri: str) -> str:
-    """An address without user and password, for links. Secrets in its query are hidden."""
-    return redact(_USER.sub(r"\g<scheme>", uri))
-
-
 def redact_all(value: Any) -> Any:
     """`redact` on every string in a JSON value, keys included."""
     return _redact_all(value, _secrets())

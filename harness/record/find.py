@@ -1,11 +1,11 @@
-"""Find runs by what names them: paths, globs, archives, MLflow run ids, or RLVR_HOME by paper, arm and scale."""
+"""Find runs by what names them: paths, globs, archives, MLflow run ids, or RLVR_HOME by paper and scale."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from evals.answer_files.reading import NOTHING_SAID, Reading
@@ -27,8 +27,6 @@ EXPECTED = (
 def runs(
     *what: str | Path,
     paper: str | None = None,
-    model: str | None = None,
-    arms: Collection[str] | None = None,
     scale: str | None = None,
     finished: bool = True,
     reading: Reading = NOTHING_SAID,
@@ -40,19 +38,18 @@ def runs(
         what: each a run's folder, a folder of runs or archives, the folder of an evaluation, a glob of them, an
             archive, a file of verdicts or of answers (any format that `rlvr grade` reads; graded here), or an MLflow
             run id. None: the tracking server that MLFLOW_TRACKING_URI names, else RLVR_HOME.
-        paper, model, arms, scale: only runs of these.
+        paper, scale: only runs of these.
         finished: only those with a result.
         reading, policy: for files of answers: what they do not state, and how to extract answers.
     Raises:
         UsageError: no such path or run. DamagedFileError: a run's record is.
     """
     found = [run for text in what for run in _named(str(text), reading, policy)] if what else _project(paper)
-    filters = {"paper": paper, "model": model, "scale": scale}
     return [
         run
         for run in found
-        if all(value is None or run.record.get(key) == value for key, value in filters.items())
-        and (arms is None or run.record.get("arm") in arms)
+        if paper in (None, run.record.get("paper"))
+        and scale in (None, run.record.get("scale"))
         and (not finished or run.is_finished or "state" not in run.record)
     ]
 

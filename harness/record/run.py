@@ -246,19 +246,9 @@ class Run:
             raise DamagedFileError(self.folder / name, f"step {lost} is missing", RESTORE)
         return dict(sorted(steps.items()))
 
-    @property
-    def metric_names(self) -> list[str]:
-        """The names of all metrics that were logged at some step."""
-        return sorted({name for values in self.curve.values() for name in values})
-
     def metrics(self, name: str) -> Points:
         """(step, value) of one metric, by step; empty if it was never logged."""
         return [(step, values[name]) for step, values in self.curve.items() if name in values]
-
-    @property
-    def last(self) -> dict[str, float]:
-        """The last value of each metric."""
-        return {name: value for values in self.curve.values() for name, value in values.items()}
 
     @property
     def evaluated_steps(self) -> list[int]:
@@ -327,14 +317,6 @@ class Run:
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
         frame = frame.assign(**unknown, problem_id=frame["problem_id"].astype(str))
         return frame if columns is None else frame[list(columns)]
-
-    def rows(self, benchmark: str) -> list[dict[str, Any]]:
-        """`verdicts` as a dictionary a row; a missing value is None."""
-        path = self.table_file(benchmark)
-        if path.suffix == ".jsonl":
-            return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        rows: list[dict[str, Any]] = read_parquet(path).to_pylist()
-        return rows
 
     def samples(self, benchmark: str) -> pd.DataFrame:
         """`verdicts`, with the responses.

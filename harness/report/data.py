@@ -1,4 +1,4 @@
-"""The report's content, gathered from MLflow and the declaration."""
+"""The report's content, gathered from the runs and the declaration."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from evals.analysis.forks import fork_threshold
 from evals.plots.plot import Plot, save
-from evals.redaction import public_address
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.score import bounds_text, line_form, number_text, p_text
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
 from harness.errors import UsageError, nearest
 from harness.record.run import Run
-from harness.report.page import ClaimRow, Document, Figure, Link, picture
+from harness.report.page import ClaimRow, Document, Figure, picture
 from harness.report.viewer import BUDGET, Shown, keep, pack
-from harness.runs.track import tracking_uri
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked, Evidence, check_claims
@@ -144,8 +142,6 @@ def document(
         departures=paper.departures,
         doubts=paper.doubts,
         environment=environment_grid(chosen.measured),
-        links=tuple(_links(chosen.measured)),
-        link_note=_link_note(),
         notes=(*chosen.notes, *notes, *too_many, *unread),
         viewer=viewer,
     )
@@ -259,29 +255,6 @@ def environment_grid(measured: Sequence[Measured]) -> Grid:
     rows = [(key, *(_plain(column.get(key, "–")) for column in columns)) for key in keys]
     runs = ["all runs"] if len(runs_of) == 1 else [", ".join(names) for names in runs_of.values()]
     return Grid("Environment", ("", *runs), tuple(rows))
-
-
-def _links(measured: Sequence[Measured]) -> list[Link]:
-    """To the runs in MLflow, of those that are there."""
-    return [
-        Link(f"{m.label(m.arm)}, seed {seed}", at[1], f"{_server()}/#/experiments/{at[0]}/runs/{at[1]}")
-        for m in measured
-        for seed, run in m.runs.items()
-        if (at := run.mlflow) is not None
-    ]
-
-
-def _server() -> str:
-    uri = public_address(tracking_uri())
-    return uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
-
-
-def _link_note() -> str:
-    if tracking_uri().startswith("http"):
-        return f"The links lead to {_server()}."
-    return (
-        "The links lead to MLflow's interface on the machine that holds the runs, once `rlvr ui` has opened it there."
-    )
 
 
 def _viewer(models: Sequence[Analysed], cache: Path | None, budget: int) -> tuple[dict[str, Any] | None, list[str]]:

@@ -23,7 +23,6 @@ from markupsafe import Markup
 from harness.tables.grid import Grid
 
 PX = 4 / 3  # pixels of a point, matplotlib's unit
-LEAD = 150  # visible characters of a caption under a figure: three lines with its title
 OUTCOMES = {
     "holds": "●",
     "does not hold": "✕",
@@ -58,15 +57,6 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Link:
-    """A measured run, and where MLflow's interface shows it."""
-
-    name: str
-    run_id: str
-    url: str
-
-
-@dataclass(frozen=True)
 class Document:
     """All that the page shows. `viewer` is what `viewer.pack` returns; None where no responses were kept."""
 
@@ -85,8 +75,6 @@ class Document:
     departures: tuple[str, ...]
     doubts: tuple[str, ...]
     environment: Grid
-    links: tuple[Link, ...]
-    link_note: str
     notes: tuple[str, ...] = ()  # what was skipped, and why
     viewer: dict[str, Any] | None = field(default=None)
 
@@ -118,8 +106,6 @@ def _template() -> Any:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {
-        "intervals": intervals,
-        "lead": lead,
         "picture": lambda svg: Markup(picture(svg)),
         "pixels": pixels,
         "csv": lambda text: Markup(_csv(text)),
@@ -140,22 +126,6 @@ def notes_of(grids: Sequence[Grid]) -> list[str]:
     """The notes of some tables, each once; a note that is the start of another one is dropped."""
     notes = list(dict.fromkeys(note for grid in grids for note in grid.notes))
     return [note for note in notes if not any(other != note and other.startswith(note) for other in notes)]
-
-
-def intervals(text: str) -> list[tuple[str, bool]]:
-    """A text in parts, each with whether it is an interval in brackets (no line break inside)."""
-    return [(part, number % 2 == 1) for number, part in enumerate(re.split(r"(\[[^\[\]]*\])", text)) if part]
-
-
-def lead(caption: str) -> str:
-    """The visible part of a caption: its first sentences, at most about two lines; the rest is folded."""
-    sentences = re.split(r"(?<=[.;]) (?=[A-Z0-9])", caption)
-    shown = sentences[0]
-    for sentence in sentences[1:]:
-        if len(shown) + 1 + len(sentence) > LEAD:
-            break
-        shown += f" {sentence}"
-    return shown if len(shown) <= LEAD else shown[: LEAD - 1].rsplit(" ", 1)[0] + " …"
 
 
 def pixels(svg: str) -> tuple[int, int] | tuple[None, None]:

@@ -9,8 +9,6 @@
   const TINTS = 9;
   const VERDICTS = { correct: "correct", wrong: "wrong", no_answer: "no answer", truncated: "truncated", unscored: "unscored" };
 
-  const digit = new Map([...data.alphabet].map((character, i) => [character, i]));
-  const nats = (level) => data.top * (level / (data.levels - 1)) ** 2;
   const tint = (entropy) => (data.full_tint > 0 ? Math.min(TINTS - 1, Math.round((TINTS - 1) * Math.sqrt(entropy / data.full_tint))) : 0);
   const make = (tag, text, name) => {
     const element = document.createElement(tag);
@@ -19,24 +17,16 @@
     return element;
   };
 
-  const responses = data.responses.run.map((_, i) =>
-    Object.fromEntries(Object.entries(data.responses).map(([name, column]) => [name, column[i]])),
-  );
+  const responses = data.responses;
 
   function tokens(response) {
-    if (response.tokens === null) return null;
-    const matches = [];
-    for (let i = 0; i < response.entropy.length; i++) {
-      let index = 0;
-      for (let k = 0; k < data.width; k++) index = index * data.alphabet.length + digit.get(response.tokens[i * data.width + k]);
-      const code = digit.get(response.entropy[i]);
-      matches.push({ text: data.strings[index], level: code >> 1, fork: code % 2 === 1 });
-    }
-    return matches;
+    if (response.tokens === undefined) return null;
+    const forks = new Set(response.forks);
+    return response.tokens.map((token, i) => ({ text: data.strings[token], entropy: response.entropies[i], fork: forks.has(i) }));
   }
 
   const text = (response) => {
-    if (response.shown === undefined) response.shown = response.tokens === null ? response.text : tokens(response).map((t) => t.text).join("");
+    if (response.shown === undefined) response.shown = response.text ?? tokens(response).map((t) => t.text).join("");
     return response.shown;
   };
 
@@ -184,8 +174,8 @@
     if (r.length !== null) facts.push(`${r.length} tokens`);
     const parts = tokens(r);
     if (parts !== null && parts.length) {
-      const mean = parts.reduce((sum, token) => sum + nats(token.level), 0) / parts.length;
-      facts.push(`mean entropy about ${mean.toFixed(2)} nats`);
+      const mean = parts.reduce((sum, token) => sum + token.entropy, 0) / parts.length;
+      facts.push(`mean entropy ${mean.toFixed(2)} nats`);
     }
     facts.push(r.answer === null ? "no answer" : `answer ${r.answer}`);
     const line = make("p", facts.join(" · "), "facts");
@@ -198,7 +188,7 @@
       line.textContent += " · entropy not measured";
     } else {
       parts.forEach((token) => {
-        body.append(make("span", token.text, `t h${tint(nats(token.level))}${token.fork ? " fork" : ""}`));
+        body.append(make("span", token.text, `t h${tint(token.entropy)}${token.fork ? " fork" : ""}`));
       });
       walk(body, parts);
     }
@@ -212,7 +202,7 @@
     const token = parts[i];
     const shown = JSON.stringify(token.text);
     byId("v-token").textContent =
-      `${shown} · token ${i + 1} of ${parts.length} · entropy about ${nats(token.level).toFixed(2)} nats` + (token.fork ? " · fork" : "");
+      `${shown} · token ${i + 1} of ${parts.length} · entropy ${token.entropy.toFixed(2)} nats` + (token.fork ? " · fork" : "");
   }
 
   function walk(text, parts) {
@@ -278,7 +268,7 @@
 
   function legend() {
     const place = byId("v-legend");
-    if (!(data.top > 0)) {
+    if (!(data.full_tint > 0)) {
       place.remove();
       return;
     }

@@ -1,7 +1,5 @@
-"""The responses of the report's viewer, compressed: a dictionary of tokens, and one character per entropy.
-
-A response of n tokens takes 3 n or 4 n characters. If not all fit, a sample is shown, even over problems and runs, and
-the page says how many.
+"""The responses of the report's viewer. If not all fit into the page, a sample is shown, even over problems and runs,
+and the page says how many.
 """
 
 from __future__ import annotations
@@ -11,10 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Printable characters that neither JSON nor HTML has to escape: 45 levels of entropy, each a fork or not
-ALPHABET = "".join(chr(c) for c in range(32, 127) if chr(c) not in '"\\<>&')
-LEVELS = len(ALPHABET) // 2
-BUDGET = 2_600_000  # characters of the page
+BUDGET = 5_000_000  # characters of the page
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ class Shown:
     @property
     def cost(self) -> int:
         """Its approximate size in the page, in characters."""
-        return 60 + (4 * len(self.tokens) if self.tokens is not None else len(self.text))
+        return 100 + (10 * len(self.tokens) if self.tokens is not None else len(self.text))
 
 
 def keep(responses: Sequence[Shown], budget: int = BUDGET) -> list[Shown]:
@@ -69,7 +64,7 @@ def _ranks(responses: Sequence[Shown]) -> list[int]:
 
 
 def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dict[str, Any]:
-    """The viewer's data, plain JSON.
+    """The viewer's data, plain JSON; entropies to 0.01 nats.
 
     Args:
         forks: run -> the entropy (nats) from which a token of that run is a fork; runs without a token pass are absent.
@@ -80,36 +75,39 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dic
     for r in responses:
         _check(r)
     runs = list(dict.fromkeys(r.run for r in responses))
-    problems = list(dict.fromkeys((r.benchmark, r.problem) for r in responses))
-    first = {(r.benchmark, r.problem): r for r in reversed(responses)}
-    strings = list(dict.fromkeys(t for r in responses for t in r.tokens or ()))
-    number = {text: i for i, text in enumerate(strings)}
-    width = _width(len(strings))
-    place = {problem: i for i, problem in enumerate(problems)}
+    problems = {(r.benchmark, r.problem): r for r in reversed(responses)}  # of each, its first response
+    order = list(dict.fromkeys((r.benchmark, r.problem) for r in responses))
+    strings = {text: i for i, text in enumerate(dict.fromkeys(t for r in responses for t in r.tokens or ()))}
     entropies = sorted(h for r in responses for h in r.entropies or ())
-    top = entropies[-1] if entropies else 0.0
     return {
         "runs": [{"name": run, "fork": forks.get(run)} for run in runs],
         "problems": [
-            {"benchmark": b, "id": p, "gold": first[b, p].gold, "prompt": first[b, p].prompt} for b, p in problems
+            {"benchmark": b, "id": p, "gold": problems[b, p].gold, "prompt": problems[b, p].prompt} for b, p in order
         ],
-        "strings": strings,
-        "width": width,
-        "top": top,
+        "strings": list(strings),
         "full_tint": entropies[int(0.99 * (len(entropies) - 1))] if entropies else 0.0,  # few are above
-        "levels": LEVELS,
-        "alphabet": ALPHABET,
         "kept": len(responses),
         "of": of,
-        "responses": {
-            "run": [runs.index(r.run) for r in responses],
-            "problem": [place[r.benchmark, r.problem] for r in responses],
-            **{
-                name: [getattr(r, name) for r in responses]
-                for name in ("sample", "seed", "verdict", "answer", "length")
-            },
-            **_packed(responses, number, width, top, forks),
-        },
+        "responses": [
+            {
+                "run": runs.index(r.run),
+                "problem": order.index((r.benchmark, r.problem)),
+                **{name: getattr(r, name) for name in ("sample", "seed", "verdict", "answer", "length")},
+                **_body(r, strings, forks.get(r.run, math.inf)),
+            }
+            for r in responses
+        ],
+    }
+
+
+def _body(r: Shown, strings: dict[str, int], fork: float) -> dict[str, Any]:
+    """Tokens by their numbers, entropies and the places of forks; the text where no token pass was made."""
+    if r.tokens is None or r.entropies is None:
+        return {"text": r.text}
+    return {
+        "tokens": [strings[t] for t in r.tokens],
+        "entropies": [round(h, 2) for h in r.entropies],
+        "forks": [i for i, h in enumerate(r.entropies) if h >= fork],
     }
 
 
@@ -119,40 +117,3 @@ def _check(r: Shown) -> None:
         raise ValueError(f"{where}: expected as many entropies as tokens")
     if strange := [h for h in r.entropies or () if not 0 <= h < math.inf]:
         raise ValueError(f"{where}: entropy: expected a number >= 0, got {strange[0]}")
-
-
-def _packed(
-    responses: Sequence[Shown], number: dict[str, int], width: int, top: float, forks: dict[str, float]
-) -> dict[str, list[Any]]:
-    """Tokens and entropies, or the text, of each response; the missing one is null."""
-    packed: dict[str, list[Any]] = {"tokens": [], "entropy": [], "text": []}
-    for r in responses:
-        read = r.tokens is not None and r.entropies is not None
-        fork = forks.get(r.run, math.inf)
-        packed["tokens"].append("".join(digits(number[t], width) for t in r.tokens or ()) if read else None)
-        packed["entropy"].append(
-            "".join(ALPHABET[2 * level(h, top) + (h >= fork)] for h in r.entropies or ()) if read else None
-        )
-        packed["text"].append(None if read else r.text)
-    return packed
-
-
-def digits(value: int, width: int) -> str:
-    """A whole number in the alphabet's base, most significant digit first."""
-    text = ""
-    for _ in range(width):
-        value, digit = divmod(value, len(ALPHABET))
-        text = ALPHABET[digit] + text
-    return text
-
-
-def level(entropy: float, top: float) -> int:
-    """The step of an entropy, 0 to LEVELS - 1: even steps of its square root, so that low ones stay distinct."""
-    return round((LEVELS - 1) * math.sqrt(entropy / top)) if top > 0 else 0
-
-
-def _width(count: int) -> int:
-    width = 1
-    while len(ALPHABET) ** width < count:
-        width += 1
-    return width

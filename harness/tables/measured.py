@@ -186,8 +186,13 @@ def _measured(digest: str, runs: dict[int, Run]) -> Measured:
         records={seed: run.record for seed, run in runs.items()},
         trained=first.trained,
         diverged={seed: run.diverged for seed, run in runs.items() if run.diverged},
-        curves={seed: {name: run.metrics(name) for name in run.metric_names} for seed, run in runs.items()},
+        curves={seed: _curves(run) for seed, run in runs.items()},
     )
+
+
+def _curves(run: Run) -> dict[str, Points]:
+    """Metric -> (step, value)."""
+    return {name: run.metrics(name) for name in sorted({name for values in run.curve.values() for name in values})}
 
 
 def _by_benchmark(value: Any, benchmark: str) -> Any:

@@ -125,27 +125,6 @@ def test_an_address_leads_back_to_what_was_shown(page: Any, browser: Any) -> Non
     again.close()
 
 
-def test_the_contents_stay_in_view_and_name_the_scale(browser: Any, file: Path) -> None:
-    for viewport in ({"width": 1400, "height": 900}, PHONE):
-        context = browser.new_context(viewport=viewport)
-        page = context.new_page()
-        page.goto(file.as_uri())
-        page.wait_for_selector("article")
-        page.evaluate("document.querySelector('#provenance').scrollIntoView()")
-        box = page.locator("nav").bounding_box()
-        assert box is not None and 0 <= box["y"] < 100
-        assert "Tiny scale" in page.inner_text("nav")
-        context.close()
-
-
-def test_no_interval_is_broken_over_lines(page: Any) -> None:
-    page.set_viewport_size(PHONE)
-    heights = page.evaluate(
-        """() => [...document.querySelectorAll("#results .i")].map((e) => e.getClientRects().length)"""
-    )
-    assert len(heights) == 12 and set(heights) == {1}
-
-
 def test_tokens_are_tinted_and_forks_marked(page: Any) -> None:
     tokens = page.query_selector_all("article:first-of-type .text span")
     assert [t.inner_text() for t in tokens] == ["first", " so", " 2+2", " 4"]
@@ -215,16 +194,11 @@ def test_a_response_can_be_walked_by_keyboard(page: Any) -> None:
         said.append(page.inner_text("#v-token"))
     places = [line.split(" · ")[1] for line in said]
     assert places == [f"token {i} of 4" for i in (1, 2, 4, 2, 1, 1)]
-    assert "entropy about 1.50 nats · fork" in said[1]
+    assert "entropy 1.50 nats · fork" in said[1]
     page.select_option("#f-verdict", label="wrong")
     page.focus("#f-problem")
     page.keyboard.press("ArrowDown")  # a select needs no mouse
     assert page.input_value("#f-problem") == "1"
-
-
-def test_the_skip_link_is_the_first_stop(page: Any) -> None:
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -237,36 +211,4 @@ def test_a_phone_scrolls_down_only(browser: Any, file: Path, scheme: str) -> Non
     assert phone.evaluate("document.documentElement.scrollWidth") == 390
     # the wide table scrolls in a box of its own
     assert phone.evaluate("[...document.querySelectorAll('.scroll')].some((e) => e.scrollWidth > e.clientWidth)")
-    context.close()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(browser: Any, file: Path, scheme: str) -> None:
-    """WCAG's contrast of all text but the tinted tokens, whose ground is a mixture: at least 4.5."""
-    context = browser.new_context(color_scheme=scheme)
-    page = context.new_page()
-    page.goto(file.as_uri())
-    page.wait_for_selector("article")
-    weakest = page.evaluate("""() => {
-      const light = (c) => {
-        const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
-          .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-      };
-      const ground = (e) => {
-        for (let at = e; at; at = at.parentElement) {
-          const c = getComputedStyle(at).backgroundColor;
-          if (c !== "rgba(0, 0, 0, 0)") return c;
-        }
-        return getComputedStyle(document.documentElement).backgroundColor;
-      };
-      const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-      return Math.min(...[...document.body.querySelectorAll("*")]
-        .filter((e) => own(e) && e.checkVisibility() && !e.matches(".t, :disabled, script"))
-        .map((e) => {
-          const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
-          return (a + 0.05) / (b + 0.05);
-        }));
-    }""")
-    assert weakest >= 4.5
     context.close()

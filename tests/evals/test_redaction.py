@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.redaction import HIDDEN, public_address, redact, redact_all
+from evals.redaction import HIDDEN, redact, redact_all
 
 PASSWORDS = st.text("abcdefgXYZ0123456789-_.~!$&()*+,;=%", min_size=1, max_size=20)
 
@@ -43,10 +43,6 @@ def test_values_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_texts_without_a_secret_are_not_redacted(text: str) -> None:
     assert redact(text) == text
-
-
-def test_a_link_leads_to_the_address_without_user() -> None:
-    assert public_address("http://alice:hunter2pw@host:5000/") == "http://host:5000/"
 
 
 def test_the_time_grows_with_the_length_and_not_with_its_square() -> None:

@@ -24,7 +24,7 @@ def read_all(folder: Path) -> None:
     """What tables, comparisons and analyses read of a run."""
     run = Run(folder)
     together([run], "a")
-    assert run.last["train/loss"] and run.model_folder and run.scale == "tiny"
+    assert run.metrics("train/loss") and run.model_folder and run.scale == "tiny"
 
 
 def cut(path: Path, other: Path) -> None:

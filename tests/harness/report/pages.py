@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.report.page import ClaimRow, Document, Figure, Link
+from harness.report.page import ClaimRow, Document, Figure
 from harness.report.viewer import Shown, pack
 from harness.tables.grid import Grid
 
@@ -70,8 +70,6 @@ def document(**changes: object) -> Document:
         departures=(HOSTILE,),
         doubts=("A doubt.",),
         environment=Grid("Environment", ("", "all runs"), (("python", "3.11"),)),
-        links=(Link("grpo, seed 0", "0123456789abcdef", "http://127.0.0.1:5000/#/experiments/1/runs/0"),),
-        link_note="Where the links lead.",
         notes=("Something was skipped.",),
         viewer=pack(responses(), {"base": 1.0, "grpo": 1.0}, of=20),
     )

@@ -1,80 +1,43 @@
-"""Packing responses, against an unpacking written apart."""
+"""Which responses the page holds, and how."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.viewer import ALPHABET, LEVELS, Shown, digits, keep, level, pack
+from evals.analysis.forks import fork_threshold
+from harness.report import data
+from harness.report.viewer import Shown, keep, pack
 from tests.harness.report.pages import response, responses
 
-ENTROPIES = st.floats(0, 12, allow_nan=False)
-TOKENS = st.lists(st.tuples(st.text(max_size=4), ENTROPIES), max_size=12)
 
-
-def unpack(data: dict[str, Any], i: int) -> list[tuple[str, float, bool]]:
-    """(token, entropy, fork) of a response, as the viewer reads them."""
-    packed = data["responses"]
-    base, width = len(data["alphabet"]), data["width"]
-    tokens = []
-    for k, code in enumerate(packed["entropy"][i]):
-        index = 0
-        for character in packed["tokens"][i][k * width : (k + 1) * width]:
-            index = index * base + data["alphabet"].index(character)
-        step, fork = divmod(data["alphabet"].index(code), 2)
-        tokens.append((data["strings"][index], data["top"] * (step / (data["levels"] - 1)) ** 2, bool(fork)))
-    return tokens
-
-
-@given(st.lists(TOKENS, min_size=1, max_size=5), st.floats(0, 12))
-def test_packed_responses_read_back_within_half_a_level(
-    given_tokens: list[list[tuple[str, float]]], fork: float
-) -> None:
-    shown = [
-        replace(response("a", "p", i), tokens=tuple(t for t, _ in of), entropies=tuple(h for _, h in of))
-        for i, of in enumerate(given_tokens)
-    ]
-    data = pack(shown, {"a": fork}, of=9)
-    assert (data["kept"], data["of"]) == (len(shown), 9)
-    for i, of in enumerate(given_tokens):
-        back = unpack(data, i)
-        assert [t for t, _, _ in back] == [t for t, _ in of]
-        assert [f for _, _, f in back] == [h >= fork for _, h in of]  # before rounding, so that no mark is wrong
-        for (_, rounded, _), (_, h) in zip(back, of, strict=True):
-            # even steps of the root: half of one is 0.5 / 44 of sqrt(top)
-            assert abs(math.sqrt(rounded) - math.sqrt(h)) <= math.sqrt(data["top"]) * 0.5 / (LEVELS - 1) + 1e-9
-
-
-def test_the_alphabet_needs_no_escape() -> None:
-    # 95 printable ASCII characters without " \ < > &; two a level
-    assert len(ALPHABET) == len(set(ALPHABET)) == 90 and LEVELS == 45
-    assert not set(ALPHABET) & set('"\\<>&')
-
-
-def test_entropies_are_packed_as_digits_and_levels_by_hand() -> None:
-    # 90 * 1 + 2: the second and the third character
-    assert digits(92, 2) == ALPHABET[1] + ALPHABET[2]
-    assert digits(0, 1) == ALPHABET[0]
-    # sqrt(0.25) = 0.5 of 44 steps
-    assert (level(0.0, 4.0), level(1.0, 4.0), level(4.0, 4.0), level(0.0, 0.0)) == (0, 22, 44, 0)
-
-
-def test_more_tokens_than_one_character_tells_apart() -> None:
-    many = replace(response("a", "p", 0), tokens=tuple(map(str, range(91))), entropies=(0.0,) * 91)
-    data = pack([many], {}, of=1)
-    assert data["width"] == 2 and [t for t, _, _ in unpack(data, 0)] == list(map(str, range(91)))
+def test_responses_are_packed_by_hand() -> None:
+    first = replace(response("a", "p", 0), tokens=("x", " y", "x"), entropies=(0.126, 2.0, 0.0))
+    second = replace(response("b", "p", 1), tokens=("z",), entropies=(1.0,))
+    packed = pack([first, second], {"a": 0.126}, of=9)
+    assert (packed["kept"], packed["of"], packed["strings"]) == (2, 9, ["x", " y", "z"])
+    assert packed["runs"] == [{"name": "a", "fork": 0.126}, {"name": "b", "fork": None}]
+    assert packed["problems"] == [{"benchmark": "b", "id": "p", "gold": "4", "prompt": "What is p?"}]
+    of_a, of_b = packed["responses"]
+    # forks are told before rounding; b has no threshold
+    assert (of_a["tokens"], of_a["entropies"], of_a["forks"]) == ([0, 1, 0], [0.13, 2.0, 0.0], [0, 1])
+    assert (of_b["run"], of_b["problem"], of_b["tokens"], of_b["forks"]) == (1, 0, [2], [])
+    assert packed["full_tint"] == 1.0  # of 0, 0.126, 1, 2: place int(0.99 * 3)
 
 
 def test_a_response_that_was_not_read_keeps_its_text() -> None:
-    data = pack(responses(), {"base": 1.0}, of=16)
-    i = data["responses"]["verdict"].index("no_answer")
-    assert data["responses"]["tokens"][i] is None and "</script>" in data["responses"]["text"][i]
-    assert [run["fork"] for run in data["runs"]] == [1.0, None]
+    packed = pack(responses(), {"base": 1.0}, of=16)
+    (unread, _) = [r for r in packed["responses"] if r["verdict"] == "no_answer"]
+    assert "tokens" not in unread and "</script>" in unread["text"]
+    assert [run["fork"] for run in packed["runs"]] == [1.0, None]
 
 
 def test_responses_beyond_the_budget_are_sampled_evenly_from_correct_and_incorrect_ones() -> None:
@@ -102,3 +65,25 @@ def test_impossible_entropies_are_refused(bad: tuple[float, ...]) -> None:
     shown: Shown = replace(response("a", "p", 0), tokens=("x", "y"), entropies=bad)
     with pytest.raises(ValueError, match="a, p, sample 0"):
         pack([shown], {}, of=1)
+
+
+ENTROPIES = [0.05 * i for i in range(41)]
+
+
+def test_the_viewers_threshold_is_that_of_the_forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, float] = {}
+    subject = SimpleNamespace(tables={"b": pd.DataFrame()}, prompts={})
+    model: Any = SimpleNamespace(name="a", readable=subject, unread="", subject=subject, sources=["one"])
+
+    def pack(kept: Any, forks: dict[str, float], of: int) -> dict[str, Any]:
+        given.update(forks)
+        return {}
+
+    monkeypatch.setattr(data, "token_table", lambda *_: {"entropy": ENTROPIES})
+    monkeypatch.setattr(data, "_shown", lambda *_: ["a response"])
+    monkeypatch.setattr(data, "keep", lambda responses, budget: responses)
+    monkeypatch.setattr(data, "pack", pack)
+    data._viewer([model], tmp_path, 10)
+    # the least entropy at or above the 0.8 quantile of 41 equally spaced values is the 33rd, 1.6
+    assert given == {"a": pytest.approx(fork_threshold(ENTROPIES))}
+    assert given["a"] == pytest.approx(1.6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from statistics import fmean
 from typing import Any
 
@@ -21,6 +22,7 @@ from harness.tables.published import published_grids
 PROBLEMS = 3
 
 
+@cache
 def full(paper: str) -> list[Measured]:
     """Every arm with two seeds (an untrained one with one), under its own protocol, on three problems a benchmark."""
     reproduction = load(paper)
@@ -61,13 +63,14 @@ def full(paper: str) -> list[Measured]:
 
 @pytest.mark.parametrize("paper", [p for p in papers() if p != BASELINES])
 def test_every_published_cell_is_filled_or_explained(paper: str) -> None:
-    rows = [r for r in long_rows(paper, full(paper)) if r["published"] is not None]
+    measured = full(paper)
+    rows = [r for r in long_rows(paper, measured) if r["published"] is not None]
     assert len(rows) == len(published(paper))
     for row in rows:
         assert (row["measured"] is None) == bool(row["why_missing"]), row
         assert row["measured"] is not None or row["why_missing"] in (UNCOUNTED, GAIN), row
         assert row["measured"] is None or row["comes_back"] in ("comes back", "does not come back", "cannot tell"), row
-    text = "\n".join(grid.markdown() for grid in published_grids(paper, full(paper)))
+    text = "\n".join(grid.markdown() for grid in published_grids(paper, measured))
     assert "did not measure" not in text
 
 
