@@ -137,10 +137,10 @@ def analyze(
     folder = Path(out) if out is not None else default
     command = COMMAND_LINE.get() or f"rlvr.analyze({runs!r})"
     made = plotted(material, only=families, out=folder, command=command)
-    lines = [f"{folder / figure['family'] / figure['name']}.svg: {figure['title']}" for figure in made.figures]
-    lines += [f"skipped {text}" for text in made.skipped]
-    lines.append(f"index: {folder / 'README.md'}; in MLflow: {made.run_id}")
-    return Result(made.as_dict(), "\n".join(lines), made.figures)
+    lines = [f"{folder / figure['family'] / figure['name']}.svg: {figure['title']}" for figure in made["figures"]]
+    lines += [f"skipped {text}" for text in made["skipped"]]
+    lines.append(f"index: {folder / 'README.md'}")
+    return Result({"folder": str(folder), **made}, "\n".join(lines), made["figures"])
 
 
 def _material_options(**given: Any) -> dict[str, Any]:

@@ -64,27 +64,11 @@ def output_error(log_p: Tensor, tokens: Tensor) -> Tensor:
     return (sampled.square() + others.square()).sqrt()
 
 
-def update_size(log_p: Tensor, tokens: Tensor, hidden: Tensor, alpha: Tensor | float = 1.0) -> Tensor:
-    """G_t = |alpha_t| ||e(o_t) - pi|| ||h_t||  (Eq. 4).
+def update_size(log_p: Tensor, tokens: Tensor, hidden: Tensor) -> Tensor:
+    """G_t = |alpha_t| ||e(o_t) - pi|| ||h_t|| for |alpha_t| = 1  (Eq. 4); alpha_t is the factor of log pi's gradient.
 
     Args:
         log_p: [..., V]. tokens: [...]. hidden: [..., d], what the output layer reads.
-        alpha: [...] or a number: the factor of log pi's gradient, see `clipped_weight`.
     """
     length: Tensor = hidden.norm(dim=-1)
-    size = output_error(log_p, tokens) * length
-    return size * (abs(alpha) if isinstance(alpha, float) else alpha.abs())
-
-
-def clipped_weight(ratio: Tensor, advantage: Tensor, *, clip_low: float, clip_high: float) -> Tensor:
-    """alpha_t: the derivative of min(r A, clip(r, 1 - low, 1 + high) A) with respect to log pi  (A.1).
-
-    It is r A, or 0 where the clip is active; on policy (r = 1) it is A. The paper prints
-    r min(A, clip(A, 1 - eps, 1 + eps)), which clips the advantage instead of the ratio. This is not the derivative of
-    GRPO's objective (an advantage of 2 would count as 1.2), so we use the derivative.
-
-    Args:
-        ratio, advantage: [...], the importance ratio r and A. Returns [...].
-    """
-    clipped = ((advantage > 0) & (ratio > 1 + clip_high)) | ((advantage < 0) & (ratio < 1 - clip_low))
-    return (ratio * advantage).masked_fill(clipped, 0.0)
+    return output_error(log_p, tokens) * length

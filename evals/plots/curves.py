@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.plots.parts import band, grid, legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, wrap_name
+from evals.plots.figures import band_lines
+from evals.plots.parts import span
+from evals.plots.plot import Plot
 from evals.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST = 7  # series in one panel
-COLUMNS = 4  # panels side by side
-PANEL = 2.15, 1.75  # inches
 
 
 def mean_over_seeds(curves: pd.DataFrame, metric: str, *, by: str = "arm") -> pd.DataFrame:
@@ -65,49 +65,40 @@ def learning_curves(
     Raises:
         ValueError: as `mean_over_seeds`; no value of the metric.
     """
+    import pandas as pd
+
     numbers = mean_over_seeds(curves, metric)
     if numbers.empty:
         raise ValueError(f"{metric}: expected a value at one step or more, got none")
     order = [arm for arm in dict.fromkeys(curves["arm"]) if arm in set(numbers["arm"])]
-    seeds = numbers.groupby("arm")["seeds"].max()
+    of_arm = numbers.groupby("arm")
     caption = (
-        f"Mean over training seeds; band: pointwise 95 % t-interval over seeds. Seeds: {_ranges(seeds)}. Steps: "
-        f"{_ranges(numbers.groupby('arm')['step'].max())}."
+        "Mean over training seeds; band: pointwise 95 % t-interval over seeds. Seeds: "
+        f"{span(of_arm['seeds'].max())}. Steps: {span(of_arm['step'].max())}. {note}"
+    ).rstrip()
+    shown, names, panels = numbers.assign(model=numbers["arm"]), order, {"": ""}
+    if len(order) > MOST:  # a panel an arm, with the reference in each
+        references = [arm for arm in reference if arm in order]
+        names = ["reference", "this arm", *references]
+        panels = {arm: arm for arm in order}
+        parts = [
+            numbers[numbers["arm"] == one].assign(panel=arm, model="this arm" if one == arm else one)
+            for arm in order
+            for one in dict.fromkeys((*references, arm))
+        ]
+        shown = pd.concat(parts, ignore_index=True)
+    plot = band_lines(
+        name,
+        title,
+        caption,
+        "",
+        shown,
+        names,
+        x="step",
+        xlabel="optimiser step",
+        panels=panels,
+        ylabel=label,
+        limits=bounds,
+        marker=len(order) <= MOST,
     )
-    references = [arm for arm in reference if arm in order]
-    together = len(order) <= MOST
-    panels = [order] if together else [[arm, *(r for r in references if r != arm)] for arm in order]
-    names = list(order) if together else ["this arm", *references]
-    columns = 1 if together else COLUMNS
-    rows = -(-len(panels) // columns)
-
-    def render(figure: Any) -> None:
-        axes = grid(figure, len(panels), columns, sharex=True, sharey=True)
-        handles: dict[str, Any] = {}
-        for place, (axis, arms) in enumerate(zip(axes, panels, strict=True)):
-            for arm in reversed(arms):
-                part = numbers[numbers["arm"] == arm].sort_values("step")
-                this = not together and arm == arms[0]
-                series = order.index(arm) if together else 1 if this else (0, 2, 3)[references.index(arm) % 3]
-                low, high = (part[end].clip(*bounds) for end in ("low", "high"))
-                (line,) = band(axis, part["step"], low, part["mean"], high, series, marker=together)
-                handles["this arm" if this else arm] = line
-            if not together:
-                axis.set_title(wrap_name(arms[0], 26), loc="left", fontsize=8)
-            if place >= len(panels) - columns:  # the lowest panel of its column
-                axis.set_xlabel("optimiser step", fontsize=9 if together else 8)
-                axis.tick_params(labelbottom=True)
-        for axis in axes[::columns]:
-            axis.set_ylabel(label, fontsize=9 if together else 8)
-        shown = [arm for arm in names if arm in handles]
-        legend_below(figure, [handles[arm] for arm in shown], shown)
-
-    size = (WIDTH, 3.0) if together else (PANEL[0] * COLUMNS, 0.5 + PANEL[1] * rows)
-    caption = f"{caption} {note}".rstrip()
-    return Plot(name, title, caption, "", numbers, render, (size[0], size[1] + legend_height(names)))
-
-
-def _ranges(values: pd.Series) -> str:
-    """ "10", or "8 (egsw) to 10"."""
-    low, high = values.min(), values.max()
-    return f"{high:g}" if low == high else f"{low:g} ({values.idxmin()}) to {high:g}"
+    return replace(plot, numbers=numbers)

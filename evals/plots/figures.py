@@ -7,13 +7,12 @@ values of a run apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evals.plots.parts import band, grid, legend_below, legend_height, name_rows, offsets, points
-from evals.plots.plot import WIDTH, Plot, look
+from evals.plots.plot import WIDTH, Plot, look, wrap_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,11 +101,11 @@ def band_lines(
         marker: whether lines have markers. finish: changes the axes at the end.
     """
     shown = [run for run in names if run in set(numbers["model"])]
-    columns = min(len(panels), 3 if ylabel else 2)
+    columns = 4 if len(panels) > 6 else min(len(panels), 3 if ylabel else 2)
     lines = -(-len(panels) // columns)
 
     def render(figure: Any) -> None:
-        axes = grid(figure, len(panels), columns, sharey=bool(ylabel))
+        axes = grid(figure, len(panels), columns, sharey=bool(ylabel), sharex=len(panels) > 6)
         handles: dict[str, Any] = {}
         for place, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
             inside = numbers[numbers[by] == panel] if by in numbers else numbers
@@ -125,15 +124,16 @@ def band_lines(
                 axis.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
             if place >= len(panels) - columns:  # the lowest panel of its column
                 axis.set_xlabel(xlabel)
+                axis.tick_params(labelbottom=True)
             if len(panels) > 1 and ylabel:
-                axis.set_title(fill(panels[panel], 26))
+                axis.set_title(wrap_name(panels[panel], 26), fontsize=8)
             if not ylabel or place % columns == 0:
                 axis.set_ylabel(ylabel or panels[panel])
         if finish is not None:
             finish(axes)
         legend_below(figure, list(handles.values()), list(handles))
 
-    size = (WIDTH if columns == 1 else 1.35 * WIDTH, (2.9 if lines == 1 else 2.2 * lines) + legend_height(shown))
+    size = (WIDTH * {1: 1.0, 4: 1.65}.get(columns, 1.35), (2.9 if lines == 1 else 2.1 * lines) + legend_height(shown))
     return Plot(name, title, caption, source, numbers, render, size)
 
 

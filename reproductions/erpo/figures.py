@@ -1,4 +1,4 @@
-"""The figures of arXiv 2603.28204, for runs of one's own (`rlvr analyze`): perturbed tokens, accuracy against length.
+"""The figures of arXiv 2603.28204, for runs of one's own (`rlvr analyze`): perturbed tokens.
 
 Do high-entropy tokens matter more? Perturb the most and the least uncertain tokens (Fig. 1b):
 
@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,8 @@ from evals.analysis.effects import compare_groups, correctness, plot_groups
 from evals.analysis.interventions import Plan, Prefix, Sampling, Selection, measure_drops, need_model, select
 from evals.analysis.subjects import Subject
 from evals.analysis.token_table import RESPONSE, need_columns, whole_responses
-from evals.analysis.training_curves import measured_benchmarks, score_columns, with_average
 from evals.grading.verdicts import Verdict
-from evals.plots.parts import grid, legend_below, legend_height, point_look
-from evals.plots.plot import WIDTH, Plot
+from evals.plots.plot import Plot
 from evals.sampling.engines.base import sample_seed
 from evals.stats.score import p_words
 from harness.analysis.families import Family
@@ -180,62 +177,6 @@ def plot_perturbation(frames: Mapping[str, pd.DataFrame], names: Sequence[str], 
     )
 
 
-def best_steps(names: Sequence[str], curves: pd.DataFrame) -> pd.DataFrame:
-    """The step with the highest avg@n, mean over seeds (the first of equal ones): `model`, `benchmark`, `step`,
-    `accuracy (%)`, `tokens`; of runs that have both."""
-    import pandas as pd
-
-    rows = []
-    for benchmark in measured_benchmarks(curves):
-        columns = score_columns(curves, benchmark)
-        if not {"avg", "mean_tokens"} <= set(columns):
-            continue
-        scores = curves[["model", "step", columns["avg"], columns["mean_tokens"]]].dropna()
-        means = scores.groupby(["model", "step"]).mean()
-        for run in (run for run in names if run in set(scores["model"])):
-            best = means.loc[[run]].sort_values(columns["avg"], ascending=False, kind="stable").reset_index().iloc[0]
-            rows.append((run, benchmark, best["step"], 100 * best[columns["avg"]], best[columns["mean_tokens"]]))
-    return pd.DataFrame(rows, columns=["model", "benchmark", "step", "accuracy (%)", "tokens"])
-
-
-def accuracy_against_length(names: Sequence[str], numbers: pd.DataFrame) -> Plot:
-    """Accuracy against length at the best step of each run, a panel a benchmark (arXiv 2603.28204, Fig. 5a)."""
-    runs = [run for run in names if run in set(numbers["model"])]
-    panels = list(numbers.groupby("benchmark", sort=False))
-    columns = min(3, len(panels))
-
-    def render(figure: Any) -> None:
-        for axis, (benchmark, part) in zip(grid(figure, len(panels), columns), panels, strict=True):
-            for row in part.to_dict("records"):
-                axis.plot(row["tokens"], row["accuracy (%)"], **point_look(names.index(row["model"])))
-            axis.set(xlabel="mean length (tokens)", ylabel="accuracy (%)")
-            axis.set_title(fill(str(benchmark), 24), loc="left")
-            axis.margins(0.25)
-        handles = [figure.axes[0].plot([], [], **point_look(names.index(run)))[0] for run in runs]
-        legend_below(figure, handles, runs)
-
-    caption = (
-        "Each run at the step where its accuracy (mean over seeds) is highest. The best of several steps is biased "
-        "upwards, and has no interval here."
-    )
-    height = 2.4 * -(-len(panels) // columns) + legend_height(runs)
-    return Plot(
-        "evaluation_length",
-        "Accuracy against length at the best steps",
-        caption,
-        f"{ERPO}, Fig. 5a",
-        numbers,
-        render,
-        (WIDTH * (1.0 if columns == 1 else 1.35), height),
-    )
-
-
-def accuracy_and_length(m: Material) -> list[Plot]:
-    """Fig. 5a."""
-    best = best_steps(m.names, with_average(m.curves()))
-    return [accuracy_against_length(m.names, best)] if len(best) else []
-
-
 def perturbation(m: Material, benchmark: str) -> list[Plot]:
     """Fig. 1b, of correct responses."""
     perturbed_as = Perturbation(sure=m.sure)
@@ -247,6 +188,5 @@ def perturbation(m: Material, benchmark: str) -> list[Plot]:
 
 
 FAMILIES = {
-    "evaluation": Family("Evaluation while training", of_runs=(accuracy_and_length,)),
     "interventions": Family("Interventions", of_benchmark=(perturbation,), by_name=True),
 }

@@ -26,9 +26,7 @@ from evals.plots.parts import span
 from evals.plots.plot import Plot
 from evals.sampling.engines.base import Decoding
 from evals.sampling.engines.transformers import TransformersEngine, choose
-from evals.stats.differences import paired
-from evals.stats.score import common_values, score
-from evals.stats.verdict_table import VerdictTable
+from evals.stats.score import score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,46 +129,24 @@ def measure_fork_temperatures(
 
 
 def scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """avg@n of each pair of temperatures, its 95 % interval over problems, and its paired difference from REFERENCE's.
+    """avg@n of each pair of temperatures with its 95 % interval over problems.
 
     Args:
         frame: as `measure_fork_temperatures` returns it.
     Returns:
-        fork_temperature, other_temperature, mean, low, high, mean_tokens, problems, samples, unscored, difference,
-        difference_low, difference_high, p_value (not corrected). Missing values are NaN.
-    Raises:
-        ValueError: REFERENCE is not in the frame.
+        fork_temperature, other_temperature; mean, low, high, mean_tokens (NaN where unknown); problems, samples,
+        unscored.
     """
     import pandas as pd
 
-    groups = {pair: rows for pair, rows in frame.groupby(["fork_temperature", "other_temperature"], sort=False)}
-    if REFERENCE not in groups:
-        raise ValueError(f"frame: expected the temperatures {REFERENCE}, got {', '.join(map(str, groups))}")
-    compared_with = VerdictTable.of_rows(groups[REFERENCE])
     collected = []
-    for (fork, other), rows in groups.items():
+    for (fork, other), rows in frame.groupby(["fork_temperature", "other_temperature"], sort=False):
         average, length = score(rows, ks=(), metrics=("avg", "mean_tokens"))
-        of_rows, of_reference = common_values(VerdictTable.of_rows(rows), compared_with, "avg")
-        to = paired(of_rows, of_reference) if of_rows.size else None
-        collected.append(
-            {
-                "fork_temperature": fork,
-                "other_temperature": other,
-                "mean": average.value,
-                "low": average.interval.low if average.interval else None,
-                "high": average.interval.high if average.interval else None,
-                "mean_tokens": length.value,
-                "problems": average.problems,
-                "samples": average.samples,
-                "unscored": average.unscored,
-                "difference": to.difference if to else None,
-                "difference_low": to.interval.low if to and to.interval else None,
-                "difference_high": to.interval.high if to and to.interval else None,
-                "p_value": to.p_value if to else None,
-            }
-        )
-    whole = ["problems", "samples", "unscored"]
-    return pd.DataFrame(collected).astype(dict.fromkeys(set(collected[0]) - set(whole), float))
+        low, high = (average.interval.low, average.interval.high) if average.interval else (None, None)
+        counts = {"problems": average.problems, "samples": average.samples, "unscored": average.unscored}
+        values = {"mean": average.value, "low": low, "high": high, "mean_tokens": length.value}
+        collected.append({"fork_temperature": fork, "other_temperature": other, **values, **counts})
+    return pd.DataFrame(collected).astype(dict.fromkeys(("mean", "low", "high", "mean_tokens"), float))
 
 
 def plot_fork_temperatures(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Plot:
@@ -179,14 +155,11 @@ def plot_fork_temperatures(frames: Mapping[str, pd.DataFrame], names: Sequence[s
 
     Args:
         frames: run -> `measure_fork_temperatures`' frame. names: all runs.
-    Raises:
-        ValueError: as `scores`.
     """
     import pandas as pd
 
     numbers = pd.concat([scores(frame).assign(model=run) for run, frame in frames.items()], ignore_index=True)
-    percent = ["mean", "low", "high", "difference", "difference_low", "difference_high"]
-    numbers[percent] *= 100
+    numbers[["mean", "low", "high"]] *= 100
     panels = {
         "fork_temperature": f"at forks, elsewhere {REFERENCE[1]:g}",
         "other_temperature": f"elsewhere, at forks {REFERENCE[0]:g}",

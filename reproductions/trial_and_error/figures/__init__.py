@@ -30,12 +30,11 @@ def entropy_and_outcome(m: Material) -> list[Plot]:
     return [entropy_by_outcome(m.names, m.curves())]
 
 
-def responses_of_each(m: Material, benchmark: str) -> list[Plot]:
-    """Section 3.3 and Fig. 4b, of each model's own responses."""
-    from reproductions.trial_and_error.figures.changes import perplexity, update_sizes
+def update_sizes(m: Material, benchmark: str) -> list[Plot]:
+    """Fig. 4b, of each model's own responses."""
+    from reproductions.trial_and_error.figures import changes
 
-    tables = m.tokens(benchmark)
-    return [perplexity(m.names, tables), update_sizes(m.names, tables)]
+    return [changes.update_sizes(m.names, m.tokens(benchmark))]
 
 
 def changes_of_tokens(m: Material, benchmark: str) -> list[Plot]:
@@ -44,15 +43,10 @@ def changes_of_tokens(m: Material, benchmark: str) -> list[Plot]:
     Tokens are likely under the model that sampled them, so the choice of responses biases the changes: the paper takes
     those of the model before the change.
     """
-    from reproductions.trial_and_error.figures.changes import (
-        change_concentration,
-        change_distribution,
-        weighted_update_sizes,
-    )
+    from reproductions.trial_and_error.figures.changes import change_concentration, change_distribution
 
     pairs = m.readings(benchmark)
-    plots = (change_distribution, change_concentration, weighted_update_sizes)
-    return [plot(m.names, pairs) for plot in plots] if pairs else []
+    return [plot(m.names, pairs) for plot in (change_distribution, change_concentration)] if pairs else []
 
 
 def entropy_drops(m: Material, benchmark: str) -> list[Plot]:
@@ -87,7 +81,7 @@ def replaced_tokens(m: Material, benchmark: str, by: str) -> list[Plot]:
 FAMILIES = {
     "unsolvable": Family("Unsolvable problems", of_benchmark=(unsolved_problems,)),
     "training": Family("Training", of_runs=(entropy_and_outcome, entropy_and_reward)),
-    "tokens": Family("Tokens", of_benchmark=(responses_of_each, changes_of_tokens, entropy_drops)),
+    "tokens": Family("Tokens", of_benchmark=(update_sizes, changes_of_tokens, entropy_drops)),
     "words": Family("Words", of_benchmark=(token_categories,)),
     "interventions": Family(
         "Interventions",

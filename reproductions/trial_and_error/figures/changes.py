@@ -14,23 +14,19 @@ import numpy as np
 from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.entropies import NO_BANDS, shares
 from evals.analysis.forks import RHO, top_share
-from evals.analysis.quantities import clipped_weight
 from evals.analysis.token_table import (
     BAND,
-    RESPONSE,
     Pairs,
     Tables,
     by_bin,
     counted,
     outcomes,
-    perplexities,
     perplexity_bins,
     position_bins,
     present,
     rank_bins,
     same_tokens,
 )
-from evals.grading.verdicts import Verdict
 from evals.plots.figures import band_lines
 from evals.plots.plot import Plot
 
@@ -45,7 +41,6 @@ PARTS = {
 }
 STABLE = 0.06  # "over 99 % of tokens" change by less, section 3.2.2
 STEP = 0.05
-CLIP = 0.2, 0.28  # the paper's range, below and above 1
 TENTHS = 10
 
 
@@ -168,144 +163,31 @@ def change_concentration(names: Sequence[str], pairs: Pairs) -> Plot:
     )
 
 
-def step_weights(
-    before: pd.DataFrame, after: pd.DataFrame, *, clip_low: float = CLIP[0], clip_high: float = CLIP[1]
-) -> pd.Series:
-    """alpha_t of each token (`quantities.clipped_weight`), from the run's ratio and a group-relative advantage.
-
-    The ratio is p_after / p_before, over a whole training instead of one update. The advantage is GRPO's,
-    (correct - mean) / std over the scored responses to a problem (0 if all are equal).
-
-    Returns:
-        by token, indexed as `before`; NaN for unscored responses.
-    Raises:
-        ValueError: as `same_tokens`.
-    """
-    import pandas as pd
-    import torch
-
-    ratio = np.exp(same_tokens(before, after)["logp"] - before["logp"])
-    responses = before.drop_duplicates(RESPONSE).set_index(RESPONSE)["verdict"]
-    reward = (responses == Verdict.CORRECT).astype(float).where(responses != Verdict.UNSCORED)
-    groups = reward.groupby(level="problem_id")
-    spread = groups.transform("std")
-    advantage = ((reward - groups.transform("mean")) / spread.where(spread > 0)).where(
-        reward.isna() | (spread > 0), 0.0
-    )
-    of_token = advantage.reindex(pd.MultiIndex.from_frame(before[RESPONSE])).to_numpy(float)
-    pair = torch.tensor(np.asarray(ratio, dtype=float)), torch.tensor(of_token)
-    weights = clipped_weight(*pair, clip_low=clip_low, clip_high=clip_high).numpy()
-    return pd.Series(weights, before.index)
-
-
 def update_sizes(names: Sequence[str], tables: Tables) -> Plot:
     """The update-size proxy G_t by entropy (arXiv 2508.07534, Eq. 4 and Fig. 4b)."""
     import pandas as pd
 
-    means = [_by_entropy(t, t["update_size"]).assign(model=run) for run, t in tables.items()]
+    parts = []
+    for run, table in tables.items():
+        tenth = rank_bins(table["entropy"], TENTHS)
+        parts.append(by_bin(table["update_size"], tenth, table["problem_id"], count=TENTHS).assign(model=run))
+    numbers = pd.concat(parts, ignore_index=True).assign(part=lambda f: f["bin"] + 1)
     caption = (
         "G_t = |alpha_t| ||e(o_t) - pi|| ||h_t||, the norm of a token's gradient at the output layer, for an advantage "
         f"of one, over problems. Hidden states of different models may differ in scale. {BAND} {counted(tables)}"
     )
-    return _sizes_by_entropy(
+    return band_lines(
         "update_size",
         "Update size by entropy",
         caption,
-        "Fig. 4b",
-        names,
-        pd.concat(means),
-        "update size $G_t$ at $|\\alpha_t| = 1$",
-    )
-
-
-def weighted_update_sizes(names: Sequence[str], pairs: Pairs) -> Plot:
-    """G_t with its weight |alpha_t|, by entropy (arXiv 2508.07534, Eq. 4, A.1 and Fig. 4)."""
-    import pandas as pd
-
-    means, clipped = [], []
-    for run, (before, after) in pairs.items():
-        weight = step_weights(before, after)
-        scored = weight.notna()
-        means.append(_by_entropy(before[scored], (weight.abs() * before["update_size"])[scored]).assign(model=run))
-        clipped.append(f"{run}: {100 * (weight[scored] == 0).mean():.0f} %")
-    caption = (
-        f"G_t = |alpha_t| ||e(o_t) - pi|| ||h_t|| under {names[0]}, which reads its own responses. alpha_t is the "
-        f"derivative of GRPO's clipped objective (clip {1 - CLIP[0]:g} to {1 + CLIP[1]:g}): ratio of the run's "
-        f"probability to that of {names[0]}, times the group-relative advantage of the response. Tokens of weight 0 "
-        f"(clipped, or a group of equal rewards): {'; '.join(clipped)}. Unscored responses are excluded. {BAND} "
-        f"{counted(_before(pairs))}"
-    )
-    return _sizes_by_entropy(
-        "weighted_update_size",
-        "Update size with weight, by entropy",
-        caption,
-        "Fig. 4",
-        names,
-        pd.concat(means),
-        "update size $G_t$ with weight",
-    )
-
-
-def _by_entropy(table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
-    means = by_bin(values, rank_bins(table["entropy"], TENTHS), table["problem_id"], count=TENTHS)
-    return means.assign(part=means["bin"] + 1)
-
-
-def _sizes_by_entropy(
-    name: str, title: str, caption: str, place: str, names: Sequence[str], numbers: pd.DataFrame, label: str
-) -> Plot:
-    return band_lines(
-        name,
-        title,
-        caption,
-        f"{TRIAL_AND_ERROR}, {place}",
-        numbers.reset_index(drop=True),
+        f"{TRIAL_AND_ERROR}, Fig. 4b",
+        numbers,
         names,
         x="part",
         xlabel="tenth of the tokens by entropy, from low to high",
         panels={"": ""},
-        ylabel=label,
+        ylabel="update size $G_t$ at $|\\alpha_t| = 1$",
         limits=(0.0, np.inf),
-    )
-
-
-def perplexity(names: Sequence[str], tables: Tables) -> Plot:
-    """The perplexity distributions of correct and incorrect responses (arXiv 2508.07534, section 3.3, Fig. 5)."""
-    import pandas as pd
-
-    there = present(tables)
-    parts = []
-    for run, table in tables.items():
-        for outcome in there:
-            values = np.sort(perplexities(table[outcomes(table)[outcome]]).to_numpy())
-            at_most = 100 * np.arange(1, len(values) + 1) / max(1, len(values))
-            rows = {"model": run, "outcome": outcome, "perplexity": values, "mean": at_most, **NO_BANDS}
-            parts.append(pd.DataFrame(rows))
-    numbers = pd.concat(parts, ignore_index=True)
-
-    def finish(axes: Sequence[Any]) -> None:
-        for axis in axes:
-            axis.set_xlim(1, float(numbers["perplexity"].quantile(0.99)) * 1.02)
-
-    caption = (
-        f"Perplexity exp(-mean log-probability of a response's tokens) under the run that gave it, at temperature 1; "
-        f"the axis ends at the 99 % quantile. {counted(tables)}"
-    )
-    return band_lines(
-        "perplexity",
-        "Perplexity of responses",
-        caption,
-        f"{TRIAL_AND_ERROR}, section 3.3",
-        numbers,
-        names,
-        x="perplexity",
-        xlabel="perplexity of the response",
-        by="outcome",
-        panels=there,
-        ylabel="responses with at most that (%)",
-        limits=(0.0, 100.0),
-        marker=False,
-        finish=finish,
     )
 
 

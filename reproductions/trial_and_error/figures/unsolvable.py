@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis import TRIAL_AND_ERROR
@@ -15,17 +14,11 @@ from evals.plots.plot import WIDTH, Plot
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True)
-class Region:
-    """The problems that exactly these models leave unsolved; regions are disjoint and cover all problems."""
-
-    models: tuple[str, ...]
-    problems: tuple[str, ...]
+MOST = 20  # bars
 
 
-def unsolvable_sets(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, frozenset[str]], CommonProblems]:
-    """Model -> the problems that none of its first k scored samples solves; and the problems compared.
+def unsolvable(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, CommonProblems]:
+    """A row a problem, a column a model: whether none of its first k scored samples solves it; and what is compared.
 
     k is the largest that every problem with a verdict allows, the same for all models, because more samples solve more
     problems. A set belongs to one trained model: of several training seeds the first (lowest) counts.
@@ -35,33 +28,29 @@ def unsolvable_sets(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, froze
     Raises:
         ValueError: as `keep_common_problems`.
     """
-    first = {name: _first_seed(table) for name, table in tables.items()}
-    same = keep_common_problems(first)
-    sets = {}
+    import pandas as pd
+
+    seeded = {name: t if "train_seed" in t else t.assign(train_seed=0) for name, t in tables.items()}
+    same = keep_common_problems({n: t[t["train_seed"] == t["train_seed"].min()] for n, t in seeded.items()})
+    columns = {}
     for name, table in same.tables.items():
         earliest = table.sort_values("sample").groupby("problem_id").head(same.k)
-        solved = set(earliest.loc[earliest["verdict"] == Verdict.CORRECT, "problem_id"])
-        sets[name] = frozenset(same.problems) - solved
-    return sets, same
+        columns[name] = (earliest["verdict"] != Verdict.CORRECT).groupby(earliest["problem_id"]).all()
+    return pd.DataFrame(columns), same
 
 
-def regions(sets: Mapping[str, frozenset[str]], problems: Sequence[str]) -> list[Region]:
-    """The non-empty regions, those with most models first; each problem is in one. The region without models has the
-    problems that all of them solve.
+def sets_of_models(unsolved: pd.DataFrame) -> pd.DataFrame:
+    """A row a set of models, the largest first: `models`, the `problems` that exactly these leave unsolved (their
+    number) and `problem_ids`; each problem is in one. The set "" has the problems that every model solves.
     """
-    members_of: dict[tuple[str, ...], list[str]] = {}
-    for problem in problems:
-        members_of.setdefault(tuple(name for name, unsolved in sets.items() if problem in unsolved), []).append(problem)
-    order = list(sets)
-    every = [Region(models, tuple(members)) for models, members in members_of.items()]
-    return sorted(every, key=lambda region: (-len(region.models), [order.index(m) for m in region.models]))
+    import pandas as pd
 
-
-def _first_seed(table: pd.DataFrame) -> pd.DataFrame:
-    return table[table["train_seed"] == table["train_seed"].min()] if "train_seed" in table else table
-
-
-MOST = 20  # bars
+    names = [str(name) for name in unsolved]
+    sets = [" & ".join(name for name, no in zip(names, row, strict=True) if no) for row in unsolved.to_numpy()]
+    models = pd.Series(sets, unsolved.index)
+    ids = unsolved.index.to_series().groupby(models, sort=False)
+    frame = ids.agg(problems="size", problem_ids=" ".join).rename_axis("models").reset_index()
+    return frame.sort_values("problems", ascending=False, kind="stable", ignore_index=True)
 
 
 def plot_unsolvable(tables: Mapping[str, pd.DataFrame]) -> Plot:
@@ -71,37 +60,28 @@ def plot_unsolvable(tables: Mapping[str, pd.DataFrame]) -> Plot:
     Args:
         tables: run -> verdict table of the benchmark.
     Raises:
-        ValueError: as `unsolvable_sets`.
+        ValueError: as `unsolvable`.
     """
-    import pandas as pd
-
-    sets, same = unsolvable_sets(tables)
-    rows = [(" & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in regions(sets, same.problems)]
-    numbers = pd.DataFrame(rows, columns=["unsolved by exactly", "problems", "problem_ids"])
-    largest = numbers[numbers["unsolved by exactly"] != ""].sort_values("problems", ascending=False, kind="stable")
-    shown = largest.head(MOST)
+    unsolved, same = unsolvable(tables)
+    numbers = sets_of_models(unsolved)
+    every = numbers[numbers["models"] != ""]
+    shown = every.head(MOST)
 
     def render(figure: Any) -> None:
         axis = figure.subplots()
-        bars(axis, list(shown["unsolved by exactly"]), shown["problems"], 0)
+        bars(axis, list(shown["models"]), shown["problems"], 0)
         axis.set_xlabel("problems left unsolved by exactly these models")
         axis.xaxis.get_major_locator().set_params(integer=True)
         if shown.empty:
             axis.text(0.5, 0.5, "every model solves every problem", transform=axis.transAxes, ha="center")
 
-    counts = ", ".join(f"{name} {len(unsolved)}" for name, unsolved in sets.items())
-    solved = len(set(same.problems).difference(*sets.values()))
+    counts = ", ".join(f"{name} {count}" for name, count in unsolved.sum().items())
     caption = (
         f"{len(same.problems)} problems; unsolved: none of a model's first {same.k} scored samples is correct (of "
         f"several training seeds, the first): {counts}. A set is what these samples gave, without an interval. Solved "
-        f"by all models: {solved}. Smaller sets that are not shown: {len(largest) - len(shown)}.{same.note()}"
+        f"by all models: {int((~unsolved).all(axis=1).sum())}. Smaller sets that are not shown: "
+        f"{len(every) - len(shown)}.{same.note()}"
     )
-    return Plot(
-        "unsolvable",
-        "Problems that no sample solves",
-        caption,
-        f"{TRIAL_AND_ERROR}, Fig. 1c",
-        numbers,
-        render,
-        (WIDTH, 0.9 + 0.3 * max(2, len(shown))),
-    )
+    height = 0.9 + 0.3 * max(2, len(shown))
+    source = f"{TRIAL_AND_ERROR}, Fig. 1c"
+    return Plot("unsolvable", "Problems that no sample solves", caption, source, numbers, render, (WIDTH, height))

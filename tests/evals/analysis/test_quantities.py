@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.quantities import branching_factor, clipped_weight, entropy, output_error, update_size
+from evals.analysis.quantities import branching_factor, entropy, output_error, update_size
 from tests.experiments import save_random_model
 
 
@@ -19,7 +19,7 @@ def test_update_size_by_hand() -> None:
     log_p = torch.tensor([[0.5, 0.25, 0.25]], dtype=torch.float64).log()
     assert float(output_error(log_p, torch.tensor([0]))) == pytest.approx(math.sqrt(6) / 4)
     h = torch.tensor([[3.0, 4.0]], dtype=torch.float64)
-    assert float(update_size(log_p, torch.tensor([0]), h, -2.0)) == pytest.approx(2 * 5 * math.sqrt(6) / 4)
+    assert float(update_size(log_p, torch.tensor([0]), h)) == pytest.approx(5 * math.sqrt(6) / 4)
     # nearly sure of the token: 1 - pi(o) = 1e-9 would be lost in 1 - 2 pi(o) + sum pi^2; the rest is one other token
     sure = torch.tensor([[math.log1p(-1e-9), math.log(1e-9)]], dtype=torch.float64)
     assert float(output_error(sure, torch.tensor([0]))) == pytest.approx(math.sqrt(2) * 1e-9, rel=1e-6)
@@ -35,28 +35,13 @@ def test_update_size_is_the_gradient_norm_of_a_model(tmp_path: Path) -> None:
     assert weight is not model.get_input_embeddings().weight
     ids = torch.tensor([[5, 9, 3, 11, 7]])
     hidden = model.base_model(ids).last_hidden_state[0, :-1].detach()
-    tokens, advantage = ids[0, 1:], torch.tensor([1.5, -0.7, 0.3, -2.0], dtype=torch.float64)
-    old_logp = torch.tensor([-3.0, -1.0, -6.0, -2.0], dtype=torch.float64)
+    tokens = ids[0, 1:]
     log_p = (hidden @ weight.T).log_softmax(-1)
-    ratio = (log_p.gather(1, tokens.unsqueeze(1)).squeeze(1) - old_logp).exp()
-    objective = torch.minimum(ratio * advantage, ratio.clip(0.8, 1.28) * advantage)
-    alpha = clipped_weight(ratio.detach(), advantage, clip_low=0.2, clip_high=0.28)
-    sizes = update_size(log_p.detach(), tokens, hidden, alpha)
+    sizes = update_size(log_p.detach(), tokens, hidden)
+    objective = log_p.gather(1, tokens.unsqueeze(1)).squeeze(1)
     for t in range(4):
         (gradient,) = torch.autograd.grad(objective[t], weight, retain_graph=True)
         assert float(sizes[t]) == pytest.approx(float(gradient.norm()), rel=1e-9, abs=1e-15)
-    assert (alpha == 0).any() and (alpha != 0).any()  # both sides of the clip were there
-
-
-@given(st.floats(0.01, 4), st.floats(-3, 3))
-def test_the_weight_is_the_derivative(ratio: float, advantage: float) -> None:
-    log_ratio = torch.tensor(math.log(ratio), dtype=torch.float64, requires_grad=True)
-    r = log_ratio.exp()
-    if min(abs(ratio - 0.8), abs(ratio - 1.28)) < 1e-9:
-        return  # the objective has a kink there
-    torch.minimum(r * advantage, r.clip(0.8, 1.28) * advantage).backward()  # type: ignore[no-untyped-call]
-    got = clipped_weight(r.detach(), torch.tensor(advantage, dtype=torch.float64), clip_low=0.2, clip_high=0.28)
-    assert log_ratio.grad is not None and float(got) == pytest.approx(float(log_ratio.grad), abs=1e-12)
 
 
 @given(st.lists(st.floats(-9, 9), min_size=2, max_size=6))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,15 +14,12 @@ from evals.analysis.subjects import Subject
 from evals.files import DamagedFileError, write_json
 from evals.grading.verdicts import schema
 from evals.plots.plot import Plot
-from harness.analysis.analyze import merged_tags
 from harness.analysis.families import Family, families, plot_all
 from harness.analysis.material import Material
-from harness.analysis.runs import analysed, read_runs
+from harness.analysis.runs import read_runs
 from harness.analysis.token_cache import token_table
 from harness.errors import UsageError
-from harness.record.run import Run
 from harness.record.write import Recorder
-from harness.runs.track import Tracker
 from rlvr.cli import main
 from tests.experiments import save_random_model
 
@@ -122,7 +118,7 @@ def test_names_come_from_the_arms_and_are_unique(tmp_path: Path) -> None:
         read_runs(paths[:2], ["a", "a"], data_dir=None)
 
 
-def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_analyze_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = job(tmp_path / "a", "grpo", 1), job(tmp_path / "b", "egsw", 5)
     out = tmp_path / "out"
     command = ["analyze", f"runs=[{a},{b}]", "only=verdicts,words", f"out={out}", "--json"]
@@ -138,13 +134,6 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
     index = (out / "README.md").read_text()
     assert "Tiny scale" in index and "words, b: grpo: its model is not" in index
     assert f"runs=[{a},{b}]" in index and f"out={out}" in index  # the command
-    client = Tracker.open().client
-    run = client.get_run(document["mlflow_run"])
-    assert run.info.status == "FINISHED"
-    assert run.data.tags["rlvr.kind"] == "analysis" and run.data.tags["rlvr.arm"] == "grpo,egsw"
-    assert {f.path for f in client.list_artifacts(document["mlflow_run"])} >= {"verdicts", "README.md", "analysis.json"}
-    assert main(command) == 0  # the same folder: the same run
-    assert json.loads(capsys.readouterr().out)["mlflow_run"] == document["mlflow_run"]
 
 
 @pytest.mark.parametrize(
@@ -225,17 +214,6 @@ def test_every_family_has_a_title_and_those_that_sample_run_by_name_only() -> No
     assert sorted(by_name) == ["fork_temperature", "interventions"]
     assert len({family.title for family in families().values()}) == len(families())
     assert all(family.of_runs or family.of_benchmark for family in families().values())
-
-
-def test_tags_of_runs_are_joined(tmp_path: Path) -> None:
-    def model(name: str, **tags: str) -> Any:
-        folder = evaluation(tmp_path / name, 1)
-        if tags:
-            Recorder(folder).start(**tags)
-        return analysed(name, [Run(folder)], data_dir=None)
-
-    models = [model("a", paper="p", arm="base"), model("b", paper="p", arm="grpo"), model("c")]
-    assert merged_tags(models) == {"rlvr.paper": "p", "rlvr.arm": "base,grpo"}
 
 
 def test_a_token_table_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Unsolvable problems: sets of the first k samples, regions that hold every problem once, and their figures."""
+"""Unsolvable problems: those of the first k samples, sets that hold every problem once, and their figures."""
 
 from __future__ import annotations
 
@@ -7,43 +7,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproductions.trial_and_error.figures.unsolvable import Region, plot_unsolvable, regions, unsolvable_sets
+from reproductions.trial_and_error.figures.unsolvable import plot_unsolvable, sets_of_models, unsolvable
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.verdict_tables import table
 
 
+def unsolved(tables: dict[str, pd.DataFrame]) -> dict[str, str]:
+    """Model -> the problems that it leaves unsolved."""
+    frame, _ = unsolvable(tables)
+    return {str(name): "".join(frame.index[frame[name]]) for name in frame}
+
+
 def test_sets_by_hand() -> None:
     a, b = table({"p": "wwc", "q": "www", "r": "ntw"}), table({"p": "cww", "q": "wuwc", "r": "www"})
-    sets, same = unsolvable_sets({"a": a, "b": b})
     # q has 3 scored samples in b, the third of them right: k = 3
-    assert sets == {"a": frozenset("qr"), "b": frozenset("r")} and same.k == 3
+    assert unsolved({"a": a, "b": b}) == {"a": "qr", "b": "r"}
     # cut to two scored samples of r: in a p is not solved before its third; in b q's second scored sample is its third
-    sets, same = unsolvable_sets({"a": a, "b": table({"p": "cww", "q": "wuwc", "r": "wwu"})})
-    assert sets == {"a": frozenset("pqr"), "b": frozenset("qr")} and same.k == 2
+    cut = {"a": a, "b": table({"p": "cww", "q": "wuwc", "r": "wwu"})}
+    assert unsolved(cut) == {"a": "pqr", "b": "qr"} and unsolvable(cut)[1].k == 2
 
 
 def test_the_first_k_samples_of_the_first_seed_count() -> None:
     shuffled = table({"p": "cww"}).iloc[::-1]
-    assert unsolvable_sets({"a": shuffled, "b": table({"p": "w"})})[0] == {"a": frozenset(), "b": frozenset("p")}
+    assert unsolved({"a": shuffled, "b": table({"p": "w"})}) == {"a": "", "b": "p"}
     seeds = pd.concat([table({"p": "ccc"}, train_seed=7), table({"p": "www"}, train_seed=3)])
-    assert unsolvable_sets({"a": seeds})[0] == {"a": frozenset("p")}
+    assert unsolved({"a": seeds}) == {"a": "p"}
 
 
 @given(st.lists(st.sets(st.sampled_from("pqrst")), min_size=1, max_size=4))
-def test_every_problem_is_in_the_one_region_of_the_models_that_fail_it(failed: list[set[str]]) -> None:
-    sets = {f"m{i}": frozenset(s) for i, s in enumerate(failed)}
-    parts = regions(sets, "pqrst")
-    assert sorted(p for region in parts for p in region.problems) == list("pqrst")
-    for region in parts:
-        for problem in region.problems:
-            assert region.models == tuple(name for name, s in sets.items() if problem in s)
-
-
-def test_regions_are_ordered_by_how_many_models_share_them() -> None:
-    sets = {"b": frozenset("pq"), "a": frozenset("qr")}
-    assert regions(sets, "pqrs") == [
-        Region(("b", "a"), ("q",)), Region(("b",), ("p",)), Region(("a",), ("r",)), Region((), ("s",))
-    ]  # fmt: skip
+def test_every_problem_is_in_the_one_set_of_the_models_that_fail_it(failed: list[set[str]]) -> None:
+    frame = pd.DataFrame({f"m{i}": [p in s for p in "pqrst"] for i, s in enumerate(failed)}, index=list("pqrst"))
+    sets = sets_of_models(frame)
+    assert sorted(" ".join(sets["problem_ids"]).split()) == list("pqrst") and sets["problems"].sum() == 5
+    for models, ids in zip(sets["models"], sets["problem_ids"], strict=True):
+        for problem in ids.split():
+            assert models == " & ".join(f"m{i}" for i, s in enumerate(failed) if problem in s)
 
 
 RUNS = [
@@ -57,7 +55,7 @@ RUNS = [
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_regions_are_counted(count: int) -> None:
     plot = plot_unsolvable({f"m{i}": table(problems) for i, problems in enumerate(RUNS[:count])})
-    counts = dict(zip(plot.numbers["unsolved by exactly"], plot.numbers["problem_ids"], strict=True))
+    counts = dict(zip(plot.numbers["models"], plot.numbers["problem_ids"], strict=True))
     assert (
         counts
         == [
