@@ -229,6 +229,8 @@ def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | 
     if pinned is not None and sha256 != metadata["sha256"]:
         return f"its content hashes to {sha256}, pinned is {pinned}"
     published = metadata.get("file_sha256")
+    if pinned is None and published is None and "sha256" in metadata and file is not None:
+        return "its rows could not be pinned; only the hub's commit is"
     if pinned is None and published is not None and file is not None:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         if digest != published:

@@ -83,7 +83,8 @@ def test_task_files_say_what_they_are(name: str) -> None:
     )  # those that are known
     assert revision is None or (len(revision) == 40 and int(revision, 16) >= 0)
     # without a hash of the rows, the file is pinned for a folder, and the commit for the hub
-    assert sha256 is not None or (len(config["metadata"]["file_sha256"]) == 64 and revision is not None)
+    assert sha256 is not None or revision is not None
+    assert len(config["metadata"].get("file_sha256", 64 * "0")) == 64
 
 
 def test_row_counts_are_those_of_the_benchmarks() -> None:
@@ -382,3 +383,10 @@ def test_an_unreachable_hub_names_the_benchmark_and_what_to_do_instead(monkeypat
     monkeypatch.setattr(benchmarks, "check_hub", lambda kind, name: None)
     with pytest.raises(ValueError, match=r"math500: Couldn't reach the Hub; .* data_dir, a folder with math500\.jsonl"):
         benchmarks.load("math500")
+
+
+def test_a_file_cannot_stand_for_rows_that_only_the_hub_pins(tmp_path: Path) -> None:
+    write(tmp_path, [{"id": str(i), "problem": f"p{i}", "answer": "1"} for i in range(33)], "hmmt_feb_2026.jsonl")
+    with pytest.raises(ValueError, match="hmmt_feb_2026.*not the pinned version.*only the hub's commit"):
+        load("hmmt_feb_2026", data_dir=tmp_path)
+    assert load("hmmt_feb_2026", data_dir=tmp_path, allow_changed_data=True).changed
