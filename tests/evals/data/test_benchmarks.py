@@ -387,6 +387,6 @@ def test_an_unreachable_hub_names_the_benchmark_and_what_to_do_instead(monkeypat
 
 def test_a_file_cannot_stand_for_rows_that_only_the_hub_pins(tmp_path: Path) -> None:
     write(tmp_path, [{"id": str(i), "problem": f"p{i}", "answer": "1"} for i in range(33)], "hmmt_feb_2026.jsonl")
-    with pytest.raises(ValueError, match="hmmt_feb_2026.*not the pinned version.*only the hub's commit"):
+    with pytest.raises(ValueError, match=r"hmmt_feb_2026.*not the pinned version.*only the hub's commit"):
         benchmarks.load("hmmt_feb_2026", data_dir=tmp_path)
     assert benchmarks.load("hmmt_feb_2026", data_dir=tmp_path, allow_changed_data=True).changed
