@@ -100,7 +100,7 @@ def run(
         force: run what cannot fit the memory by the plan.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
             eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n), keep=POLICY,...
-            (of the models so saved: last:2, every:25, best:BENCHMARK/METRIC), unscored=skip|incorrect|error (what a
+            (of the models so saved: last:2, every:25), unscored=skip|incorrect|error (what a
             response earns that cannot be graded), prompt=FILE.yaml, protocol.KEY=VALUE.
     Returns:
         The summary of the runs, with `runs` by arm.
@@ -118,11 +118,17 @@ def run(
     return _launched(prepared)
 
 
-def plan(paper: str | Experiment, *, config: bool = False, **values: Any) -> Result:
-    """What a run would start, with every value's source and an estimate of the cost. Starts nothing.
+def plan(
+    paper: str | Experiment, *, brief: bool = False, price: float | None = None, config: bool = False, **values: Any
+) -> Result:
+    """What a run would start, with every value's source, its cost, and what this machine lacks. Starts nothing.
+
+    Cost: hours, price, memory and disk, as estimates. This machine is checked unless hardware= names another.
 
     Args:
         paper: its key, or in Python an experiment.
+        brief: a line for each arm, without the values.
+        price: USD for an hour of one GPU (default: an assumed one, which is shown).
         config: instead, the trainer's whole configuration, as YAML.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
@@ -136,8 +142,8 @@ def plan(paper: str | Experiment, *, config: bool = False, **values: Any) -> Res
         return Result(configs, lambda: str(yaml.safe_dump(configs, sort_keys=False)).rstrip())
     from harness.plan.plan import as_text
 
-    document = prepare.planned(what, asked)
-    return Result(json.loads(json.dumps(document, default=list)), lambda: as_text(document))
+    document = prepare.planned(what, asked, price=price)
+    return Result(json.loads(json.dumps(document, default=list)), lambda: as_text(document, brief=brief))
 
 
 def options_of(words: Sequence[str]) -> tuple[str | Reproduction, dict[str, Any]]:

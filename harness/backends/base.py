@@ -82,6 +82,10 @@ class Backend(ABC, Generic[H]):
     ) -> Step:
         """Time of one rollout and its updates on all devices. `mean`: published mean length of a response, or None."""
 
+    def host(self, a: Architecture, training: Training, hardware: H) -> float:
+        """Bytes of a machine's own memory, at most: each process loads float32 weights before its device has them."""
+        return 4.0 * a.parameters * hardware.processes
+
     def colocated(self, training: Training, hardware: H) -> bool:
         """Whether a vLLM shares each device with the training, in its share `hardware.vllm_gpu_memory`."""
         return False

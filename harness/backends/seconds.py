@@ -105,7 +105,7 @@ class Step:
 
 def rollout_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: Hardware, rules: Rules, mean: float | None, *,
-    passes: int, eager: bool,
+    passes: float, eager: bool,
 ) -> Step:  # fmt: skip
     """One rollout and its updates on all devices.
 

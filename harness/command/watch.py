@@ -13,7 +13,7 @@ from harness.errors import UsageError, nearest
 
 FIELDS = tuple(f.name for f in fields(Protocol) if f.name != "name")
 METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")  # of a job's evaluations
-POLICIES = ("last:N", "every:N", "best:BENCHMARK/METRIC")
+POLICIES = ("last:N", "every:N")
 
 
 def due(step: int, every: int, stride: int) -> bool:
@@ -46,28 +46,25 @@ class Watch:
         cadences += [int(policy.partition(":")[2]) for policy in self.keep if policy.startswith("every:")]
         return math.gcd(*cadences) if cadences else None
 
+    def most_kept(self, steps: int) -> int:
+        """How many snapshots of a training of that many steps stay, at most."""
+        policies = [policy.partition(":") for policy in self.keep]
+        return sum(int(value) if kind == "last" else steps // int(value) for kind, _, value in policies)
+
     def protocol(self, declared: Protocol) -> Protocol:
         """The protocol of the evaluations. Raises ValueError for a value that does not fit."""
         return declared.override(self.values, Origin.USER, "command line, eval.*") if self.values else declared
 
-    def kept(self, steps: Sequence[int], scores: Mapping[int, Mapping[str, float]], stride: int = 1) -> set[int]:
-        """The steps whose snapshots are kept; a metric that no step has keeps nothing.
-
-        Args:
-            scores: scores of the evaluated steps, 0 for the base model; among equal scores the earlier step is best.
-            stride: as `due`.
-        """
+    def kept(self, steps: Sequence[int], stride: int = 1) -> set[int]:
+        """The steps whose snapshots are kept. `stride`: as `due`."""
         stay: set[int] = set()
         for policy in self.keep:
             kind, _, value = policy.partition(":")
             if kind == "last":
                 stay |= set(sorted(steps)[-int(value) :])
-            elif kind == "every":
-                stay |= {step for step in steps if due(step, int(value), stride)}
             else:
-                known = [(scores[s][value], -s) for s in scores if s and value in scores[s]]
-                stay |= {-max(known)[1]} if known else set()
-        return stay & set(steps)
+                stay |= {step for step in steps if due(step, int(value), stride)}
+        return stay
 
 
 def take_watch(values: dict[str, Any]) -> Watch:
@@ -89,8 +86,7 @@ def take_watch(values: dict[str, Any]) -> Watch:
     policies = tuple(str(policy) for policy in (given if isinstance(given, list) else [given]))
     for policy in policies:
         kind, _, value = policy.partition(":")
-        counts = kind in ("last", "every") and value.isascii() and value.isdecimal() and int(value) >= 1
-        if not (counts or (kind == "best" and "/" in value)):
+        if not (kind in ("last", "every") and value.isascii() and value.isdecimal() and int(value) >= 1):
             raise UsageError(f"keep: expected one or more of {', '.join(POLICIES)}, got {policy!r}")
         if kind != "every" and every is None:
             raise UsageError(f"keep={policy}: expected eval.every=K with it: it keeps models that are evaluated")
@@ -98,22 +94,10 @@ def take_watch(values: dict[str, Any]) -> Watch:
 
 
 def check_watch(watch: Watch, jobs: Sequence[Any]) -> None:
-    """Raise ValueError for values that do not fit the jobs: a protocol, a benchmark, or steps within a rollout."""
+    """Raise ValueError for values that do not fit the jobs: a protocol, or steps within a training of rounds."""
     for job in jobs:
         if watch.snapshot_every and hasattr(job.experiment, "rounds"):
             raise ValueError(
                 f"eval.every: {job.model}/{job.arm} trains in rounds, and is evaluated when the last one has ended"
             )
-        protocol = watch.protocol(job.protocol)
-        for policy in watch.keep:
-            kind, _, value = policy.partition(":")
-            if kind == "best" and value.partition("/")[0] not in protocol.benchmarks.value:
-                raise ValueError(
-                    f"keep={policy}: no such benchmark among those evaluated; "
-                    f"{nearest(value.partition('/')[0], protocol.benchmarks.value)}"
-                )
-            known = [f"avg_at_{protocol.value('n', name)}" for name in protocol.benchmarks.value]
-            if kind == "best" and value.partition("/")[2].partition("_at_")[0] not in METRICS:
-                raise ValueError(
-                    f"keep={policy}: no such metric; {nearest(value.partition('/')[2], [*known, *METRICS])}"
-                )
+        watch.protocol(job.protocol)

@@ -46,7 +46,7 @@ class Watcher:
         for step, model in saved:
             if self.watch.every and due(step, self.watch.every, self.stride):
                 self.measure(step, model, held=held if held is not None and held.step == step else None)
-        kept = self.watch.kept([step for step, _ in saved], self.scores(), self.stride)
+        kept = self.watch.kept([step for step, _ in saved], self.stride)
         for step, model in saved:
             if step not in kept:
                 shutil.rmtree(model)
@@ -79,10 +79,6 @@ class Watcher:
             rows[step] = {"step": step, "scores": scores}
             append_jsonl(self.folder / CURVE, rows[step])
         self.recorder.metrics(step, {f"curve/{name}": value for name, value in flat(rows[step]["scores"]).items()})
-
-    def scores(self) -> dict[int, dict[str, float]]:
-        """step -> {benchmark/metric: value} of all evaluations so far."""
-        return {row["step"]: flat(row["scores"]) for row in read_jsonl(self.folder / CURVE)}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from harness.command.config import read_seeds, take, take_list
 from harness.command.watch import Watch, check_watch, take_watch
 from harness.errors import UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
-from harness.plan.machine import check_machine, check_memory, device_memory, take_machine
+from harness.plan.machine import AUTO, check_machine, gpu_count, take_machine
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -56,48 +56,52 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
     jobs = that_run(jobs, refused(jobs, machines), named=named)
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
-    try:
-        check_watch(watch, jobs)
-        check_machine(jobs, machines, data_dir=data_dir, here=launcher.name != "slurm")
-        check_launcher(launcher, machines.values())
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
     from harness.jobs.run import check_data
     from harness.runs.track import make_home
 
+    here = launcher.name != "slurm"  # there each job checks its own machine
     try:
+        check_watch(watch, jobs)
         make_home()
-        if launcher.name != "slurm":  # there each job checks its own machine
+        room: dict[str, Any] = {"slots": launcher.here, "force": force, "watch": watch}
+        check_machine(jobs, machines, data_dir=data_dir, here=here, **room)
+        check_launcher(launcher, machines.values())
+        if here:
             machines = {key: hardware.with_device() for key, hardware in machines.items()}
-            first = next(iter(machines.values()))
-            if not force:
-                check_memory(jobs, machines, memory=_memory(first, launcher))
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
     return Prepared(declaration(paper), jobs, machines, data_dir, redact(command), watch, launcher)
 
 
-def planned(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run would start: the document of `harness.plan.plan.plan`.
+def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None) -> dict[str, Any]:
+    """What a run would start: the document of `harness.plan.plan.plan`, and what this machine lacks, if it is planned
+    for (`missing`).
 
     Raises:
-        UsageError: as `prepare`; this machine is not checked.
+        UsageError: as `prepare`, but for the machine.
     """
     from harness.plan.plan import plan
 
     values = dict(values)
-    take(values, "data_dir", str), take(values, "force", bool)
-    machine, watch = take_machine(values), take_watch(values)
-    take_launcher(values)
+    data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
+    machine, watch, launcher = take_machine(values), take_watch(values), take_launcher(values)
     jobs = read_jobs(paper, values)
+    machines = machine.by_arm(jobs)
+    wrong = refused(jobs, machines)
+    document: dict[str, Any] = {"missing": []}
     try:
         check_watch(watch, jobs)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    machines = machine.by_arm(jobs)
-    declared = declaration(paper)
-    return plan(jobs, refused(jobs, machines), machines=machines, explicit=machine.explicit, paper=declared)
+    if machine.profile in (None, AUTO) or gpu_count():  # else the plan is for another machine
+        able = [job for job in jobs if (job.model, job.arm) not in wrong]
+        try:
+            check_machine(able, machines, data_dir=data_dir, slots=launcher.here, force=force, watch=watch)
+        except ValueError as error:
+            document["missing"] = str(error).splitlines()
+    explicit, declared = machine.explicit, declaration(paper)
+    return document | plan(jobs, wrong, machines=machines, explicit=explicit, paper=declared, watch=watch, price=price)
 
 
 def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,12 +176,6 @@ def that_run(jobs: list[Job], refused: dict[tuple[str, str], Any], *, named: boo
             raise UsageError(f"{model}/{arm}: {error}") from error
         print(f"skipped {model}/{arm}: {error}", file=sys.stderr)
     return kept
-
-
-def _memory(hardware: Hardware, launcher: Launcher) -> float:
-    """Bytes that one process of a job may use: parallel jobs have separate GPUs but share a CPU's memory."""
-    memory = device_memory(hardware)
-    return memory if hardware.device == "gpu" else memory / launcher.here
 
 
 def check_launcher(launcher: Launcher, machines: Iterable[Hardware]) -> None:

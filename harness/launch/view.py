@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from evals.redaction import redact
 from harness.launch.task import Task
-from harness.plan.plan import training_steps
+from harness.plan.costs import training_steps
 from harness.record.run import METRICS
 from harness.runs.state import last_step
 

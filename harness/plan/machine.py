@@ -5,9 +5,12 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
+import shutil
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,15 +19,19 @@ from harness.backends import backend
 from harness.command.base_models import check_base_models
 from harness.command.config import no_more
 from harness.command.resolve import BACKENDS
+from harness.command.watch import Watch
 from harness.errors import UsageError, nearest
 from harness.errors import choose as choose_name
 from harness.plan.context import check_context
+from harness.plan.costs import disk, disk_of_all, host_memory
 from harness.plan.profiles import PROFILES, Profile, choose, gpu_memory, judge, measures, profile_of, with_engine
-from harness.spec.hardware import Hardware, Machines, of_job
+from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
 AUTO = "auto"  # hardware=auto: the GPUs of this machine
 DEFAULT = "trl"  # the backend of a command that names none
+SHARED_EACH = 1e9  # bytes of /dev/shm that each GPU of a job needs: an assumption
+OPEN_FILES = 4096  # that a job on several GPUs may need: an assumption; many systems allow 1024
 
 
 def take_hardware(values: dict[str, Any], name: str = DEFAULT) -> Hardware:
@@ -109,38 +116,42 @@ def this_machine() -> Profile:
 
 
 def check_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], *, memory: float | None) -> None:
-    """Raise ValueError for arms that cannot fit the device, with what would make them fit.
+    """Raise ValueError for arms that cannot fit the device, with what would make them fit: a line for each.
 
     Args:
         memory: bytes of each device; None: of the GPU that the settings name.
     """
+    lines = []
     for (model, arm), job in {(job.model, job.arm): job for job in jobs}.items():
-        if not measures(job, machines[model, arm], memory=memory):
-            raise ValueError(
+        hardware = machines[model, arm]
+        if not measures(job, hardware, memory=memory):
+            lines.append(
                 f"hardware.engine_tensor_parallel: {model}/{arm} is measured with {job.base_model.value}, which does "
-                f"not fit {machines[model, arm].engine_tensor_parallel} GPUs (force=true runs it anyway); a model that "
-                "is only measured can be asked through an API: rlvr eval engine=openai"
+                f"not fit {hardware.engine_tensor_parallel} GPUs (force=true runs it anyway); a model that is only "
+                "measured can be asked through an API: rlvr eval engine=openai"
             )
         if job.experiment is None:
             continue
-        verdict = judge(job.experiment, job.backend, machines[model, arm], memory=memory)
+        verdict = judge(job.experiment, job.backend, hardware, memory=memory)
         if not verdict.fits and verdict.need is not None:
-            has = memory or gpu_memory(machines[model, arm])
             remedy = f"it fits with {verdict.remedy}" if verdict.remedy else "no settings known here make it fit"
-            needs = f"needs about {verdict.need.peak / 1e9:.0f} GB on each device while {verdict.need.phase}"
-            raise ValueError(
-                f"{model}/{arm} {needs}, which has {has / 1e9:.0f} GB: {remedy} (`rlvr plan` shows the parts; "
-                "force=true runs it anyway)"
+            lines.append(
+                f"{model}/{arm} needs about {verdict.need.peak / 1e9:.0f} GB on each device while "
+                f"{verdict.need.phase}, which has {(memory or gpu_memory(hardware)) / 1e9:.0f} GB: {remedy} (`rlvr "
+                "plan` shows the parts; force=true runs it anyway)"
             )
+    if lines:
+        raise ValueError("\n".join(lines))
 
 
-def device_memory(hardware: Hardware) -> float:
-    """Bytes of one device of this machine: of its GPU, or its memory's share for one process."""
-    if hardware.device == "gpu":
+def device_memory(machines: Mapping[tuple[str, str], Hardware], device: str, slots: int) -> float:
+    """Bytes of one device of this machine: of its GPU, or its memory's share for one process of one of `slots` jobs."""
+    if device == "gpu":
         import torch
 
         return float(torch.cuda.get_device_properties(0).total_memory)
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / hardware.processes
+    processes = max(settings.processes for settings in machines.values())
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / processes / slots
 
 
 def hardware_help() -> str:
@@ -172,28 +183,93 @@ def _shown(value: Any) -> str:
 
 
 def check_machine(
-    jobs: Iterable[Job],
-    hardware: Machines,
+    jobs: Sequence[Job],
+    machines: Mapping[tuple[str, str], Hardware],
     *,
     data_dir: str | None,
     here: bool = True,
+    slots: int = 1,
+    force: bool = False,
+    watch: Watch | None = None,
 ) -> None:
-    """Raise ValueError if this machine cannot run the jobs. Reads local training data in full; loads no model.
+    """Raise ValueError if this machine cannot run the jobs, with a line for each thing that is missing. Reads local
+    training data in full; loads no model.
 
     Args:
-        here: whether the jobs run on this machine; if not, its devices and engines are not checked.
+        here: whether the jobs run on this machine; if not, only files and the hub are checked.
+        slots: jobs that share it. force: without the memory. watch: evaluations beside the training.
     """
-    jobs = list(jobs)
-    for name, settings in dict.fromkeys((job.backend, of_job(hardware, job.model, job.arm)) for job in jobs if here):
-        check_device(settings, gpu_count())
-        check_engine(settings)
-        backend(name).ready(settings)
-    for job in {(job.model, job.arm): job for job in jobs}.values():
-        check_context(job)
-    _check_downloads(jobs, data_dir)
-    _check_training_data(jobs)
+    missing: dict[str, None] = {}
+    if not jobs:
+        return
+    for check in _checks(jobs, machines, data_dir, here=here, slots=slots, force=force, watch=watch or Watch()):
+        try:
+            check()
+        except (ValueError, OSError) as error:
+            missing[str(error)] = None
+    if missing:
+        raise ValueError("\n".join(missing))
+
+
+def _checks(
+    jobs: Sequence[Job],
+    machines: Mapping[tuple[str, str], Hardware],
+    data_dir: str | None,
+    *,
+    here: bool,
+    slots: int,
+    force: bool,
+    watch: Watch,
+) -> Iterator[Callable[[], object]]:
+    """The checks of this machine, each of which raises ValueError for what is missing."""
+    gpus = gpu_count()
     if here:
-        check_base_models(jobs)
+        for name, settings in dict.fromkeys((job.backend, machines[job.model, job.arm]) for job in jobs):
+            yield partial(check_device, settings, gpus)
+            yield partial(check_engine, settings)
+            yield partial(backend(name).ready, settings)
+    arms = {(job.model, job.arm): job for job in jobs}
+    for job in arms.values():
+        yield partial(check_context, job)
+    yield from _downloads(jobs, data_dir)
+    yield from _training_data(jobs)
+    if here:
+        yield from (partial(check_base_models, [job]) for job in arms.values())
+        wanted = next(iter(machines.values())).device
+        device = "gpu" if wanted != "cpu" and gpus else "cpu"
+        if not force and not (wanted == "gpu" and not gpus):
+            placed = {key: replace(settings, device=device) for key, settings in machines.items()}
+            yield lambda: check_memory(jobs, placed, memory=device_memory(placed, device, slots))
+        yield lambda: check_room(jobs, machines, watch, slots=slots, force=force)
+
+
+def check_room(
+    jobs: Sequence[Job], machines: Mapping[tuple[str, str], Hardware], watch: Watch, *, slots: int, force: bool
+) -> None:
+    """Raise ValueError, with a line for each, if disk, memory, /dev/shm or the limit of open files are too small."""
+    import psutil
+
+    from harness.runs.track import home
+
+    lines = []
+    place = next(folder for folder in (home(), *home().parents) if folder.exists())
+    runs, free = disk_of_all([disk(job, watch) for job in jobs]), shutil.disk_usage(place).free
+    if runs > free:
+        lines.append(f"disk: expected {runs / 1e9:,.0f} GB for the runs under {home()}, {free / 1e9:,.0f} GB are free")
+    host = slots * max((host_memory(job, machines[job.model, job.arm]) or 0.0 for job in jobs), default=0.0)
+    memory = psutil.virtual_memory().total
+    if host > memory and not force:
+        lines.append(f"memory: expected {host / 1e9:,.0f} GB in this machine, it has {memory / 1e9:,.0f} GB")
+    several = max(settings.gpus for settings in machines.values())
+    if several > 1:  # NCCL, vLLM and Ray exchange through it; a container has 64 MB unless it is told otherwise
+        shared = shutil.disk_usage("/dev/shm").total if Path("/dev/shm").is_dir() else 0
+        if shared < several * SHARED_EACH:
+            lines.append(f"/dev/shm: expected {several * SHARED_EACH / 1e9:.0f} GB, it has {shared / 1e9:.1f} GB")
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if files != resource.RLIM_INFINITY and files < OPEN_FILES:
+            lines.append(f"open files: expected a limit of {OPEN_FILES} (`ulimit -n {OPEN_FILES}`), it is {files}")
+    if lines:
+        raise ValueError("\n".join(lines))
 
 
 def check_device(hardware: Hardware, gpus: int) -> None:
@@ -229,8 +305,8 @@ def gpu_count() -> int:
     return count.value
 
 
-def _check_downloads(jobs: list[Job], data_dir: str | None) -> None:
-    """Check that models, training data and benchmarks of the hub are cached or can be downloaded."""
+def _downloads(jobs: Sequence[Job], data_dir: str | None) -> Iterator[Callable[[], object]]:
+    """Checks that models, training data and benchmarks of the hub are cached or can be downloaded."""
     from evals.data import benchmarks
     from evals.data.hub import check_hub
     from harness.data.problems import hub_id
@@ -239,25 +315,28 @@ def _check_downloads(jobs: list[Job], data_dir: str | None) -> None:
 
     for name in dict.fromkeys(job.base_model.value for job in jobs):
         if name not in FAMILIES and not Path(name).is_dir():
-            check_hub("model", name)
+            yield partial(check_hub, "model", name)
     datasets = (job.experiment.dataset.value for job in jobs if job.experiment is not None)
-    for dataset in dict.fromkeys(datasets):
-        on_hub = hub_id(dataset)
+    for on_hub in dict.fromkeys(map(hub_id, datasets)):
         if on_hub is not None:
-            check_hub("dataset", on_hub)
+            yield partial(check_hub, "dataset", on_hub)
     if data_dir is None and SCALES[jobs[0].scale].family is None:
-        for benchmark in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
-            task: Mapping[str, Any] = benchmarks.task(benchmark)
-            path = task.get("dataset_path")
-            if path:
-                try:
-                    check_hub("dataset", path)
-                except ValueError as error:
-                    raise ValueError(f"benchmark {benchmark}: {error}, in data_dir=FOLDER") from error
+        for name in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
+            if path := benchmarks.task(name).get("dataset_path"):
+                yield partial(_check_benchmark, name, path)
 
 
-def _check_training_data(jobs: list[Job]) -> None:
-    """Read local training files once, so that a bad row is reported before the start."""
+def _check_benchmark(name: str, path: str) -> None:
+    from evals.data.hub import check_hub
+
+    try:
+        check_hub("dataset", path)
+    except ValueError as error:
+        raise ValueError(f"benchmark {name}: {error}, in data_dir=FOLDER") from error
+
+
+def _training_data(jobs: Sequence[Job]) -> Iterator[Callable[[], object]]:
+    """Checks that read local training files once, so that a bad row is reported before the start."""
     from harness.data.problems import hub_id, load_problems, load_solutions
     from harness.data.tiny import FAMILIES
     from harness.spec import Finetune
@@ -265,4 +344,4 @@ def _check_training_data(jobs: list[Job]) -> None:
     trainings = [job.experiment for job in jobs if job.experiment is not None]
     for dataset, with_solutions in dict.fromkeys((e.dataset.value, type(e) is Finetune) for e in trainings):
         if dataset not in FAMILIES and hub_id(dataset) is None:
-            (load_solutions if with_solutions else load_problems)(dataset)
+            yield partial(load_solutions if with_solutions else load_problems, dataset)

@@ -8,30 +8,30 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from evals.data import benchmarks
+from evals.notebook import text_table
 from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
-from harness.backends.common import optimiser_steps
+from harness.backends.memory import CONTEXT, USABLE
+from harness.command.watch import Watch
 from harness.plan.context import context_need
+from harness.plan.costs import UNKNOWN, cost, disk_of_all, known_shape, training_steps
 from harness.plan.profiles import changes, gpu_memory, judge, measures
 from harness.spec import Finetune, Reproduction, catalogue
-from harness.spec.architecture import architecture
 from harness.spec.declarations import cited
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from harness.spec.scales import SCALES
 
+SUMMED = ("rollout_tokens", "trained_tokens", "evaluation_tokens")
+STAYS = ("weights", "gradients", "optimiser", "reference", "critic", "vllm")  # parts of the memory between two steps
+ESTIMATED = tuple(f"{name}{suffix}" for name in ("gpu_hours", "hours") for suffix in ("", "_low", "_high"))
+
 
 def origins(settings: dict[str, Sourced[Any]]) -> dict[str, int]:
     """The number of values of each origin, 0 included."""
     counted = Counter(str(sourced.origin) for sourced in settings.values())
     return {str(origin): counted[str(origin)] for origin in Origin}
-
-
-def training_steps(job: Job) -> int:
-    """Optimiser steps of a run; 0 for an untrained model."""
-    return 0 if job.experiment is None else optimiser_steps(job.experiment)
 
 
 def method(job: Job) -> list[str]:
@@ -43,68 +43,6 @@ def method(job: Job) -> list[str]:
     if isinstance(job.experiment, Finetune):
         return ["cross_entropy"]
     return [u.name for u in job.experiment.method.uses()]
-
-
-def mean_length(job: Job) -> float | None:
-    """The mean response length that the paper publishes for this arm, over its benchmarks; None if it does not."""
-    if job.scale != "paper" or job.paper not in catalogue.papers():
-        return None
-    rows = [
-        cell
-        for cell in catalogue.published(job.paper)
-        if (cell.model, cell.arm, cell.metric) == (job.model, job.arm, "mean_tokens")
-    ]
-    means = [cell.value for cell in rows if cell.benchmark == catalogue.AVERAGE] or [cell.value for cell in rows]
-    return sum(means) / len(means) if means else None
-
-
-def cost(job: Job, hardware: Hardware) -> dict[str, Any]:
-    """Tokens of one run (at most), and its GPU-hours (an estimate with a range, None for a model of unknown shape)."""
-    e = job.experiment
-    sampled = trained = 0
-    steps = training_steps(job)
-    if isinstance(e, Finetune):
-        trained = steps * e.batch_size.value * e.max_tokens.value
-        if isinstance(e, Rejection):
-            sampled = e.rounds.value * e.problems_per_round.value * e.samples_per_problem.value
-            sampled *= e.max_completion_tokens.value
-    elif e is not None:
-        rollouts = steps // e.updates_per_rollout.value
-        sequences = rollouts * e.prompts_per_rollout.value * e.group_size.value
-        sampled = sequences * e.max_completion_tokens.value
-        trained = sequences * (e.max_completion_tokens.value + e.max_prompt_tokens.value)
-    evaluated = 0
-    for name in job.protocol.benchmarks.value:
-        rows = job.protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
-        evaluated += rows * job.protocol.value("n", name) * job.protocol.value("max_tokens", name)
-    low, middle, high = gpu_hours(job, hardware) or (None, None, None)
-    return {
-        "rollout_tokens": sampled,
-        "trained_tokens": trained,
-        "evaluation_tokens": evaluated,
-        "gpu_hours": middle,
-        "gpu_hours_low": low,
-        "gpu_hours_high": high,
-    }
-
-
-def gpu_hours(job: Job, hardware: Hardware) -> tuple[float, float, float] | None:
-    """(low, middle, high) of training and evaluation; None where the shape of the base model is not known."""
-    a = architecture(job.base_model.value)
-    if a is None or a.parameters < 1e8:  # a tiny model runs on a CPU
-        return None
-    gpu, step = seconds.gpu_of(hardware), backend(job.backend).step_seconds
-    hours = []
-    for rules in (seconds.FAST, seconds.MIDDLE, seconds.SLOW):
-        used = seconds.evaluation_seconds(
-            a, gpu, job.protocol, rules, eager=seconds.eager(hardware), tensor_parallel=hardware.engine_tensor_parallel
-        )
-        if job.experiment is not None:
-            used += hardware.devices * seconds.training_seconds(
-                a, gpu, job.experiment, training_steps(job), hardware, rules, mean_length(job), step
-            )
-        hours.append(round(used / 3600, 2))
-    return hours[0], hours[1], hours[2]
 
 
 def trainer_configs(jobs: Iterable[Job], machines: Machines) -> dict[str, dict[str, Any]]:
@@ -129,10 +67,13 @@ def plan(
     machines: Mapping[tuple[str, str], Hardware] | None = None,
     explicit: frozenset[str] = frozenset(),
     paper: Reproduction | None = None,
+    watch: Watch | None = None,
+    price: float | None = None,
 ) -> dict[str, Any]:
     """The plan as one JSON document.
 
     Args:
+        watch: evaluations beside the training. price: USD for an hour of one GPU; None: an assumed one.
         paper: the declaration of the jobs; None: the declared paper of their key.
         refused: (model, arm) -> why the backend cannot train it. machines: (model, arm) -> its settings.
         explicit: settings given on the command line, which a remedy keeps if possible.
@@ -145,10 +86,9 @@ def plan(
     for job in jobs:
         key = job.model, job.arm
         if key not in arms:
-            arms[key] = _arm(job, machines[key], refused.get(key), explicit)
+            arms[key] = _arm(job, machines[key], refused.get(key), explicit, watch or Watch(), price)
         arms[key]["seeds"].append(job.seed)
-    by_arm = {key: arm["cost_per_run"] for key, arm in arms.items()}
-    costs = [by_arm[job.model, job.arm] for job in jobs]
+    costs = [arms[job.model, job.arm]["cost_per_run"] for job in jobs]
     estimated = [c for c in costs if c["gpu_hours"] is not None]
     return {
         "paper": first.paper,
@@ -160,21 +100,24 @@ def plan(
         "runs": [job.name for job in jobs],
         "arms": list(arms.values()),
         "total": {
-            **{key: sum(c[key] for c in costs) for key in ("rollout_tokens", "trained_tokens", "evaluation_tokens")},
-            **{
-                key: round(sum(c[key] for c in estimated), 2) if estimated else None
-                for key in ("gpu_hours", "gpu_hours_low", "gpu_hours_high")
-            },
+            **{key: sum(c[key] for c in costs) for key in SUMMED},
+            **{key: sum(c[key] for c in estimated) if estimated else None for key in (*ESTIMATED, "price")},
             "runs_without_gpu_hours": len(costs) - len(estimated),
+            "disk": disk_of_all([c["disk"] for c in costs]),
+            "host_memory": max((c["host_memory"] for c in costs if c["host_memory"] is not None), default=None),
         },
+        "prices": {arm["cost_per_run"]["gpu"]: arm["cost_per_run"]["price_per_gpu_hour"] for arm in arms.values()},
         "cost_assumptions": seconds.ASSUMPTIONS,
         "departures": list(reproduction.departures),
         "doubts": list(reproduction.doubts),
     }
 
 
-def _arm(job: Job, hardware: Hardware, refusal: Exception | None, explicit: frozenset[str]) -> dict[str, Any]:
+def _arm(
+    job: Job, hardware: Hardware, refusal: Exception | None, explicit: frozenset[str], watch: Watch, price: float | None
+) -> dict[str, Any]:
     """The plan's entry for an arm; its seeds are added later."""
+    need = context_need(job)
     return {
         "model": job.model,
         "arm": job.arm,
@@ -184,18 +127,12 @@ def _arm(job: Job, hardware: Hardware, refusal: Exception | None, explicit: froz
         "method": method(job),
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "origins": origins(job.settings()),
-        "cost_per_run": cost(job, hardware),
-        "memory": memory(job, hardware, explicit) if refusal is None else None,
-        "context": _context(job),
+        "cost_per_run": cost(job, hardware, watch, price),
+        "memory": memory(job, hardware, explicit, watch) if refusal is None else None,
+        "context": {**asdict(need), "fits": need.fits},
         "evaluation_fits": measures(job, hardware),
         "refused": None if refusal is None else str(refusal),
     }
-
-
-def _context(job: Job) -> dict[str, Any]:
-    """Tokens of the longest sequences, the model's positions (None: not known here), and whether they fit."""
-    need = context_need(job)
-    return {**asdict(need), "fits": need.fits}
 
 
 def _context_text(need: dict[str, Any]) -> list[str]:
@@ -208,23 +145,35 @@ def _context_text(need: dict[str, Any]) -> list[str]:
     return [f"  context: {longest:,} tokens do not fit {need['positions']:,} positions; see context.positions"]
 
 
-def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, Any] | None:
-    """Memory that one GPU needs, by part, and whether it fits; None for an untrained arm or an unknown shape."""
+def memory(job: Job, hardware: Hardware, explicit: frozenset[str], watch: Watch) -> dict[str, Any] | None:
+    """Memory that one GPU needs, by part, and whether it fits; None for an untrained arm or an unknown shape.
+
+    An evaluation beside the training finds there what stays between two steps. It takes a training's only process's
+    model as it is, else it loads the snapshot; its cache takes what is free.
+    """
     if job.experiment is None:
         return None
     verdict = judge(job.experiment, job.backend, hardware, explicit)
+    a, size = known_shape(job), gpu_memory(hardware)
     if verdict.need is None:
         return None
+    training, sampling = verdict.need.training, verdict.need.sampling
+    beside: dict[str, float] = {}
+    if watch.every and a is not None:
+        beside = {part: min(training[part], sampling.get(part, training[part])) for part in training if part in STAYS}
+        beside["the snapshot"] = 0.0 if hardware.devices == 1 else 2.0 * a.parameters
+    crowded = bool(beside) and sum(beside.values()) + CONTEXT > USABLE * size
     return {
         "gpu": hardware.gpu or "h100",
-        "gpu_bytes": gpu_memory(hardware),
+        "gpu_bytes": size,
         "gpus": hardware.devices,
         "settings": changes(type(hardware)(), hardware),
-        "training": dict(verdict.need.training),
-        "sampling": dict(verdict.need.sampling),
-        "peak": verdict.need.peak,
-        "fits": verdict.fits,
-        "remedy": verdict.remedy,
+        "training": dict(training),
+        "sampling": dict(sampling),
+        "evaluation beside it": beside,
+        "peak": max(verdict.need.peak, sum(beside.values()) + CONTEXT if beside else 0.0),
+        "fits": verdict.fits and not crowded,
+        "remedy": "without eval.every" if verdict.fits and crowded else verdict.remedy,
     }
 
 
@@ -235,7 +184,7 @@ def _memory_text(needs: dict[str, Any] | None) -> list[str]:
         return []
     settings = needs["settings"] or "default settings"
     lines = [f"  {needs['gpus']} x {needs['gpu']} ({needs['gpu_bytes'] / 1e9:.0f} GB each): {settings}"]
-    for phase in ("training", "sampling"):
+    for phase in ("training", "sampling", "evaluation beside it"):
         parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in needs[phase].items() if size >= 5e7)
         if parts:
             lines.append(f"    {phase}: {sum(needs[phase].values()) / 1e9:.1f} GB = {parts}")
@@ -246,22 +195,33 @@ def _memory_text(needs: dict[str, Any] | None) -> list[str]:
     return [*lines, f"    peak {needs['peak'] / 1e9:.0f} GB with the GPU's context: {answer}{remedy}"]
 
 
-def as_text(document: dict[str, Any]) -> str:
-    """The plan as text: runs and costs, then each arm's values with their sources (shared values once)."""
+def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
+    """The plan as text: runs and costs, then each arm's values with their sources (shared values once).
+
+    Args:
+        brief: runs, costs and what is missing here, without the values.
+    """
+    total, prices = document["total"], document["prices"]
+    rates = "; ".join(f"{gpu} {p['value']:g} USD ({p['origin']}: {p['note']})" for gpu, p in prices.items())
+    rows = [_row(arm) for arm in document["arms"]]
     lines = [
         f"{document['paper']}: {cited(document['title'], document['arxiv'])}",
         f"scale {document['scale']} ({document['scale_label']}), backend {document['backend']}",
         "",
-        f"{len(document['runs'])} runs: " + ", ".join(document["runs"]),
+        f"{len(document['runs'])} runs" + ("" if brief else f": {', '.join(document['runs'])}"),
         "",
-        "tokens, at most: "
-        + ", ".join(
-            f"{document['total'][k]:,} {label}"
-            for k, label in (("rollout_tokens", "sampled in training"), ("evaluation_tokens", "sampled in evaluation"))
-        ),
-        f"GPU-hours: {_hours(document['total'])}",
-        f"  ({document['cost_assumptions']})",
+        "a run of each arm:",
+        text_table(("arm", "steps", "fits", "GPU memory", "hours (low to high)", "USD", "disk"), rows, left=1),
+        "",
+        f"all runs, one after another: {_hours(total)}; {_size(total['disk'])} of disk"
+        + (f"; {_size(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
+        f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
+        f"  ({document['cost_assumptions']}; price of a GPU-hour: {rates})",
     ]
+    if document.get("missing"):
+        lines += ["", "this machine lacks:", *(f"  - {line}" for line in document["missing"])]
+    if brief:
+        return "\n".join(lines)
     shared = _shared([arm["settings"] for arm in document["arms"] if arm["method"]])
     if shared:
         lines += ["", "every trained arm:", *_table(shared)]
@@ -274,6 +234,7 @@ def as_text(document: dict[str, Any]) -> str:
             f"{arm['model']}/{arm['arm']} ({arm['title']}; {trained}; seeds {arm['seeds']}; values: {counts})",
             *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
             *_memory_text(arm["memory"]),
+            *_disk_text(arm["cost_per_run"]),
             *_context_text(arm["context"]),
             *([] if arm["evaluation_fits"] else ["  evaluation: the model does not fit its engine's GPUs"]),
             *_table(differing),
@@ -281,6 +242,35 @@ def as_text(document: dict[str, Any]) -> str:
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
         lines += ["", f"{heading}:", *(f"  - {note}" for note in notes)] if notes else []
     return "\n".join(lines)
+
+
+def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
+    """An arm in the table of costs."""
+    costs, memory = arm["cost_per_run"], arm["memory"]
+    hours, price = costs["hours"], costs["price"]
+    fits = "–" if arm["refused"] else "yes" if memory is None or memory["fits"] else "no"
+    return (
+        f"{arm['model']}/{arm['arm']}",
+        str(arm["steps"]),
+        fits if arm["evaluation_fits"] and arm["context"]["fits"] else "no",
+        "–" if memory is None else f"{_size(memory['peak'])} of {_size(memory['gpu_bytes'])}",
+        "–" if hours is None else f"{hours:.1f} ({costs['hours_low']:.1f} to {costs['hours_high']:.1f})",
+        "–" if price is None else f"{price:,.{2 if price < 10 else 0}f}",
+        _size(sum(costs["disk"].values())),
+    )
+
+
+def _size(size: float) -> str:
+    """Bytes as GB, or MB below one."""
+    return f"{size / 1e9:,.0f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
+
+
+def _disk_text(costs: Mapping[str, Any]) -> list[str]:
+    """Disk by part, and host memory, of a model that is not tiny."""
+    if costs["hours"] is None:
+        return []
+    parts = ", ".join(f"{name} {_size(size)}" for name, size in costs["disk"].items())
+    return [f"  disk: {parts}; the machine's memory: {_size(costs['host_memory'])}"]
 
 
 def _shared(settings: list[dict[str, Any]]) -> dict[str, Any]:
@@ -300,8 +290,11 @@ def _table(settings: dict[str, Any]) -> list[str]:
 
 def _hours(total: dict[str, Any]) -> str:
     unknown = total["runs_without_gpu_hours"]
-    why = "the shape of the base model is not known, or it is tiny"
     if total["gpu_hours"] is None:
-        return f"unknown ({why})"
-    span = f"about {total['gpu_hours']:,.0f} ({total['gpu_hours_low']:,.0f} to {total['gpu_hours_high']:,.0f})"
-    return span + (f", without {unknown} runs ({why})" if unknown else "")
+        return f"unknown hours ({UNKNOWN})"
+    spans = [
+        f"{total[key]:,.1f} {unit} ({total[f'{key}_low']:,.1f} to {total[f'{key}_high']:,.1f})"
+        for key, unit in (("hours", "hours"), ("gpu_hours", "GPU-hours"))
+    ]
+    without = f", without {unknown} runs ({UNKNOWN})" if unknown else ""
+    return f"about {', '.join(spans)}, {total['price']:,.0f} USD{without}"

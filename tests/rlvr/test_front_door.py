@@ -143,7 +143,7 @@ def test_wrong_runs_are_refused_before_anything_starts(tmp_path: Path, monkeypat
 
 def test_both_doors_check_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
-    monkeypatch.setattr("harness.launch.prepare.device_memory", lambda _: 1e6)  # bytes; the model has more
+    monkeypatch.setattr("harness.plan.machine.device_memory", lambda *_: 1e6)  # bytes; the model has more
     with pytest.raises(rlvr.UsageError, match="GB"):
         rlvr.run("egsw", arm="grpo", seeds=1)
 

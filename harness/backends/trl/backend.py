@@ -17,6 +17,7 @@ from harness.spec import Experiment, Finetune, Training
 
 if TYPE_CHECKING:
     from harness.record.write import Recorder
+    from harness.spec.architecture import Architecture
     from harness.spec.job import Job
 
 
@@ -56,6 +57,14 @@ class Trl(Backend[TrlHardware]):
         from harness.backends.trl.launch import launch
 
         return launch(job, base_model, out_dir, recorder, hardware)
+
+    def host(self, a: Architecture, training: Training, hardware: TrlHardware) -> float:
+        """ZeRO-3 loads the weights once for all processes. An offloaded optimiser takes 16 bytes a trained parameter:
+        weights, gradients and two moments in float32."""
+        rank = training.lora_rank.value
+        loading = 2.0 * a.parameters if hardware.zero_stage == 3 else super().host(a, training, hardware)
+        trained = a.parameters if rank is None else a.lora(rank)
+        return max(loading, 16.0 * trained if hardware.zero_offloads else 0.0)
 
     def colocated(self, training: Training, hardware: TrlHardware) -> bool:
         return isinstance(training, Experiment) and hardware.rollouts == "vllm_colocate"

@@ -15,6 +15,7 @@ from harness.spec import Experiment, Training
 
 if TYPE_CHECKING:
     from harness.record.write import Recorder
+    from harness.spec.architecture import Architecture
     from harness.spec.job import Job
 
 NOT_VALIDATED = "veRL is not in this environment: these are our values, without its defaults and its own checks"
@@ -62,6 +63,13 @@ class Verl(Backend[VerlHardware]):
                 raise ValueError(
                     f"backend=verl on a CPU needs {CPU_MEMORY_GIB} GiB of free memory; {free:.1f} GiB are free"
                 )
+
+    def host(self, a: Architecture, training: Training, hardware: VerlHardware) -> float:
+        """Without a head that shares the embedding's weights, one process alone loads them. `hardware.offload` keeps
+        weights and two moments of policy and critic there, 12 bytes a parameter."""
+        loading = super().host(a, training, hardware) if a.tied else 4.0 * a.parameters
+        models = 2 if isinstance(training, Experiment) and training.critic.value else 1
+        return max(loading, 12.0 * a.parameters * models / hardware.nodes if hardware.offload else 0.0)
 
     def stride(self, training: Training) -> int:
         """veRL saves after whole rollouts."""

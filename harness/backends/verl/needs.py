@@ -90,8 +90,11 @@ def _pass_tokens(training: Experiment, hardware: VerlHardware) -> float:
 def step_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: VerlHardware, rules: Rules, mean: float | None
 ) -> Step:
-    """As `Backend.step_seconds`: passes without gradients are the reference's and the old policy's."""
-    return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=needs_reference(e) + 1, eager=False)
+    """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's and, for a method that
+    reads the policy, one before each update but the first of a rollout (`MethodTrainer._update_policy`)."""
+    reads = bool(e.method.reads & {"entropies", "logp"}) or e.entropy_search is not None
+    again = 1 - 1 / e.updates_per_rollout.value if reads else 0.0
+    return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=needs_reference(e) + 1 + again, eager=False)
 
 
 PARALLEL = (1, 2, 4, 8)  # GPUs that share a sequence, and GPUs of a vLLM engine

@@ -12,7 +12,7 @@ from evals.provenance import Origin
 from harness.command.resolve import resolve
 from harness.data.problems import count_rows
 from harness.errors import UsageError
-from harness.plan.plan import training_steps
+from harness.plan.costs import training_steps
 
 
 def rows_file(path: Path, count: int) -> Path:

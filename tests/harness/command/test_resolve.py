@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.provenance import Origin
+from harness.backends.seconds import FAST, MIDDLE, SLOW
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.config import parse_overrides, read_seeds
 from harness.command.resolve import resolve
+from harness.command.watch import Watch
 from harness.errors import UsageError
-from harness.plan.plan import cost, gpu_hours, mean_length, origins, plan, training_steps
+from harness.plan.costs import cost, hours, mean_length, training_steps
+from harness.plan.plan import origins, plan
 from harness.spec import catalogue
 
 TABLE = ["base", "grpo", "egsw"]  # of EGSW's tables
@@ -129,9 +132,10 @@ def test_mean_lengths_are_the_papers_where_it_publishes_them() -> None:
 
 def test_gpu_hours_are_a_range_around_the_middle() -> None:
     for job in resolve("egsw", scale="paper", models=["math-7b"], seeds=[0]):
-        hours = gpu_hours(job, TrlHardware(processes=8, device="gpu", gpu="h100", rollouts="vllm_colocate"))
-        assert hours is not None and 0 < hours[0] < hours[1] < hours[2]
-    assert gpu_hours(resolve("egsw", arms=["grpo"], seeds=[0])[0], TrlHardware()) is None  # tiny
+        machine = TrlHardware(processes=8, device="gpu", gpu="h100", rollouts="vllm_colocate")
+        low, middle, high = (hours(job, machine, rules, Watch()) for rules in (FAST, MIDDLE, SLOW))
+        assert low and middle and high and (0, 0) < low < middle < high
+    assert hours(resolve("egsw", arms=["grpo"], seeds=[0])[0], TrlHardware(), MIDDLE, Watch()) is None  # tiny
 
 
 def test_plan_counts_the_origin_of_every_value() -> None:

@@ -48,7 +48,7 @@ def test_local_data_are_read_before_the_start(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)))
     jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"dataset": str(path)})
     with pytest.raises(ValueError, match="row 16: expected text in 'answer', got None"):
-        check_machine(jobs, TrlHardware(device="cpu"), data_dir=None)
+        check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=None)
 
 
 def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.Monkey
     monkeypatch.setattr(HfApi, "model_info", model_info)
     jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"base_model": "owner/name"})
     with pytest.raises(ValueError, match="model 'owner/name': not in the local cache, and the hub does not answer"):
-        check_machine(jobs, TrlHardware(device="cpu"), data_dir=None)
+        check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=None)
     assert asked == [("owner/name", 1.5)]  # once, and for two seconds at most
     (tmp_path / "models--owner--name" / "snapshots" / "abc").mkdir(parents=True)
     (tmp_path / "models--owner--name" / "snapshots" / "abc" / "config.json").touch()
-    check_machine(jobs, TrlHardware(device="cpu"), data_dir=None)  # cached: the hub is not asked
+    check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=None)  # cached: the hub is not asked
     assert len(asked) == 1
 
 

@@ -1,0 +1,179 @@
+"""What one run costs: tokens, GPU-hours, hours by the clock, a price, disk and host memory. Estimates, and pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evals.data import benchmarks
+from evals.data.protocols import Protocol
+from evals.provenance import Origin, Sourced
+from harness.backends import backend, seconds
+from harness.backends.common import optimiser_steps
+from harness.command.watch import Watch
+from harness.spec import Finetune, catalogue
+from harness.spec.architecture import Architecture, architecture
+from harness.spec.hardware import Hardware
+from harness.spec.job import Job
+from harness.spec.rejection import Rejection
+
+CHECKPOINTS = 2  # that a training keeps; a third exists while it is written
+WRITTEN = "while one is written"  # a part of the disk
+BYTES_A_TOKEN = 4  # of a response on disk; an assumption
+UNKNOWN = "the shape of the base model is not known, or it is tiny"
+
+
+def training_steps(job: Job) -> int:
+    """Optimiser steps of a run; 0 for an untrained model."""
+    return 0 if job.experiment is None else optimiser_steps(job.experiment)
+
+
+def mean_length(job: Job) -> float | None:
+    """The mean response length that the paper publishes for this arm, over its benchmarks; None if it does not."""
+    if job.scale != "paper" or job.paper not in catalogue.papers():
+        return None
+    rows = [
+        cell
+        for cell in catalogue.published(job.paper)
+        if (cell.model, cell.arm, cell.metric) == (job.model, job.arm, "mean_tokens")
+    ]
+    means = [cell.value for cell in rows if cell.benchmark == catalogue.AVERAGE] or [cell.value for cell in rows]
+    return sum(means) / len(means) if means else None
+
+
+def evaluated_tokens(protocol: Protocol) -> int:
+    """Tokens that one evaluation samples at most."""
+    tokens = 0
+    for name in protocol.benchmarks.value:
+        rows = protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
+        tokens += rows * protocol.value("n", name) * protocol.value("max_tokens", name)
+    return tokens
+
+
+def evaluations(job: Job, watch: Watch) -> int:
+    """Evaluations beside the training: of the base model, and `eval.every` steps."""
+    return math.ceil(training_steps(job) / watch.every) + 1 if watch.every and job.experiment is not None else 0
+
+
+def tokens(job: Job, watch: Watch) -> dict[str, int]:
+    """Tokens of one run, at most."""
+    e, steps = job.experiment, training_steps(job)
+    sampled = trained = 0
+    if isinstance(e, Finetune):
+        trained = steps * e.batch_size.value * e.max_tokens.value
+        if isinstance(e, Rejection):
+            sampled = e.rounds.value * e.problems_per_round.value * e.samples_per_problem.value
+            sampled *= e.max_completion_tokens.value
+    elif e is not None:
+        rollouts = steps // e.updates_per_rollout.value
+        sequences = rollouts * e.prompts_per_rollout.value * e.group_size.value
+        sampled = sequences * e.max_completion_tokens.value
+        trained = sequences * (e.max_completion_tokens.value + e.max_prompt_tokens.value)
+    beside = evaluations(job, watch) * evaluated_tokens(watch.protocol(job.protocol))
+    evaluated = evaluated_tokens(job.protocol) + beside
+    return {"rollout_tokens": sampled, "trained_tokens": trained, "evaluation_tokens": evaluated}
+
+
+def known_shape(job: Job) -> Architecture | None:
+    """The shape of the base model; None if it is not known, or the model is tiny and runs on a CPU."""
+    a = architecture(job.base_model.value)
+    return None if a is None or a.parameters < 1e8 else a
+
+
+def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> tuple[float, float] | None:
+    """(GPU-hours, hours by the clock) of training and evaluation; None where the shape is not known.
+
+    Evaluations beside a training use transformers on one GPU, while the others wait.
+    """
+    a = known_shape(job)
+    if a is None:
+        return None
+    gpu, engine = seconds.gpu_of(hardware), hardware.engine_tensor_parallel
+    final = seconds.evaluation_seconds(
+        a, gpu, job.protocol, rules, eager=seconds.eager(hardware), tensor_parallel=engine
+    )
+    training = 0.0
+    if job.experiment is not None:
+        step = backend(job.backend).step_seconds
+        mean = mean_length(job)
+        training = seconds.training_seconds(
+            a, gpu, job.experiment, training_steps(job), hardware, rules, mean, step
+        ) + evaluations(job, watch) * seconds.evaluation_seconds(a, gpu, watch.protocol(job.protocol), rules)
+    used = training * hardware.devices + final
+    return used / 3600, (training + final / (hardware.engine_replicas * engine)) / 3600
+
+
+@cache
+def _prices() -> dict[str, float]:
+    import yaml
+
+    return dict(yaml.safe_load((Path(__file__).parent / "prices.yaml").read_text(encoding="utf-8")))
+
+
+def price_of(hardware: Hardware, given: float | None) -> Sourced[float]:
+    """USD for an hour of one of these GPUs."""
+    if given is not None:
+        if not (math.isfinite(given) and given >= 0):
+            raise ValueError(f"price: expected USD for an hour of one GPU, got {given}")
+        return Sourced(given, Origin.USER, "price=")
+    return Sourced(
+        _prices()[hardware.gpu or "h100"], Origin.ASSUMED, "typical offers as of 2026-11; price= replaces it"
+    )
+
+
+def disk(job: Job, watch: Watch) -> dict[str, float]:
+    """Bytes that a run leaves on disk, at most: checkpoints, models, responses; and of one checkpoint more while it is
+    written.
+
+    A checkpoint has float32 weights and two moments, 12 bytes a trained parameter, and under ZeRO 2 for its bfloat16
+    weights; a model has 4 bytes a parameter.
+    """
+    a, e = known_shape(job), job.experiment
+    answers = evaluated_tokens(job.protocol) + evaluations(job, watch) * evaluated_tokens(watch.protocol(job.protocol))
+    parts = {"responses": answers * seconds.MIDDLE.mean_share * BYTES_A_TOKEN}
+    if a is None or e is None:
+        return parts
+    rank = e.lora_rank.value
+    each = 6 if e.precision.value == "pure_bfloat16" else 14
+    checkpoint = each * (a.parameters if rank is None else a.lora(rank))
+    kept = 1 + watch.most_kept(training_steps(job)) + (1 if watch.snapshot_every else 0)
+    return {"checkpoints": CHECKPOINTS * checkpoint, WRITTEN: checkpoint,
+            "models": kept * 4.0 * a.parameters, **parts}  # fmt: skip
+
+
+def disk_of_all(disks: Sequence[Mapping[str, float]]) -> float:
+    """Bytes that several runs take, one after another: only one of them writes a checkpoint at a time."""
+    written = [parts.get(WRITTEN, 0.0) for parts in disks]
+    return sum(sum(parts.values()) for parts in disks) - sum(written) + max(written, default=0.0)
+
+
+def host_memory(job: Job, hardware: Hardware) -> float | None:
+    """Bytes of a machine's own memory that a training needs, at most; None where the shape is not known."""
+    a = known_shape(job)
+    if a is None:
+        return None
+    return 2.0 * a.parameters if job.experiment is None else backend(job.backend).host(a, job.experiment, hardware)
+
+
+def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float | None = None) -> dict[str, Any]:
+    """All of it for one run: `gpu_hours` and `hours` with their range, None for a model of unknown shape.
+
+    Args:
+        price: USD for an hour of one GPU; None: the assumed one.
+    """
+    watch = watch or Watch()
+    found: dict[str, Any] = dict(tokens(job, watch))
+    for suffix, rules in (("_low", seconds.FAST), ("", seconds.MIDDLE), ("_high", seconds.SLOW)):
+        both = hours(job, hardware, rules, watch) or (None, None)
+        found |= {f"{name}{suffix}": value for name, value in zip(("gpu_hours", "hours"), both, strict=True)}
+    rate, gpus = price_of(hardware, price), max(hardware.devices, hardware.gpus)
+    return found | {
+        "price": None if found["hours"] is None else found["hours"] * gpus * rate.value,
+        "gpu": hardware.gpu or "h100",
+        "price_per_gpu_hour": rate.as_dict(),
+        "disk": disk(job, watch),
+        "host_memory": host_memory(job, hardware),
+    }

@@ -1,0 +1,137 @@
+"""Hours, price, disk and memory of a run, by hand; and what a machine lacks, all at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.backends import backend
+from harness.backends.seconds import MIDDLE, evaluation_seconds, gpu_of, rollout_seconds
+from harness.backends.trl.hardware import TrlHardware
+from harness.backends.verl.hardware import VerlHardware
+from harness.command.resolve import resolve
+from harness.command.watch import Watch
+from harness.plan import machine
+from harness.plan.costs import cost, disk, host_memory, hours
+from harness.plan.machine import check_machine
+from harness.plan.plan import as_text, memory, plan
+from harness.spec import Experiment
+from harness.spec.architecture import architecture
+from harness.spec.job import Job
+
+H100X8 = TrlHardware(device="gpu", processes=8, gpu="h100", engine="vllm", engine_replicas=8, deepspeed="zero2")
+
+
+def job(paper: str = "egsw", model: str = "math-7b", arm: str = "egsw", **more: Any) -> Job:
+    (found,) = resolve(paper, scale="paper", models=[model], arms=[arm], seeds=[0], **more)
+    return found
+
+
+def parameters(of: Job) -> float:
+    shape = architecture(of.base_model.value)
+    assert shape is not None
+    return shape.parameters
+
+
+def test_disk_by_hand() -> None:
+    seven = job()
+    n = parameters(seven)  # 7.62e9
+    parts = disk(seven, Watch(10, {}, ("every:10", "last:3")))
+    # float32 weights, two moments and ZeRO's bfloat16 weights: 14 bytes, 107 GB; two are kept
+    assert parts["checkpoints"] == 2 * 14 * n and parts["while one is written"] == 14 * n
+    # the final model, one being measured, 66 // 10 = 6 by every:10, 3 by last:3
+    assert parts["models"] == 11 * 4 * n
+    # 758 problems of 3,072 tokens at most, once and 1 + ceil(66 / 10) = 8 times beside the training; 30 %, 4 bytes
+    assert parts["responses"] == pytest.approx(9 * 758 * 3072 * 0.3 * 4)
+
+
+def test_host_memory_by_hand() -> None:
+    seven, large = job(), job("forking_tokens", "32b", "dapo", backend="verl")
+    # eight processes load float32 weights: 8 x 4 x 7.62e9 = 244 GB
+    assert host_memory(seven, H100X8) == 32 * parameters(seven)
+    # one process loads them for all where nothing is tied; offloaded weights and moments: 12 x 32.8e9 on four machines
+    assert host_memory(large, VerlHardware(processes=8, nodes=4)) == 4 * parameters(large)
+    assert host_memory(large, VerlHardware(processes=8, nodes=1, offload=True)) == 12 * parameters(large)
+    assert isinstance(large.experiment, Experiment)
+    offload = TrlHardware(processes=8, deepspeed="zero3_offload")
+    shape = architecture(large.base_model.value)
+    assert shape is not None
+    # ZeRO's offloaded state: 16 x 32.8e9 = 524 GB
+    assert backend("trl").host(shape, large.experiment, offload) == 16 * parameters(large)
+
+
+def test_the_price_is_that_of_all_gpus_for_as_long_as_the_run_takes() -> None:
+    costs = cost(job(), H100X8, price=2.0)
+    assert costs["price"] == pytest.approx(costs["hours"] * 8 * 2.0)
+    assert costs["price_per_gpu_hour"]["origin"] == "user"
+    assert cost(job(), H100X8)["price_per_gpu_hour"]["origin"] == "assumed"
+    # every GPU is busy but for the end, when engines of one GPU each measure: eight of them share the responses
+    assert costs["gpu_hours"] == pytest.approx(8 * costs["hours"])
+    with pytest.raises(ValueError, match="price: expected USD"):
+        cost(job(), H100X8, price=-1.0)
+
+
+def test_evaluations_beside_the_training_take_time_and_memory() -> None:
+    watch = Watch(20, {"rows": 10})
+    without, beside = hours(job(), H100X8, MIDDLE, Watch()), hours(job(), H100X8, MIDDLE, watch)
+    assert without is not None and beside is not None
+    shape = architecture(job().base_model.value)
+    assert shape is not None
+    each = evaluation_seconds(shape, gpu_of(H100X8), watch.protocol(job().protocol), MIDDLE)
+    # of the base model, and after 20, 40, 60 and the last of 66 steps
+    assert beside[1] - without[1] == pytest.approx(5 * each / 3600)
+    assert beside[0] - without[0] == pytest.approx(8 * 5 * each / 3600)  # seven GPUs wait
+    needs = memory(job(), H100X8, frozenset(), watch)
+    assert needs is not None and needs["evaluation beside it"]["the snapshot"] == 2 * parameters(job())
+    alone = memory(job(), TrlHardware(device="gpu"), frozenset(), watch)
+    assert alone is not None and alone["evaluation beside it"]["the snapshot"] == 0  # the model is in the process
+
+
+def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_update_of_verl() -> None:
+    hardware = VerlHardware(device="gpu", processes=8, gpu="h100")
+    of = job("entropy_advantage", "7b", "grpo_entropy_advantage", backend="verl")
+    plain = job("entropy_advantage", "7b", "grpo", backend="verl")
+    assert isinstance(of.experiment, Experiment) and isinstance(plain.experiment, Experiment)
+    shape = architecture(of.base_model.value)
+    assert shape is not None
+    score = [
+        backend("verl").step_seconds(shape, gpu_of(hardware), e, hardware, MIDDLE, None).score
+        for e in (of.experiment, plain.experiment)
+    ]
+    once = rollout_seconds(shape, gpu_of(hardware), of.experiment, hardware, MIDDLE, None, passes=1, eager=False).score
+    assert of.experiment.updates_per_rollout.value == 16
+    assert score[0] - score[1] == pytest.approx(15 / 16 * once)
+
+
+def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine, "gpu_count", lambda: 0)
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10e9, "total": 64e6}))
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 1024))
+    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"total": 64e9}))
+    with pytest.raises(ValueError) as raised:
+        check_machine([job()], {("math-7b", "egsw"): H100X8}, data_dir=None)
+    said = str(raised.value).splitlines()
+    for start in (
+        "hardware.device: expected cpu or auto",
+        "hardware.engine: expected transformers",
+        "hardware.deepspeed: expected null",
+        "model 'Qwen/Qwen2.5-Math-7B': not in the local cache",
+        "benchmark math500: ",
+        "disk: expected 3",
+        "memory: expected 244 GB in this machine, it has 64 GB",
+        "/dev/shm: expected 8 GB, it has 0.1 GB",
+        "open files: expected a limit of 4096",
+    ):
+        assert any(line.startswith(start) for line in said), (start, said)
+
+
+def test_a_brief_plan_has_a_line_for_each_arm_and_no_values() -> None:
+    document = plan(resolve("egsw", scale="small", seeds=[0]), price=0.5)
+    text = as_text({**document, "missing": ["disk: expected 3 GB"]}, brief=True)
+    for arm in document["arms"]:
+        assert f"{arm['model']}/{arm['arm']}" in text
+    assert "learning_rate" not in text and "0.5 USD (user" in text and "  - disk: expected 3 GB" in text
+    assert "learning_rate" in as_text(document)
