@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness.backends import backend
 from harness.command.base_models import check_base_models
@@ -236,7 +236,7 @@ def _checks(
     if here:
         yield from (partial(check_base_models, [job]) for job in arms.values())
         wanted = next(iter(machines.values())).device
-        device = "gpu" if wanted != "cpu" and gpus else "cpu"
+        device: Literal["cpu", "gpu"] = "gpu" if wanted != "cpu" and gpus else "cpu"
         if not force and not (wanted == "gpu" and not gpus):
             placed = {key: replace(settings, device=device) for key, settings in machines.items()}
             yield lambda: check_memory(jobs, placed, memory=device_memory(placed, device, slots))

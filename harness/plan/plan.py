@@ -88,7 +88,8 @@ def plan(
         if key not in arms:
             arms[key] = _arm(job, machines[key], refused.get(key), explicit, watch or Watch(), price)
         arms[key]["seeds"].append(job.seed)
-    costs = [arms[job.model, job.arm]["cost_per_run"] for job in jobs]
+    able = [job for job in jobs if (job.model, job.arm) not in refused]
+    costs = [arms[job.model, job.arm]["cost_per_run"] for job in able]
     estimated = [c for c in costs if c["gpu_hours"] is not None]
     return {
         "paper": first.paper,
@@ -97,7 +98,7 @@ def plan(
         "scale": first.scale,
         "scale_label": SCALES[first.scale].label,
         "backend": first.backend,
-        "runs": [job.name for job in jobs],
+        "runs": [job.name for job in able],
         "arms": list(arms.values()),
         "total": {
             **{key: sum(c[key] for c in costs) for key in SUMMED},
@@ -255,9 +256,13 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
         fits if arm["evaluation_fits"] and arm["context"]["fits"] else "no",
         "–" if memory is None else f"{_size(memory['peak'])} of {_size(memory['gpu_bytes'])}",
         "–" if hours is None else f"{hours:.1f} ({costs['hours_low']:.1f} to {costs['hours_high']:.1f})",
-        "–" if price is None else f"{price:,.{2 if price < 10 else 0}f}",
+        "–" if price is None else _usd(price),
         _size(sum(costs["disk"].values())),
     )
+
+
+def _usd(price: float) -> str:
+    return f"{price:,.{2 if price < 10 else 0}f}"
 
 
 def _size(size: float) -> str:
@@ -297,4 +302,4 @@ def _hours(total: dict[str, Any]) -> str:
         for key, unit in (("hours", "hours"), ("gpu_hours", "GPU-hours"))
     ]
     without = f", without {unknown} runs ({UNKNOWN})" if unknown else ""
-    return f"about {', '.join(spans)}, {total['price']:,.0f} USD{without}"
+    return f"about {', '.join(spans)}, {_usd(total['price'])} USD{without}"
