@@ -17,7 +17,7 @@ from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
 from harness.errors import UsageError, nearest
 from harness.record.run import Run
-from harness.report.page import ClaimRow, Document, Figure, picture
+from harness.report.page import ClaimRow, Document, Figure
 from harness.report.viewer import BUDGET, Shown, keep, pack
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
@@ -32,7 +32,6 @@ from harness.tables.published import published_grids
 if TYPE_CHECKING:
     import pandas as pd
 
-FIGURES = 2_000_000  # characters of the page for figures, at most
 MOST = 7  # series in a figure that a reader can distinguish
 
 
@@ -125,7 +124,7 @@ def document(
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
     viewer, unread = _viewer(models, tokens, budget)
-    figures, too_many = fitting(plotted)
+    figures = tuple((title, tuple(map(rendered, plots))) for title, plots in plotted.items() if plots)
     return Document(
         paper=paper.key,
         title=paper.title,
@@ -142,7 +141,7 @@ def document(
         departures=paper.departures,
         doubts=paper.doubts,
         environment=environment_grid(chosen.measured),
-        notes=(*chosen.notes, *notes, *too_many, *unread),
+        notes=(*chosen.notes, *notes, *unread),
         viewer=viewer,
     )
 
@@ -200,24 +199,6 @@ def rendered(plot: Plot) -> Figure:
         paths = save(plot, Path(folder))
         svg, numbers = paths["svg"].read_text(), paths["csv"].read_text()
     return Figure(plot.name, plot.title, plot.caption, plot.source, svg, numbers)
-
-
-def fitting(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tuple[Figure, ...]], ...], list[str]]:
-    """(the figures that fit, by family; a note on the others)."""
-    left, kept, too_many = FIGURES, [], []
-    for title, plots in plotted.items():
-        fit = []
-        for figure in map(rendered, plots):
-            size = len(picture(figure.svg)) + len(figure.csv) * 4 // 3
-            if size <= left:
-                fit.append(figure)
-                left -= size
-            else:
-                too_many.append(figure.title)
-        if fit:
-            kept.append((title, tuple(fit)))
-    note = f"Figures that do not fit into one file (rlvr analyze plots them): {', '.join(too_many)}."
-    return tuple(kept), [note] if too_many else []
 
 
 def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from harness.record.mirror import sync
-from harness.report import data
 from harness.report.data import environment_grid, values_grid
 from harness.tables.measured import Measured
 from rlvr.cli import main
@@ -126,17 +125,3 @@ def test_nulls_of_a_table_are_not_printed_as_text() -> None:
     row = {"problem_id": "p", "sample": 0, "verdict": "unscored", "answer": None, "gold": "1", "response": "r"}
     (shown,) = _shown("a", "b", pd.DataFrame([{**row, "tokens": float("nan")}]), {}, None)
     assert shown.answer is None and shown.length is None and shown.prompt is None and shown.tokens is None
-
-
-def test_figures_that_do_not_fit_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evals.plots.plot import Plot
-
-    def line(figure: Any) -> None:
-        figure.subplots().plot([0, 1])
-
-    plots = [Plot(name, f"Figure {name}", "", "", pd.DataFrame({"x": [1]}), line) for name in "ab"]
-    figures, notes = data.fitting({"A": plots})
-    assert [f.name for f in figures[0][1]] == ["a", "b"] and notes == []
-    monkeypatch.setattr(data, "FIGURES", 1.5 * len(figures[0][1][0].svg))
-    figures, notes = data.fitting({"A": plots[:1], "B": plots[1:]})
-    assert [title for title, _ in figures] == ["A"] and len(notes) == 1 and "Figure b" in notes[0]
