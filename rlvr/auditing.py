@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import UsageError
 from rlvr.results import Result
 
 if TYPE_CHECKING:
     from evals.audit import Evidence
+    from harness.record.run import Run
 
 PathLike = str | os.PathLike[str]
+LAST = "rlvr tables and rlvr report print the last checkpoint's score, mean over seeds"
 
 
 def audit(
     *source: PathLike,
-    printed: str,
+    printed: str | None = None,
     metric: str | None = None,
     kind: str | None = None,
     files: Literal["checkpoints", "seeds"] = "checkpoints",
     base: list[PathLike] | None = None,
     problems: int | None = None,
+    declared: str | None = None,
     label: str | None = None,
     columns: dict[str, str] | None = None,
     k: int = 1,
@@ -35,20 +38,22 @@ def audit(
 
         rlvr audit logs.txt printed=46.7 metric=aime24 problems=30
         rlvr audit step_100.jsonl step_200.jsonl printed=52.4
+        rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
     The verdict is one of: stands, stands with another number, not in the file, within selection, within seeds, made by
     the grader, cannot tell. `evals/audit/audit.py` has the rule of each cause.
 
     Args:
         *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
-            JSON Lines of trackers), a file a seed; or graded responses in any format of `rlvr grade`, a file a
-            checkpoint.
-        printed: the score in percent, with its digits as printed.
-        metric: of curves: the name of the score.
+            JSON Lines of trackers), a file a seed; graded responses in any format of `rlvr grade`, a file a
+            checkpoint; or runs of this project, a folder a seed.
+        printed: the score in percent, with its digits as printed (default for runs: what `rlvr tables` prints).
+        metric: of curves: the name of the score; of runs: the benchmark.
         kind: of curves: verl, trl, mllog, lighteval, csv or jsonl (default: found by the content).
         files: of graded responses: what one file is.
         base: files of the model that it is compared with.
         problems: of curves: how many problems the score is over; without it, the choice of a checkpoint is not judged.
+        declared: PAPER:ARM: list the settings in a log of veRL that differ from this declaration.
         label: which of the authors' verdicts, where a file has several.
         columns: our column:theirs, as in rlvr grade.
         k: the printed score is pass@k.
@@ -61,19 +66,26 @@ def audit(
     from evals.audit import audit as take_apart
 
     if not source:
-        raise UsageError("SOURCE: missing; expected files of curves or of graded responses")
+        raise UsageError("SOURCE: missing; expected files of curves or of graded responses, or runs")
+    declaration = None if declared is None else _declared(declared)
+    ours = all(Path(path).is_dir() for path in source)
     try:
-        claim = Printed(printed, where, k)
         read = [
-            _evidence([Path(file) for file in group], metric, kind, files, problems, label, columns, workers)
+            _of_runs([os.fspath(path) for path in group], metric)
+            if ours
+            else _evidence([Path(path) for path in group], metric, kind, files, problems, label, columns, workers)
             for group in (source, base)
             if group
         ]
+        if printed is None and not ours:
+            raise ValueError("printed: missing; expected a percentage such as 46.7")
+        last = f"{100 * float(read[0].last['value'].mean()):.1f}"
+        claim = Printed(last if printed is None else printed, where, k)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
-    result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None)
+    result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
     document = {
-        "printed": printed,
+        "printed": claim.text,
         "where": where,
         "verdict": result.verdict,
         "causes": [asdict(cause) for cause in result.causes],
@@ -81,8 +93,10 @@ def audit(
         "ours": result.ours,
         "selection": None if result.selection is None else asdict(result.selection),
         "seeds": result.seeds,
+        "differing": dict(result.differing),
     }
-    return Result(document, str(result), [{"verdict": result.verdict, **asdict(cause)} for cause in result.causes])
+    text = f"{result}\n  {LAST}" if ours else str(result)
+    return Result(document, text, [{"verdict": result.verdict, **asdict(cause)} for cause in result.causes])
 
 
 def _evidence(
@@ -99,12 +113,13 @@ def _evidence(
 
     from evals.answer_files.reading import Reading, read_answers
     from evals.audit import Evidence
-    from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve
+    from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verl_settings
     from evals.grading import Grader
 
     if metric is not None:
-        curves = {str(path): read_curve(path.read_text(errors="replace"), name=str(path), kind=kind) for path in paths}
-        return curve_evidence(curves, metric, problems=problems)
+        texts = {str(path): path.read_text(errors="replace") for path in paths}
+        curves = {name: read_curve(text, name=name, kind=kind) for name, text in texts.items()}
+        return curve_evidence(curves, metric, problems=problems, settings=verl_settings(texts[str(paths[0])]))
     tables = []
     with Grader(workers=workers or os.cpu_count() or 1) as grader:
         for number, path in zip(checkpoint_numbers(paths), paths, strict=True):
@@ -115,3 +130,43 @@ def _evidence(
             table = graded(read.rows, grader)
             tables.append(table.assign(**{"checkpoint" if files == "checkpoints" else "seed": number}))
     return Evidence.of_samples(pd.concat(tables, ignore_index=True))
+
+
+def _of_runs(names: Sequence[str], benchmark: str | None) -> Evidence:
+    """The checkpoints of runs of this project, by our verdicts; the last is the final model."""
+    import pandas as pd
+
+    from evals.audit import Evidence
+    from harness.record.find import runs
+
+    found = runs(*names)
+    there = sorted({name for run in found for name in run.benchmarks})
+    if benchmark not in there:
+        raise ValueError(f"metric: expected a benchmark of the runs ({', '.join(there)}), got {benchmark}")
+    parts = [part for number, run in enumerate(found) for part in _checkpoints(run, benchmark, number)]
+    return Evidence.of_samples(pd.concat(parts, ignore_index=True))
+
+
+def _checkpoints(run: Run, benchmark: str, seed: int) -> list[Any]:
+    """The verdicts of a run's evaluations, the final model's last."""
+    last = max([*run.evaluated_steps, *run.curve], default=0)
+    steps = {step: run.samples_at(step, benchmark) for step in run.evaluated_steps if step < last}
+    parts = []
+    for step, samples in {**steps, last: run.verdicts(benchmark)}.items():
+        if samples is not None:
+            verdict = samples["verdict"]
+            table = samples[["problem_id"]].assign(
+                label=(verdict == "correct").astype(float).where(verdict != "unscored"),
+                truncated=(verdict == "truncated").astype(float),
+            )
+            parts.append(table.assign(seed=seed, checkpoint=step))
+    return parts
+
+
+def _declared(text: str) -> Mapping[str, Any]:
+    """The settings of PAPER:ARM at the paper's scale."""
+    from harness.command.resolve import resolve
+
+    paper, _, arm = text.partition(":")
+    job = resolve(paper, arms=[arm] if arm else None, scale="paper")[0]
+    return {key: sourced.value for key, sourced in job.settings().items()}

@@ -71,6 +71,8 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
     row.setdefault("problem_id", row.get("problem", number))
     if isinstance(row.get("answer"), list) and (columns or not plain):
         row["answer"] = row["answer"][0]
+    if isinstance(row.get("response"), str) and isinstance(row.get("labels"), list):
+        row["response"] = [row["response"]]
     if not isinstance(row.get("response"), list):
         return [row if plain else _as_texts(row)]
     per_sample = {key: row[key] for key in PER_SAMPLE if isinstance(row.get(key), list)}

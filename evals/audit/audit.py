@@ -29,9 +29,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from evals.audit.evidence import Evidence, Vector
+from evals.audit.evidence import Evidence
 from evals.audit.selection import Selection, selection
-from evals.stats.intervals import Interval, over_problems, over_seeds, t_quantile
+from evals.stats.intervals import Interval, over_problems, over_seeds
 
 Name = Literal[
     "not in the file", "another metric", "another checkpoint", "selection", "seeds", "grader", "format",
@@ -226,6 +226,8 @@ def _found(printed: Printed, evidence: Evidence) -> tuple[pd.Series, list[Cause]
         return final.iloc[-1], [Cause("another metric", f"{100 * mean:.4g}, not rounded to nearest", points)]
     nearest = scores.iloc[int((scores["value"] - printed.value).abs().argmin())]
     text = f"the nearest of {len(scores)} scores is {100 * nearest['value']:.2f} (checkpoint {nearest['checkpoint']})"
+    if len(scores) == 1:
+        text = f"its score is {100 * nearest['value']:.2f}"
     return final.iloc[-1], [Cause("not in the file", text, points)]
 
 
@@ -305,14 +307,16 @@ def _truncation(samples: pd.DataFrame) -> list[Cause]:
 
 def _gain(evidence: Evidence, base: Evidence) -> list[Cause]:
     """Causes of the difference to the base model: its seeds, and both graders' verdicts on it."""
+    from scipy.stats import ttest_ind
+
     causes = []
     trained, before = (side.last["value"].to_numpy(dtype=float) for side in (evidence, base))
     if len(trained) > 1 and len(before) > 1:
-        difference, half = _over_seeds(trained, before)
-        if abs(difference) <= half:
-            bounds = f"[{100 * (difference - half):.1f}, {100 * (difference + half):.1f}]"
-            text = f"{len(trained)} and {len(before)} seeds differ by {100 * difference:.1f} {bounds}"
-            causes.append(Cause("seeds", text, 100 * difference))
+        difference = 100 * float(trained.mean() - before.mean())
+        low, high = (100 * bound for bound in ttest_ind(trained, before, equal_var=False).confidence_interval(0.95))
+        if low <= 0 <= high:
+            text = f"{len(trained)} and {len(before)} seeds differ by {difference:.1f} [{low:.1f}, {high:.1f}]"
+            causes.append(Cause("seeds", text, difference))
     if evidence.samples is None or base.samples is None:
         return causes
     sides = [side.at(side.last.iloc[-1]) for side in (evidence, base)]
@@ -335,16 +339,6 @@ def _gain(evidence: Evidence, base: Evidence) -> list[Cause]:
         text = f"the gain is {by_them:+.1f} by their verdicts and {by_us:+.1f} by ours"
         causes.append(Cause("gain by grading", text, by_us - by_them))
     return causes
-
-
-def _over_seeds(a: Vector, b: Vector) -> tuple[float, float]:
-    """(difference of means, half-width of its 95 % Welch interval) of two sets of seeds, two or more each."""
-    parts = [values.var(ddof=1) / len(values) for values in (a, b)]
-    variance = sum(parts)
-    if variance == 0:
-        return float(a.mean() - b.mean()), 0.0
-    df = variance**2 / sum(part**2 / (len(values) - 1) for part, values in zip(parts, (a, b), strict=True))
-    return float(a.mean() - b.mean()), t_quantile(0.975, df) * float(np.sqrt(variance))
 
 
 def _holds_zero(interval: Interval) -> bool:

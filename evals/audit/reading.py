@@ -64,6 +64,8 @@ def _lighteval(text: str) -> Iterable[dict[str, float]]:
 
 
 def _lines(text: str) -> Iterable[dict[str, float]]:
+    if text.lstrip().startswith("["):
+        return [_numbers(row) for row in json.loads(text)]
     return [_numbers(json.loads(line)) for line in text.splitlines() if line.strip()]
 
 
@@ -100,7 +102,7 @@ def kind_of(name: str, text: str) -> str:
         return "verl"
     if _LIGHTEVAL.search(text):
         return "lighteval"
-    if text.lstrip().startswith("{"):
+    if text.lstrip().startswith(("{", "[")):
         return "jsonl"
     if "," in text.partition("\n")[0]:
         return "csv"
@@ -130,11 +132,42 @@ def read_curve(text: str, *, name: str = "text", kind: str | None = None) -> pd.
     return table.rename(columns={step: "step"}).dropna(subset=["step"]).groupby("step").last().reset_index()
 
 
-def curve_evidence(curves: Mapping[str, pd.DataFrame], metric: str, *, problems: int | None = None) -> Evidence:
+_VERL_SETTINGS = {
+    "data.train_batch_size": "prompts_per_rollout",
+    "data.max_prompt_length": "max_prompt_tokens",
+    "data.max_response_length": "max_completion_tokens",
+    "actor_rollout_ref.model.path": "base_model",
+    "actor_rollout_ref.model.lora_rank": "lora_rank",
+    "actor_rollout_ref.actor.optim.lr": "learning_rate",
+    "actor_rollout_ref.actor.clip_ratio_low": "clip_low",
+    "actor_rollout_ref.actor.clip_ratio_high": "clip_high",
+    "actor_rollout_ref.actor.kl_loss_coef": "kl_beta",
+    "actor_rollout_ref.actor.entropy_coeff": "entropy_coefficient",
+    "actor_rollout_ref.rollout.n": "group_size",
+    "actor_rollout_ref.rollout.temperature": "rollout_temperature",
+    "actor_rollout_ref.rollout.top_p": "rollout_top_p",
+    "trainer.total_epochs": "epochs",
+}
+
+
+def verl_settings(text: str) -> dict[str, Any]:
+    """The settings that the command in a console log of veRL gives, by the names of a declaration; {} without one."""
+    given = dict(re.findall(r"(?:^|\s)'?([a-z_]+(?:\.\w+)+)=([^\s'\\]+)", text))
+    numbers = {key: float(value) if _NUMBER.fullmatch(value) else value for key, value in given.items()}
+    return {ours: numbers[theirs] for theirs, ours in _VERL_SETTINGS.items() if theirs in numbers}
+
+
+def curve_evidence(
+    curves: Mapping[str, pd.DataFrame],
+    metric: str,
+    *,
+    problems: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Evidence:
     """The checkpoints that curves evaluated; percentages become shares.
 
     Args:
-        curves: seed -> its curve. metric: a column. problems: of the benchmark, if known.
+        curves: seed -> its curve. metric: a column. problems: of the benchmark, if known. settings: of the run.
     Raises:
         ValueError: a curve lacks the metric.
     """
@@ -147,7 +180,7 @@ def curve_evidence(curves: Mapping[str, pd.DataFrame], metric: str, *, problems:
     scores = pd.concat(parts, ignore_index=True)
     if scores["value"].max() > 1:
         scores["value"] /= 100
-    return Evidence.of_scores(scores, problems)
+    return Evidence.of_scores(scores, problems, settings)
 
 
 def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:

@@ -12,10 +12,12 @@ import pandas as pd
 from evals.audit import Evidence, Printed, audit
 from evals.files import write_text
 from evals.grading import Grader
+from evals.plots.plot import save
 from studies.ledger.corpus import CORPUS, UNLICENSED, Corpus, Series, read_corpus
+from studies.ledger.figures import figures
 from studies.ledger.graded import disagreements, graded_samples
 from studies.ledger.page import page
-from studies.ledger.tables import claim_row, evaluation_rows, grade_row, series_row
+from studies.ledger.tables import claim_row, evaluation_rows, grade_row, history_rows, series_row
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "results" / "ledger"
@@ -36,12 +38,14 @@ def main() -> None:
     for name, table in tables.items():
         write_text(given.out / f"{name}.csv", table.to_csv(index=False, float_format="%.4f"))
     write_text(given.out / "README.md", page(tables))
+    for plot in figures(tables):
+        save(plot, given.out / "figures", ["svg"])
 
 
 def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[str, pd.DataFrame]:
     """Every table, by name."""
     rows: dict[str, list[object]] = defaultdict(list)
-    evaluations = []
+    evaluations, histories = [], []
     found: dict[Series, Evidence] = {}
     for series in corpus:
         files = series.repository.fetched(cache)
@@ -51,8 +55,7 @@ def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[s
             evidence = series.evidence(files)
         else:
             samples = graded_samples(series, files, grades, grader)
-            last = samples[samples["checkpoint"] == samples["checkpoint"].max()]
-            rows["grades"].append(grade_row(series, last))
+            rows["grades"].append(grade_row(series, samples))
             if about.licence != UNLICENSED:
                 rows["disagreements"] += disagreements(series, samples)
             if samples["label"].isna().all():
@@ -61,6 +64,8 @@ def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[s
         found[series] = evidence
         rows["series"].append(series_row(series, evidence))
         evaluations.append(evaluation_rows(series, evidence))
+        if series.verdicts and "history" in series.verdicts:
+            histories.append(history_rows(evidence))
         print(f"{about.name}: {series.recipe}, {series.benchmark}", flush=True)
     for series, evidence in found.items():
         base = corpus.base(series)
@@ -69,6 +74,7 @@ def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[s
             rows["claims"].append(claim_row(series, audit(Printed(text, where), evidence, base=base_evidence)))
     tables = {name: pd.DataFrame(of_table) for name, of_table in rows.items()}
     tables["repositories"] = tables["repositories"].drop_duplicates()
+    tables |= {"history": pd.concat(histories)} if histories else {}
     return tables | {"evaluations": pd.concat(evaluations, ignore_index=True)}
 
 

@@ -6,6 +6,7 @@ Nothing of a repository is copied into this one; the tables hold scores that wer
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -106,7 +107,8 @@ class Series:
 
     Attributes:
         files: a pattern of paths; its groups `seed` and `checkpoint` tell the files apart.
-        curve: the name of the score, where the files are curves.
+        curve: the name of the score, where the files are curves; `window`: of so many steps the mean is taken.
+        table: where the file is a CSV of scores: `value` and `seed` name its columns, the others choose rows.
         verdicts: where the authors' verdicts stand (see `verdict_rows`), where the files have no responses.
         responses: our column -> theirs, where the files have responses; empty for a format that is known.
         only: of the benchmarks in the files.
@@ -121,6 +123,8 @@ class Series:
     benchmark: str
     files: str
     curve: str = ""
+    window: int = 1
+    table: Mapping[str, str] | None = None
     verdicts: Mapping[str, Any] | None = None
     responses: Mapping[str, str] | None = None
     only: str = ""
@@ -138,7 +142,11 @@ class Series:
         """What curves or the authors' verdicts say."""
         if self.curve:
             curves = {seed or path: read_curve(files.text(path), name=path) for path, seed, _ in self.matches(files)}
-            return curve_evidence(curves, self.curve, problems=self.problems)
+            thinned = {seed: _means(curve, self.curve, self.window) for seed, curve in curves.items()}
+            return curve_evidence(thinned, self.curve, problems=self.problems)
+        if self.table is not None:
+            ((path, _, _),) = self.matches(files)
+            return Evidence.of_scores(_chosen(files.content(path), **self.table), self.problems)
         parts = []
         for path, seed, checkpoint in self.matches(files):
             table = verdict_rows(files.text(path), **(self.verdicts or {}))
@@ -146,8 +154,31 @@ class Series:
         return Evidence.of_samples(pd.concat(parts, ignore_index=True))
 
 
+def _means(curve: pd.DataFrame, metric: str, window: int) -> pd.DataFrame:
+    """A curve whose points are means of a metric over `window` steps, at the last of them."""
+    if window == 1:
+        return curve
+    points = curve[["step", metric]].dropna()
+    return points.groupby(points.index // window).agg({"step": "last", metric: "mean"})
+
+
+def _chosen(content: bytes, *, value: str, seed: str, **rows: str) -> pd.DataFrame:
+    table = pd.read_csv(io.BytesIO(content), dtype=str)
+    for column, wanted in rows.items():
+        table = table[table[column] == wanted]
+    return pd.DataFrame({"seed": table[seed].to_list(), "checkpoint": 0, "value": table[value].astype(float).to_list()})
+
+
 def verdict_rows(
-    text: str, *, problem: str = "", correct: str = "", rows: str = "", each: str = "", of: str = "", history: int = 0
+    text: str,
+    *,
+    problem: str = "",
+    correct: str = "",
+    rows: str = "",
+    each: str = "",
+    of: str = "",
+    history: int = 0,
+    by_problem: bool = False,
 ) -> pd.DataFrame:
     """The authors' verdicts in a file: a row a sample, `problem_id` and `label`.
 
@@ -158,8 +189,11 @@ def verdict_rows(
         of: where the row or the document has the number of samples, for a count.
         history: instead: the document is an object of lists, the shares of correct samples of a problem over time;
             each is of so many samples. Times that a problem lacks are left out.
+        by_problem: instead: the document is an object of verdicts.
     """
     document = _document(text)
+    if by_problem:
+        return pd.DataFrame([(key, float(label)) for key, label in document.items()], columns=["problem_id", "label"])
     if history:
         length = min(map(len, document.values()))
         samples = [

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from evals import answer_files, grading
+from evals import grading
+from evals.answer_files import formats
 from evals.answer_files.differing import POLICIES, differing
 from evals.answer_files.formats import Row
 from evals.answer_files.reading import Reading, as_text, read_answers
@@ -60,8 +61,9 @@ def _write(table: pd.DataFrame, target: Path) -> None:
 
 def _key(content: str, series: Series) -> str:
     """Of a graded file: its content, how it is read, and the code of the grader."""
-    folders = [Path(module.__file__ or "").parent for module in (grading, answer_files)]
-    code = [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py"))]
+    read = Path(formats.__file__)
+    rules = (*sorted(Path(grading.__file__).parent.rglob("*.py")), read, read.with_name("differing.py"))
+    code = [path.read_bytes() for path in rules]
     parts = [content.encode(), repr((series.responses, series.only)).encode(), *code]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 

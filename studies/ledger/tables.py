@@ -92,18 +92,32 @@ def claim_row(series: Series, found: Audit) -> dict[str, Any]:
 
 
 def evaluation_rows(series: Series, evidence: Evidence) -> pd.DataFrame:
-    """The score of every checkpoint that was evaluated, in percent."""
+    """The score of every checkpoint that was evaluated, in percent; `ours`: by our verdicts, where it has responses."""
     about = {"repository": series.repository.name, "recipe": series.recipe, "benchmark": series.benchmark}
-    points = evidence.scores[["seed", "checkpoint"]].assign(percent=100 * evidence.scores["value"])
+    points = evidence.scores[["seed", "checkpoint"]].assign(percent=100 * evidence.scores["value"], ours=MISSING)
+    if evidence.samples is not None and "ours" in evidence.samples:
+        means = evidence.samples.groupby(["seed", "checkpoint", "problem_id"])["ours"].mean()
+        points["ours"] = 100 * means.groupby(level=["seed", "checkpoint"]).mean().to_numpy()
     return points.assign(**about)[[*about, *points]]
 
 
-def grade_row(series: Series, samples: pd.DataFrame) -> dict[str, Any]:
+def history_rows(evidence: Evidence) -> pd.DataFrame:
+    """Of problems that a training saw again and again: the mean rate and its standard deviation over time, also of
+    every second time alone."""
+    assert evidence.table is not None
+    table = evidence.table
+    spread = {name: of.std(axis=0) for name, of in (("sd", table), ("sd_even", table[::2]), ("sd_odd", table[1::2]))}
+    return pd.DataFrame({"problem": range(table.shape[1]), "mean": table.mean(axis=0), **spread})
+
+
+def grade_row(series: Series, graded: pd.DataFrame) -> dict[str, Any]:
     """The last checkpoint's responses by the authors' labels and by ours under each policy, and why the two differ."""
+    samples = graded[graded["checkpoint"] == graded["checkpoint"].max()]
     row: dict[str, Any] = {
         "repository": series.repository.name,
         "recipe": series.recipe,
         "benchmark": series.benchmark,
+        "graded": len(graded),
         "samples": len(samples),
         "printed": series.printed[0][0] if series.printed else None,
     }
@@ -129,6 +143,6 @@ def counts(tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
         "evaluations": int(series["checkpoints"].sum()),
         "curves": int(series.loc[series["checkpoints"] > 2 * series["seeds"], "seeds"].sum()),
         "labelled generations and verdicts": int(series["verdicts"].sum()),
-        "responses that we graded": int(tables["grades"]["samples"].sum()),
+        "responses that we graded": int(tables["grades"]["graded"].sum()),
         "printed scores": len(tables["claims"]),
     }

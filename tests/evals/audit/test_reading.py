@@ -6,12 +6,17 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import rlvr
-from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve
+from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verl_settings
+from evals.files import file_sha256, write_json
 from evals.grading import Grader
 from harness.errors import UsageError
+from harness.record.run import with_sha256
+from tests.harness.record.folders import finished, rows_of
 
 VERL = (
     "\x1b[36m(main_task pid=1)\x1b[0m step:9 - val/test_score/openai/gsm8k:0.013 - actor/lr(1e-4):0.010 - note:text\n"
@@ -33,8 +38,9 @@ LIGHTEVAL = (
         (LIGHTEVAL, "aime24", {1: 0.3, 2: 0.4667}),
         ("step,eval_acc\n1,15.6\n2,\n3,46.2\n", "eval_acc", {1: 15.6, 3: 46.2}),
         ('{"_step": 1, "acc": 0.5, "text": "x"}\n{"_step": 2, "acc": 0.75}\n', "acc", {1: 0.5, 2: 0.75}),
+        ('[{"step": 1, "acc": 0.5}, {"step": 2, "acc": 0.75}]', "acc", {1: 0.5, 2: 0.75}),
     ],
-    ids=["verl", "trl", "mllog", "lighteval", "csv", "jsonl"],
+    ids=["verl", "trl", "mllog", "lighteval", "csv", "jsonl", "list"],
 )  # fmt: skip
 def test_curves_are_read(text: str, metric: str, expected: dict[int, float]) -> None:
     points = read_curve(text).set_index("step")[metric].dropna()
@@ -112,3 +118,32 @@ def test_the_command_names_what_is_missing(tmp_path: Path) -> None:
         rlvr.audit(path, printed="fifty", metric="acc")
     with pytest.raises(UsageError, match="acc"):
         rlvr.audit(path, printed="50", metric="accuracy")
+
+
+def test_own_runs_are_audited_by_their_last_checkpoint(tmp_path: Path) -> None:
+    """Two seeds with 5 and 7 of 8 correct: 75.0 is what tables print. One evaluation on the way, of the first seed, had
+    all 8."""
+    first, second = (finished(tmp_path, {"b": right}, seed=seed) for seed, right in ((1, 5), (2, 7)))
+    table = first.folder / "curve" / "step-000001" / "b" / "verdicts.parquet"
+    table.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows_of("b", 8, 8)), table)
+    (first.folder / "curve.jsonl").write_text(json.dumps({"step": 1}) + "\n")
+    record = json.loads((first.folder / "run.json").read_text())
+    new = {str(path.relative_to(first.folder)): file_sha256(path) for path in (table, first.folder / "curve.jsonl")}
+    write_json(first.folder / "run.json", with_sha256({**record, "files": {**record["files"], **new}}))
+    result = rlvr.audit(first.folder, second.folder, metric="b")
+    assert (result["printed"], result["verdict"], result["file"]) == ("75.0", "stands", 0.75)
+    assert "rlvr tables and rlvr report print the last checkpoint's score" in str(result)
+    of_largest = rlvr.audit(first.folder, second.folder, metric="b", printed="100.0")
+    assert of_largest["causes"][0]["name"] == "selection"  # the largest of three evaluations
+    with pytest.raises(UsageError, match=r"metric: expected a benchmark of the runs \(b\), got math"):
+        rlvr.audit(first.folder, metric="math")
+
+
+def test_settings_of_a_log_beside_a_declaration(tmp_path: Path) -> None:
+    command = "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.optim.lr=2e-6 actor_rollout_ref.rollout.n=16 \n"
+    assert verl_settings(command) == {"learning_rate": 2e-6, "group_size": 16}
+    path = tmp_path / "run.log"
+    path.write_text(command + VERL)
+    found = rlvr.audit(path, printed="1.3", metric="val/test_score/openai/gsm8k", declared="forking_tokens:dapo")
+    assert found["differing"] == {"learning_rate": (2e-6, 1e-6)}  # its group is 16 too
