@@ -90,7 +90,7 @@ def _largest(tables: Tables) -> Plot:
             axis.axhline(expected.loc[benchmark, "largest_of_equal"], color=color, linestyle="--", linewidth=1)
         axis.set_xlabel("evaluation (dotted: mean; dashed: largest expected of equal models)")
         axis.set_ylabel("percent correct")
-        axis.legend(frameon=False, loc="center right")
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
 
     return _plot("largest", "Evaluations of one training", points, draw, 3.0)
 
@@ -126,7 +126,7 @@ def _pairs(tables: Tables) -> Plot:
         names = rows["recipe"] + ", " + rows["benchmark"] + " (" + rows["seed_pairs"].astype(str) + ")"
         axis.set_yticks(range(len(rows)), list(names), fontsize=7)
         axis.axvline(5, color=ORANGE, linestyle="--", linewidth=1)
-        axis.set_xlabel("percent of pairs of seeds (their number) called different; dashed: 5")
+        axis.set_xlabel("percent called different; dashed: 5")
 
     return _plot("pairs", "Pairs of equal recipes that a paired interval calls different", rows, draw, 3.8, 6.4)
 
@@ -212,7 +212,7 @@ def _s_grpo(tables: Tables) -> Plot:
         for column, words, color in (("percent", "their verdicts", GREY), ("ours", "ours", ORANGE)):
             axis.plot(means["checkpoint"], means[column], "o-", color=color, markersize=3, linewidth=1, label=words)
         axis.set_xlabel("checkpoint")
-        axis.set_ylabel("mean of four benchmarks, percent")
+        axis.set_ylabel("percent, four benchmarks")
         axis.legend(frameon=False)
 
     return _plot("s_grpo", "27 checkpoints by two graders", means, draw)
