@@ -205,7 +205,8 @@ def power(
         samples: what to try (default 1,4,16,64).
         seeds: what to try, for each method (default 1,3,5,10); with aa=true, on each side (default 1,3,5,10).
         power: the chance to resolve the difference.
-        runs: measure the noise on one run (see rlvr compare), and the correlation on a second: runs=[A,B].
+        runs: measure the noise on one run (see rlvr compare), and how much the difference varies over problems on two:
+            runs=[A,B].
         paper: of aa: its key.
         aa: instead test whether an arm differs from itself, on splits of its many finished seeds in MLflow; a share
             above 5 percent would say that the test errs. Needs paper= and arm=.
@@ -214,8 +215,7 @@ def power(
         model: of aa (default: the one that has most seeds).
         splits: of aa: about how many for each number of seeds.
         seed: of aa: of the random splits.
-        **spread: the model's values as fractions (evals/stats/power.py): within_sd= between_sd= interaction_sd=
-            seed_sd= correlation= effect_sd=.
+        **spread: the model's values as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=.
     Raises:
         UsageError: a value out of range, or nothing to compute a power of.
     """

@@ -2,13 +2,13 @@
 
 The model, for the share of correct samples of method m under training seed s on problem p, n samples each:
 
-    y = mean_m + seed_ms + problem_mp + interaction_msp + noise / sqrt(n)
+    y = mean_m + seed_ms + problem_mp + noise / sqrt(n)
 
-All terms are normal and independent, except that a problem is about equally hard for both methods: their problem terms
-have correlation rho. Both methods are measured on the same P problems, each with its own S seeds, and the difference D
-= mean of a - mean of b has the variance
+All terms are normal and independent, but for the problems, which are about equally hard for both methods: only their
+difference counts. Both methods are measured on the same P problems, each with its own S seeds, and the difference of
+the two means has the variance
 
-    (effect^2 + 2 (1 - rho) between^2) / P  +  2 (interaction^2 + within^2 / n) / (S P)  +  2 seed^2 / S
+    difference^2 / P  +  2 within^2 / (n S P)  +  2 seed^2 / S
 
 The test is that of `evals.stats.differences.paired`: with fewer than `MIN_SEEDS` seeds a side, over the problems alone
 (it does not cover other seeds, and `seed_sd` has no effect); with more, over problems and seeds.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -35,37 +35,32 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 QUANTILE = 0.975  # of a two-sided test at 5 %
 MOST = 4096  # seeds; a difference that needs more is reported as out of reach
-ALIKE: Sourced[float] = assumed(0.0, "every problem has the same true difference, the most favourable case")
 
 
 @dataclass(frozen=True)
 class Spread:
     """Standard deviations, as fractions, each with its source.
 
-    `within_sd` of single samples within a problem; `between_sd` of problems around the mean; `interaction_sd` of
-    problems under one training seed; `seed_sd` of training seeds; `correlation` of two methods' problems; `effect_sd`
-    of the true difference over problems, beyond the correlation's part.
+    `within_sd` of single samples within a problem; `difference_sd` of the true difference of the two methods over
+    problems; `seed_sd` of training seeds.
 
     Raises:
-        ValueError: a standard deviation outside [0, 1], or a correlation outside [-1, 1].
+        ValueError: a value outside [0, 1].
     """
 
     within_sd: Sourced[float]
-    between_sd: Sourced[float]
-    correlation: Sourced[float]
-    interaction_sd: Sourced[float]
+    difference_sd: Sourced[float]
     seed_sd: Sourced[float]
-    effect_sd: Sourced[float] = ALIKE
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value, low = getattr(self, field.name).value, -1 if field.name == "correlation" else 0
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= 1:
-                raise ValueError(f"{field.name}: expected a number from {low} to 1, got {value!r}")
+        for name, sourced in self.sourced().items():
+            value = sourced.value
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+                raise ValueError(f"{name}: expected a number from 0 to 1, got {value!r}")
 
     def sourced(self) -> Mapping[str, Sourced[Any]]:
         """Every value with its source."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return dict(vars(self))
 
     def override(self, values: Mapping[str, float], source: str = "given by the caller") -> Spread:
         """The spread with some values replaced.
@@ -94,14 +89,14 @@ def chance(difference: float, spread: Spread, *, problems: int, samples: int, se
     from scipy.special import erfc, stdtrit
 
     _check(difference, problems, samples, seeds)
-    cell = spread.interaction_sd.value**2 + spread.within_sd.value**2 / samples
-    effect = spread.effect_sd.value**2 + 2 * (1 - spread.correlation.value) * spread.between_sd.value**2
-    variance = (effect + 2 * cell / seeds) / problems
+    noise = 2 * spread.within_sd.value**2 / (samples * seeds * problems)
+    variance = spread.difference_sd.value**2 / problems + noise
     ratio, weight = _chi_square_over_df(problems - 1)
     half = t_quantile(QUANTILE, problems - 1) * np.sqrt(variance * ratio)
     if seeds >= MIN_SEEDS:
-        noise = 2 * cell / (seeds * problems)  # in the seeds' part of the interval, not in the problems'
-        half = t_quantile(QUANTILE, problems - 1) * np.sqrt(np.maximum(0.0, variance * ratio - noise))
+        half = t_quantile(QUANTILE, problems - 1) * np.sqrt(
+            np.maximum(0.0, variance * ratio - noise)
+        )  # noise: of seeds
         from_seeds = 2 * spread.seed_sd.value**2 / seeds
         variance += from_seeds
         side, side_weight = _chi_square_over_df(seeds - 1)
@@ -229,8 +224,7 @@ class Power:
             )
         lines.append("Standard deviations in points, and where they come from:")
         for name, sourced in self.spread.sourced().items():
-            value = f"{sourced.value:.2f}" if name == "correlation" else f"{100 * sourced.value:.1f}"
-            lines.append(f"  {name:<15} {value:>5}  {sourced.origin}: {sourced.note}")
+            lines.append(f"  {name:<14} {100 * sourced.value:>5.1f}  {sourced.origin}: {sourced.note}")
         return "\n".join(lines)
 
 
@@ -265,43 +259,32 @@ def power(
 # -- where the spread is from --------------------------------------------------------------------------------------
 
 
-# Mean and standard deviation in points over repeated evaluations of one checkpoint, one response a problem (arXiv
-# 2504.07086): Qwen2.5-Math-7B, -Math-7B-Instruct, Qwen2.5-7B, and for AIME24 DAPO-32B.
+# Standard deviation in points over repeated evaluations of one checkpoint, one response a problem (arXiv 2504.07086):
+# Qwen2.5-Math-7B, -Math-7B-Instruct, Qwen2.5-7B, and for AIME24 DAPO-32B.
 _PUBLISHED = {
-    "aime24": (30, ((20.7, 3.8), (15.7, 3.9), (8.0, 3.2), (43.0, 4.0))),
-    "aime25": (30, ((8.7, 3.9), (10.7, 3.8), (3.7, 3.7))),
-    "amc23": (40, ((56.2, 5.7), (67.0, 3.9), (35.8, 4.9))),
-    "math500": (500, ((64.3, 0.5), (82.9, 0.1), (59.7, 0.3))),
+    "aime24": (30, (3.8, 3.9, 3.2, 4.0)),
+    "aime25": (30, (3.9, 3.8, 3.7)),
+    "amc23": (40, (5.7, 3.9, 4.9)),
+    "math500": (500, (0.5, 0.1, 0.3)),
 }
-_SOURCE = "arXiv 2504.07086, mean and std over seeds"
 
 
 def default_spread(benchmark: str = "") -> Spread:
     """The published noise of a benchmark, and assumptions for the rest.
 
-    A repeated evaluation with one response for each of P problems has the variance within^2 / P; one sample, correct at
-    the mean rate r, has r (1 - r) = within^2 + between^2. Averages over the published models.
+    A repeated evaluation with one response for each of P problems has the variance within^2 / P, averaged over the
+    published models.
     """
-    correlation = assumed(0.9, "stated nowhere; methods trained from one base find the same problems hard")
-    interaction = assumed(0.0, "stated nowhere; 0 is the most favourable")
-    seed = assumed(0.02, "stated nowhere: the published spread over seeds is of evaluations, not of trainings")
-    if benchmark not in _PUBLISHED:
-        return Spread(
-            assumed(0.3, "nothing published on this benchmark; about the largest published, that of amc23"),
-            assumed(0.4, "nothing published on this benchmark; with within_sd 0.3, a mean rate of one half"),
-            correlation,
-            interaction,
-            seed,
-        )
-    problems, models = _PUBLISHED[benchmark]
-    within = problems * sum((std / 100) ** 2 for _, std in models) / len(models)
-    single = sum(mean / 100 * (1 - mean / 100) for mean, _ in models) / len(models)
+    within = assumed(0.3, "nothing published on this benchmark; about the largest published, that of amc23")
+    if benchmark in _PUBLISHED:
+        problems, deviations = _PUBLISHED[benchmark]
+        variance = problems * sum((points / 100) ** 2 for points in deviations) / len(deviations)
+        source = f"arXiv 2504.07086, std over seeds, {len(deviations)} models: sqrt({problems}) std"
+        within = paper(math.sqrt(variance), source)
     return Spread(
-        paper(math.sqrt(within), f"{_SOURCE}, {len(models)} models: sqrt({problems}) std"),
-        paper(math.sqrt(single - within), f"{_SOURCE}, {len(models)} models: mean (1 - mean) less within^2"),
-        correlation,
-        interaction,
-        seed,
+        within,
+        assumed(0.15, "stated nowhere; two methods from one base find nearly the same problems hard"),
+        assumed(0.02, "stated nowhere: the published spread over seeds is of evaluations, not of trainings"),
     )
 
 
@@ -309,14 +292,12 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
     """The components that a verdict table shows, by the method of moments; the others come from `fallback`.
 
     Args:
-        table: of one benchmark. One training seed gives neither `seed_sd` nor `interaction_sd`, which is then part of
-            `between_sd`.
+        table: of one benchmark. `seed_sd` needs several training seeds.
         name: of the table, for the source.
-        other: a second method's, for the correlation of the problems that both have: their covariance (which the noise
-            of two separate runs does not bias) over the variance between problems.
+        other: a second method's, for `difference_sd`: the variance of the difference over the problems that both have,
+            less the noise of both.
     Raises:
-        ValueError: fewer than 3 problems with 2 scored samples under every seed (of both), or problems that do not
-            differ beyond the noise.
+        ValueError: fewer than 3 problems with 2 scored samples under every seed (of both).
     """
     tables = [table] if other is None else [table, other]
     of_tables = [np.array(t.problems)[(t.scored >= 2).all(axis=0)].tolist() for t in tables]
@@ -327,31 +308,26 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
     def measured(variance: float) -> Sourced[float]:
         return Sourced(math.sqrt(max(0.0, variance)), Origin.USER, f"measured on {name}")
 
-    means, within, noise, cell, between = _moments(table, problems)
-    found = replace(fallback, within_sd=measured(within), between_sd=measured(between))
+    means, within, cell = _moments(table, problems)
+    found = replace(fallback, within_sd=measured(within))
     if len(means) > 1:
-        of_seeds = float(means.mean(axis=1).var(ddof=1))
-        found = replace(found, interaction_sd=measured(cell - noise), seed_sd=measured(of_seeds - cell / len(problems)))
-    if other is None:
-        return found
-    means_b, *_, between_b = _moments(other, problems)
-    if min(between, between_b) <= 0:
-        raise ValueError(f"{name}: the problems do not differ beyond the noise, so nothing shows their correlation")
-    covariance = float(np.cov(means.mean(axis=0), means_b.mean(axis=0))[0, 1])
-    correlation = max(-1.0, min(1.0, covariance / math.sqrt(between * between_b)))
-    effect = assumed(0.0, f"problems that differ in their effect lower the correlation, measured on {name}")
-    return replace(found, correlation=Sourced(correlation, Origin.USER, f"measured on {name}"), effect_sd=effect)
+        found = replace(found, seed_sd=measured(float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)))
+    if other is not None:
+        means_b, _, cell_b = _moments(other, problems)
+        difference = means.mean(axis=0) - means_b.mean(axis=0)
+        noise = cell / len(means) + cell_b / len(means_b)
+        found = replace(found, difference_sd=measured(float(difference.var(ddof=1)) - noise))
+    return found
 
 
-def _moments(table: VerdictTable, problems: Sequence[str]) -> tuple[Vector, float, float, float, float]:
-    """The means [S, P] of these problems, and variances: of single samples within a problem, the noise that this leaves
-    in a cell, all that is random in a cell, and that between problems."""
+def _moments(table: VerdictTable, problems: Sequence[str]) -> tuple[Vector, float, float]:
+    """The means [S, P] of these problems, the variance of single samples within a problem, and that of all that is
+    random in a cell (with several seeds: also how a problem changes between trainings)."""
     chosen = [table.problems.index(problem) for problem in problems]
     sizes = table.scored[:, chosen]
     means = table.correct[:, chosen] / sizes
     within = float((means * (1 - means) * sizes / (sizes - 1)).mean())
-    noise = cell = within * float((1 / sizes).mean())
-    if len(means) > 1:
-        residual = means - means.mean(axis=1, keepdims=True) - means.mean(axis=0, keepdims=True) + means.mean()
-        cell = float(np.square(residual).sum()) / ((len(means) - 1) * (len(problems) - 1))
-    return means, within, noise, cell, float(means.mean(axis=0).var(ddof=1)) - cell / len(means)
+    if len(means) == 1:
+        return means, within, within * float((1 / sizes).mean())
+    residual = means - means.mean(axis=1, keepdims=True) - means.mean(axis=0, keepdims=True) + means.mean()
+    return means, within, float(np.square(residual).sum()) / ((len(means) - 1) * (len(problems) - 1))

@@ -92,10 +92,3 @@ def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.Capture
         # A: 2 of 2 correct on each of 3 problems; B: 1 of 2. maj@2 of B: one vote each, a tie, so 1/2
         assert (avg["benchmark"], avg["name"], avg["a"], avg["b"]) == ("answers", "avg@2", 1.0, 0.5)
         assert (maj["name"], maj["a"], maj["b"], maj["problems"]) == ("maj@2", 1.0, 0.5, 3)
-
-
-def test_a_job_folder_is_read_by_its_evaluation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save_run(tmp_path / "job" / "eval", "x", CORRECT)
-    save_run(tmp_path / "b", "x", WRONG)
-    assert main(["compare", str(tmp_path / "job"), str(tmp_path / "b"), "metrics=avg", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["lines"][0]["difference"] == 1.0

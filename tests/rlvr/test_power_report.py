@@ -31,9 +31,8 @@ def test_table_from_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     # a path cannot be broken; all else fits the terminal
     text = " ".join(printed.split())
     assert "Power with tiny_short, 48 problems" in text
-    # within 1/sqrt(6) and between 1/sqrt(6): see test_moments_by_hand
+    # within 1/sqrt(6): see test_moments_by_hand
     assert f"within_sd 40.8 user: measured on {run}" in text
-    assert f"between_sd 40.8 user: measured on {run}" in text
 
 
 @pytest.mark.parametrize(

@@ -41,13 +41,6 @@ def test_sides_are_disjoint_and_splits_are_counted_once() -> None:
     assert len(_pairs(20, 1, 200, np.random.default_rng(0))) == 190  # all of them
 
 
-def test_the_interval_without_a_false_verdict() -> None:
-    same = np.tile(np.linspace(0, 1, 30), (20, 1))
-    (rate,) = aa({"x": same}, sizes=(5,), splits=50)
-    # two disjoint splits at once: the 97.5 % limit of a share with none seen in 2 is 1 - 0.025^(1/2)
-    assert (rate.false, rate.disjoint, rate.low, rate.high) == (0, 2, 0.0, pytest.approx(1 - 0.025**0.5))
-
-
 def test_sizes_that_do_not_fit_are_skipped_and_different_runs_refused() -> None:
     assert [r.seeds for r in aa({"x": runs(7, 0.1)}, splits=5)] == [1, 3]
     with pytest.raises(ValueError, match="expected the same runs on all benchmarks"):

@@ -208,20 +208,3 @@ def test_a_figure_is_written_whole_in_both_formats_and_the_same_twice(runs: tupl
     assert svg.read_bytes() == first and ET.fromstring(first).tag.endswith("svg")
     # matplotlib keeps the words as comments: equal lengths have no interval, and so no panel
     assert b"avg@2" in first and b"difference A \xe2\x88\x92 B, tokens" not in first
-
-
-def test_every_verdict_has_a_mark_of_its_own_in_the_figure() -> None:
-    from typing import get_args
-
-    from evals.plots.comparison import _STYLE
-    from evals.stats.differences import Word
-
-    assert set(_STYLE) == set(get_args(Word))
-    told_apart = {(v.color, v.marker, v.filled) for word, v in _STYLE.items() if word != "not known"}
-    assert len(told_apart) == len(_STYLE) - 1
-
-
-@pytest.mark.parametrize("name", ["f.jpg", "nowhere/f.png"])
-def test_a_figure_that_cannot_be_written_is_refused(name: str, runs: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="figure="):
-        write_figure(compared(*runs, metrics=("avg",)), tmp_path / name)

@@ -46,12 +46,6 @@ def test_t_quantiles_equal_closed_forms(p: float) -> None:
     assert t_quantile(p, 2) == pytest.approx((2 * p - 1) / math.sqrt(2 * p * (1 - p)), rel=1e-9, abs=1e-12)
 
 
-def test_t_agrees_with_the_printed_table() -> None:
-    # two-sided 5 % points of any table of Student's t
-    for df, point in {4: 2.776, 9: 2.262, 29: 2.045, 99: 1.984, 10_000: 1.960}.items():
-        assert t_quantile(0.975, df) == pytest.approx(point, abs=5e-4)
-
-
 # one run
 
 
@@ -102,19 +96,6 @@ def test_few_problems_give_few_degrees_of_freedom() -> None:
     assert got is not None and got.rough
     for x in (got.low, got.high):
         assert (x - p) ** 2 == pytest.approx(half**2 * x * (1 - x) / (p * (1 - p)), rel=1e-6)
-
-
-@given(vectors)
-def test_binary_values_give_the_widest_interval(values: list[float]) -> None:
-    count, mean = len(values), sum(values) / len(values)
-    got = over_problems(values)
-    assert got is not None
-    if len(set(values)) > 1:  # Wilson's ends for `count` right or wrong answers with that mean
-        ratio = 1.959964**2 / count
-        reach = math.sqrt(ratio * mean * (1 - mean) + ratio * ratio / 4) / (1 + ratio)
-        centre = (mean + ratio / 2) / (1 + ratio)
-        assert got.low >= centre - reach - 1e-6
-        assert got.high <= centre + reach + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -244,10 +225,6 @@ def test_two_seeds_are_averaged_and_not_covered() -> None:
     assert estimate([two]).interval() == over_problems([0.25, 0.5, 0.75])
 
 
-def test_one_seed_covers_problems_only() -> None:
-    assert estimate([[[0.0, 0.5, 1.0]]]).interval() == over_problems([0.0, 0.5, 1.0])
-
-
 def test_an_interval_over_seeds_alone_is_students_t() -> None:
     # 0.2, 0.3, 0.4: mean 0.3, standard error 0.1 / sqrt(3), two degrees of freedom
     got = over_seeds([0.2, 0.3, 0.4], bounds=None)
@@ -289,16 +266,6 @@ def test_coverage_over_problems(problems: int, rate: float, shape: float, sample
     assert 0.93 <= simulated.covered <= 0.97
 
 
-@pytest.mark.parametrize("samples", [8, 32])
-@pytest.mark.parametrize("shape", [0.3, 1.0, 5.0])
-@pytest.mark.parametrize("rate", [0.01, 0.05])
-def test_coverage_of_low_rates_on_30_problems(rate: float, shape: float, samples: int) -> None:
-    # Student's t on 29 degrees of freedom covers 74 to 91 % here, without a warning
-    simulated = coverage.one_score(30, samples, rate, shape, 1_000)
-    assert simulated.covered >= 0.925
-    assert simulated.marked >= 0.25 or simulated.covered <= 0.99
-
-
 def test_exact_coverage_of_one_sample_a_problem() -> None:
     # 31 possible intervals, so the coverage jumps, but around 95 %; the number of correct problems is binomial
     rates = np.linspace(0.17, 0.83, 200)
@@ -328,10 +295,3 @@ def test_coverage_of_differences(samples: int, kind: str) -> None:
 def test_coverage_of_differences_with_seeds(shape: str) -> None:
     # skewed seeds on both sides cancel; 500 samples: one standard deviation is 0.01
     assert coverage.difference_of_seeds(Trained(3, 30, 8, shape, 0.06), runs=500).covered >= 0.93
-
-
-def test_problems_alone_do_not_cover_seeds() -> None:
-    # why the interval over both is needed: with seeds that differ by ten points, the other one misses too often
-    trained, rng = Trained(3, 100, 8, "normal", 0.1), np.random.default_rng(1)
-    values = trained.measured(trained.rates(rng, 500), rng)
-    assert coverage.case(0.45, [over_problems(table.mean(axis=0)) for table in values]).covered < 0.85

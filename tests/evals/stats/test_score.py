@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evals.grading.verdicts import Verdict, schema
-from evals.stats.compare import Line, compare_runs
-from evals.stats.differences import paired
 from evals.stats.intervals import estimate, over_problems
-from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import Score, score
-from evals.stats.verdict_table import METRICS, VerdictTable
+from evals.stats.verdict_table import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,28 +57,6 @@ def test_scores_by_hand() -> None:
     assert scores["pass@2"].interval == over_problems([5 / 6, 0, 1])
 
 
-def test_g_pass_by_hand() -> None:
-    frame = table({"p": "++a-", "q": "aatb", "r": "+++t", "x": "+?"})
-    scores = by_name(score(frame, ks=(2,), metrics=("g_pass",), taus=(0.5, 1.0)))
-    assert list(scores) == ["G-Pass@2 (0.5)", "G-Pass@2 (1)"]
-    half, whole = scores.values()
-    # one of a pair right is pass@2: 5 of 6, 0, 6 of 6. Both right: 1 of the 6 pairs of p, none of q's, 3 of 6 of r's.
-    assert half.value == pytest.approx((5 / 6 + 0 + 1) / 3)
-    assert whole.value == pytest.approx((1 / 6 + 0 + 3 / 6) / 3)
-    assert (whole.key, whole.tau, whole.problems, whole.excluded) == ("g_pass_at_2_tau_1", 1.0, 3, 1)
-    assert [s.tau for s in score(frame, ks=(1,), metrics=("g_pass",))] == [0.25, 0.5, 0.75, 1.0]
-    (none,) = score(frame, ks=(8,), metrics=("g_pass",), taus=(0.5,))
-    assert none.value is None and none.why
-
-
-def test_unsolvable_problems_are_counted() -> None:
-    # pairs without a correct sample: p 1 of 6, q all, r none; so 7/6 of the three problems, and of all four samples, q
-    pairs, fours = score(table({"p": "++a-", "q": "aatb", "r": "+++t"}), ks=(2, 4), metrics=("unsolvable",))
-    assert pairs.value is not None and fours.value is not None
-    assert (pairs.unit, pairs.factor * pairs.value) == ("problems", pytest.approx(7 / 6))
-    assert fours.factor * fours.value == 1
-
-
 def test_scores_have_names_for_tables_and_keys_for_files() -> None:
     frame = table({"p": "+a", "q": "aa"}, tokens=5, finish_reason="stop")
     scores = score(frame, ks=(2,), metrics=METRICS, taus=(0.75,))
@@ -114,11 +89,6 @@ def test_too_few_samples_give_no_value_with_a_reason() -> None:
         assert (got.value, got.interval, got.problems, got.excluded) == (None, None, 0, 2)
         assert got.why
     assert scores["avg@2"].value == 0.25
-
-
-def test_nothing_scored_is_no_value() -> None:
-    scores = score(table({"p": "??", "q": "??"}), ks=(1,))
-    assert all(s.value is None and s.why for s in scores if s.name != "fmt")
 
 
 def test_uneven_samples_have_an_avg_without_k() -> None:
@@ -160,11 +130,6 @@ def test_a_problem_without_a_value_under_some_seed_is_excluded() -> None:
     assert none.value is None and none.why
 
 
-def test_order_does_not_matter() -> None:
-    frame = table({"p": "++a-", "q": "aatb", "r": "+++?"})
-    assert score(frame.sample(frac=1, random_state=0), ks=(1, 2, 4)) == score(frame, ks=(1, 2, 4))
-
-
 def test_a_parquet_table_gives_the_same_scores() -> None:
     import pyarrow as pa
 
@@ -173,14 +138,6 @@ def test_a_parquet_table_gives_the_same_scores() -> None:
     columns["answer_class"] = [None if a != a else int(a) for a in frame["answer_class"]]
     arrow = pa.table({name: pa.array(list(values)) for name, values in columns.items()}).cast(schema())
     assert score(arrow, ks=(1, 2), metrics=METRICS) == score(frame, ks=(1, 2), metrics=METRICS)
-
-
-def test_nullable_columns_are_read() -> None:
-    frame = table({"p": "++a-", "q": "aatb"}, tokens=3)
-    typed = frame.astype({"answer_class": "Int32", "tokens": "Int32", "boxed": "boolean"})
-    typed.loc[0, "tokens"] = None
-    frame.loc[0, "tokens"] = float("nan")
-    assert score(typed, ks=(2,), metrics=METRICS) == score(frame, ks=(2,), metrics=METRICS)
 
 
 def bad(name: str) -> pd.DataFrame:
@@ -230,44 +187,6 @@ def test_bad_requests_are_refused() -> None:
         score(frame, ks=(0,))
     with pytest.raises(ValueError, match=r"tau must lie in \(0, 1\], got 50"):
         score(frame, ks=(1,), metrics=("g_pass",), taus=(50,))
-
-
-def compared(a: pd.DataFrame, b: pd.DataFrame, metric: str, **options: Any) -> Line:
-    runs = [
-        MeasuredRun(name, {"tiny": VerdictTable.of_rows(frame.assign(gold="1"))}, {"tiny": None})
-        for name, frame in (("a", a), ("b", b))
-    ]
-    [line] = compare_runs(*runs, metrics=(metric,), **options).lines
-    return line
-
-
-def test_a_comparison_pairs_the_problems() -> None:
-    a, b = table({"q": "+a", "p": "++", "x": "??"}), table({"p": "+a", "q": "aa", "x": "++"})
-    line, expected = compared(a, b, "avg"), paired([1.0, 0.5], [0.5, 0.0])
-    assert (line.metric, line.k, line.problems, line.difference) == ("avg", 2, 2, 0.5)
-    assert (line.interval, line.p_value) == (expected.interval, expected.p_value)
-
-
-def test_a_comparison_with_seeds_covers_them() -> None:
-    a = seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "+a"})
-    b = seeds({"p": "aa", "q": "aa"}, {"p": "a+", "q": "aa"}, {"p": "aa", "q": "aa"})
-    expected = paired([[0.5, 0], [1, 0.5]], [[0, 0], [0.5, 0], [0, 0]])
-    line = compared(a, b, "pass", ks=[1])
-    assert (line.difference, line.interval, line.p_value) == (expected.difference, expected.interval, expected.p_value)
-
-
-def test_a_comparison_without_common_values_has_a_reason() -> None:
-    line = compared(table({"p": "??", "q": "+a"}), table({"p": "+a", "q": "??"}), "avg")
-    assert (line.difference, line.interval, line.a, line.problems) == (None, None, None, 0)
-    assert line.why == "no problem has a value in both tables (2 problems)"
-
-
-def test_lengths_compare_without_bounds() -> None:
-    frame = table({"p": "+", "q": "a"})
-    a, b = frame.assign(tokens=[900, 960]), frame.assign(tokens=[700, 800])
-    expected = paired([900, 960], [700, 800], bounds=None)
-    line = compared(a, b, "mean_tokens")
-    assert (line.difference, line.interval, line.p_value) == (180, expected.interval, expected.p_value)
 
 
 def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:

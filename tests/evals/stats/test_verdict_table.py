@@ -77,23 +77,11 @@ def test_g_pass_reads_tau_as_the_decimal_written() -> None:
     assert g_pass_at_k(100, 7, 100, 0.07) == 1.0
 
 
-@given(counts())
-def test_g_pass_runs_from_pass_to_all_correct(ncks: tuple[int, int, int]) -> None:
-    n, c, k = ncks
-    assert g_pass_at_k(n, c, k, 1e-9) == pytest.approx(pass_at_k(n, c, k), rel=1e-14)
-    assert g_pass_at_k(n, c, k, 1.0) == comb(c, k) / comb(n, k)
-
-
 @pytest.mark.parametrize("k", [1, 2, 320, 639, 640])
 def test_pass_is_exact_with_640_samples(k: int) -> None:
     # one correct sample: it is in the k-subset with probability k/n
     assert pass_at_k(640, 1, k) == k / 640
     assert unsolvable_at_k(640, 1, k) == (640 - k) / 640
-
-
-def test_pass_keeps_tiny_values() -> None:
-    # 1 - C(n-c, k)/C(n, k) in floats would lose this: n = 10^6, c = 1, k = 1 is exactly 10^-6
-    assert pass_at_k(10**6, 1, 1) == 1e-6
 
 
 @pytest.mark.parametrize("metric", [pass_at_k, unsolvable_at_k, lambda n, c, k: g_pass_at_k(n, c, k, 0.5)])
@@ -104,12 +92,6 @@ def test_impossible_counts_are_refused(metric: Callable[[int, int, int], float])
         metric(4, 1, 0)
     with pytest.raises(ValueError, match="c = 5 with n = 4"):
         metric(4, 5, 1)
-
-
-@pytest.mark.parametrize("tau", [0.0, -0.1, 1.1, float("nan")])
-def test_g_pass_refuses_tau(tau: float) -> None:
-    with pytest.raises(ValueError, match="tau"):
-        g_pass_at_k(4, 2, 2, tau)
 
 
 @given(answers())
@@ -126,12 +108,6 @@ def test_maj_ignores_order_and_names(case: Answers, random: object) -> None:
     random.shuffle(order)  # type: ignore[attr-defined]
     renamed = [None if classes[i] is None else 100 - classes[i] for i in order]
     assert maj_at_k(renamed, [correct[i] for i in order], k) == pytest.approx(maj_at_k(classes, correct, k), rel=1e-12)
-
-
-@given(answers())
-def test_maj_of_one_is_the_share_of_correct_samples(case: Answers) -> None:
-    classes, correct, _ = case
-    assert maj_at_k(classes, correct, 1) == pytest.approx(np.mean(correct))
 
 
 def test_maj_splits_ties_and_missing_answers_have_no_vote() -> None:
@@ -166,12 +142,6 @@ def test_maj_with_640_samples_is_fair_between_equal_classes(k: int) -> None:
     assert maj_at_k(classes, [a == 0 for a in classes], k) == pytest.approx(0.1, rel=1e-11)
 
 
-def test_maj_of_all_samples_is_the_vote() -> None:
-    classes = [0] * 300 + [1] * 299 + [2] * 41
-    assert maj_at_k(classes, [a == 0 for a in classes], 640) == pytest.approx(1.0)
-    assert maj_at_k(classes, [a == 1 for a in classes], 640) == 0.0
-
-
 @pytest.mark.parametrize(
     ("classes", "correct", "message"),
     [
@@ -183,10 +153,3 @@ def test_maj_of_all_samples_is_the_vote() -> None:
 def test_maj_refuses_contradictions(classes: list[int | None], correct: list[bool], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         table(correct, classes).values("maj", 1)
-
-
-def test_maj_refuses_impossible_k() -> None:
-    with pytest.raises(ValueError, match="k = 3 with n = 2"):
-        maj_of_votes(2, 2, (), 3)
-    with pytest.raises(ValueError, match="k = 0"):
-        maj_of_votes(2, 2, (), 0)

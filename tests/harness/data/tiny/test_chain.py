@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.data.tiny import chain
 from harness.data.tiny.chain import FAMILY, Problem
-from harness.data.tiny.problem_family import EVAL_SIZE, pick, split_of
+from harness.data.tiny.problem_family import EVAL_SIZE
 
 # The problem of the module's docstring, and the same one told backwards.
 CHAIN = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), backwards=False)
@@ -102,27 +102,6 @@ def test_each_kind_of_answer_has_its_number_of_wrong_equations(shape: tuple[int,
     assert boxed(text["no box"]) is None
     assert "wait" in text["mended"]
     assert not any("wait" in text[finish] for finish in text if finish != "mended")
-
-
-@given(shapes, seeds)
-def test_by_name_is_the_longer_correct_strategy(shape: tuple[int, bool], seed: int) -> None:
-    rng = random.Random(seed)
-    problem = chain.sample_problem(rng, *shape)
-    short, long = (chain.write_answer(problem, route, "right", rng) for route in ("told order", "by name"))
-    assert len(long.split()) > len(short.split())
-
-
-def test_splits_are_disjoint() -> None:
-    """No arithmetic (names and order of telling aside) of one split occurs in another."""
-    rng = random.Random(3)
-    seen: dict[str, set[str]] = {"eval": set(), "train": set(), "supervised": set()}
-    for _ in range(6000):
-        problem = chain.sample_problem(rng, *pick(rng, FAMILY.SUPERVISED_SHAPES))
-        seen[split_of(problem)].add(problem.canonical)
-    for one, other in itertools.combinations(seen.values(), 2):
-        assert one
-        assert other
-        assert not one & other
 
 
 def arithmetic(text: str) -> str:

@@ -102,10 +102,3 @@ def test_every_word_of_the_family_is_one_token() -> None:
     for pair in islice(FAMILY.supervised_pairs(5), 200):
         for text in pair:
             assert tokenizer.decode(tokenizer(text).input_ids) == text
-
-
-def test_validation_shares_no_problem_with_evaluation() -> None:
-    own = {row["problem"] for row in FAMILY.validation_problems()}
-    evaluated = {row["problem"] for tier in FAMILY.EVAL_SHAPES for row in FAMILY.eval_problems(tier)}
-    assert len(own) == EVAL_SIZE
-    assert not own & evaluated
