@@ -148,9 +148,8 @@ def prepared_evaluation(
     seed: int = 0,
     engine: str = "transformers",
     allow_changed_data: bool = False,
-    label: str | None = None,
 ) -> Evaluation:
-    """The evaluation that the options of `evaluate` describe; without `out`, `label` names its folder.
+    """The evaluation that the options of `evaluate` describe.
 
     Raises:
         UsageError: a key or value that does not fit.
@@ -180,7 +179,7 @@ def prepared_evaluation(
         protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
     except ValueError as error:
         raise UsageError(str(error)) from error
-    folder = Path(out or f"evaluations/{label or model_label(model)}-{protocol.name}-seed{seed}")
+    folder = Path(out or f"evaluations/{model_label(model)}-{protocol.name}-seed{seed}")
     found = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(protocol.benchmarks.value)
     return Evaluation(model, protocol, sampler, seed, found, allow_changed_data, folder)
 

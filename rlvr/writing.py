@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ from rlvr.signature import COMMAND_LINE
 
 if TYPE_CHECKING:
     from harness.report.page import Document
-    from rlvr.evaluation import Evaluation
 
 PathLike = str | os.PathLike[str]
 NOTE = 300  # characters of a note of `report` in the terminal
@@ -57,25 +56,21 @@ def tables(
 
 
 def analyze(
-    runs: list[str] | None = None,
+    runs: list[str],
     *,
-    checkpoints: list[str] | None = None,
     names: list[str] | None = None,
     benchmarks: list[str] | None = None,
     only: list[str] | None = None,
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
-    protocol: str = "egsw",
-    continuations: int | None = None,
-    sure: float | None = None,
     samples: int | None = None,
+    sure: float | None = None,
     temperatures: list[float] | None = None,
     columns: dict[str, str] | None = None,
     gold: PathLike | None = None,
     benchmark: str | None = None,
     label: str | None = None,
     policy: str | None = None,
-    **values: Any,
 ) -> Result:
     """The papers' figures and numbers for some runs.
 
@@ -85,54 +80,46 @@ def analyze(
         runs: the base model first. Each is a job's folder, a folder of an evaluation, a file of answers that rlvr grade
             reads, or the MLflow run id of an arm; the training seeds of one method are joined by commas and quoted:
             runs=[A,"B0,B1,B2"].
-        checkpoints: instead of runs: models (folders or hub ids), each evaluated first as rlvr eval does, into
-            evaluations/, with its options: protocol, n, engine, ...
         names: what legends call them (default: the arms).
         benchmarks: some of those that all runs have.
         only: families of figures; those that generate text with the models run only when they are named, as
             interventions, fork_temperature. A wrong name lists them.
         out: folder (default RLVR_HOME/results/analyses/NAMES): per figure svg, png, csv and json, and an index page.
         data_dir: the benchmarks' files, instead of the hub (to render the prompts again).
-        protocol: of checkpoints=.
-        continuations: of each changed response, in interventions.
-        sure: in interventions, perturb responses to problems with at least this accuracy.
-        samples: to a problem, in fork_temperature (default: as many as the run has).
+        samples: continuations of each changed response, in interventions (default 8); responses to a problem, in
+            fork_temperature (default: as many as the run has).
+        sure: in interventions, perturb responses to problems with at least this accuracy (default 1).
         temperatures: in fork_temperature: each at forks with 1 elsewhere, and the other way round.
         columns: of files of answers: our column:theirs, as columns=problem_id:idx,response:output.
         gold: of files of answers: the file with gold answers.
         benchmark: of files of answers: what the problems are called.
         label: of files of answers: which of the authors' verdicts is read, where there are several.
         policy: of files of answers: how answers are extracted (default boxed_last).
-        **values: of checkpoints=: values of the protocol and the engine, as of rlvr eval.
     Raises:
         UsageError: a run or an option that cannot be used.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
     """
-    from rlvr.evaluation import reading_of
-
-    if bool(runs) == bool(checkpoints):
-        got = "both" if runs else "missing"
-        raise UsageError(f"runs: {got}; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME")
-    options = _material_options(continuations=continuations, sure=sure, samples=samples, temperatures=temperatures)
-    reading = reading_of(columns, gold, benchmark, label, policy)
     from harness.record.find import check_names
+    from rlvr.evaluation import at_least_one, reading_of
 
+    given = {"samples": samples, "sure": sure, "temperatures": temperatures}
+    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if samples is not None and samples < 1:
+        raise UsageError(f"samples: expected at least 1, got {samples}")
+    if sure is not None and not 0 < sure <= 1:
+        raise UsageError(f"sure: expected a number in (0, 1], got {sure}")
+    at_least_one("temperatures", temperatures)
+    reading = reading_of(columns, gold, benchmark, label, policy)
     families = _families(only)
-    if runs:
-        if values:
-            raise UsageError(f"{next(iter(values))}: no such key; values of a protocol belong to checkpoints=")
-        check_names(*runs)
-    else:
-        runs, names = _evaluated(checkpoints or [], names, protocol, benchmarks, data_dir, values)
+    check_names(*runs)
     from harness.analysis.analyze import analyze as plotted
     from harness.analysis.analyze import common_benchmarks
     from harness.analysis.material import Material
     from harness.analysis.runs import read_runs
 
-    cache = _cache()
-    place: Any = {"data_dir": None if data_dir is None else os.fspath(data_dir)}
-    models = read_runs(runs, names, reading=reading, policy=policy, **place)
-    material = Material(models, common_benchmarks(models, benchmarks), cache, **options)
+    place = None if data_dir is None else os.fspath(data_dir)
+    models = read_runs(runs, names, reading=reading, policy=policy, data_dir=place)
+    material = Material(models, common_benchmarks(models, benchmarks), _cache(), **options)
     default = results_folder() / "analyses" / "-".join(m.name.replace("/", "_") for m in models)
     folder = Path(out) if out is not None else default
     command = COMMAND_LINE.get() or f"rlvr.analyze({runs!r})"
@@ -141,75 +128,6 @@ def analyze(
     lines += [f"skipped {text}" for text in made["skipped"]]
     lines.append(f"index: {folder / 'README.md'}")
     return Result({"folder": str(folder), **made}, "\n".join(lines), made["figures"])
-
-
-def _material_options(**given: Any) -> dict[str, Any]:
-    """The options on how the families measure that were given, checked."""
-    from rlvr.evaluation import at_least_one
-
-    options = {key: value for key, value in given.items() if value is not None}
-    for key in ("continuations", "samples"):
-        if options.get(key, 1) < 1:
-            raise UsageError(f"{key}: expected at least 1, got {options[key]}")
-    if not 0 < options.get("sure", 1) <= 1:
-        raise UsageError(f"sure: expected a number in (0, 1], got {options['sure']}")
-    at_least_one("temperatures", options.get("temperatures"))
-    return options
-
-
-def _evaluated(
-    checkpoints: Sequence[str],
-    names: Sequence[str] | None,
-    protocol: str,
-    benchmarks: Sequence[str] | None,
-    data_dir: PathLike | None,
-    values: dict[str, Any],
-) -> tuple[list[str], list[str]]:
-    """The folders of the checkpoints' evaluations, and their names; all are checked before the first is run."""
-    shown = list(names or labels(checkpoints))
-    if len(shown) != len(checkpoints) or len(set(shown)) != len(shown):
-        raise UsageError(f"names: expected {len(checkpoints)} different ones, got {', '.join(shown)}")
-    given = values | ({"benchmarks": list(benchmarks)} if benchmarks is not None else {})
-    planned = planned_evaluations(checkpoints, protocol, given, data_dir)
-    for evaluation in planned:
-        print(f"{evaluation.model}: evaluating into {evaluation.out}", file=sys.stderr, flush=True)
-        evaluation.run()
-    return [str(evaluation.out) for evaluation in planned], shown
-
-
-def planned_evaluations(
-    checkpoints: Sequence[str], protocol: str, values: Mapping[str, Any], data_dir: PathLike | None
-) -> list[Evaluation]:
-    """The evaluation of each checkpoint, checked; `values` as of `rlvr.evaluate`.
-
-    Raises:
-        UsageError: as `labels` and `rlvr.evaluate`.
-    """
-    from rlvr.evaluation import prepared_evaluation
-
-    named = {key: values[key] for key in ("engine", "seed", "allow_changed_data") if key in values}
-    given = {key: value for key, value in values.items() if key not in named}
-    return [
-        prepared_evaluation(path, protocol, given, data_dir=data_dir, label=label, **named)
-        for path, label in zip(checkpoints, labels(checkpoints), strict=True)
-    ]
-
-
-def labels(checkpoints: Sequence[str]) -> list[str]:
-    """A name for each: the last part of its path, or as many parts as tell them apart.
-
-    Raises:
-        UsageError: a folder that is not there, or a model that is there twice.
-    """
-    for path in checkpoints:
-        if (Path(path).is_absolute() or path.startswith(".") or path.count("/") > 1) and not Path(path).is_dir():
-            raise UsageError(f"checkpoints: {path}: expected a model's folder, or a hub id (OWNER/NAME)")
-    parts = [Path(path).resolve().parts if Path(path).is_dir() else tuple(path.split("/")) for path in checkpoints]
-    for length in range(1, 1 + max(map(len, parts))):
-        candidates = ["-".join(part.strip("/") for part in name[-length:]).strip("-") for name in parts]
-        if len(set(candidates)) == len(candidates):
-            return candidates
-    raise UsageError(f"checkpoints: expected each once, got {', '.join(checkpoints)}")
 
 
 def report(

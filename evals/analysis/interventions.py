@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("top", "bottom", "random")
+CONTINUATIONS = 8  # of each changed response; the papers leave their number open
 
 
 @dataclass(frozen=True)
@@ -155,17 +156,11 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Prefix:
-    """The beginning of a response to a problem.
-
-    Args:
-        forced: its token ids; none: the whole response is new.
-        prompt: as the model sees it; None: the one that the subject's responses were sampled with.
-    """
+    """The beginning of a response to a problem: its token ids; none: the whole response is new."""
 
     id: str
     problem_id: str
     forced: tuple[int, ...] = ()
-    prompt: str | None = None
 
 
 def measure(
@@ -174,7 +169,7 @@ def measure(
     """n continuations of each prefix, graded.
 
     Args:
-        subject: with model_path, its prompts, and its verdict table or problems (for the golds).
+        subject: with model_path, its prompts, and its verdict table (for the golds).
         name: what is measured, part of every sample's seed; None: the benchmark.
     Returns:
         a verdict table (`evals.grading.verdicts.schema`): problem_id is the prefix's id, response the whole response.
@@ -186,15 +181,11 @@ def measure(
     name, model_path = name or benchmark, need_model(subject)
     if not prefixes or len({prefix.id for prefix in prefixes}) != len(prefixes):
         raise ValueError(f"{name}: expected one prefix or more, with different ids, got {len(prefixes)}")
-    prompts, golds = subject.prompts.get(benchmark, {}), _golds(subject, benchmark)
-    problems = tuple(
-        Problem(
-            prefix.id,
-            prefix.prompt if prefix.prompt is not None else _need(prompts, subject, "prompt", prefix.problem_id),
-            _need(golds, subject, "gold", prefix.problem_id),
-        )
-        for prefix in prefixes
-    )
+    table, prompts = subject.tables[benchmark], subject.prompts.get(benchmark, {})
+    golds = dict(zip(table["problem_id"].astype(str), table["gold"].astype(str), strict=True))
+    if unknown := [p.problem_id for p in prefixes if p.problem_id not in prompts or p.problem_id not in golds]:
+        raise ValueError(f"{subject.name}, problem {unknown[0]!r}: expected its prompt and its gold, found none")
+    problems = tuple(Problem(p.id, prompts[p.problem_id], golds[p.problem_id]) for p in prefixes)
     path = sample_problems(
         Benchmark(name, problems, content_hash(problems), "continuations"),
         PrefixedEngine(sampling.with_engine(model_path), prefixes, model_path),
@@ -234,19 +225,6 @@ def need_model(subject: Subject) -> str:
     if subject.model_path is None:
         raise ValueError(f"{subject.name}: expected a subject with model_path, got None")
     return subject.model_path
-
-
-def _golds(subject: Subject, benchmark: str) -> dict[str, str]:
-    if benchmark not in subject.tables:
-        return {problem.id: problem.answer for problem in subject.problems.get(benchmark, ())}
-    table = subject.tables[benchmark]
-    return {str(problem): str(gold) for problem, gold in zip(table["problem_id"], table["gold"], strict=True)}
-
-
-def _need(values: Mapping[str, str], subject: Subject, what: str, problem: str) -> str:
-    if problem not in values:
-        raise ValueError(f"{subject.name}, problem {problem!r}: expected its {what}, found none")
-    return values[problem]
 
 
 class PrefixedEngine:

@@ -34,14 +34,12 @@ class Subject:
         model_path: the model that generated the responses: a folder or a hub id. Needed for teacher-forced passes and
             interventions.
         prompts: benchmark -> problem_id -> the prompt as given to the model.
-        problems: benchmark -> its problems, for other prompts.
     """
 
     name: str
     tables: Mapping[str, pd.DataFrame]
     model_path: str | None = None
     prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    problems: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def read_subject(
     model_path: str,
     data_dir: str | Path | None = None,
 ) -> Subject:
-    """A subject with its model, its problems, and its prompts rendered again.
+    """A subject with its model, and its prompts rendered again.
 
     Args:
         tables: benchmark -> verdicts with the responses, of one training seed (each seed is its own model).
@@ -98,13 +96,13 @@ def read_subject(
 
     _check_model(name, conditions, model_path)
     tokenizer = load_tokenizer(model_path)
-    problems, seen = {}, {}
+    seen = {}
     for (benchmark, table), conditions_of in zip(tables.items(), (conditions[b] for b in tables), strict=True):
         if conditions_of is not None:
             where = f"{name}, {benchmark}"
-            problems[benchmark], prompt = _asked(where, benchmark, conditions_of, table, tokenizer, data_dir)
-            seen[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems[benchmark]}
-    return Subject(name, tables, model_path, seen, problems)
+            problems, prompt = _asked(where, benchmark, conditions_of, table, tokenizer, data_dir)
+            seen[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems}
+    return Subject(name, tables, model_path, seen)
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:

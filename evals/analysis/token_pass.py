@@ -9,7 +9,6 @@ logits of a whole response (4,096 tokens of 151,936 numbers are 2.5 GB) are neve
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,12 +31,10 @@ MASS = 0.95  # of the probability, in the set of tokens that the branching facto
 
 @dataclass(frozen=True)
 class SplitModel:
-    """`logits(hidden_states(ids))` are the model's logits; `split` makes it and checks this."""
+    """`projection(hidden_states(ids))` are the model's logits; `split` makes it and checks this."""
 
     model: Any
     projection: Any
-    factor: float
-    cap: float | None
 
     def hidden_states(self, ids: Tensor) -> Tensor:
         """[B, T] token ids, padded on the right with anything -> [B, T, d].
@@ -47,13 +44,6 @@ class SplitModel:
         states: Tensor = self.model.base_model(input_ids=ids, use_cache=False).last_hidden_state
         return states
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        """[..., d] -> [..., V], scaled and capped as in the architecture."""
-        logits: Tensor = self.projection(hidden)
-        if self.factor != 1:
-            logits = logits * self.factor
-        return logits if self.cap is None else self.cap * (logits / self.cap).tanh()
-
 
 def split(model: Any, probe: Tensor) -> SplitModel:
     """The parts of a model, checked against the whole model on a few tokens.
@@ -61,8 +51,8 @@ def split(model: Any, probe: Tensor) -> SplitModel:
     Args:
         model: a transformers causal language model. probe: [1, T], some tokens (the first 8 are used).
     Raises:
-        ValueError: the parts are not equivalent to the model: it does more between hidden states and logits than
-            project, scale and cap, so this code cannot compute its logits a few positions at a time.
+        ValueError: the model does more between hidden states and logits than project (such as scale or cap them), so
+            this code cannot compute its logits a few positions at a time.
     """
     import torch
 
@@ -70,34 +60,20 @@ def split(model: Any, probe: Tensor) -> SplitModel:
     projection = model.get_output_embeddings()
     if projection is None or model.base_model is model:
         raise ValueError(f"{what}: expected a causal language model with a body and an output projection")
-    parts = SplitModel(model, projection, *_scale_and_cap(model))
+    parts = SplitModel(model, projection)
     with torch.inference_mode():
         ids = probe[:, :_PROBE].to(model.device)
         whole = model(input_ids=ids, use_cache=False).logits.double()
-        ours = parts.logits(parts.hidden_states(ids)).double()
+        ours = projection(parts.hidden_states(ids)).double()
         tolerance = _TOLERANCE.get(str(model.dtype).removeprefix("torch."), _COARSE) * whole.abs().max()
         if ours.shape != whole.shape or not (ours - whole).abs().max() <= tolerance:
-            raise ValueError(
-                f"{what}: its logits are not those of its output layer (scaled or capped) on its hidden states; "
-                "expected an architecture of that kind"
-            )
+            raise ValueError(f"{what}: expected logits that are those of its output layer on its hidden states")
     return parts
 
 
-def _scale_and_cap(model: Any) -> tuple[float, float | None]:
-    """The scale (Cohere, Granite, Falcon-H1) and tanh cap (Gemma) of the projection."""
-    config = model.config.get_text_config()
-    factor = float(getattr(config, "logit_scale", None) or 1.0)
-    factor *= float(getattr(config, "lm_head_multiplier", None) or 1.0)
-    factor /= float(getattr(config, "logits_scaling", None) or 1.0)
-    cap = getattr(config, "final_logit_softcapping", None)
-    return factor, None if cap is None else float(cap)
-
-
-LOGITS_AT_ONCE = 2**22  # numbers: the logits of one piece (16 MiB in float32, a few copies); pieces that fit caches are
-
-
-# measured faster than larger ones
+# numbers: the logits of one piece (16 MiB in float32, a few copies); pieces that fit caches are measured faster than
+# larger ones
+LOGITS_AT_ONCE = 2**22
 TOKENS_AT_ONCE = 2**13  # of a batch, its padding included
 
 
@@ -132,13 +108,7 @@ def encode(tokenizer: Any, prompt: str, response: str) -> Encoded:
     return Encoded((*start, *answer["input_ids"]), pieces)
 
 
-def read_tokens(
-    model: Any,
-    rows: Sequence[Encoded],
-    *,
-    mass: float = MASS,
-    progress: bool | None = None,
-) -> dict[int, Values]:
+def read_tokens(model: Any, rows: Sequence[Encoded], *, mass: float = MASS) -> dict[int, Values]:
     """Row number -> the values of its response's tokens, [length] each, named as in the table; rows with a response.
 
     Raises:
@@ -154,11 +124,10 @@ def read_tokens(
     if context is not None and (longest := max(len(rows[i].ids) for i in todo)) > context:
         raise ValueError(f"a prompt and its response have {longest} tokens; expected at most the model's {context}")
     readings: dict[int, Values] = {}
-    show = sys.stderr.isatty() if progress is None else progress
     with torch.inference_mode():
         parts = split(model, torch.tensor([rows[todo[0]].ids]))
         total = sum(len(rows[i].pieces) for i in todo)
-        with tqdm(total=total, desc="teacher-forced pass", unit="token", disable=not show, file=sys.stderr) as bar:
+        with tqdm(total=total, desc="teacher-forced pass", unit="token", disable=None) as bar:
             for batch in _batches(rows, todo):
                 values = _read_batch(parts, [rows[i] for i in batch], mass)
                 readings.update(zip(batch, values, strict=True))
@@ -212,7 +181,7 @@ def _read_batch(parts: SplitModel, rows: Sequence[Encoded], mass: float) -> list
     whole: dict[str, Tensor] = {}
     for start in range(0, len(tokens), at_once):
         piece = slice(start, start + at_once)
-        logits = _wide(parts.logits(hidden[piece]))
+        logits = _wide(parts.projection(hidden[piece]))
         for name, values in token_values(logits, tokens[piece], _wide(hidden[piece]), mass=mass).items():
             # written into one preallocated array: results that outlive their piece would fragment the pieces' memory,
             # which the allocator could then not reuse

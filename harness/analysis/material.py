@@ -26,9 +26,8 @@ class Material:
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
     cache: Path  # cache of slow parts: token tables, interventions
-    continuations: int = 8  # of each changed response, in interventions
+    samples: int | None = None  # of a prefix or a problem, of measures that sample; None: the measure's default
     sure: float = 1.0  # perturb responses to problems with at least this share of correct samples
-    samples: int | None = None  # per problem, in fork_temperature; None: as many as the responses have
     temperatures: Sequence[float] = (0.5, 1.0, 1.5)  # at forks and elsewhere, in fork_temperature
 
     @property
@@ -121,11 +120,11 @@ class Material:
         """How to sample from a model: as its responses were sampled. Each measure has its folder, by its name.
 
         Args:
-            n: responses or continuations of each prompt; None: as many as each problem has.
+            n: responses or continuations of each prompt without `samples`; None: as many as each problem has.
         Raises:
             ValueError: nothing says how they were.
         """
         decoding, prompt = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
         folder = self.cache / "interventions" / content(subject, benchmark) / name.replace(" ", "_")
-        n = n or int(subject.tables[benchmark].groupby("problem_id").size().min())
+        n = self.samples or n or int(subject.tables[benchmark].groupby("problem_id").size().min())
         return Sampling(decoding, n, folder, policy=prompt.policy)

@@ -19,7 +19,16 @@ import numpy as np
 
 from evals.analysis import ERPO
 from evals.analysis.effects import compare_groups, correctness, plot_groups
-from evals.analysis.interventions import Plan, Prefix, Sampling, Selection, measure_drops, need_model, select
+from evals.analysis.interventions import (
+    CONTINUATIONS,
+    Plan,
+    Prefix,
+    Sampling,
+    Selection,
+    measure_drops,
+    need_model,
+    select,
+)
 from evals.analysis.subjects import Subject
 from evals.analysis.token_table import RESPONSE, need_columns, whole_responses
 from evals.grading.verdicts import Verdict
@@ -182,7 +191,7 @@ def perturbation(m: Material, benchmark: str) -> list[Plot]:
     perturbed_as = Perturbation(sure=m.sure)
     frames = {}
     for subject, table in m.read_tables(benchmark):
-        sampling = m.sampling(subject, benchmark, f"perturbation, {m.sure:g} correct", m.continuations)
+        sampling = m.sampling(subject, benchmark, f"perturbation, {m.sure:g} correct", CONTINUATIONS)
         frames[subject.name] = measure_perturbation(subject, benchmark, table, sampling, perturbed_as)
     return [plot_perturbation(frames, m.names, perturbed_as)]
 

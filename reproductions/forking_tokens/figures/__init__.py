@@ -28,7 +28,7 @@ def fork_temperature(m: Material, benchmark: str) -> list[Plot]:
 
     frames = {}
     for subject, table in m.read_tables(benchmark):
-        sampling = m.sampling(subject, benchmark, "fork temperature", m.samples)
+        sampling = m.sampling(subject, benchmark, "fork temperature")
         at_reference = replace(sampling, decoding=replace(sampling.decoding, top_p=1.0))
         threshold = fork_threshold(table["entropy"])
         frames[subject.name] = measure_fork_temperatures(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from evals.analysis.interventions import CONTINUATIONS
 from evals.plots.plot import Plot
 from harness.analysis.families import Family
 from harness.analysis.material import Material
@@ -73,7 +74,7 @@ def replaced_tokens(m: Material, benchmark: str, by: str) -> list[Plot]:
     frames = {}
     for subject, table in m.read_tables(benchmark):
         first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
-        sampling = m.sampling(subject, benchmark, f"replacement by {by}", m.continuations)
+        sampling = m.sampling(subject, benchmark, f"replacement by {by}", CONTINUATIONS)
         frames[subject.name] = measure_impact(subject, benchmark, first, sampling, GROUPINGS[by][0])
     return [plot_replacement(frames, m.names, by=by)]
 

@@ -101,7 +101,7 @@ def test_means_of_responses(folder: Path) -> None:
 
 def small(architecture: str) -> Any:
     """A random model of another architecture, float64."""
-    from transformers import AutoModelForCausalLM, CohereConfig, Gemma2Config, GPT2Config, GraniteConfig
+    from transformers import AutoModelForCausalLM, Gemma2Config, GPT2Config
 
     sizes: dict[str, Any] = {
         "vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
@@ -110,37 +110,26 @@ def small(architecture: str) -> Any:
     }  # fmt: skip
     config: Any = {
         "gemma2": lambda: Gemma2Config(**sizes, final_logit_softcapping=1.5, query_pre_attn_scalar=8),
-        "cohere": lambda: CohereConfig(**sizes, logit_scale=0.25),
-        "granite": lambda: GraniteConfig(**sizes, logits_scaling=8.0),
         "gpt2": lambda: GPT2Config(vocab_size=40, n_embd=16, n_layer=2, n_head=2, initializer_range=0.5),
     }[architecture]()
     torch.manual_seed(0)
     return AutoModelForCausalLM.from_config(config).double().eval()
 
 
-@pytest.mark.parametrize("architecture", ["gemma2", "cohere", "granite", "gpt2"])
-def test_scaled_and_capped_logits(architecture: str) -> None:
-    model = small(architecture)
+def test_another_architecture_is_read() -> None:
+    model = small("gpt2")
     ids = (1, 7, 3, 9, 22, 4)
     rows = [Encoded(ids, ("x",) * 4), Encoded(ids[:4], ("x",) * 3)]
-    values = read_tokens(model, rows, progress=False)
+    values = read_tokens(model, rows)
     with torch.no_grad():
         log_p = model(torch.tensor([ids])).logits[0].log_softmax(-1)
     assert values[0]["logp"] == pytest.approx([float(log_p[t - 1, ids[t]]) for t in range(2, 6)], abs=1e-12)
     assert values[1]["logp"] == pytest.approx([float(log_p[t - 1, ids[t]]) for t in range(1, 4)], abs=1e-12)
 
 
-def test_an_architecture_that_does_more_is_refused() -> None:
+def test_an_architecture_that_caps_its_logits_is_refused() -> None:
     model = small("gemma2")
-    forward = model.forward
-
-    def other(*args: Any, **kwargs: Any) -> Any:
-        out = forward(*args, **kwargs)
-        out.logits = out.logits + 0.01 * torch.arange(40)
-        return out
-
-    model.forward = other
-    with pytest.raises(ValueError, match="its logits are not those of its output layer"):
+    with pytest.raises(ValueError, match="expected logits that are those of its output layer"):
         split(model, torch.tensor([[1, 2, 3]]))
     with pytest.raises(ValueError, match="expected a causal language model"):
         split(model.base_model, torch.tensor([[1, 2, 3]]))

@@ -1,4 +1,4 @@
-"""`rlvr analyze` of checkpoints, and of what it samples itself: the temperature at forks."""
+"""`rlvr analyze` of models: what it samples itself, and kept checkpoints."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import pandas as pd
 import pytest
 
 from evals.sampling.engines import transformers as transformers_engine
-from harness.errors import UsageError
 from harness.record.write import Recorder
 from rlvr.cli import main
-from rlvr.writing import labels, planned_evaluations
 from tests.experiments import save_random_model
 
 pytestmark = pytest.mark.slow
 
-SMALL = ["protocol=tiny", "benchmarks=tiny_short", "rows=3", "n=2", "ks=[1,2]", "max_tokens=6"]
+SMALL = ["protocol=tiny", "benchmarks=tiny_short", "rows=3", "n=2", "ks=[1,2]"]
 
 
 @pytest.fixture(autouse=True)
@@ -39,38 +37,25 @@ def numbers(out: Path, family: str, name: str) -> pd.DataFrame:
     return pd.read_csv(out / family / f"{name}.csv")
 
 
-def test_labels_tell_checkpoints_apart(tmp_path: Path) -> None:
-    (tmp_path / "x" / "final").mkdir(parents=True)
-    (tmp_path / "y" / "final").mkdir(parents=True)
-    assert labels(["Qwen/A", "Qwen/B"]) == ["A", "B"]
-    assert labels(["Qwen/A", "other/A"]) == ["Qwen-A", "other-A"]
-    assert labels([str(tmp_path / "x/final"), "y/final"]) == ["x-final", "y-final"]
+def evaluated(model: Path, name: str, tokens: int = 6) -> Path:
+    folder = Path("evaluations") / name
+    assert main(["eval", f"model={model}", *SMALL, f"max_tokens={tokens}", f"out={folder}"]) == 0
+    return folder
 
 
-def test_every_checkpoint_is_checked_before_the_first_is_evaluated() -> None:
-    values = {"n": 2, "ks": [1], "benchmarks": ["tiny_rare"]}
-    first, second = planned_evaluations(["o/A", "o/B"], "tiny", values, "d")
-    assert (first.out, second.out) == (Path("evaluations/A-tiny-seed0"), Path("evaluations/B-tiny-seed0"))
-    assert second.protocol.value("n", "tiny_rare") == 2 and second.protocol.benchmarks.value == ("tiny_rare",)
-    assert second.data_dir == "d"
-    with pytest.raises(UsageError, match="samples_=3"):
-        planned_evaluations(["o/A"], "tiny", {"samples_": 3}, None)
-
-
-def test_one_command_evaluates_checkpoints_and_samples(
+def test_temperatures_at_forks_are_sampled_and_cached(
     models: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    command = ["analyze", f"checkpoints=[{models[0]},{models[1]}]", *SMALL, "only=verdicts,fork_temperature"]
+    runs = [evaluated(model, name) for model, name in zip(models, ("base", "ours"), strict=True)]
+    command = ["analyze", f"runs=[{runs[0]},{runs[1]}]", "only=verdicts,fork_temperature"]
     command += ["temperatures=[2]", f"out={out}", "--json"]
+    capsys.readouterr()
     assert main(command) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [m["name"] for m in document["models"]] == ["base-final", "ours-final"]
+    assert [m["name"] for m in document["models"]] == ["base", "ours"]
     assert document["skipped"] == []
     assert "**Tiny scale: " in (out / "README.md").read_text()  # though no record says so
-    folders = {path.name for path in (tmp_path / "evaluations").iterdir()}
-    assert folders == {"base-final-tiny-seed0", "ours-final-tiny-seed0"}
-
     table = numbers(out, "fork_temperature", "fork_temperature_tiny_short")
     pairs = [(1.0, 1.0), (2.0, 1.0), (1.0, 1.0), (1.0, 2.0)]  # at forks, then elsewhere
     for _, rows in table.groupby("model"):
@@ -94,9 +79,7 @@ def test_checkpoints_of_a_training_are_read(
     models: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The slope of a token's entropy over steps, where the trainer has kept a model between the first and the last."""
-    command = ["analyze", f"checkpoints=[{models[0]}]", *SMALL[:-1], "max_tokens=12", "only=tokens", "out=a", "--json"]
-    assert main(command) == 0
-    base = tmp_path / "evaluations" / "final-tiny-seed0"
+    base = tmp_path / evaluated(models[0], "base", 12)
     job = tmp_path / "job"
     shutil.copytree(base, job / "eval")
     recorder = Recorder(job)
