@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evals.provenance import differing_fields
-from evals.stats.differences import Paired, Word, holm, paired, paired_average, word
+from evals.stats.differences import Word, holm, paired, paired_average, word
 from evals.stats.intervals import Interval
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import (
@@ -27,104 +27,60 @@ from evals.stats.score import (
 )
 from evals.stats.verdict_table import OF_K, VerdictTable, check_request
 
-COUNTS = ("shared", "only_a", "only_b", "samples_a", "samples_b", "seeds_a", "seeds_b")  # fields of a `Line`
 AVERAGE = "average"  # the benchmark of a line over the mean of several
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """One metric on one benchmark: a minus b over the `problems` with a value in both runs.
 
     Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for the comparisons that `family`
     names. `seeds_covered`: about methods, not about two checkpoints. `margin` and `p_equal_holm` are those of "equal
     within the margin". `shared` counts the problems that are in both tables, `only_a` and `only_b` those in one.
-    Values that cannot be computed are None, and `why` gives the reason.
+    Values that cannot be computed are None, and `why` gives the reason. From `difference` to `p_not_higher`: those of
+    `Paired.parts`.
     """
 
     benchmark: str
     name: str
     metric: str
-    k: int | None
-    tau: float | None
-    unit: str
+    k: int | None = None
+    tau: float | None = None
     a: float | None
     b: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    level: float | None
-    covers: str | None
-    rough: bool | None
-    p_value: float | None
-    p_holm: float | None
-    test: str | None
-    problems: int
-    shared: int
-    only_a: int
-    only_b: int
-    samples_a: int
-    samples_b: int
-    seeds_a: int
-    seeds_b: int
-    why: str | None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    covers: str | None = None
+    rough: bool | None = None
+    p_value: float | None = None
+    test: str | None = None
     seeds_covered: bool = False
-    family: str = ""
-    margin: float | None = None
     p_not_lower: float | None = None
     p_not_higher: float | None = None
+    p_holm: float | None = None
     p_equal_holm: float | None = None
+    family: str = ""
+    margin: float | None = None
+    problems: int
+    shared: int = 0
+    only_a: int = 0
+    only_b: int = 0
+    samples_a: int = 0
+    samples_b: int = 0
+    seeds_a: int = 0
+    seeds_b: int = 0
+    why: str | None = None
 
-    @classmethod
-    def of(
-        cls,
-        benchmark: str,
-        metric: str,
-        result: Paired | None,
-        *,
-        counts: Mapping[str, int],
-        problems: int,
-        a: float | None,
-        b: float | None,
-        k: int | None = None,
-        tau: float | None = None,
-        name: str = "",
-        margin: float | None = None,
-        why: str | None = None,
-    ) -> Line:
-        """The line of a difference, its p-values not corrected yet.
+    def as_dict(self) -> dict[str, Any]:
+        """For a JSON document."""
+        return {**asdict(self), "unit": self.unit, "verdict": self.verdict}
 
-        Args:
-            counts: the fields from `shared` to `seeds_b`; those that are absent are 0.
-            name: "" takes that of the metric. why: the reason, where there is no result.
-        """
-        interval = result.interval if result else None
-        all_counts: dict[str, Any] = {field: counts.get(field, 0) for field in COUNTS}
-        return cls(
-            benchmark=benchmark,
-            name=name or metric_name(metric, k, tau),
-            metric=metric,
-            k=k,
-            tau=tau,
-            unit=unit(metric),
-            a=a,
-            b=b,
-            difference=result.difference if result else None,
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
-            level=interval.level if interval else None,
-            covers=interval.covers if interval else None,
-            rough=interval.rough if interval else None,
-            p_value=result.p_value if result else None,
-            p_holm=None,
-            test=result.test if result else None,
-            problems=problems,
-            **all_counts,
-            why=why,
-            seeds_covered=bool(result and result.seeds_covered),
-            margin=margin,
-            p_not_lower=result.p_not_lower if result else None,
-            p_not_higher=result.p_not_higher if result else None,
-        )
+    @property
+    def unit(self) -> str:
+        """See `score.unit`."""
+        return unit(self.metric)
 
     @property
     def interval(self) -> Interval | None:
@@ -178,14 +134,8 @@ class CompareResult:
 
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
-        lines = [{**asdict(line), "verdict": line.verdict} for line in self.lines]
-        return {
-            "a": self.a,
-            "b": self.b,
-            "different": list(self.different),
-            "notes": list(self.notes),
-            "lines": lines,
-        }
+        lines = [line.as_dict() for line in self.lines]
+        return {"a": self.a, "b": self.b, "different": [*self.different], "notes": [*self.notes], "lines": lines}
 
 
 def compare_runs(
@@ -227,18 +177,16 @@ def compare_runs(
     if different and not allow_different:
         raise ValueError("measured in different ways (allow_different=true compares anyway): " + "; ".join(different))
     compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, taus, margin)]
-    by_metric: dict[tuple[Any, ...], list[Line]] = {}
-    for line in compared:
-        by_metric.setdefault((line.metric, line.k, line.tau), []).append(line)
-    done: dict[tuple[Any, ...], Line] = {}
-    for lines in by_metric.values():
-        names = sorted(
-            line.benchmark for line in lines
-        )  # a family is a set: its name does not depend on the order of the benchmarks
-        for line in corrected(lines, f"A - B, {lines[0].name}, {', '.join(names)}"):
-            done[line.benchmark, line.metric, line.k, line.tau] = line
-    ordered = tuple(done[line.benchmark, line.metric, line.k, line.tau] for line in compared)
-    return CompareResult(a.name, b.name, ordered, tuple(different), tuple(_notes(a, b, chosen)))
+    by_metric: dict[tuple[Any, ...], list[int]] = {}
+    for place, line in enumerate(compared):
+        by_metric.setdefault((line.metric, line.k, line.tau), []).append(place)
+    for places in by_metric.values():
+        lines = [compared[place] for place in places]
+        # a family is a set: its name does not depend on the order of the benchmarks
+        family = f"A - B, {lines[0].name}, {', '.join(sorted(line.benchmark for line in lines))}"
+        for place, line in zip(places, corrected(lines, family), strict=True):
+            compared[place] = line
+    return CompareResult(a.name, b.name, tuple(compared), tuple(different), tuple(_notes(a, b, chosen)))
 
 
 def compare_average(
@@ -270,13 +218,17 @@ def compare_average(
         used.append(k)
     result = paired_average(pairs, trained=(a.trained, b.trained), bounds=bounds_of(metric), margin=margin)
     k = used[0] if len(set(used)) == 1 else None
-    total = {key: sum(c[key] for c in counts) for key in ("shared", "only_a", "only_b")}
-    fewest_counts = {key: min(c[key] for c in counts) for key in ("samples_a", "samples_b", "seeds_a", "seeds_b")}
-    return Line.of(
-        AVERAGE,
-        metric,
-        result,
-        counts={**total, **fewest_counts},
+    total: dict[str, Any] = {key: sum(c[key] for c in counts) for key in ("shared", "only_a", "only_b")}
+    fewest_counts: dict[str, Any] = {
+        key: min(c[key] for c in counts) for key in ("samples_a", "samples_b", "seeds_a", "seeds_b")
+    }
+    return Line(
+        benchmark=AVERAGE,
+        name=metric_name(metric, k),
+        metric=metric,
+        **result.parts(),
+        **total,
+        **fewest_counts,
         problems=sum(table.shape[1] for table, _ in pairs),
         a=float(sum(x for x, _ in values) / len(values)),
         b=float(sum(y for _, y in values) / len(values)),
@@ -354,7 +306,7 @@ def _line(
     metric: str,
     k: int | None,
     tau: float | None,
-    counts: Mapping[str, int],
+    counts: Mapping[str, Any],
     margin: float | None,
 ) -> Line:
     """One metric on one benchmark, over the problems with a value in both runs."""
@@ -363,20 +315,24 @@ def _line(
     if metric == "avg":
         k = a.n if a.n == b.n else None
     problems = of_a.shape[1]
-    result, why = None, None
-    if problems:
-        trained = (runs[0].trained, runs[1].trained)
-        result = paired(of_a, of_b, trained=trained, bounds=bounds_of(metric), margin=margin)
-    else:
-        why = f"no problem has a value in both tables ({len({*a.problems, *b.problems})} problems)"
-    means = [mean_of(values) if problems else None for values in (of_a, of_b)]
-    return Line.of(
-        benchmark, metric, result, counts=counts, problems=problems, a=means[0], b=means[1], k=k, tau=tau,
-        margin=margin, why=why,
-    )  # fmt: skip
+    trained = (runs[0].trained, runs[1].trained)
+    return Line(
+        benchmark=benchmark,
+        name=metric_name(metric, k, tau),
+        metric=metric,
+        k=k,
+        tau=tau,
+        a=mean_of(of_a) if problems else None,
+        b=mean_of(of_b) if problems else None,
+        **(paired(of_a, of_b, trained=trained, bounds=bounds_of(metric), margin=margin).parts() if problems else {}),
+        **counts,
+        problems=problems,
+        margin=margin,
+        why=None if problems else f"no problem has a value in both tables ({len({*a.problems, *b.problems})} problems)",
+    )
 
 
-def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> dict[str, int]:
+def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> dict[str, Any]:
     """Shared problems, and the fewest samples of a problem in each; refuses other golds for the same problem."""
     gold_a, gold_b = a.golds, b.golds
     shared = gold_a.keys() & gold_b.keys()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +51,11 @@ class Paired:
     seeds_covered: bool = False
     p_not_lower: float | None = None
     p_not_higher: float | None = None
+
+    def parts(self) -> dict[str, Any]:
+        """Its fields by name, those of the interval among them."""
+        others = {name: value for name, value in vars(self).items() if name != "interval"}
+        return {**others, **(vars(self.interval) if self.interval else {})}
 
     @property
     def p_equal(self) -> float | None:

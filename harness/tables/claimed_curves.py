@@ -34,11 +34,12 @@ def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> 
     result = over_seeds_difference(list(of_a.values()), list(of_b.values()), paired_by_seed=same_runs, margin=margin)
     shares = [f"{100 * low:g}–{100 * high:g} %" for low, high in windows]
     of_steps = shares[0] if shares[0] == shares[1] else f"{shares[0]} against {shares[1]}"
-    return Line.of(
-        "training",
-        curve.metric,
-        result,
-        counts={"seeds_a": len(of_a), "seeds_b": len(of_b)},
+    return Line(
+        benchmark="training",
+        metric=curve.metric,
+        **result.parts(),
+        seeds_a=len(of_a),
+        seeds_b=len(of_b),
         problems=0,
         a=float(np.mean(list(of_a.values()))),
         b=float(np.mean(list(of_b.values()))),

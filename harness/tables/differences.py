@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from evals.stats.compare import Line, compare_runs
@@ -73,7 +72,7 @@ def difference_rows(paper: Reproduction, measured: Sequence[Measured]) -> Iterat
         for line in lines:
             verdict = "not tested" if same else line.verdict
             runs = {"a": a.label(a.arm), "b": b.label(b.arm), "model": a.model, "scale": a.scale}
-            yield {**runs, "line": {**asdict(line), "verdict": verdict}}
+            yield {**runs, "line": {**line.as_dict(), "verdict": verdict}}
 
 
 def contrasts(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[tuple[Measured, Measured]]:
