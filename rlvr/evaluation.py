@@ -38,9 +38,10 @@ class Evaluated(Result):
 
 def evaluate(
     model: str,
-    protocol: str = "egsw",
+    protocol: str = "sampled",
     *,
     benchmarks: list[str] | None = None,
+    columns: dict[str, str] | None = None,
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
     extraction: str | None = None,
@@ -49,15 +50,17 @@ def evaluate(
     allow_changed_data: bool = False,
     **values: Any,
 ) -> Evaluated:
-    """Measure a checkpoint under a paper's protocol; started again, it resumes.
+    """Measure a checkpoint under a protocol; started again, it resumes.
 
-        rlvr eval model=PATH protocol=egsw benchmarks=[math500] n=4
-        rlvr.evaluate("PATH", "egsw", benchmarks=["math500"], n=4)
+        rlvr eval model=PATH benchmarks=[q.jsonl] columns=problem:question,answer:gold n=4
+        rlvr.evaluate("PATH", "egsw", benchmarks=["math500"])
 
     Args:
         model: a folder, or a hub id OWNER/NAME.
-        protocol: how is measured: a name of `rlvr list what=protocols`, or FILE.yaml with your own.
-        benchmarks: some of the protocol's, or any others of `rlvr list what=benchmarks`.
+        protocol: how is measured: a paper's (`rlvr list what=protocols`), or FILE.yaml with your own.
+        benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv, or FILE.yaml that
+            says more).
+        columns: of files of problems: our column:theirs.
         out: folder for samples and verdicts (default evaluations/NAME).
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
         extraction: how an answer is extracted, instead of the form that the prompt asks for: boxed_last,
@@ -73,6 +76,9 @@ def evaluate(
     """
     from harness.runs.interrupt import handled
 
+    if columns is not None:
+        query = "&".join(f"{ours}={theirs}" for ours, theirs in columns.items())
+        benchmarks = [f"{name}?{query}" for name in benchmarks or ()]
     given = values | {key: value for key, value in (("benchmarks", benchmarks), ("extraction", extraction)) if value}
     evaluation = prepared_evaluation(
         model,
@@ -173,7 +179,7 @@ def prepared_evaluation(
             raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, protocol.sourced())}")
     chosen = values.get("benchmarks", ())
     for benchmark in [chosen] if isinstance(chosen, str) else chosen:
-        if not str(benchmark).endswith((".yaml", ".yml")):
+        if not benchmarks.is_file(str(benchmark)):
             choose("benchmarks", [benchmark], benchmarks.names())
     try:
         protocol = protocol.override(values, Origin.USER, "command line") if values else protocol

@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from evals.data.hub import check_hub
 from evals.data.rows import read_rows
@@ -82,10 +83,15 @@ class Benchmark:
 
 
 OWN: dict[str, Path] = {}  # the user's own benchmarks known to this process, by name
+COLUMNS: dict[str, dict[str, str]] = {}  # of those given as files of problems: our column -> the file's
+DECLARED = (".yaml", ".yml")
 
 
 def adopt(path: str | Path) -> str:
     """Register a benchmark of your own in this process; returns its name.
+
+    `fractions.jsonl`, or `fractions.jsonl?problem=question&answer=gold` with other columns, is a file of problems. A
+    YAML file says more:
 
         task: fractions            # its name
         file: fractions.jsonl      # the problems, beside this file; columns id, problem, answer
@@ -96,7 +102,8 @@ def adopt(path: str | Path) -> str:
     Raises:
         ValueError: no such file, no YAML mapping, a field that is missing or unknown, or a name that is taken.
     """
-    path = Path(path).resolve()
+    given, _, columns = str(path).partition("?")
+    path = Path(given).resolve()
     try:
         config = _read_own(path)
     except (OSError, yaml_error()) as error:
@@ -112,13 +119,21 @@ def adopt(path: str | Path) -> str:
     if name in names() or OWN.get(name, path) != path:
         raise ValueError(f"benchmark {path}: task: expected a name of its own, {name!r} is taken")
     OWN[name] = path
+    COLUMNS[name] = dict(parse_qsl(columns))
     return name
+
+
+def is_file(name: str) -> bool:
+    """Whether a benchmark's name is a file to `adopt`."""
+    return name.partition("?")[0].endswith((*DECLARED, *SUFFIXES))
 
 
 def _read_own(path: Path) -> dict[str, Any]:
     """Read a file that its user may change while this process runs."""
     import yaml
 
+    if path.suffix not in DECLARED:
+        return {"task": re.sub(r"\W", "_", path.name.partition(".")[0].lower(), flags=re.ASCII), "file": path.name}
     fields = yaml.safe_load(path.read_text(encoding="utf-8"))
     if not isinstance(fields, dict):
         raise ValueError(f"benchmark {path}: expected a mapping of fields, got {type(fields).__name__}")
@@ -150,7 +165,8 @@ def task(name: str) -> dict[str, Any]:
     check_name(name)
     if name in OWN:
         declaration = _read_own(OWN[name])
-        return {"tag": ["own"], **declaration, "metadata": declaration.get("metadata") or {}}
+        metadata = {"columns": COLUMNS[name], **(declaration.get("metadata") or {})}
+        return {"tag": ["own"], **declaration, "metadata": metadata}
     return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 

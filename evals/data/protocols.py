@@ -97,6 +97,9 @@ class Protocol:
             if key not in sourced:
                 raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
         new: dict[str, Any] = {key: sourced[key].replace(_given(key, v), origin, note) for key, v in values.items()}
+        if _whole(n := values.get("n")) and "ks" not in values:  # of the k there are, those that n allows
+            ks = _cut(self.ks.value, n)
+            new["ks"] = self.ks if ks == self.ks.value else self.ks.replace(ks, origin, f"{note}: n={n}")
         return replace(self, **new)
 
 
@@ -154,10 +157,17 @@ def read(path: str | Path) -> Protocol:
     return Protocol(path.stem, **{key: Sourced(_given(key, value), Origin.USER, note) for key, value in values.items()})
 
 
+def _cut(ks: Any, n: int) -> Any:
+    """The ks up to n, for each benchmark; n itself where there is none."""
+    if isinstance(ks, Mapping):
+        return {benchmark: _cut(own, n) for benchmark, own in ks.items()}
+    return tuple(k for k in ks if k <= n) or (n,)
+
+
 def _given(key: str, value: Any) -> Any:
-    """A value in a protocol's form; the user's own benchmarks (YAML files) become their names."""
+    """A value in a protocol's form; the user's own benchmarks (files) become their names."""
     if key == "benchmarks" and isinstance(value, (list, tuple)):
-        value = [benchmarks.adopt(v) if str(v).endswith((".yaml", ".yml")) else v for v in value]
+        value = [benchmarks.adopt(v) if benchmarks.is_file(str(v)) else v for v in value]
     return _frozen(value)
 
 
@@ -198,7 +208,7 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
     if not isinstance(ks, tuple) or not ks or not all(_whole(k) and 1 <= k <= at("n") for k in ks):
         yield f"ks={ks!r}, expected one or more whole numbers from 1 to n={at('n')!r} (pass@k needs n >= k samples)"
     if at("temperature") == 0 and at("n") != 1:
-        yield f"n={at('n')!r} at temperature 0, expected n=1: greedy samples are all the same"
+        yield f"n={at('n')!r} at temperature 0, expected n=1 (greedy samples are all the same), or temperature=0.6 too"
 
 
 def _whole(value: Any) -> bool:
@@ -353,6 +363,16 @@ _PROTOCOLS = (
         max_tokens=code(512, _VERL_LOG + "data.max_response_length"),
         prompt=code("gsm8k", "github.com/volcengine/verl at b178a3c, examples/data_preprocess/gsm8k.py"),
         ks=assumed((1,), "the page gives one accuracy"),
+    ),
+    Protocol(
+        name="sampled",
+        benchmarks=assumed(("math500",), "no paper's: for a checkpoint of your own"),
+        n=assumed(4, "enough to see how much one sample varies"),
+        temperature=assumed(0.6, "as most papers here sample"),
+        top_p=assumed(0.95, "as most papers here sample"),
+        max_tokens=assumed(3072, _QWEN_CONTEXT),
+        prompt=assumed("boxed_suffix", "works with and without a system prompt"),
+        ks=assumed((1, 4), "one sample, and all of them"),
     ),
     Protocol(
         name="small",
