@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from rlvr.runs import Run
 
 PathLike = str | os.PathLike[str]
-METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
+METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
+TRUNCATED = 0.05  # a share above which scores say more about the length limit than about the model
 
 
 class Evaluated(Result):
@@ -61,7 +63,7 @@ def evaluate(
         benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv, or FILE.yaml that
             says more).
         columns: of files of problems: our column:theirs.
-        out: folder for samples and verdicts (default evaluations/NAME).
+        out: folder for samples and verdicts (default RLVR_HOME/evaluations/NAME).
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
         extraction: how an answer is extracted, instead of the form that the prompt asks for: boxed_last,
             boxed_strict, answer_line, qwen, letter, ...; the report says what other policies would change.
@@ -163,6 +165,7 @@ def prepared_evaluation(
     from evals.data import benchmarks, protocols
     from evals.provenance import Origin
     from harness.analysis.runs import tiny_benchmarks
+    from harness.record.evaluations import folder_of
 
     from_file = name.endswith((".yaml", ".yml"))
     if not from_file:
@@ -185,7 +188,7 @@ def prepared_evaluation(
         protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
     except ValueError as error:
         raise UsageError(str(error)) from error
-    folder = Path(out or f"evaluations/{model_label(model)}-{protocol.name}-seed{seed}")
+    folder = Path(out or folder_of(f"{label or model_label(model)}-{protocol.name}-seed{seed}"))
     found = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(protocol.benchmarks.value)
     return Evaluation(model, protocol, sampler, seed, found, allow_changed_data, folder)
 
@@ -232,10 +235,15 @@ def _scores(evaluation: Evaluation, verdicts: Mapping[str, Path]) -> Evaluated:
     from evals.stats.score import score
 
     protocol = evaluation.protocol
-    scores = {
-        name: score(pq.read_table(path), ks=protocol.value("ks", name), metrics=METRICS)
-        for name, path in verdicts.items()
-    }
+    scores = {}
+    for name, path in verdicts.items():
+        found = score(pq.read_table(path), ks=protocol.value("ks", name), metrics=METRICS)
+        scores[name] = [s for s in found if s.k != 1 or s.metric == "avg"]  # pass@1 and maj@1 are avg once more
+        cut = next((s.value for s in found if s.metric == "truncation_rate"), None)
+        if cut is not None and cut > TRUNCATED:
+            limit = protocol.value("max_tokens", name)
+            print(f"WARNING: {name}: {100 * cut:.0f} % of the responses are cut at max_tokens={limit}", file=sys.stderr)
+    _log(evaluation, scores)
     effects = {name: _policy_effects(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
     rows = [{"benchmark": name, **score_fields(found)} for name in scores for found in scores[name]]
     document = {
@@ -248,10 +256,10 @@ def _scores(evaluation: Evaluation, verdicts: Mapping[str, Path]) -> Evaluated:
     def text() -> str:
         from rlvr.metrics import Scores
 
-        lines = [f"protocol {protocol.name}", str(Scores(largest_k(scores)))]
+        lines = [f"protocol {protocol.name}", str(Scores((name, s) for name, own in scores.items() for s in own))]
         for name, path in verdicts.items():
             lines += [f"\n{name}: {path}", *(f"  {effect}" for effect in effects[name])]
-        return "\n".join(lines)
+        return "\n".join([*lines, f"\npage: rlvr report runs={evaluation.out}"])
 
     result = Evaluated(document, text, rows)
     result.folder = evaluation.out
@@ -263,11 +271,17 @@ def score_fields(found: Score) -> dict[str, Any]:
     return {"name": found.name, "unit": found.unit, **asdict(found)}
 
 
-def largest_k(scores: Mapping[str, Sequence[Score]]) -> Iterator[tuple[str, Score]]:
-    """(benchmark, score) pairs; of G-Pass@k, which has a score for each k and tau, those of the largest k."""
-    for benchmark, found in scores.items():
-        largest = max((s.k for s in found if s.metric == "g_pass" and s.k is not None), default=None)
-        yield from ((benchmark, s) for s in found if s.metric != "g_pass" or s.k == largest)
+def _log(evaluation: Evaluation, scores: Mapping[str, Sequence[Score]]) -> None:
+    """The scores into MLflow; a store that cannot be used costs the evaluation nothing."""
+    from harness.record.evaluations import to_mlflow
+    from harness.runs.track import StoreError
+
+    values = {f"{name}/{s.key}": s.value for name, own in scores.items() for s in own if s.value is not None}
+    params = {key: str(sourced.value) for key, sourced in evaluation.protocol.sourced().items()}
+    try:
+        to_mlflow(evaluation.out, {"model": evaluation.model, "seed": str(evaluation.seed), **params}, values)
+    except StoreError as error:
+        print(f"not in MLflow: {error}", file=sys.stderr)
 
 
 def _policy_effects(used: str, path: Path) -> list[Any]:

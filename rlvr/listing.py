@@ -141,6 +141,7 @@ def _one(name: str) -> Result:
 
 def _states(papers: list[str] | None) -> Result:
     from evals.stats.score import number_text
+    from harness.record.evaluations import evaluations
     from harness.runs.state import job_states
     from harness.runs.track import home
     from harness.spec import catalogue
@@ -152,11 +153,13 @@ def _states(papers: list[str] | None) -> Result:
         choose("paper", papers, {*catalogue.papers(), *(state.paper for state in states)})
         states = [state for state in states if state.paper in papers]
 
+    measured = evaluations() if papers is None else []
+
     def text() -> str:
-        if not states:
+        if not states and not measured:
             return f"no runs under {home()}"
         counts = Counter(state.state for state in states)
-        lines = [f"{home()}: " + ", ".join(f"{count} {state}" for state, count in counts.items())]
+        lines = [f"{home()}: {', '.join(f'{count} {state}' for state, count in counts.items()) or 'no training'}"]
         for place in dict.fromkeys((state.paper, state.scale) for state in states):
             members = [state for state in states if (state.paper, state.scale) == place]
             lines.append(f"\n{place[0]}, {place[1]} scale")
@@ -172,9 +175,15 @@ def _states(papers: list[str] | None) -> Result:
             ]
             lines.append(table(("job", "state", "step", "reward", "last sign"), rows, left=2))
             lines += [paragraph(f"{s.name}: {s.error}") for s in members if s.error]
+        if measured:
+            cells = [(run.folder.name, ", ".join(run.benchmarks), run.record["finished"]) for run in measured]
+            lines.append(
+                f"\n{measured[0].folder.parent}\n{table(('evaluation', 'benchmarks', 'finished'), cells, left=2)}"
+            )
         return "\n".join(lines)
 
     rows = [asdict(state) for state in states]
+    rows += [{"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder} for run in measured]
     return Result(rows, text, rows)
 
 

@@ -131,8 +131,9 @@ def analyze(
 
 
 def report(
-    paper: str,
+    paper: str | None = None,
     *,
+    runs: list[str] | None = None,
     scale: str | None = None,
     model: str | None = None,
     arm: list[str] | None = None,
@@ -142,10 +143,14 @@ def report(
     data_dir: PathLike | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """A paper's claims, tables, figures and responses as one HTML file.
+    """A paper's claims, tables, figures and responses as one HTML file; or any runs' scores, differences, responses.
+
+        rlvr report paper=egsw
+        rlvr report runs=[A,B]
 
     Args:
         paper: its key; rlvr list shows them.
+        runs: instead of a paper: runs as of rlvr compare; the first is what the others are compared with.
         scale: default: the paper's where it was measured.
         model: the base model of figures and responses (default: the first that was measured).
         arm: the arms in figures and responses (default: those of the paper's claims).
@@ -161,19 +166,22 @@ def report(
     from harness.spec.catalogue import load, papers
     from harness.spec.scales import SCALES
 
-    choose("paper", [paper], papers())
+    if (paper is None) == (runs is None):
+        raise UsageError(f"paper: {'missing' if paper is None else 'expected no runs= beside it'}; give one of the two")
+    if runs is not None:
+        return _report_runs(runs, tokens, data_dir, out)
+    [paper] = choose("paper", [str(paper)], papers())
     choose("scale", None if scale is None else [scale], SCALES)
     chosen_families = [] if only == ["none"] else _families(only)
     from harness.analysis.analyze import common_benchmarks
     from harness.analysis.families import families, plot_all
     from harness.analysis.material import Material
-    from harness.record.find import runs
+    from harness.record.find import runs as find_runs
     from harness.report.data import choose_arms, document, read_models
     from harness.report.page import render
 
     declared = load(paper)
-    found = runs()
-    chosen = choose_arms(declared, found, scale=scale, model=model, arms=arm)
+    chosen = choose_arms(declared, find_runs(), scale=scale, model=model, arms=arm)
     cache = _cache()
     folder = None if data_dir is None else os.fspath(data_dir)
     models = read_models(chosen, data_dir=folder) if chosen.measured else []
@@ -193,6 +201,23 @@ def report(
     path = Path(out) if out is not None else results_folder() / paper / f"report-{chosen.scale}.html"
     write_text(path, render(content))
     return _written_report(path, content, chosen.scale)
+
+
+def _report_runs(names: Sequence[str], tokens: bool, data_dir: PathLike | None, out: PathLike | None) -> Result:
+    from evals.files import write_text
+    from harness.analysis.runs import read_runs
+    from harness.record.find import check_names
+    from harness.report.data import document_of_runs
+    from harness.report.page import render
+
+    check_names(*names)
+    models = read_runs(names, None, data_dir=None if data_dir is None else os.fspath(data_dir))
+    content = document_of_runs(models, tokens=_cache() / "tokens" if tokens else None)
+    name = "-".join(model.name.replace("/", "_") for model in models)
+    path = Path(out) if out is not None else results_folder() / "runs" / f"{name}.html"
+    write_text(path, render(content))
+    rows = [dict(zip(grid.header, row, strict=True)) for grid in content.results for row in grid.rows]
+    return Result({"file": str(path), "tables": rows, "notes": list(content.notes)}, str(path), rows)
 
 
 def _written_report(path: Path, content: Document, scale: str) -> Result:

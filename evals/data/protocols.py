@@ -97,7 +97,8 @@ class Protocol:
             if key not in sourced:
                 raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
         new: dict[str, Any] = {key: sourced[key].replace(_given(key, v), origin, note) for key, v in values.items()}
-        if _whole(n := values.get("n")) and "ks" not in values:  # of the k there are, those that n allows
+        n = values.get("n")
+        if isinstance(n, int) and "ks" not in values:  # of the k there are, those that n allows
             ks = _cut(self.ks.value, n)
             new["ks"] = self.ks if ks == self.ks.value else self.ks.replace(ks, origin, f"{note}: n={n}")
         return replace(self, **new)

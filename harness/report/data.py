@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from evals.analysis.forks import fork_threshold
 from evals.plots.plot import Plot, save
+from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
-from evals.stats.score import bounds_text, line_form, number_text, p_text
+from evals.stats.score import bounds_text, line_form, number_text, p_text, score
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
 from harness.errors import UsageError, nearest
+from harness.record.find import together
 from harness.record.run import Run
 from harness.report.page import ClaimRow, Document, Figure
 from harness.report.viewer import BUDGET, Shown, keep, pack
@@ -146,6 +148,51 @@ def document(
     )
 
 
+def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None, budget: int = BUDGET) -> Document:
+    """The content of a page on any runs: their scores, the differences from the first, their responses.
+
+    Raises:
+        UsageError: runs whose problems or golds differ.
+    """
+    measured = [together(model.sources, model.name) for model in models]
+    header = ("run", "benchmark", "metric", "value", "95 % interval", "problems", "unscored")
+    metrics = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
+    rows = [
+        (
+            run.name,
+            benchmark,
+            f"{s.name} ({s.unit})" if s.unit else s.name,
+            number_text(s.value, s.factor),
+            bounds_text(s.interval, s.factor),
+            str(s.problems),
+            str(s.unscored),
+        )
+        for run in measured
+        for benchmark, table in run.tables.items()
+        for s in score(table, ks=(), metrics=metrics)
+    ]
+    grids = [Grid("Scores", header, tuple(rows))]
+    columns = ("benchmark", "metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
+    for other in measured[1:]:
+        try:
+            compared = compare_runs(other, measured[0], metrics=("avg", "maj"), allow_different=True)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        of_pair = tuple((*cells[:1], *cells[2:]) for cells in map(_line, compared.lines))
+        different = tuple(f"Measured differently: {text}." for text in compared.different)
+        grids.append(Grid(f"A: {other.name}; B: {measured[0].name}", columns, of_pair, different))
+    viewer, unread = _viewer(models, tokens, budget)
+    records = [run.record for model in models for run in model.sources]
+    scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
+    nothing = Grid("", (), ())
+    return Document(
+        paper="rlvr", title=" and ".join(run.name for run in measured), arxiv=None, scale="", scale_label=scale,
+        made_by=tuple(str(run.folder) for model in models for run in model.sources), claims=(), results=tuple(grids),
+        tables=(), figures=(), values=nothing, assumed=nothing, departures=(), doubts=(), environment=nothing,
+        notes=tuple(unread), viewer=viewer,
+    )  # fmt: skip
+
+
 def _made_by(measured: Sequence[Measured]) -> tuple[str, ...]:
     if not measured:
         return ("Nothing was measured at this scale in this store.",)
@@ -182,15 +229,18 @@ def claim_row(c: Checked) -> ClaimRow:
 
 
 def _evidence(e: Evidence) -> tuple[str, ...]:
-    line = e.line
     model = f"{e.model} [{e.overrides}]" if e.overrides else e.model
-    metric = f"{line.name} ({line.unit})"
+    return _line(e.line, model, e.p_margin)
+
+
+def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...]:
+    """The cells of a compared pair; p: instead of Holm's."""
     form = line_form(line)
     values = (*(number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b)),)
     difference = number_text(line.difference, line.factor, form)
     interval = bounds_text(line.interval, line.factor, form)
-    p = p_text(line.p_holm if e.p_margin is None else e.p_margin)
-    return (line.benchmark, model, metric, *values, difference, interval, p, line.verdict)
+    p_value = p_text(line.p_holm if p is None else p)
+    return (line.benchmark, model, f"{line.name} ({line.unit})", *values, difference, interval, p_value, line.verdict)
 
 
 def rendered(plot: Plot) -> Figure:
