@@ -51,4 +51,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "evaluations/example"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "runs/example"))

@@ -31,13 +31,18 @@ def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, floa
     Raises:
         StoreError: the store cannot be used.
     """
+    from mlflow.entities import Metric, Param, RunTag
+
     run, tracker = Run(folder), Tracker.open()
     started = calendar.timegm(time.strptime(run.record["started"], "%Y-%m-%dT%H:%M:%SZ")) * 1000
-    tags = {"rlvr.kind": "evaluation", "rlvr.folder": str(folder)}
-    run_id = tracker.run_of(NAME, folder.name, tags, run.record["id"], started)
-    tracker.params(run_id, params)
+    run_id = tracker.run_of(NAME, folder.name, run.record["id"], started)
     now = int(time.time() * 1000)
-    tracker.log_points(run_id, [(name, 0, now, value) for name, value in values.items()])
+    tracker.client.log_batch(
+        run_id,
+        metrics=[Metric(name, value, now, 0) for name, value in values.items()],
+        params=[Param(key, value) for key, value in params.items()],
+        tags=[RunTag("rlvr.kind", "evaluation"), RunTag("rlvr.folder", str(folder))],
+    )
     for name in (*run.record["files"], RECORD):
-        tracker.artifact(run_id, folder / name, name.rpartition("/")[0] or None)
-    tracker.status(run_id, "FINISHED", now)
+        tracker.client.log_artifact(run_id, str(folder / name), name.rpartition("/")[0] or None)
+    tracker.client.set_terminated(run_id, "FINISHED", now)

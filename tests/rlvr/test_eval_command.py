@@ -12,6 +12,30 @@ from harness.data.tiny.pinned import MODELS
 from rlvr.cli import main
 
 
+def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from harness.runs.track import Tracker
+
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (tmp_path / "my-sums.jsonl").write_text('{"q": "1+2=?", "gold": 3}\n{"q": "4+4=?", "gold": 8}\n')
+    command = ["eval", f"model={MODELS / 'tiny'}", f"benchmarks={tmp_path / 'my-sums.jsonl'}", "n=2", "max_tokens=2"]
+    assert main([*command, "columns=problem:q,answer:gold"]) == 0
+    out, err = capsys.readouterr()
+    assert "my_sums" in out and "avg@2" in out and "pass@1" not in out  # which is avg@2
+    assert "WARNING: my_sums: 100 % of the responses are cut at max_tokens=2" in err
+    (folder,) = (tmp_path / "home" / "evaluations").iterdir()
+    assert f"rlvr report runs={folder}" in out
+    assert main(["show"]) == 0 and folder.name in capsys.readouterr().out
+    tracker = Tracker.open()
+    (logged,) = tracker.client.search_runs([tracker.experiment("evaluations")])
+    assert logged.data.params["n"] == "2" and logged.data.metrics["my_sums/truncation_rate"] == 1.0
+    assert main(["report", f"runs={folder}", "tokens=false"]) == 0
+    page = Path(capsys.readouterr().out.strip()).read_text()
+    assert "truncation rate" in page and "4+4=?" in page
+
+
 def test_the_same_command_again_reads_its_verdicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
