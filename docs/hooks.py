@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
     **{f"papers/{path.parent.name}.md": path for path in ROOT.glob("reproductions/*/README.md")},
     "papers/baselines.md": ROOT / "baselines" / "README.md",
+    **{f"results/{path.stem}.md": path for path in ROOT.glob("results/*.md") if path.stem != "README"},
     "results/index.md": ROOT / "results" / "README.md",
     "results/ledger.md": ROOT / "results" / "ledger" / "README.md",
     "results/study.md": ROOT / "results" / "study" / "README.md",
@@ -22,7 +23,9 @@ PAGES = {
     "contributing.md": ROOT / "CONTRIBUTING.md",
     "changes.md": ROOT / "CHANGELOG.md",
 }
-PICTURES = {f"figures/{path.name}": path for path in ROOT.glob("results/study/figures/*")}
+PICTURES = {
+    f"figures/{path.name}": path for path in (*ROOT.glob("results/*.svg"), *ROOT.glob("results/study/figures/*"))
+}
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -30,14 +33,16 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     for name, path in PAGES.items():
-        files.append(File.generated(config, name, content=_links(name, path)))
+        files.append(File.generated(config, name, content=linked(name, path, path.read_text(encoding="utf-8"))))
     for name, path in PICTURES.items():
         files.append(File.generated(config, name, abs_src_path=str(path)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Turn TeX between dollar signs into MathML. Code stays."""
+    """Turn TeX between dollar signs into MathML, and links to the repository into links to the site. Code stays."""
+    path = ROOT / "docs" / page.file.src_uri
+    markdown = linked(page.file.src_uri, path, markdown) if path.is_file() else markdown
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.S)
     return "".join(part if part.startswith("`") else _equations(part) for part in parts)
 
@@ -53,21 +58,22 @@ def _equations(text: str) -> str:
     return re.sub(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", lambda m: f"<span>{convert(m[1])}</span>", text)
 
 
-def _links(name: str, path: Path) -> str:
-    """The text of a file whose links to other files of the repository are names in code, unless the site has them."""
-    places = {file.resolve(): place for place, file in (PAGES | PICTURES).items()}
+def linked(name: str, path: Path, text: str) -> str:
+    """The text of a file as the page of that name: links to files that the site has not are names in code."""
+    places = {ROOT / "docs" / place: place for place in PAGES}  # as a page of docs/ calls them
+    places |= {file.resolve(): place for place, file in (PAGES | PICTURES).items()}
     places |= {file: str(file.relative_to(ROOT / "docs")) for file in (ROOT / "docs").rglob("*.md")}
 
     def link(match: re.Match[str]) -> str:
         words, (target, _, anchor) = match[1], match[2].partition("#")
         if "://" in target or not target:
             return match[0]
-        linked = (path.parent / target).resolve()
-        if not linked.exists():
+        file = (path.parent / target).resolve()
+        if file not in places and not file.exists():
             raise ValueError(f"{path.relative_to(ROOT)}: link to {target}, which does not exist")
-        if linked not in places:
-            return f"`{linked.relative_to(ROOT)}`"
-        to = posixpath.relpath(places[linked], posixpath.dirname(name) or ".")
+        if file not in places:
+            return f"`{file.relative_to(ROOT)}`"
+        to = posixpath.relpath(places[file], posixpath.dirname(name) or ".")
         return f"[{words}]({to}{'#' + anchor if anchor else ''})"
 
-    return re.sub(r"\[([^\]\n]+)\]\(([^)\s]+)\)", link, path.read_text(encoding="utf-8"))
+    return re.sub(r"\[([^\]\n]+)\]\(([^)\s]+)\)", link, text)

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +17,6 @@ from rlvr.results import Result
 if TYPE_CHECKING:
     from evals.answer_files.reading import Reading
     from evals.data.protocols import Protocol
-    from evals.sampling.engines.base import Engine
     from evals.stats.score import Score
     from rlvr.runs import Run
 
@@ -76,103 +75,52 @@ def evaluate(
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
     """
-    from harness.runs.interrupt import handled
+    from evals.sampling.engines.base import EngineError
+    from evals.sampling.evaluate import evaluate as sample_and_grade
+    from harness.analysis.runs import tiny_benchmarks
+    from harness.record.evaluations import folder_of
+    from harness.record.run import check_model
+    from harness.record.write import record_evaluation
+    from harness.runs.interrupt import check, finishing, handled
 
     if columns is not None:
         query = "&".join(f"{ours}={theirs}" for ours, theirs in columns.items())
         benchmarks = [f"{name}?{query}" for name in benchmarks or ()]
-    given = values | {key: value for key, value in (("benchmarks", benchmarks), ("extraction", extraction)) if value}
-    evaluation = prepared_evaluation(
-        model,
-        protocol,
-        given,
-        out=out,
-        data_dir=data_dir,
-        seed=seed,
-        engine=engine,
-        allow_changed_data=allow_changed_data,
-    )
-    with handled():
-        verdicts = evaluation.run(progress=True)
-    return _scores(evaluation, verdicts)
+    named = {key: value for key, value in (("benchmarks", benchmarks), ("extraction", extraction)) if value}
+    settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
+    sampler, chosen = make_engine(model, engine, settings), _protocol(protocol, values | named)
+    folder = Path(out or folder_of(f"{model_label(model)}-{chosen.name}-seed{seed}"))
+    data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
+    try:
+        check_model(model)
+        with handled(), finishing():
+            verdicts = sample_and_grade(
+                model,
+                chosen,
+                out_dir=folder,
+                data_dir=data,
+                seed=seed,
+                engine=sampler,
+                allow_changed_data=allow_changed_data,
+                after_batch=check,
+                progress=True,
+            )
+        record_evaluation(folder, model, verdicts)
+    except EngineError as error:
+        raise EngineError(f"{error}; the samples so far are kept, and the same command resumes from them") from error
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+    return _scores(folder, model, seed, chosen, verdicts)
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """A model and how it is measured, checked; nothing is loaded yet."""
-
-    model: str
-    protocol: Protocol
-    engine: Engine
-    seed: int
-    data_dir: str | None
-    allow_changed_data: bool
-    out: Path
-
-    def run(self, *, progress: bool | None = None) -> dict[str, Path]:
-        """The verdict table of each benchmark; `progress` as of `evals.sampling.evaluate`.
-
-        Raises:
-            UsageError: wrong data, a model that cannot be loaded, samples of other settings.
-            EngineError: it stopped; what was sampled is kept.
-        """
-        from evals.sampling.engines.base import EngineError
-        from evals.sampling.evaluate import evaluate as sample_and_grade
-        from harness.record.run import check_model
-        from harness.record.write import record_evaluation
-        from harness.runs.interrupt import check, finishing
-
-        try:
-            check_model(self.model)
-            with finishing():
-                verdicts = sample_and_grade(
-                    self.model,
-                    self.protocol,
-                    out_dir=self.out,
-                    data_dir=self.data_dir,
-                    seed=self.seed,
-                    engine=self.engine,
-                    allow_changed_data=self.allow_changed_data,
-                    after_batch=check,
-                    progress=progress,
-                )
-            record_evaluation(self.out, self.model, verdicts)
-            return verdicts
-        except EngineError as error:
-            raise EngineError(
-                f"{error}; the samples so far are kept, and the same command resumes from them"
-            ) from error
-        except (ValueError, OSError) as error:
-            raise UsageError(str(error)) from error
-
-
-def prepared_evaluation(
-    model: str,
-    name: str,
-    values: Mapping[str, Any],
-    *,
-    out: PathLike | None = None,
-    data_dir: PathLike | None = None,
-    seed: int = 0,
-    engine: str = "transformers",
-    allow_changed_data: bool = False,
-) -> Evaluation:
-    """The evaluation that the options of `evaluate` describe.
-
-    Raises:
-        UsageError: a key or value that does not fit.
-    """
+def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:
+    """The protocol of a name or of a YAML file, with the user's values."""
     from evals.data import benchmarks, protocols
     from evals.provenance import Origin
-    from harness.analysis.runs import tiny_benchmarks
-    from harness.record.evaluations import folder_of
 
     from_file = name.endswith((".yaml", ".yml"))
     if not from_file:
         choose("protocol", [name], protocols.PROTOCOLS)
-    settings = {key: value for key, value in values.items() if key.startswith("engine.")}
-    values = {key: value for key, value in values.items() if key not in settings}
-    sampler = make_engine(model, engine, settings)
     try:
         protocol = protocols.read(name) if from_file else protocols.get(name)
     except (ValueError, OSError) as error:
@@ -180,17 +128,11 @@ def prepared_evaluation(
     for key in values:
         if key not in protocol.sourced():
             raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, protocol.sourced())}")
-    chosen = values.get("benchmarks", ())
-    for benchmark in [chosen] if isinstance(chosen, str) else chosen:
-        if not benchmarks.is_file(str(benchmark)):
-            choose("benchmarks", [benchmark], benchmarks.names())
+    choose("benchmarks", [b for b in values.get("benchmarks", ()) if not benchmarks.is_file(b)], benchmarks.names())
     try:
-        protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
+        return protocol.override(values, Origin.USER, "command line") if values else protocol
     except ValueError as error:
         raise UsageError(str(error)) from error
-    folder = Path(out or folder_of(f"{label or model_label(model)}-{protocol.name}-seed{seed}"))
-    found = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(protocol.benchmarks.value)
-    return Evaluation(model, protocol, sampler, seed, found, allow_changed_data, folder)
 
 
 def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
@@ -228,13 +170,12 @@ def model_label(model: str) -> str:
 # -- the scores of an evaluation -----------------------------------------------------------------------------------
 
 
-def _scores(evaluation: Evaluation, verdicts: Mapping[str, Path]) -> Evaluated:
+def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: Mapping[str, Path]) -> Evaluated:
     """Scores of every benchmark with their intervals, the protocol's values with their sources, and the files."""
     import pyarrow.parquet as pq
 
     from evals.stats.score import score
 
-    protocol = evaluation.protocol
     scores = {}
     for name, path in verdicts.items():
         found = score(pq.read_table(path), ks=protocol.value("ks", name), metrics=METRICS)
@@ -243,7 +184,7 @@ def _scores(evaluation: Evaluation, verdicts: Mapping[str, Path]) -> Evaluated:
         if cut is not None and cut > TRUNCATED:
             limit = protocol.value("max_tokens", name)
             print(f"WARNING: {name}: {100 * cut:.0f} % of the responses are cut at max_tokens={limit}", file=sys.stderr)
-    _log(evaluation, scores)
+    _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
     effects = {name: _policy_effects(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
     rows = [{"benchmark": name, **score_fields(found)} for name in scores for found in scores[name]]
     document = {
@@ -259,10 +200,10 @@ def _scores(evaluation: Evaluation, verdicts: Mapping[str, Path]) -> Evaluated:
         lines = [f"protocol {protocol.name}", str(Scores((name, s) for name, own in scores.items() for s in own))]
         for name, path in verdicts.items():
             lines += [f"\n{name}: {path}", *(f"  {effect}" for effect in effects[name])]
-        return "\n".join([*lines, f"\npage: rlvr report runs={evaluation.out}"])
+        return "\n".join([*lines, f"\npage: rlvr report runs={folder}"])
 
     result = Evaluated(document, text, rows)
-    result.folder = evaluation.out
+    result.folder = folder
     return result
 
 
@@ -271,15 +212,15 @@ def score_fields(found: Score) -> dict[str, Any]:
     return {"name": found.name, "unit": found.unit, **asdict(found)}
 
 
-def _log(evaluation: Evaluation, scores: Mapping[str, Sequence[Score]]) -> None:
+def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Mapping[str, Sequence[Score]]) -> None:
     """The scores into MLflow; a store that cannot be used costs the evaluation nothing."""
     from harness.record.evaluations import to_mlflow
     from harness.runs.track import StoreError
 
     values = {f"{name}/{s.key}": s.value for name, own in scores.items() for s in own if s.value is not None}
-    params = {key: str(sourced.value) for key, sourced in evaluation.protocol.sourced().items()}
+    sourced = {key: str(value.value) for key, value in protocol.sourced().items()}
     try:
-        to_mlflow(evaluation.out, {"model": evaluation.model, "seed": str(evaluation.seed), **params}, values)
+        to_mlflow(folder, {**params, **sourced}, values)
     except StoreError as error:
         print(f"not in MLflow: {error}", file=sys.stderr)
 

@@ -66,19 +66,14 @@ def analyze(
     samples: int | None = None,
     sure: float | None = None,
     temperatures: list[float] | None = None,
-    columns: dict[str, str] | None = None,
-    gold: PathLike | None = None,
-    benchmark: str | None = None,
-    label: str | None = None,
-    policy: str | None = None,
 ) -> Result:
     """The papers' figures and numbers for some runs.
 
     What a model read or generated is cached under RLVR_HOME: the same call resumes.
 
     Args:
-        runs: the base model first. Each is a job's folder, a folder of an evaluation, a file of answers that rlvr grade
-            reads, or the MLflow run id of an arm; the training seeds of one method are joined by commas and quoted:
+        runs: the base model first. Each is a job's folder, a folder of an evaluation, a file of verdicts (as rlvr grade
+            out=FILE writes) or of answers, or the MLflow run id of an arm; the training seeds of one method are joined by commas and quoted:
             runs=[A,"B0,B1,B2"].
         names: what legends call them (default: the arms).
         benchmarks: some of those that all runs have.
@@ -90,17 +85,12 @@ def analyze(
             fork_temperature (default: as many as the run has).
         sure: in interventions, perturb responses to problems with at least this accuracy (default 1).
         temperatures: in fork_temperature: each at forks with 1 elsewhere, and the other way round.
-        columns: of files of answers: our column:theirs, as columns=problem_id:idx,response:output.
-        gold: of files of answers: the file with gold answers.
-        benchmark: of files of answers: what the problems are called.
-        label: of files of answers: which of the authors' verdicts is read, where there are several.
-        policy: of files of answers: how answers are extracted (default boxed_last).
     Raises:
         UsageError: a run or an option that cannot be used.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
     """
     from harness.record.find import check_names
-    from rlvr.evaluation import at_least_one, reading_of
+    from rlvr.evaluation import at_least_one
 
     given = {"samples": samples, "sure": sure, "temperatures": temperatures}
     options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
@@ -109,7 +99,6 @@ def analyze(
     if sure is not None and not 0 < sure <= 1:
         raise UsageError(f"sure: expected a number in (0, 1], got {sure}")
     at_least_one("temperatures", temperatures)
-    reading = reading_of(columns, gold, benchmark, label, policy)
     families = _families(only)
     check_names(*runs)
     from harness.analysis.analyze import analyze as plotted
@@ -118,7 +107,7 @@ def analyze(
     from harness.analysis.runs import read_runs
 
     place = None if data_dir is None else os.fspath(data_dir)
-    models = read_runs(runs, names, reading=reading, policy=policy, data_dir=place)
+    models = read_runs(runs, names, data_dir=place)
     material = Material(models, common_benchmarks(models, benchmarks), _cache(), **options)
     default = results_folder() / "analyses" / "-".join(m.name.replace("/", "_") for m in models)
     folder = Path(out) if out is not None else default

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evals.analysis.subjects import Subject, read_subject
-from evals.answer_files.reading import NOTHING_SAID, Reading
 from evals.data import prompts
 from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Decoding
@@ -67,8 +66,6 @@ def read_runs(
     names: Sequence[str] | None,
     *,
     data_dir: str | None,
-    reading: Reading = NOTHING_SAID,
-    policy: str | None = None,
 ) -> list[Analysed]:
     """Every run that the command line names, in its order.
 
@@ -76,11 +73,10 @@ def read_runs(
         names: what legends call them; None takes the arms' names (with the paper where two are the same).
         data_dir: where the benchmarks are, for the prompts; None: the hub, and for the tiny tiers, which are made here,
             the folder that `rlvr run` made them in.
-        reading, policy: for files of answers (as in `rlvr grade`): what they do not state, and how to extract answers.
     Raises:
         UsageError: no such run, or one without responses; names that are not one a run, or not distinct.
     """
-    read = [seeds_of(text, reading, policy) for text in texts]
+    read = [seeds_of(text) for text in texts]
     names = list(names) if names is not None else _names(read)
     if len(names) != len(read) or len(set(names)) != len(names):
         raise UsageError(f"names: expected {len(read)} different ones (one a run), got {', '.join(names)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -40,17 +39,6 @@ def test_a_graded_file_keeps_the_lengths_and_the_problems(tmp_path: Path) -> Non
     assert table["problem"].to_pylist() == [row["problem"] for row in file.rows]
     assert table["tokens"].to_pylist() == [row["tokens"] for row in file.rows]
     assert holds_verdicts(tmp_path / "sums-of-six" / "verdicts.parquet") and not holds_verdicts(INSPECT)
-
-
-def test_analyze_reads_other_tools_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
-    lm_eval = next((REAL / "lm_eval").glob("samples_*"))
-    words = [f"runs=[{INSPECT},{lm_eval}]", "columns=problem_id:problem", "benchmark=six", "only=verdicts"]
-    assert main(["analyze", *words, "names=[a,b]", f"out={tmp_path / 'figures'}", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["figures"] and (tmp_path / "figures" / "README.md").is_file()
 
 
 def test_what_a_file_lacks_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
