@@ -16,6 +16,7 @@ from evals.stats.differences import FEW_SEEDS
 from evals.stats.score import bounds_text, line_form, number_text, p_text, score
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
+from harness.data.tiny import MADE
 from harness.errors import UsageError, nearest
 from harness.record.find import together
 from harness.record.run import Run
@@ -156,7 +157,7 @@ def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None, budget:
     """
     measured = [together(model.sources, model.name) for model in models]
     header = ("run", "benchmark", "metric", "value", "95 % interval", "problems", "unscored")
-    metrics = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
+    metrics = ("avg", "fmt", "mean_tokens", "truncation_rate")
     rows = [
         (
             run.name,
@@ -184,6 +185,8 @@ def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None, budget:
     viewer, unread = _viewer(models, tokens, budget)
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
+    if not scale and any(benchmark in MADE for run in measured for benchmark in run.tables):
+        scale = SCALES["tiny"].label
     nothing = Grid("", (), ())
     return Document(
         paper="rlvr", title=" and ".join(run.name for run in measured), arxiv=None, scale="", scale_label=scale,
