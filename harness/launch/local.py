@@ -18,8 +18,7 @@ from pathlib import Path
 from evals.environment import variables
 from harness.errors import UsageError
 from harness.jobs.run import say
-from harness.launch.task import Task
-from harness.launch.watching import RUNNING, WAITING
+from harness.launch.task import RUNNING, WAITING, Task
 from harness.runs.interrupt import StoppedAtOnce
 from harness.spec.hardware import Hardware
 
@@ -56,10 +55,10 @@ def slot_environments(
 
 
 def start(task: Task, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """A process that runs the task (`harness.launch.worker`)."""
+    """A process that runs the task."""
     with task.log.open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "harness.launch.worker"],
+            [sys.executable, "-m", "harness.launch.task"],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -76,9 +75,9 @@ def start(task: Task, environment: Mapping[str, str]) -> subprocess.Popen[bytes]
 
 
 class Local:
-    """The processes of one command, as a `harness.launch.watching.Cluster`."""
+    """The processes of one command, for `harness.launch.watching.run_on`."""
 
-    poll_s, late_s = 0.3, 0.0
+    poll_s, late_s = 0.3, 0.0  # between two looks; until the file of an ended job may be visible here
 
     def __init__(self, environments: Sequence[Mapping[str, str]]) -> None:
         self._environments = environments
@@ -88,12 +87,12 @@ class Local:
         self._killed: set[Path] = set()  # folders of jobs whose process was killed once
 
     def submit(self, tasks: Sequence[Task]) -> None:
-        """As `Cluster.submit`."""
+        """Let these jobs wait for a slot."""
         self._waiting.extend(tasks)
         self._states = {task.folder: WAITING for task in tasks}
 
     def states(self) -> Mapping[Path, str]:
-        """As `Cluster.states`; starts waiting jobs in the slots of those that have ended."""
+        """By the job's folder: waiting, running, or how it ended. Free slots take waiting jobs first."""
         for slot, environment in enumerate(self._environments):
             if slot in self._running:
                 task, process = self._running[slot]

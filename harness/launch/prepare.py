@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +63,12 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
         make_home()
         room: dict[str, Any] = {"slots": launcher.here, "force": force, "watch": watch}
         check_machine(jobs, machines, data_dir=data_dir, here=here, **room)
-        check_launcher(launcher, machines.values())
         if here:
             machines = {key: hardware.with_device() for key, hardware in machines.items()}
+        else:
+            from harness.launch.slurm import executor
+
+            executor(launcher, machines.values())
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
@@ -76,7 +77,7 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
 
 def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None) -> dict[str, Any]:
     """What a run would start: the document of `harness.plan.plan.plan`, and what this machine lacks, if it is planned
-    for (`missing`).
+    for (`missing`; else None).
 
     Raises:
         UsageError: as `prepare`, but for the machine.
@@ -89,19 +90,21 @@ def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: floa
     jobs = read_jobs(paper, values)
     machines = machine.by_arm(jobs)
     wrong = refused(jobs, machines)
-    document: dict[str, Any] = {"missing": []}
+    missing: list[str] | None = None
     try:
         check_watch(watch, jobs)
     except ValueError as error:
         raise UsageError(str(error)) from error
     if machine.profile in (None, AUTO) or gpu_count():  # else the plan is for another machine
         able = [job for job in jobs if (job.model, job.arm) not in wrong]
+        missing = []
         try:
             check_machine(able, machines, data_dir=data_dir, slots=launcher.here, force=force, watch=watch)
         except ValueError as error:
-            document["missing"] = str(error).splitlines()
+            missing = str(error).splitlines()
     explicit, declared = machine.explicit, declaration(paper)
-    return document | plan(jobs, wrong, machines=machines, explicit=explicit, paper=declared, watch=watch, price=price)
+    made = plan(jobs, wrong, machines=machines, explicit=explicit, paper=declared, watch=watch, price=price)
+    return {"missing": missing, **made}
 
 
 def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,16 +179,3 @@ def that_run(jobs: list[Job], refused: dict[tuple[str, str], Any], *, named: boo
             raise UsageError(f"{model}/{arm}: {error}") from error
         print(f"skipped {model}/{arm}: {error}", file=sys.stderr)
     return kept
-
-
-def check_launcher(launcher: Launcher, machines: Iterable[Hardware]) -> None:
-    """Raise ValueError if this machine lacks what the launcher needs, or it has no such parameter."""
-    if launcher.name == "slurm":
-        if find_spec("submitit") is None:
-            raise ValueError("launcher=slurm: expected the package submitit, which is not in this environment")
-        for program in ("sbatch", "srun", "squeue"):
-            if shutil.which(program) is None:
-                raise ValueError(f"launcher=slurm: expected Slurm's {program} on this machine, found none")
-        from harness.launch.slurm import executor
-
-        executor(launcher, machines)

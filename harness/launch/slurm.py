@@ -17,8 +17,7 @@ from typing import Any
 from evals.environment import threads_sleep
 from harness.errors import UsageError
 from harness.launch.launcher import Launcher
-from harness.launch.task import Task
-from harness.launch.watching import RUNNING, WAITING
+from harness.launch.task import RUNNING, WAITING, Task
 from harness.runs.interrupt import RESUMABLE, Interrupted, handled
 from harness.runs.state import in_slurm, note_slurm
 from harness.runs.track import home
@@ -31,7 +30,7 @@ REQUEUES = 100  # times that a job is queued again
 
 
 class Slurm:
-    """The jobs that one command has in Slurm's queue, as a `harness.launch.watching.Cluster`."""
+    """The jobs that one command has in Slurm's queue, for `harness.launch.watching.run_on`."""
 
     poll_s, late_s = 2.0, 20.0
 
@@ -78,10 +77,14 @@ def executor(launcher: Launcher, machines: Iterable[Hardware]) -> Any:
     """submitit's executor with the user's parameters, and the needs of the jobs.
 
     Raises:
-        ValueError: no such parameter.
+        ValueError: no submitit, no Slurm, or no such parameter.
     """
-    import submitit
+    try:
+        import submitit
 
+        slurm = submitit.AutoExecutor(folder=home() / "slurm", cluster="slurm", slurm_max_num_timeout=REQUEUES)
+    except (ImportError, RuntimeError) as error:
+        raise ValueError(f"launcher=slurm: expected submitit and Slurm's commands on this machine ({error})") from error
     machines = list(machines)
     made: dict[str, Any] = {
         **DEFAULTS,
@@ -93,7 +96,6 @@ def executor(launcher: Launcher, machines: Iterable[Hardware]) -> Any:
         "nodes": 1,
     }
     generic = ("name", "timeout_min", "mem_gb", "cpus_per_task", "gpus_per_node", "tasks_per_node", "nodes")
-    slurm = submitit.AutoExecutor(folder=home() / "slurm", cluster="slurm", slurm_max_num_timeout=REQUEUES)
     try:
         slurm.update_parameters(
             **{key if key in generic else f"slurm_{key}": value for key, value in made.items() if value is not None}
@@ -122,7 +124,7 @@ def queue(jobs: Iterable[str]) -> dict[str, str]:
 
 
 def state_of(word: str | None) -> str:
-    """Slurm's state in the words of `harness.launch.watching`; None: Slurm does not know the job any more."""
+    """Slurm's state in the words of `harness.launch.task`; None: Slurm does not know the job any more."""
     if word is None:
         return "Slurm does not know it any more"
     if word in QUEUED:

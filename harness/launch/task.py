@@ -1,14 +1,22 @@
-"""One job for another process, with all that the process needs to run it; pickled on the way."""
+"""One job for another process. `python -m harness.launch.task` runs the pickled one that comes from its stdin.
+
+Exit codes: 0 done, 1 failed, 75 stopped and saved. A first signal ends the step and saves; so does the end of stdin,
+which says that the parent has ended.
+"""
 
 from __future__ import annotations
 
 import os
+import pickle
+import signal
 import sys
+import threading
 import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
+from evals.environment import threads_sleep
 from evals.files import write_json
 from evals.fingerprint import model_fingerprint
 from evals.redaction import redact
@@ -18,10 +26,13 @@ from harness.jobs.run import JobRun, job_folder
 from harness.launch.prepare import Prepared
 from harness.record.write import now
 from harness.runs.disk import full_disk_named
+from harness.runs.interrupt import Interrupted, StoppedAtOnce, handled
 from harness.runs.state import ERROR
 from harness.runs.track import home, make_home
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
+
+WAITING, RUNNING = "waiting", "running"  # states of a job that has not ended; any other text says how it ended
 
 
 @dataclass(frozen=True)
@@ -84,3 +95,25 @@ def tasks_of(prepared: Prepared) -> list[Task]:
         machine, more = prepared.hardware[job.model, job.arm], (prepared.data_dir, prepared.command, prepared.watch)
         tasks.append(Task(job, base, machine, *more, job_folder(job, prints[base]), home()))
     return tasks
+
+
+def main() -> int:
+    """Run the task that stdin brings; returns the exit code."""
+    threads_sleep()
+    with handled():
+        try:
+            task = pickle.load(sys.stdin.buffer)  # noqa: S301  # the parent wrote it
+            threading.Thread(target=_end_with_parent, daemon=True).start()
+            return int(task.run())
+        except (Interrupted, StoppedAtOnce) as stop:
+            print(stop, file=sys.stderr, flush=True)
+            return stop.code
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,14 +6,14 @@ Jobs write their folders, on a disk that all machines share; this process reads 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from evals.files import read_json
 from harness.jobs.run import Outcome
 from harness.launch.prepare import Prepared
-from harness.launch.task import Task, tasks_of
+from harness.launch.task import RUNNING, WAITING, Task, tasks_of
 from harness.launch.view import View
 from harness.record.mirror import mirroring
 from harness.record.run import RECORD, Run
@@ -22,34 +22,16 @@ from harness.runs.interrupt import Interrupted, finishing, handled, requested
 from harness.runs.state import ERROR
 from harness.runs.track import make_home
 
-WAITING, RUNNING = "waiting", "running"  # states of a job that has not ended; any other text says how it ended
+if TYPE_CHECKING:
+    from harness.launch.local import Local
+    from harness.launch.slurm import Slurm
 
 
 class FailedJobError(RuntimeError):
     """A job that failed in another process; the text is that process's."""
 
 
-class Cluster(Protocol):
-    """Where jobs run: processes here, or Slurm.
-
-    Attributes:
-        poll_s: seconds between two looks at the states. late_s: until a file of another machine may be visible here.
-    """
-
-    poll_s: float
-    late_s: float
-
-    def submit(self, tasks: Sequence[Task]) -> None:
-        """Start these jobs, or find those that an earlier command has started."""
-
-    def states(self) -> Mapping[Path, str]:
-        """By the job's folder: WAITING, RUNNING, or how it ended."""
-
-    def close(self) -> str:
-        """Stop watching; returns what happens to the unfinished jobs."""
-
-
-def run_on(cluster: Cluster, prepared: Prepared) -> list[Outcome]:
+def run_on(cluster: Local | Slurm, prepared: Prepared) -> list[Outcome]:
     """Run the jobs of a command on a cluster; one outcome for each, in order.
 
     Raises:
@@ -72,7 +54,7 @@ def run_on(cluster: Cluster, prepared: Prepared) -> list[Outcome]:
     return [ended[folder] for folder in tasks]
 
 
-def _watch(cluster: Cluster, tasks: Mapping[Path, Task], ended: dict[Path, Outcome], view: View) -> None:
+def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path, Outcome], view: View) -> None:
     """Wait until each job has its outcome in `ended`."""
     before = dict.fromkeys(tasks, WAITING)
     total = len(ended) + len(tasks)

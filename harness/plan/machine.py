@@ -7,7 +7,6 @@ import json
 import os
 import resource
 import shutil
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -155,31 +154,18 @@ def device_memory(machines: Mapping[tuple[str, str], Hardware], device: str, slo
 
 
 def hardware_help() -> str:
-    """Each key with its default, for the help of the commands: first those of every backend."""
-    common = fields(Hardware)
-    groups = [("hardware.KEY=VALUE, where KEY is one of:", common)]
+    """Each key with its default, for `rlvr list`: first those of every backend."""
+    groups: dict[str, tuple[Any, ...]] = {"hardware.KEY=VALUE, where KEY is one of:": fields(Hardware)}
     for name in BACKENDS:
-        further = tuple(f for f in fields(backend(name).hardware) if f.name not in Hardware.help())
-        groups.append((f"with backend={name} also:", further))
-    width = max(len(f.name) for _, group in groups for f in group)
+        own = tuple(f for f in fields(backend(name).hardware) if f.name not in Hardware.help())
+        groups[f"with backend={name} also:"] = own
     lines = []
-    for heading, group in groups:
+    for heading, group in groups.items():
         lines.append(heading)
-        lines += [
-            textwrap.fill(
-                f"  {f.name:<{width}}  {f.metadata['help']} (default {_shown(f.default)})",
-                80,
-                subsequent_indent=" " * (width + 4),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            for f in group
-        ]
+        for f in group:
+            default = json.dumps(f.default).strip('"')
+            lines.append(f"  {f.name:<22}  {f.metadata['help']} (default {default})")
     return "\n".join([*lines, "", f"hardware=PROFILE chooses them for each arm; one of {', '.join(PROFILES)}, or auto"])
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value).strip('"')
 
 
 def check_machine(

@@ -189,11 +189,12 @@ def _memory_text(needs: dict[str, Any] | None) -> list[str]:
         parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in needs[phase].items() if size >= 5e7)
         if parts:
             lines.append(f"    {phase}: {sum(needs[phase].values()) / 1e9:.1f} GB = {parts}")
-    answer = "fits" if needs["fits"] else "does not fit"
-    remedy = f"; it fits with {needs['remedy']}" if needs["remedy"] else ""
-    if not needs["fits"] and not remedy:
-        remedy = "; no settings known here make it fit"
-    return [*lines, f"    peak {needs['peak'] / 1e9:.0f} GB with the GPU's context: {answer}{remedy}"]
+    answer = "fits" if needs["fits"] else f"does not fit{_remedy(needs)}"
+    return [*lines, f"    peak {needs['peak'] / 1e9:.0f} GB with the GPU's context: {answer}"]
+
+
+def _remedy(needs: Mapping[str, Any]) -> str:
+    return f"; it fits with {needs['remedy']}" if needs["remedy"] else "; no settings known here make it fit"
 
 
 def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
@@ -219,8 +220,12 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
         f"  ({document['cost_assumptions']}; price of a GPU-hour: {rates})",
     ]
-    if document.get("missing"):
-        lines += ["", "this machine lacks:", *(f"  - {line}" for line in document["missing"])]
+    for arm in document["arms"]:
+        if arm["memory"] and not arm["memory"]["fits"]:
+            lines.append(f"{arm['model']}/{arm['arm']} does not fit{_remedy(arm['memory'])}")
+    if (missing := document.get("missing")) is not None:
+        lines += ["", "this machine lacks:" if missing else "this machine has all that these runs need"]
+        lines += [f"  - {line}" for line in missing]
     if brief:
         return "\n".join(lines)
     shared = _shared([arm["settings"] for arm in document["arms"] if arm["method"]])

@@ -15,6 +15,7 @@ from harness.command.watch import Watch
 from harness.errors import UsageError
 from harness.launch.launcher import Launcher, take_launcher
 from harness.launch.local import slot_environments
+from harness.launch.slurm import executor
 from harness.launch.task import Task
 from harness.launch.view import View
 from harness.runs.state import ERROR, job_states, note_slurm
@@ -101,3 +102,18 @@ def test_a_job_in_slurm_waits_until_slurm_says_otherwise(tmp_path: Path, monkeyp
     assert [s.state for s in states] == ["waiting", "running", "stopped", "stopped"]
     (folder / ERROR).write_text('{"error": "ValueError: no rows"}')
     assert [(s.state, s.error) for s in job_states(tmp_path)][3] == ("failed", "ValueError: no rows")
+
+
+def test_slurms_parameters_are_submitits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    machines = [TrlHardware(device="gpu", processes=2), TrlHardware(threads=3)]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ValueError, match="expected submitit and Slurm's commands"):
+        executor(Launcher("slurm", None), machines)
+    (tmp_path / "srun").touch(mode=0o755)
+    options = {"partition": "gpu", "mem_gb": 64, "additional_parameters": {"nice": 10}}
+    parameters = executor(Launcher("slurm", 4, options), machines)._executor.parameters
+    wanted = {"partition": "gpu", "mem": "64GB", "cpus_per_task": 3, "gpus_per_node": 2, "array_parallelism": 4}
+    assert {key: parameters[key] for key in wanted} == wanted
+    assert parameters["additional_parameters"] == {"nice": 10} and parameters["time"] == 60
+    with pytest.raises(ValueError, match="submitit refuses its parameters"):
+        executor(Launcher("slurm", None, {"partitoin": "gpu"}), machines)

@@ -77,7 +77,7 @@ def children(process: Command) -> list[Any]:
     """The processes of its jobs."""
     import psutil
 
-    return [child for child in psutil.Process(process.pid).children() if "harness.launch.worker" in child.cmdline()]
+    return [child for child in psutil.Process(process.pid).children() if "harness.launch.task" in child.cmdline()]
 
 
 def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
