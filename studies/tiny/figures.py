@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from evals.plots.curves import learning_curves
 from evals.plots.parts import (
-    ForestRow,
-    Verdict,
-    forest,
     legend_below,
     legend_height,
     name_rows,
@@ -17,28 +14,19 @@ from evals.plots.parts import (
     points,
 )
 from evals.plots.plot import WIDTH, Plot
-from evals.stats.compare import compare_average
-from evals.stats.score import p_words, unit
 from harness.spec.scales import SCALES
 from studies.tiny.design import Design
-from studies.tiny.outcomes import CheckedClaims, K, claim_outcome, gains, placebos
+from studies.tiny.outcomes import gains, placebos
 from studies.tiny.scores import Arms
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CURVES = {"train/accuracy": "training accuracy", "train/entropy": "entropy (nats a token)"}
-OUTCOMES = {
-    "appears": Verdict("#0072B2", "o"),
-    "reversed": Verdict("#D55E00", "s"),
-    "does not appear": Verdict("#E69F00", "v"),
-    "equal within δ": Verdict("#009E73", "P"),
-    "cannot tell": Verdict("#666666", "D", filled=False),
-}
 
 
-def figures(design: Design, arms: Arms, checked: CheckedClaims) -> list[Plot]:
-    """Learning curves of each family, claims, gains beside placebos, as far as measured."""
+def figures(design: Design, arms: Arms) -> list[Plot]:
+    """Learning curves of each family, and gains beside placebos, as far as measured."""
     plots = []
     for scale in design.families:
         curves = curve_points(arms, scale)
@@ -56,13 +44,8 @@ def figures(design: Design, arms: Arms, checked: CheckedClaims) -> list[Plot]:
                         note=f"{SCALES[scale].label.partition(':')[0].capitalize()}, family {scale}.",
                     )
                 )
-    decided = decided_claims(arms, checked)
     beside = gains_beside_placebos(design, arms)
-    return [
-        *plots,
-        *([] if decided.empty else [claims_forest(decided)]),
-        *([] if beside.empty else [placebo_points(beside)]),
-    ]
+    return plots if beside.empty else [*plots, placebo_points(beside)]
 
 
 def curve_points(arms: Arms, scale: str) -> pd.DataFrame:
@@ -83,37 +66,6 @@ def curve_points(arms: Arms, scale: str) -> pd.DataFrame:
     return wide.reset_index()
 
 
-def decided_claims(arms: Arms, checked: CheckedClaims) -> pd.DataFrame:
-    """`claim`, `family`, `difference`, `low`, `high` (percentage points), `outcome`, `p`: a row a claim on a metric in
-    percent. Its difference is the mean over the family's benchmarks, with pass@16 and maj@16 for all k; p is that of
-    the claim's own comparison, NaN where it has several."""
-    import pandas as pd
-
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for scale, of_papers in checked.items():
-        for paper, of_paper in of_papers.items():
-            for c in of_paper:
-                a, b = (arms.get((scale, paper, arm)) for arm in (c.claim.arm, c.claim.than))
-                if not c.evidence or c.claim.curve is not None or a is None or b is None:
-                    continue
-                for metric in c.claim.compared:
-                    line = compare_average(a.run, b.run, list(a.verdicts), metric, ks=(K,))
-                    if unit(metric) != "%" or line.difference is None or line.low is None or line.high is None:
-                        continue
-                    p = c.evidence[0].line.p_holm if len(c.evidence) == 1 else None
-                    name = f"{paper}: {a.arm} − {b.arm} {c.claim.direction}, {line.name}"
-                    rows[name, scale] = {
-                        "claim": name,
-                        "family": scale,
-                        "difference": 100 * line.difference,
-                        "low": 100 * line.low,
-                        "high": 100 * line.high,
-                        "outcome": claim_outcome(c),
-                        "p": float("nan") if p is None else p,
-                    }
-    return pd.DataFrame(list(rows.values()))
-
-
 def gains_beside_placebos(design: Design, arms: Arms) -> pd.DataFrame:
     """`method`, `variant`, `family`, `value`, `low`, `high` (percentage points): the gain in avg over the reference, of
     each method that has placebos and of its placebos; a method's own gain comes first."""
@@ -132,43 +84,6 @@ def gains_beside_placebos(design: Design, arms: Arms) -> pd.DataFrame:
         values = {"value": 100 * line.difference, "low": 100 * line.low, "high": 100 * line.high}
         rows.append({"method": f"{d.paper} {method}", "variant": variant, "family": d.scale, **values})
     return pd.DataFrame(rows)
-
-
-def claims_forest(numbers: pd.DataFrame) -> Plot:
-    """Every claim's difference with its interval, marked by its outcome, a panel a family; `numbers` as from
-    `decided_claims`."""
-    families = list(dict.fromkeys(numbers["family"]))
-    counts = [int((numbers["family"] == family).sum()) for family in families]
-    present = [outcome for outcome in OUTCOMES if (numbers["outcome"] == outcome).any()]
-
-    def render(figure: Any) -> None:
-        heights = [0.25 * count + 0.6 for count in counts]
-        axes = figure.subplots(len(families), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
-        for axis, family in zip(axes, families, strict=True):
-            rows = [_forest_row(row) for row in numbers[numbers["family"] == family].to_dict("records")]
-            forest(axis, rows, "difference (percentage points)")
-            axis.set_title(family, loc="left")
-        looks = [OUTCOMES[outcome] for outcome in present]
-        handles = [
-            axes[0].plot([], [], look.marker, color=look.color, markerfacecolor=look.color if look.filled else "white")[
-                0
-            ]
-            for look in looks
-        ]
-        legend_below(figure, handles, present)
-
-    count_of = ", ".join(f"{outcome}: {int((numbers['outcome'] == outcome).sum())}" for outcome in present)
-    caption = (
-        "Bars: 95 % intervals of the difference; p corrected for the family of claims it was tested in. "
-        f"{count_of}. Tiny scale. Difference: mean over the benchmarks."
-    )
-    height = sum(0.25 * count + 0.6 for count in counts) + 0.2 + legend_height(present)
-    return Plot("claims", "Claims of the papers", caption, "", numbers, render, (1.75 * WIDTH, height))
-
-
-def _forest_row(row: dict[Any, Any]) -> ForestRow:
-    note = f"{row['difference']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}]  {p_words(row['p'])}".rstrip()
-    return ForestRow(row["claim"], row["low"], row["difference"], row["high"], OUTCOMES[row["outcome"]], note)
 
 
 def placebo_points(numbers: pd.DataFrame) -> Plot:

@@ -45,7 +45,7 @@ def write_page(design: Design, folder: Path, out: Path, *, pictures: bool = True
 
     arms = read_arms(design, folder)
     checked = {scale: outcomes.claims(design, arms, scale) for scale in design.families}
-    plots = figures(design, arms, checked)
+    plots = figures(design, arms)
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
     write_text(out / "README.md", page(design, arms, checked, plots, read_settings(folder)))
     for plot in plots:
