@@ -189,8 +189,6 @@ def power(
     arm: list[str] | None = None,
     scale: str = "tiny",
     model: str | None = None,
-    splits: int = 200,
-    seed: int = 0,
     **spread: float,
 ) -> Result:
     """What a difference needs: samples and training seeds.
@@ -213,8 +211,6 @@ def power(
         arm: of aa: trained arms with 20 seeds or more.
         scale: of aa.
         model: of aa (default: the one that has most seeds).
-        splits: of aa: about how many for each number of seeds.
-        seed: of aa: of the random splits.
         **spread: the model's values as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=.
     Raises:
         UsageError: a value out of range, or nothing to compute a power of.
@@ -226,7 +222,7 @@ def power(
     if spread and aa:
         raise UsageError(f"{next(iter(spread))}: no such key beside aa=true")
     if aa:
-        return _aa(paper, arm, scale, model, seeds, splits, seed)
+        return _aa(paper, arm, scale, model, seeds)
     if paper is not None:
         raise UsageError(f"paper={paper}: expected aa=true and arm= with it")
     if difference is None:
@@ -290,8 +286,6 @@ def _aa(
     scale: str,
     model: str | None,
     sizes: Sequence[int] | None,
-    splits: int,
-    seed: int,
 ) -> Result:
     """Splits of an arm's seeds into two sides: how often do they differ?"""
     from evals.stats.aa import SIZES
@@ -304,14 +298,12 @@ def _aa(
     if not arms:
         raise UsageError("arm: missing; give arm=A,B with aa=true")
     choose("scale", [scale], SCALES)
-    if splits < 1:
-        raise UsageError(f"splits: expected a whole number of at least 1, got {splits}")
     from harness.record.find import runs as find_runs
     from harness.tables.aa import aa_of, page, pick
     from harness.tables.measured import gather
 
     chosen = pick(gather(paper, find_runs(paper=paper), arms=list(arms)), scale=scale, model=model, arms=list(arms))
-    tests = [(m, aa_of(m, sizes=list(sizes or SIZES), splits=splits, seed=seed)) for m in chosen]
+    tests = [(m, aa_of(m, sizes=list(sizes or SIZES))) for m in chosen]
     command = COMMAND_LINE.get() or f"rlvr power paper={paper} arm={','.join(arms)} aa=true"
     rows = [{"arm": m.arm, "runs": len(m.seeds), **asdict(rate)} for m, found in tests for rate in found]
     return Result({"paper": paper, "rates": rows}, lambda: page(paper, command, tests), rows)

@@ -66,12 +66,10 @@ class Spread:
         """The spread with some values replaced.
 
         Raises:
-            ValueError: as `Spread`; or no value has this name.
+            ValueError: as `Spread`.
         """
-        present = self.sourced()
-        if strange := [name for name in values if name not in present]:
-            raise ValueError(f"{strange[0]}: expected one of {', '.join(present)}")
-        return replace(self, **{name: present[name].replace(v, Origin.USER, source) for name, v in values.items()})
+        before = self.sourced()
+        return replace(self, **{name: before[name].replace(v, Origin.USER, source) for name, v in values.items()})
 
 
 def chance(difference: float, spread: Spread, *, problems: int, samples: int, seeds: int) -> float:
@@ -154,20 +152,13 @@ def _check(difference: float, problems: int, samples: int, seeds: int) -> None:
 
 
 @dataclass(frozen=True)
-class PowerRow:
-    """With `samples` responses a problem: seeds -> the power, and the seeds that the target power needs (None: more
-    than `MOST`)."""
-
-    samples: int
-    by_seeds: Mapping[int, float]
-    seeds_needed: int | None
-
-
-@dataclass(frozen=True)
 class Power:
     """With which chance a plan resolves a difference, and the seeds that it needs. It prints itself.
 
-    `problems` of `benchmark` ("" if none was named); `target_power`.
+    Attributes:
+        problems: of `benchmark` ("" if none was named).
+        rows: for each number of samples a problem: `power_by_seeds`, and the `seeds_needed` for the target power (None:
+            more than `MOST`).
     """
 
     difference: float
@@ -175,7 +166,7 @@ class Power:
     problems: int
     target_power: float
     spread: Spread
-    rows: tuple[PowerRow, ...]
+    rows: tuple[dict[str, Any], ...]
 
     def as_json(self) -> dict[str, Any]:
         """One JSON document."""
@@ -186,25 +177,19 @@ class Power:
             "problems": self.problems,
             "model": {name: sourced.as_dict() for name, sourced in self.spread.sourced().items()},
             "most": MOST,
-            "rows": [
-                {
-                    "samples": row.samples,
-                    "power_by_seeds": {str(seeds): value for seeds, value in row.by_seeds.items()},
-                    "seeds_needed": row.seeds_needed,
-                }
-                for row in self.rows
-            ],
+            "rows": list(self.rows),
         }
 
     def __str__(self) -> str:
         """The table, then the model's values with their sources."""
         percent = f"{100 * self.target_power:.0f} %"
-        header = ("samples", *(f"{s} seed{'s' * (s > 1)}" for s in self.rows[0].by_seeds), f"seeds for {percent}")
+        seeds = list(self.rows[0]["power_by_seeds"])
+        header = ("samples", *(f"{s} seed{'s' * (s != '1')}" for s in seeds), f"seeds for {percent}")
         cells = [
             (
-                str(row.samples),
-                *(f"{100 * value:.0f} %" for value in row.by_seeds.values()),
-                f"> {MOST}" if row.seeds_needed is None else str(row.seeds_needed),
+                str(row["samples"]),
+                *(f"{100 * value:.0f} %" for value in row["power_by_seeds"].values()),
+                str(row["seeds_needed"] or f"> {MOST}"),
             )
             for row in self.rows
         ]
@@ -217,7 +202,7 @@ class Power:
             text_table(header, cells),
             "",
         ]
-        if min(self.rows[0].by_seeds) < MIN_SEEDS:
+        if min(map(int, seeds)) < MIN_SEEDS:
             lines.append(
                 f"With fewer than {MIN_SEEDS} seeds the test covers problems only: it says nothing about other "
                 "training seeds."
@@ -250,9 +235,9 @@ def power(
     spread = default_spread(benchmark) if spread is None else spread
     rows = []
     for n in samples:
-        powers = {k: chance(difference, spread, problems=problems, samples=n, seeds=k) for k in seeds}
+        powers = {str(k): chance(difference, spread, problems=problems, samples=n, seeds=k) for k in seeds}
         needed = seeds_needed(difference, spread, target_power=target_power, problems=problems, samples=n)
-        rows.append(PowerRow(n, powers, needed))
+        rows.append({"samples": n, "power_by_seeds": powers, "seeds_needed": needed})
     return Power(difference, benchmark, problems, target_power, spread, tuple(rows))
 
 

@@ -33,13 +33,13 @@ def pick(measured: Sequence[Measured], *, scale: str, model: str | None, arms: S
     return chosen
 
 
-def aa_of(m: Measured, *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0) -> list[SplitRate]:
+def aa_of(m: Measured, *, sizes: Sequence[int] = SIZES) -> list[SplitRate]:
     """In mean accuracy on the arm's benchmarks."""
     tables = {}
     for benchmark in m.verdicts:
         values = m.verdicts[benchmark].values("avg")
         tables[benchmark] = values[:, complete(values)]
-    return aa(tables, sizes=sizes, splits=splits, seed=seed)
+    return aa(tables, sizes=sizes)
 
 
 def page(paper: str, command: str, tests: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> str:

@@ -48,7 +48,7 @@ def arms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("arms")
 def test_aa_prints_a_page_or_json(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["power", "aa=true", "paper=egsw", "arm=grpo", "splits=20"]
+    command = ["power", "aa=true", "paper=egsw", "arm=grpo"]
     assert main([*command, "--json"]) == 0
     rates = json.loads(capsys.readouterr().out)["rates"]
     assert [(rate["arm"], rate["runs"], rate["seeds"]) for rate in rates] == [("grpo", 8, 1), ("grpo", 8, 3)]

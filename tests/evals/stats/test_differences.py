@@ -38,11 +38,6 @@ def test_equivalence_is_two_one_sided_tests(table: list[list[float]], margin: fl
         assert (result.p_equal < 0.05) is (-margin < narrow.low and narrow.high < margin)
 
 
-def test_an_average_of_one_benchmark_is_that_benchmark() -> None:
-    a, b = np.random.default_rng(6).random((2, 3, 20))
-    assert paired_average([(a, b)]) == paired(a, b)
-
-
 def test_an_average_of_two_benchmarks_by_hand() -> None:
     # no noise in seeds: each benchmark's interval is its problems', and the halves add up as squares, by two
     rng = np.random.default_rng(7)
@@ -157,13 +152,6 @@ def test_holm_by_hand() -> None:
     assert holm([0.04, None, 0.01, 0.03], family=5) == pytest.approx([0.12, None, 0.05, 0.12])
     with pytest.raises(ValueError, match="family: expected at least the 2"):
         holm([0.1, 0.2], family=1)
-
-
-def test_holm_is_that_of_statsmodels() -> None:
-    from statsmodels.stats.multitest import multipletests
-
-    p_values = [0.04, 0.001, 0.03, 0.03, 0.2, 1.0, 0.0]
-    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1].tolist())
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.sampled_from([0.01, 0.05, 0.3]))

@@ -25,7 +25,6 @@ from studies.tiny.outcomes import (
     sampled_tokens,
     score,
 )
-from studies.tiny.page import page
 from studies.tiny.scores import Key
 
 TIERS = {
@@ -141,22 +140,6 @@ def test_a_claim_gets_the_registered_word(egsw: float, word: str) -> None:
     checked = claims(DESIGN, arms({"egsw egsw": egsw}), "tiny")["egsw"]
     higher = next(c for c in checked if (c.claim.arm, c.claim.than, c.claim.metric) == ("egsw", "grpo", "avg"))
     assert claim_outcome(higher) == word
-
-
-def page_of(measured: dict[Key, Measured]) -> str:
-    checked = {scale: claims(DESIGN, measured, scale) for scale in DESIGN.families}
-    return page(DESIGN, measured, checked, [], {("tiny", "egsw", "egsw"): {"learning_rate": 1e-4}})
-
-
-def test_the_page_is_preliminary_until_every_arm_has_every_seed_and_names_divergence() -> None:
-    measured = arms({"egsw egsw": 0.9})
-    assert "**Preliminary**" in page_of(measured)
-    both = measured | {
-        ("tiny_search", paper, arm): made_up("tiny_search", paper, arm, 0.5) for _, paper, arm in measured
-    }
-    assert "Finished: " in page_of(both)
-    measured["tiny", "egsw", "egsw"] = made_up("tiny", "egsw", "egsw", 0.9, diverged=True)
-    assert "diverged (step 3, seed 9) in 1 of 6 seeds" in page_of(measured)
 
 
 def test_every_figure_is_rendered(tmp_path: Path) -> None:

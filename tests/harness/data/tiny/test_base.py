@@ -79,28 +79,6 @@ def test_changed_pinned_base_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         pinned.cache_clear()
 
 
-def test_checkpoint_loads_and_answers(tmp_path: Path) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder = build(tmp_path / "model")
-    model, words = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    assert model.config.model_type == "qwen2"
-    assert model.config.vocab_size == len(words)
-    chat = [{"role": "user", "content": chain.FAMILY.eval_problems("tiny_short")[0]["problem"]}]
-    prompt = words.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt", return_dict=True)
-    out = model.generate(**prompt, do_sample=False, max_new_tokens=4)
-    assert 1 <= out.shape[1] - prompt["input_ids"].shape[1] <= 4
-    assert model.generation_config.eos_token_id == words.eos_token_id
-    assert model.generation_config.pad_token_id == words.pad_token_id
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_pinned_base_models_have_300k_to_2m_parameters(name: str) -> None:
-    """The real base models are within the promised 0.3 to 2 million parameters."""
-    model = base.new_model(tokenizer.build_tokenizer(family(name).pieces()), BaseSettings())
-    assert 300_000 <= model.num_parameters() <= 2_000_000
-
-
 def test_rows_train_on_the_answer_alone() -> None:
     words = tokenizer.build_tokenizer(chain.FAMILY.pieces())
     short = ("K is 7. What is K?", "\\boxed{7}")

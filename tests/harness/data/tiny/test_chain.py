@@ -142,13 +142,6 @@ def test_train_problems_depend_on_the_seed_alone() -> None:
     assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, 0), (1.0, 200)])
-def test_the_requested_share_of_problems_is_told_backwards(share: float, expected: int) -> None:
-    """Told backwards, the last sentence before the question is the one with three words, "K is 7"."""
-    texts = [row["problem"] for row in FAMILY.train_problems(200, seed=0, rare=share)]
-    assert sum(len(text.split(". ")[-2].split()) == 3 for text in texts) == expected
-
-
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="n: got 0"):
         FAMILY.train_problems(0, seed=0)
