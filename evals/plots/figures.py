@@ -1,7 +1,7 @@
 """Whole figures of several runs, from a table of values with intervals: rows of points, and lines with bands.
 
 The table has a row a value: `model` (the run), `low`, `mean`, `high` (NaN: no interval, no value), and what tells the
-values of a run apart.
+values of a run apart. The figure's numbers have a column `unit` too: what the value axis shows.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def point_rows(
         legend_below(figure, handles, shown)
 
     height = 0.8 + len(labels) * (0.25 + 0.1 * len(shown)) + legend_height(shown)
-    return Plot(name, title, caption, source, numbers, render, (WIDTH, height))
+    return Plot(name, title, caption, source, numbers.assign(unit=unit), render, (WIDTH, height))
 
 
 def band_lines(
@@ -134,7 +134,8 @@ def band_lines(
         legend_below(figure, list(handles.values()), list(handles))
 
     size = (WIDTH * {1: 1.0, 4: 1.65}.get(columns, 1.35), (2.9 if lines == 1 else 2.1 * lines) + legend_height(shown))
-    return Plot(name, title, caption, source, numbers, render, size)
+    units = numbers.assign(unit=ylabel or numbers[by].map(panels))
+    return Plot(name, title, caption, source, units, render, size)
 
 
 def axis_ends(numbers: pd.DataFrame, limits: tuple[float, float]) -> tuple[float, float] | None:

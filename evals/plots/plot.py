@@ -36,7 +36,7 @@ class Plot:
         title: the figure's content in words; printed above the figure, not inside it.
         caption: n, the intervals and what they cover, and all else that a reader needs.
         source: the paper and figure that it redraws ("arXiv 2508.07534, Fig. 1a"), or "" for one of ours.
-        numbers: every number in the figure, one row a point, columns named with their unit.
+        numbers: every number in the figure, one row a point; `unit` names what `low`, `mean` and `high` are in.
         render: plots on an empty matplotlib Figure; labels its axes with units.
         size: inches.
     """
@@ -81,12 +81,6 @@ def wrap_name(name: str, width: int) -> str:
             lines.append("")
         lines[-1] += part
     return "\n".join(line.rstrip() for line in lines)
-
-
-def step_axis(axis: Any) -> None:
-    """Optimiser steps along x, which are whole numbers."""
-    axis.set_xlabel("optimiser step")
-    axis.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
 
 
 ENDINGS = ("svg", "png", "csv", "json")

@@ -14,7 +14,9 @@ from evals.analysis.training_curves import (
     score_columns,
     with_average,
 )
+from evals.stats.score import score
 from tests.evals.analysis.rendered import check_renders
+from tests.evals.analysis.verdict_tables import table
 
 NAMES = ["base", "GRPO", "a run of a long name " * 5]
 STEPS = np.arange(1, 61)
@@ -121,6 +123,17 @@ def test_the_average_is_over_steps_with_all_benchmarks() -> None:
     assert averaged[f"curve/{AVERAGE}/change"].tolist()[3] == 0
     one = scores().drop(columns="curve/b/avg_at_4")
     assert with_average(one) is one
+
+
+def test_the_names_of_real_scores_are_read() -> None:
+    """Those under which an evaluation while training is logged (`Score.key`)."""
+    made = score(table({"p": "cw", "q": "cc"}), ks=(1, 2), metrics=("avg", "pass", "maj", "fmt", "mean_tokens"))
+    logged = pd.DataFrame([{"model": "GRPO", "seed": 0, "step": 1, **{f"curve/b/{s.key}": s.value for s in made}}])
+    assert score_columns(logged, "b") == {
+        "avg": "curve/b/avg_at_2", "pass": "curve/b/pass_at_2", "maj": "curve/b/maj_at_2", "fmt": "curve/b/fmt",
+        "mean_tokens": "curve/b/mean_tokens",
+    }  # fmt: skip
+    check_renders(plot_scores(NAMES, logged)[0])
 
 
 def test_scores_are_in_percent_and_of_the_largest_k() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evals.plots.plot import PALETTE, Plot, look, save, step_axis, tidy, wrap_name
+from evals.plots.plot import PALETTE, Plot, look, save, tidy, wrap_name
 
 
 def line(values: list[float]) -> Plot:
@@ -47,17 +47,6 @@ def test_each_series_has_a_distinct_look_up_to_the_limit() -> None:
         assert len({str(one[key]) for one in looks}) == len(PALETTE)
     with pytest.raises(ValueError, match="at most 7"):
         look(len(PALETTE))
-
-
-@pytest.mark.parametrize("last", [1, 2, 4, 60])
-def test_ticks_of_optimiser_steps_are_whole_numbers(last: int) -> None:
-    from matplotlib.figure import Figure
-
-    axis = Figure().subplots()
-    axis.plot(range(1, last + 1), range(last))
-    step_axis(axis)
-    ticks = axis.get_xticks()
-    assert axis.get_xlabel() == "optimiser step" and all(tick == round(tick) for tick in ticks)
 
 
 def test_names_are_broken_at_spaces_and_only_longer_words_inside() -> None:
