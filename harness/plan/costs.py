@@ -58,6 +58,13 @@ def evaluations(job: Job, watch: Watch) -> int:
     return math.ceil(training_steps(job) / watch.every) + 1 if watch.every and job.experiment is not None else 0
 
 
+def in_rollouts_engine(job: Job, hardware: Hardware) -> bool:
+    """Whether evaluations beside the training use the vLLM of its rollouts, which has the weights: it must be in the
+    training's only process. Else transformers reads a snapshot."""
+    trainer, e = backend(job.backend), job.experiment
+    return e is not None and trainer.in_process and hardware.processes == 1 and trainer.colocated(e, hardware)
+
+
 def tokens(job: Job, watch: Watch) -> dict[str, int]:
     """Tokens of one run, at most."""
     e, steps = job.experiment, training_steps(job)
@@ -86,7 +93,7 @@ def known_shape(job: Job) -> Architecture | None:
 def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> tuple[float, float] | None:
     """(GPU-hours, hours by the clock) of training and evaluation; None where the shape is not known.
 
-    Evaluations beside a training use transformers on one GPU, while the others wait.
+    While one GPU evaluates beside a training, the others wait.
     """
     a = known_shape(job)
     if a is None:
@@ -99,9 +106,9 @@ def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> t
     if job.experiment is not None:
         step = backend(job.backend).step_seconds
         mean = mean_length(job)
-        training = seconds.training_seconds(
-            a, gpu, job.experiment, training_steps(job), hardware, rules, mean, step
-        ) + evaluations(job, watch) * seconds.evaluation_seconds(a, gpu, watch.protocol(job.protocol), rules)
+        training = seconds.training_seconds(a, gpu, job.experiment, training_steps(job), hardware, rules, mean, step)
+        protocol, eager = watch.protocol(job.protocol), not in_rollouts_engine(job, hardware)
+        training += evaluations(job, watch) * seconds.evaluation_seconds(a, gpu, protocol, rules, eager=eager)
     used = training * hardware.devices + final
     return used / 3600, (training + final / (hardware.engine_replicas * engine)) / 3600
 

@@ -14,7 +14,7 @@ from harness.backends import backend, seconds
 from harness.backends.memory import CONTEXT, USABLE
 from harness.command.watch import Watch
 from harness.plan.context import context_need
-from harness.plan.costs import UNKNOWN, cost, disk_of_all, known_shape, training_steps
+from harness.plan.costs import UNKNOWN, cost, disk_of_all, in_rollouts_engine, known_shape, training_steps
 from harness.plan.profiles import changes, gpu_memory, judge, measures
 from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.declarations import cited
@@ -149,8 +149,8 @@ def _context_text(need: dict[str, Any]) -> list[str]:
 def memory(job: Job, hardware: Hardware, explicit: frozenset[str], watch: Watch) -> dict[str, Any] | None:
     """Memory that one GPU needs, by part, and whether it fits; None for an untrained arm or an unknown shape.
 
-    An evaluation beside the training finds there what stays between two steps. It takes a training's only process's
-    model as it is, else it loads the snapshot; its cache takes what is free.
+    An evaluation beside the training that is not the rollouts' vLLM's loads a snapshot beside what stays between two
+    steps; its cache takes what is free.
     """
     if job.experiment is None:
         return None
@@ -160,9 +160,9 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str], watch: Watch)
         return None
     training, sampling = verdict.need.training, verdict.need.sampling
     beside: dict[str, float] = {}
-    if watch.every and a is not None:
+    if watch.every and a is not None and not in_rollouts_engine(job, hardware):
         beside = {part: min(training[part], sampling.get(part, training[part])) for part in training if part in STAYS}
-        beside["the snapshot"] = 0.0 if hardware.devices == 1 else 2.0 * a.parameters
+        beside["the snapshot"] = 2.0 * a.parameters
     crowded = bool(beside) and sum(beside.values()) + CONTEXT > USABLE * size
     return {
         "gpu": hardware.gpu or "h100",

@@ -85,8 +85,15 @@ def test_evaluations_beside_the_training_take_time_and_memory() -> None:
     assert beside[0] - without[0] == pytest.approx(8 * 5 * each / 3600)  # seven GPUs wait
     needs = memory(job(), H100X8, frozenset(), watch)
     assert needs is not None and needs["evaluation beside it"]["the snapshot"] == 2 * parameters(job())
-    alone = memory(job(), TrlHardware(device="gpu"), frozenset(), watch)
-    assert alone is not None and alone["evaluation beside it"]["the snapshot"] == 0  # the model is in the process
+    # in one process the rollouts' vLLM measures: it has the weights, and needs no more memory than for a rollout
+    alone = TrlHardware(device="gpu", rollouts="vllm_colocate")
+    needs, before, after = (
+        memory(job(), alone, frozenset(), watch),
+        *(hours(job(), alone, MIDDLE, w) for w in (Watch(), watch)),
+    )
+    assert needs is not None and needs["evaluation beside it"] == {} and before is not None and after is not None
+    fast = evaluation_seconds(shape, gpu_of(alone), watch.protocol(job().protocol), MIDDLE, eager=False)
+    assert after[1] - before[1] == pytest.approx(5 * fast / 3600) and fast < each
 
 
 def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_update_of_verl() -> None:
