@@ -6,7 +6,6 @@ responses(subject, "tiny_short")[0].text
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,11 +105,13 @@ def read_subject(
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:
-    """Check that the model generated the samples, if the manifest has its hash (a server's manifest does not)."""
+    """Check that the model generated the samples, by the hash in the manifest."""
     for benchmark, stated in conditions.items():
         if stated is None:
             raise ValueError(f"{name}, {benchmark}: no manifest.json beside the verdicts says what the prompts were")
-    expected = {str(stated["model"]["sha256"]) for stated in conditions.values() if stated and not _served(stated)}
+        if "sha256" not in stated["model"]:
+            raise ValueError(f"{name}, {benchmark}: sampled from a server, whose model and chat template are not known")
+    expected = {str(stated["model"]["sha256"]) for stated in conditions.values() if stated}
     if expected and expected != {here := model_fingerprint(model_path)}:
         raise ValueError(
             f"{name}: model_path={model_path!r} is not the model that generated the samples "
@@ -130,8 +131,7 @@ def _asked(
         raise ValueError(f"{where}: the problems hash to {dataset.sha256}, expected {data['sha256']}")
     prompt = prompts.get(conditions["prompt"]["name"])
     first = dataset.problems[0]
-    first_text = _as_served(prompt, first) if _served(conditions) else prompts.render(prompt, first, tokenizer)
-    if (now := text_sha256(first_text)) != (then := conditions["prompt"]["first_sha256"]):
+    if (now := text_sha256(prompts.render(prompt, first, tokenizer))) != (then := conditions["prompt"]["first_sha256"]):
         raise ValueError(
             f"{where}: the prompt {prompt.name!r} of problem {first.id!r} hashes to {now}, expected {then}: its "
             "wording or the chat template has changed since the samples were generated"
@@ -140,16 +140,3 @@ def _asked(
     if strange := evaluated - {problem.id for problem in dataset.problems}:
         raise ValueError(f"{where}: problem {min(strange)!r} is not in the benchmark")
     return tuple(problem for problem in dataset.problems if problem.id in evaluated), prompt
-
-
-def _served(conditions: Conditions) -> bool:
-    """Whether the samples came from a server, which has the model and its chat template."""
-    return "served_as" in conditions["model"]
-
-
-def _as_served(prompt: prompts.Prompt, problem: Problem) -> str:
-    """The substitute for a prompt that a server rendered (`evals.sampling.evaluate`): the conversation, or the plain
-    text."""
-    if not prompt.chat:
-        return prompts.render(prompt, problem, None)
-    return json.dumps(prompts.messages(prompt, problem), ensure_ascii=False)

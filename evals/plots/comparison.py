@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from evals.plots.parts import ForestRow, Verdict, forest
 from evals.stats.compare import CompareResult, Line
@@ -64,15 +63,11 @@ def write_figure(result: CompareResult, path: Path) -> None:
         figure.get_layout_engine().set(w_pad=0.1, rect=(0, below / height, 1, 1 - below / height))  # type: ignore[union-attr, call-arg]
         axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=[_ROW * len(p) + _TOP for p in panels])
         for axis, lines in zip(axes[:, 0], panels, strict=True):
-            _panel(axis, lines)
+            forest(axis, [_row(line) for line in lines], _AXIS[lines[0].unit])
         figure.suptitle(f"A: {_short(result.a)}\nB: {_short(result.b)}", size=10)
         figure.text(0.01, 0.08 / height, caption, size=8, va="bottom")
         metadata = {"Date": None} if path.suffix == ".svg" else None
         figure.savefig(path, dpi=150, metadata=metadata)
-
-
-def _panel(axis: Any, lines: Sequence[Line]) -> None:
-    forest(axis, [_row(line) for line in lines], _AXIS[lines[0].unit])
 
 
 def _row(line: Line) -> ForestRow:

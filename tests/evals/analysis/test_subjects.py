@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from evals.analysis.subjects import Response, Subject, read_subject, responses
-from evals.files import text_sha256
 from evals.grading.verdicts import Verdict
 from evals.sampling.evaluate import evaluate
 from evals.sampling.store import OWNER, owner_of
@@ -67,14 +66,10 @@ def test_a_subject_holds_the_measured_prompts_and_responses(measured: dict[str, 
     assert subject.model_path == measured["model_path"] and list(subject.tables) == ["toy"]
 
 
-def test_a_served_model_is_known_by_its_conversation(measured: dict[str, Any]) -> None:
-    sent = json.dumps([{"role": "user", "content": PROBLEMS[0].problem}])
-
-    def serve(identity: dict[str, Any]) -> None:
-        identity.update(model={"served_as": "m"}, prompt={"name": "plain", "first_sha256": text_sha256(sent)})
-
-    edit(measured, serve)
-    assert responses(read(measured), "toy")[0].prompt == "<|user|>What is 0?<|end|><|assistant|>"
+def test_samples_of_a_server_are_refused(measured: dict[str, Any]) -> None:
+    edit(measured, lambda identity: identity.update(model={"served_as": "m"}))
+    with pytest.raises(ValueError, match="toy: sampled from a server"):
+        read(measured)
 
 
 def test_what_differs_is_refused(measured: dict[str, Any], tmp_path: Path) -> None:
