@@ -60,7 +60,6 @@ def compare(
     model: str | None = None,
     metrics: list[str] | None = None,
     ks: list[int] | None = None,
-    taus: list[float] | None = None,
     benchmarks: list[str] | None = None,
     figure: PathLike | None = None,
     margin: float | None = None,
@@ -87,7 +86,6 @@ def compare(
         model: of the arms: their base model, where several were trained.
         metrics: of avg, pass, maj (these are the default), g_pass, unsolvable, fmt, mean_tokens, truncation_rate.
         ks: for pass, maj, g_pass, unsolvable (default: the fewest samples of a problem).
-        taus: for g_pass (default 0.5, 1 and others).
         benchmarks: some of those in both.
         figure: FILE.svg or FILE.png: plot the differences.
         margin: a difference up to this size (a fraction, as 0.01) counts as none: adds the verdict equal.
@@ -108,7 +106,6 @@ def compare(
 
     metrics = choose("metrics", metrics, METRICS, default=["avg", "pass", "maj"])
     at_least_one("ks", ks)
-    at_least_one("taus", taus)
     if margin is not None and not 0 < margin < 1:
         raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
     reading = reading_of(columns, gold, benchmark, label, policy)
@@ -131,7 +128,6 @@ def compare(
             benchmarks=benchmarks,
             margin=margin,
             allow_different=allow_different,
-            **({} if taus is None else {"taus": taus}),
         )
         if figure is not None:
             write_figure(result, Path(figure))
