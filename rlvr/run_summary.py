@@ -70,10 +70,17 @@ def _score(arm: ArmResult) -> tuple[str, str]:
 
 
 def _difference(summary: Summary) -> str:
+    """Whether the arm of the paper's first claim scores higher, and what would tell if these runs cannot."""
     assert summary.difference is not None
     arm, than, line = summary.difference
+    question = f"Does {arm} score higher than {than} on {summary.benchmark}?"
     if line.difference is None or line.interval is None:
-        return f"{arm} minus {than}: not known ({line.why})"
-    ends = bounds_text(line.interval, 100, "+.1f")
-    verdict = {"not resolved": "not resolved: these runs cannot tell the two apart"}.get(line.verdict, line.verdict)
-    return f"{arm} minus {than}, paired by problem: {100 * line.difference:+.1f} points {ends}, {verdict}."
+        return f"{question} Not known: {line.why}."
+    found = f"{100 * line.difference:+.1f} points {bounds_text(line.interval, 100, '+.1f')}, paired by problem"
+    if line.verdict == "not resolved":
+        resolve = f"about {summary.needed} training seeds of each" if summary.needed else "more problems and seeds"
+        return f"{question} Not resolved: {found}. A true difference of this size needs {resolve} (rlvr power)."
+    answer = "Yes" if line.verdict.endswith("higher") else "No, lower" if line.verdict.endswith("lower") else "No"
+    if line.seeds_covered:
+        return f"{question} {answer}: {found}."
+    return f"{question} {answer}, of these checkpoints: {found}. For the methods, train three seeds of each."

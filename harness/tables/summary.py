@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evals.stats.compare import Line, compare_runs
 from evals.stats.measured_run import MeasuredRun
+from evals.stats.power import default_spread, measured_spread, seeds_needed
 from evals.stats.score import Score, score
 from harness.record.find import together
 from harness.record.run import Run
@@ -46,6 +47,7 @@ class Summary:
     difference: tuple[str, str, Line] | None
     folders: tuple[Path, ...]  # of the runs
     alike: tuple[tuple[str, str], ...] = ()  # trained arms of one base model that gave the same samples in every seed
+    needed: int | None = None  # seeds of each that would resolve the difference, if it is the true one
 
 
 def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
@@ -72,6 +74,7 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
         for (model, arm), members in groups.items()
     )
     scale = runs[0].scale
+    difference, needed = _difference(paper, methods, benchmark)
     return Summary(
         paper.key,
         scale,
@@ -79,9 +82,10 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
         benchmark,
         tuple(common[1:]),
         arms,
-        _difference(paper, methods, benchmark),
+        difference,
         tuple(run.folder for run in runs),
         tuple(_alike(methods)),
+        needed,
     )
 
 
@@ -107,11 +111,31 @@ def _avg(run: MeasuredRun | None, benchmark: str | None) -> Score | None:
 
 def _difference(
     paper: Reproduction, runs: dict[tuple[str, str], MeasuredRun | None], benchmark: str | None
-) -> tuple[str, str, Line] | None:
+) -> tuple[tuple[str, str, Line] | None, int | None]:
+    """(the difference of the first claim that the runs can decide, the seeds that would resolve one of that size)"""
     for claim in paper.claims:
         for model in paper.claimed_models(claim) if claim.arm else ():
             a, b = runs.get((model, claim.arm)), runs.get((model, claim.than))
             if a is not None and b is not None and benchmark is not None:
                 result = compare_runs(a, b, metrics=("avg",), benchmarks=[benchmark], allow_different=True)
-                return claim.arm, claim.than, result.lines[0]
-    return None
+                return (claim.arm, claim.than, result.lines[0]), _needed(a, b, benchmark, result.lines[0])
+    return None, None
+
+
+def _needed(a: MeasuredRun, b: MeasuredRun, benchmark: str, line: Line) -> int | None:
+    """The training seeds of each with which a true difference of this size is resolved four times in five, at the
+    spreads that were measured; None where no number does, or the spreads are not known."""
+    if not line.difference or min(line.seeds_a, line.seeds_b) < 2:
+        return None
+    first, second, fallback = a.tables[benchmark], b.tables[benchmark], default_spread(benchmark)
+    try:
+        spreads = [
+            measured_spread(one, a.name, fallback=fallback, other=other)
+            for one, other in ((first, second), (second, first))
+        ]
+        spread = max(spreads, key=lambda s: s.seed_sd.value)
+        samples = max(1, line.samples_a // (line.shared * line.seeds_a))
+        found = seeds_needed(abs(line.difference), spread, target_power=0.8, problems=line.problems, samples=samples)
+    except ValueError:  # too few problems or samples to measure a spread
+        return None
+    return found if found is None or found > min(line.seeds_a, line.seeds_b) else None

@@ -51,11 +51,37 @@ def test_the_summary_fits_the_terminal_and_explains_its_numbers(tmp_path: Path):
     (header,) = [line for line in lines if line.startswith("arm")]
     assert "tiny_short avg@2, %" in header  # the protocol's first, not the first by name
     assert [line.split()[:3] for line in lines if line.startswith(("base", "grpo", "egsw "))][1:] == [
-        ["base", "1", "50.0"], ["grpo", "1", "50.0"], ["egsw", "1", "100.0"], ["egsw", "minus", "grpo,"],
+        ["base", "1", "50.0"], ["grpo", "1", "50.0"], ["egsw", "1", "100.0"],
     ]  # fmt: skip
-    # twelve differences of 1/2: all of one sign, so resolved
-    assert "+50.0 points" in text and "higher." in text
+    # twelve differences of 1/2: all of one sign, so resolved, for the one checkpoint of each
+    words = " ".join(text.split())
+    assert "Does egsw score higher than grpo on tiny_short? Yes, of these checkpoints: +50.0 points" in words
+    assert "train three seeds of each" in words
     assert "other training seeds" in " ".join(text.split()) and "next: rlvr tables paper=egsw" in text
+
+
+def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path: Path):
+    from evals.stats.power import chance, default_spread, measured_spread
+    from harness.record.find import together
+
+    def job(arm: str, seed: int, right: int) -> Path:
+        """12 problems with two samples each, of which the first `right` are solved once and the others never."""
+        return save_job(tmp_path, arm, {f"p{i}": "+a" if i < right else "aa" for i in range(12)}, seed=seed)
+
+    folders = [job("grpo", seed, right) for seed, right in enumerate((2, 6, 10))]
+    folders += [job("egsw", seed, right) for seed, right in enumerate((4, 8, 12))]
+    summary = summarise(load("egsw"), [Run(folder) for folder in folders])
+    # 24 and 18 of 72 samples are correct: 8.3 points; the seeds of both spread alike
+    assert summary.difference is not None and summary.difference[2].difference == pytest.approx(6 / 72)
+    egsw, grpo = (together([Run(f) for f in part], "x").tables["tiny_short"] for part in (folders[3:], folders[:3]))
+    fallback = default_spread("tiny_short")
+    spreads = [measured_spread(a, "x", fallback=fallback, other=b) for a, b in ((egsw, grpo), (grpo, egsw))]
+    spread = max(spreads, key=lambda s: s.seed_sd.value)  # the seeds of the less stable method
+    needed = summary.needed
+    assert needed is not None and needed > 3
+    less, enough = (chance(6 / 72, spread, problems=12, samples=2, seeds=seeds) for seeds in (needed - 1, needed))
+    assert less < 0.8 <= enough
+    assert f"needs about {needed} training seeds of each" in " ".join(as_text(summary).split())
 
 
 def test_the_summary_names_diverged_seeds(tmp_path: Path):
@@ -67,7 +93,7 @@ def test_the_summary_names_diverged_seeds(tmp_path: Path):
     text = as_text(summarise(load("egsw"), [Run(folder) for folder in folders]))
     assert "math-7b/grpo: 1 of 2 training seeds diverged" in text
     assert "math-7b/egsw: 1 of 1 training seeds diverged" in text
-    assert "minus" not in text  # nothing to compare with
+    assert "Does egsw" not in text  # nothing to compare with
 
 
 def test_show_prints_values_and_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
