@@ -5,8 +5,10 @@ Runs in the environment of `requirements/docs.txt`, inside mkdocs.
 
 from __future__ import annotations
 
+import csv
 import posixpath
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +42,36 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Turn TeX between dollar signs into MathML, and links to the repository into links to the site. Code stays."""
+    """Turn TeX between dollar signs into MathML, and links to the repository into links to the site; insert the table
+    of printed scores. Code stays."""
     path = ROOT / "docs" / page.file.src_uri
     markdown = linked(page.file.src_uri, path, markdown) if path.is_file() else markdown
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.S)
-    return "".join(part if part.startswith("`") else _equations(part) for part in parts)
+    text = "".join(part if part.startswith("`") else _equations(part) for part in parts)
+    return text.replace("<!-- CLAIMS -->", _claims()) if page.file.src_uri == "ledger/index.md" else text
+
+
+def _claims() -> str:
+    """A row for each printed score of results/ledger; `ledger/table.js` makes it searchable."""
+    names = ("model", "benchmark", "printed", "its file", "ours", "selection", "seeds", "verdict")
+    lines = [f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"]
+    with (ROOT / "results" / "ledger" / "claims.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        url = f"https://github.com/{row['repository']}/tree/{row['commit']}"
+        chosen = f"{_short(row['largest_of_equal'])} of {float(row['evaluations']):.0f}" if row["evaluations"] else "–"
+        cells = (
+            f'<a href="{url}">{escape(row["repository"].rpartition("/")[2])}</a>: {escape(row["recipe"])}',
+            *map(escape, (row["benchmark"], row["printed"], _short(row["file"]), _short(row["ours"]), chosen)),
+            row["seeds"],
+        )
+        verdict = f'<td title="{escape(row["why"], quote=True)}">{escape(row["verdict"])}</td>'
+        lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}{verdict}</tr>")
+    return f'<div class="claims"><table><thead>{lines[0]}</thead><tbody>{"".join(lines[1:])}</tbody></table></div>'
+
+
+def _short(number: str) -> str:
+    return f"{float(number):.1f}" if number else "–"
 
 
 def _equations(text: str) -> str:
@@ -62,7 +89,7 @@ def linked(name: str, path: Path, text: str) -> str:
     """The text of a file as the page of that name: links to files that the site has not are names in code."""
     places = {ROOT / "docs" / place: place for place in PAGES}  # as a page of docs/ calls them
     places |= {file.resolve(): place for place, file in (PAGES | PICTURES).items()}
-    places |= {file: str(file.relative_to(ROOT / "docs")) for file in (ROOT / "docs").rglob("*.md")}
+    places |= {file: str(file.relative_to(ROOT / "docs")) for file in (ROOT / "docs").rglob("*.*")}
 
     def link(match: re.Match[str]) -> str:
         words, (target, _, anchor) = match[1], match[2].partition("#")

@@ -21,6 +21,7 @@ from studies.ledger.tables import claim_row, evaluation_rows, grade_row, history
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "results" / "ledger"
+FIGURES = ROOT / "docs" / "ledger" / "figures"
 
 
 def main() -> None:
@@ -31,15 +32,22 @@ def main() -> None:
     parser.add_argument("--grades", type=Path, help="where graded files are kept (default: the cache)")
     parser.add_argument("--corpus", type=Path, default=CORPUS)
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--figures", type=Path, default=FIGURES)
+    parser.add_argument("--only", default="", help="print the tables of the repositories with this in their name")
     given = parser.parse_args()
+    corpus = read_corpus(given.corpus)
+    chosen = Corpus(tuple(series for series in corpus if given.only in series.repository.name))
     with Grader() as grader:
-        tables = measure(read_corpus(given.corpus), given.cache, given.grades or given.cache, grader)
+        tables = measure(chosen, given.cache, given.grades or given.cache, grader)
+    if given.only:
+        print(page(tables))
+        return
     given.out.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         write_text(given.out / f"{name}.csv", table.to_csv(index=False, float_format="%.4f"))
     write_text(given.out / "README.md", page(tables))
     for plot in figures(tables):
-        save(plot, given.out / "figures", ["svg"])
+        save(plot, given.figures, ["svg"])
 
 
 def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[str, pd.DataFrame]:

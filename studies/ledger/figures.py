@@ -61,7 +61,7 @@ def _format(tables: Tables) -> Plot:
             axis.bar(x, numbers[column], 0.28, yerr=(low, high), color=color, label=words, capsize=3)
         axis.set_xticks(range(2), list(models))
         axis.set_ylabel("percent of MATH-500")
-        axis.legend(frameon=False)
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
 
     return _plot("format", "The same responses by two graders", numbers, draw)
 

@@ -74,6 +74,7 @@ def claim_row(series: Series, found: Audit) -> dict[str, Any]:
     chosen, interval = found.selection, found.interval
     return {
         "repository": series.repository.name,
+        "commit": series.repository.commit[:12],
         "recipe": series.recipe,
         "benchmark": series.benchmark,
         "printed": found.printed.text,
@@ -143,6 +144,6 @@ def counts(tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
         "evaluations": int(series["checkpoints"].sum()),
         "curves": int(series.loc[series["checkpoints"] > 2 * series["seeds"], "seeds"].sum()),
         "labelled generations and verdicts": int(series["verdicts"].sum()),
-        "responses that we graded": int(tables["grades"]["graded"].sum()),
-        "printed scores": len(tables["claims"]),
+        "responses that we graded": int(tables["grades"]["graded"].sum()) if "grades" in tables else 0,
+        "printed scores": len(tables.get("claims", ())),
     }

@@ -1,0 +1,104 @@
+"""What is written about the ledger's tables: the page of findings, the findings by hand, the exported rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.exchange.eee import check
+from studies.ledger import by_hand, eee
+
+ROOT = Path(__file__).resolve().parents[3]
+TABLES = ROOT / "results" / "ledger"
+PAGE = ROOT / "docs" / "ledger" / "index.md"
+CACHE = Path(os.environ.get("RLVR_HOME", Path.home() / ".rlvr")) / "ledger"
+
+
+def numbers_of_tables() -> list[float]:
+    """Every number in the tables, also those in texts, and what the page derives from them."""
+    tables = {path.stem: pd.read_csv(path) for path in TABLES.glob("*.csv")}
+    found = [v for t in tables.values() for column in t.select_dtypes("number") for v in t[column].dropna().unique()]
+    found += [float(text) for text in re.findall(r"\d+\.\d+", " ".join(tables["claims"]["why"].dropna()))]
+    found += list(tables["claims"]["printed"])
+    grades, history, evaluations = tables["grades"], tables["history"], tables["evaluations"]
+    found += list((grades["qwen"] - grades["labels"]).dropna())
+    rates = history["mean"] * (1 - history["mean"]) / 8
+    found += [rates.corr(history["sd"], method="spearman"), (history["sd"] / rates**0.5).median()]
+    found.append(history["sd_even"].corr(history["sd_odd"], method="spearman"))
+    four = (
+        evaluations[evaluations["repository"].str.endswith("S-GRPO")]
+        .groupby("checkpoint")
+        .filter(lambda g: len(g) == 4)
+    )
+    means = four.groupby("checkpoint")[["percent", "ours"]].mean()
+    found += [
+        value for column in means for value in (means[column].mean(), means[column].max(), means[column].iloc[-1])
+    ]
+    return [*found, means["percent"].max() - means["percent"].iloc[-1]]
+
+
+def test_every_decimal_of_the_page_is_in_the_tables() -> None:
+    text = re.sub(
+        r"```.*?```|`[^`]*`|\(http[^)]*\)|arXiv \d+\.\d+|Qwen2\.5\S*|Sober Reasoning measures.*?seeds",
+        "",
+        PAGE.read_text(),
+        flags=re.S,
+    )
+    known = numbers_of_tables()
+    decimals = set(re.findall(r"(?<![\d.])\d+\.\d+(?![\d.])", text))
+    unknown = {
+        text
+        for text in decimals
+        if not any(abs(float(text) - value) <= 0.5 * 10 ** -len(text.partition(".")[2]) + 1e-9 for value in known)
+    }
+    assert len(decimals) > 40 and unknown == set()
+
+
+def test_the_page_states_the_size_of_the_corpus() -> None:
+    series, claims = (pd.read_csv(TABLES / f"{name}.csv") for name in ("series", "claims"))
+    curves = series.loc[series["checkpoints"] > 2 * series["seeds"], "seeds"].sum()
+    text = PAGE.read_text()
+    assert f"{series['repository'].nunique()} public repositories" in text
+    assert f"{series['verdicts'].sum():,} labelled generations" in text
+    assert f"{curves} training curves, and {len(claims)} scores" in text
+    pairs = series[(series["benchmark"] == "GSM8K") & series["seed_pairs_called_different"].notna()]
+    called, all_pairs = pairs["seed_pairs_called_different"].sum(), pairs["seed_pairs"].sum()
+    assert f"in {called:.0f} of {all_pairs}" in text
+
+
+def test_by_hand_on_made_files() -> None:
+    """Two evaluations of one model with 1/2 on one problem: the larger is 1 unless both fail, 3/4."""
+    row = "|custom:aime24:0|  1|extractive_match|  {}|± |0.09|\n"
+    found = by_hand.largest_of_equal(row.format(0) + row.format(1), "aime24", 1)
+    assert (found["evaluations"], found["mean"], found["largest"]) == (2, 50, 100)
+    assert found["chance"] == pytest.approx(0.75, abs=0.02)  # 20,000 draws: standard error 0.003
+    files = [json.dumps({"per_q": [{"i": i, "correct": i < right} for i in range(40)]}) for right in (5, 35, 36)]
+    assert by_hand.pairs_called_different(files) == (2, 3)  # 30 and 31 of 40 problems differ; 1 of 40 does not
+
+
+@pytest.mark.skipif(not (CACHE / by_hand.OPEN_RS[0]).is_dir(), reason="the corpus is not fetched: nox -s ledger")
+def test_two_findings_by_hand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["by_hand", str(CACHE)])
+    by_hand.main()
+    printed = capsys.readouterr().out
+    assert "rho070 pairs called different: 14 of 15" in printed and "33 of 36" in printed
+    assert re.search(r"largest of equal +46\.\d+ +81\.\d+", printed)
+
+
+def test_each_printed_score_is_a_record_of_every_eval_ever() -> None:
+    claims = pd.read_csv(TABLES / "claims.csv", dtype={"printed": str}).to_dict("records")
+    for claim in claims:
+        record = eee.record(claim)
+        check(record)
+        scores = {
+            r["evaluation_result_id"].rpartition(".")[2]: r["score_details"]["score"]
+            for r in record["evaluation_results"]
+        }
+        assert scores["file"] == pytest.approx(claim["file"] / 100)
+        assert ("ours" in scores) == (not pd.isna(claim["ours"]))
+        assert record["source_metadata"]["additional_details"]["verdict"] == claim["verdict"]
