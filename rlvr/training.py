@@ -66,6 +66,7 @@ def run(
     launcher: Literal["serial", "local", "slurm"] | None = None,
     jobs: int | None = None,
     force: bool = False,
+    rehearse: bool = False,
     **values: Any,
 ) -> Trained:
     """Train, evaluate and log the arms of a paper; the same call resumes.
@@ -98,6 +99,8 @@ def run(
             launcher.KEY=VALUE, parameters of submitit's executor: partition, timeout_min, gpus_per_node, mem_gb, ...
         jobs: how many at once, with a launcher.
         force: run what cannot fit the memory by the plan.
+        rehearse: check each arm as hardware= would run it (default scale=paper, h100x8), then train, resume,
+            evaluate and export a dwarf of its base model on this CPU. A table says what each arm would stop at.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
             eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n), keep=POLICY,...
             (of the models so saved: last:2, every:25), unscored=skip|incorrect|error (what a
@@ -108,14 +111,27 @@ def run(
         UsageError: a name, value, file or device that cannot be used; always before anything starts.
         RuntimeError: a training failed (with a launcher: the exit code says so, and the other jobs are run).
     """
-    given = {key: value for key, value in locals().items() if key != "values"} | values
+    given = {key: value for key, value in locals().items() if key not in ("values", "rehearse")} | values
     what, asked, in_process = _asked(**given)
+    if rehearse:
+        return _rehearsed(what, asked)
     from harness.launch.prepare import prepare
 
     prepared = prepare(what, asked, _command(paper, asked))
     if in_process:
         _check_in_process(prepared, in_process)
     return _launched(prepared)
+
+
+def _rehearsed(what: str | Reproduction, asked: Mapping[str, Any]) -> Trained:
+    from dataclasses import asdict
+
+    from harness.jobs.rehearsal import as_text
+    from harness.launch.prepare import rehearsed
+
+    rows = rehearsed(what, asked)
+    stopped = any("no" in row.stages.values() for row in rows)
+    return Trained([], as_text(rows), {"runs": [asdict(row) for row in rows]}, int(stopped))
 
 
 def plan(

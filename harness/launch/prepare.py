@@ -6,11 +6,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.environment import threads_sleep
 from evals.redaction import redact
 from harness.command.config import read_seeds, take, take_list
+from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch, check_watch, take_watch
 from harness.errors import UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
@@ -18,6 +19,9 @@ from harness.plan.machine import AUTO, check_machine, gpu_count, take_machine
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
+
+if TYPE_CHECKING:
+    from harness.jobs.rehearsal import Row
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,29 @@ def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str
         return trainer_configs(that_run(jobs, refused(jobs, machines), named=named), machines)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Row]:
+    """A rehearsal of what the options name; arms that TRL cannot train are veRL's where no backend is named.
+
+    Raises:
+        UsageError: as `prepare`; this machine is not checked.
+    """
+    from harness.jobs.rehearsal import rehearse
+
+    rows: list[Row] = []
+    named, left = "backend" in values, None
+    for name in [values["backend"]] if named else list(BACKENDS):
+        card = "rtx4090" if values.get("scale") == "small" else "h100x8"
+        options = {"scale": "paper", "hardware": card, **values, "backend": name}
+        machine = take_machine(options)
+        take_launcher(options)
+        jobs = [job for job in read_jobs(paper, options) if left is None or (job.model, job.arm) in left]
+        machines = machine.by_arm(jobs)
+        left = {} if named else refused(jobs, machines)
+        jobs = [job for job in jobs if (job.model, job.arm) not in left or name == list(BACKENDS)[-1]]
+        rows += rehearse(jobs, machines, paper=paper)
+    return rows
 
 
 def declaration(paper: str | Reproduction) -> Reproduction:

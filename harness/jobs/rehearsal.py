@@ -1,0 +1,344 @@
+"""Rehearse runs without their GPUs: `rlvr run ... rehearse=true`.
+
+Each arm is planned and configured for its machine as it is. Then a dwarf of its base model (`harness.data.dwarf`) is
+trained by the arm's own backend on a CPU: a rollout, its updates, a checkpoint, a stop; then resumed for another
+rollout, evaluated under its protocol on two problems, and packed. Every step that fails is a sentence in the table.
+
+A rehearsal is a run like any other whose values are replaced (`overrides`); its records are in RLVR_HOME/rehearsal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from evals.files import write_jsonl, write_text
+from harness.backends import CannotExpress, backend
+from harness.backends.children import STOP
+from harness.backends.engine import PROMPT_TOKENS, longest_response
+from harness.backends.memory import VLLM_OVERHEAD
+from harness.command.resolve import resolve
+from harness.data import dwarf
+from harness.data.base_models import located
+from harness.jobs.run import JobRun, say
+from harness.plan.context import context_need
+from harness.plan.profiles import ENGINE_SHARE, SEQUENCES, gpu_memory, judge, measures, with_engine
+from harness.record.archive import write_archive
+from harness.record.run import Run
+from harness.runs.interrupt import Interrupted
+from harness.runs.track import home
+from harness.spec import Experiment, Reproduction
+from harness.spec.architecture import architecture, positions
+from harness.spec.hardware import Hardware, Machines, of_job
+from harness.spec.job import Job
+from harness.spec.rejection import Rejection
+
+STAGES = ("planned", "configured", "trained", "resumed", "evaluated", "exported")
+SHORT = 128  # tokens of a response where an arm of the same model and recipe is rehearsed with its real length
+LONGEST = 32_768  # tokens of a response at most: an evaluation of two problems then takes minutes on a CPU
+
+
+@dataclass
+class Row:
+    """One arm: what went well, by stage, and what did not or was shortened, in sentences."""
+
+    arm: str
+    stages: dict[str, str] = field(default_factory=dict)  # "yes", "no" or "-"
+    notes: list[str] = field(default_factory=list)
+
+    def mark(self, stage: str, faults: Sequence[str]) -> bool:
+        self.stages[stage] = "no" if faults else "yes"
+        self.notes += [f"{stage}: {fault}" for fault in faults]
+        return not faults
+
+
+def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproduction, lengths: bool = True) -> list[Row]:
+    """One row for each arm; every fault is in it, and none is raised.
+
+    Args:
+        machines: of the real runs. lengths: whether the first arm of each model and recipe has its real lengths; the
+            others, and all without it, have responses of `SHORT` tokens.
+    """
+    rows: list[Row] = []
+    seen: set[Any] = set()
+    for job in {(job.model, job.arm): job for job in jobs}.values():
+        say(f"rehearsing {job.paper} {job.model}/{job.arm}")
+        row, hardware = Row(f"{job.paper} {job.model}/{job.arm}"), of_job(machines, job.model, job.arm)
+        row.mark("planned", plan_faults(job, hardware))
+        configured = row.mark("configured", configuration_faults(job, hardware))
+        recipe = (job.model, type(job.experiment), longest_response(job.protocol))
+        real, seen = lengths and recipe not in seen, seen | {recipe}
+        if configured:
+            with _home(home() / "rehearsal"):
+                _run(job, hardware, row, paper, LONGEST if real else SHORT)
+        rows.append(row)
+    return rows
+
+
+def as_text(rows: Sequence[Row]) -> str:
+    """The table, and the sentences below it."""
+    from tabulate import tabulate
+
+    table = [[row.arm, *(row.stages.get(stage, "-") for stage in STAGES)] for row in rows]
+    notes = [f"{row.arm}: {note}" for row in rows for note in row.notes]
+    return "\n".join([tabulate(table, headers=["arm", *STAGES], tablefmt="github"), "", *notes])
+
+
+# -- without starting anything ----------------------------------------------------------------------------------------
+
+
+def plan_faults(job: Job, hardware: Hardware) -> list[str]:
+    """What the plan says against a run: context, memory of the training and of the evaluation."""
+    faults, need = [], context_need(job)
+    if not need.fits:
+        longest = max(need.training, need.evaluation + 1)
+        faults.append(f"{longest:,} tokens do not fit the {need.positions:,} positions of {job.base_model.value}")
+    if job.experiment is not None:
+        verdict = judge(job.experiment, job.backend, hardware)
+        if not verdict.fits:
+            faults.append(f"the training does not fit {hardware.gpu}; {verdict.remedy or 'no settings help'}")
+    sized, on = with_engine(job, hardware, frozenset()), f"the {hardware.engine_tensor_parallel} {hardware.gpu}"
+    if not measures(job, hardware):
+        faults.append(
+            f"{job.base_model.value} does not fit {on} of an evaluation's engine; engine=openai asks a server"
+        )
+    elif sized.engine_tensor_parallel > hardware.engine_tensor_parallel:
+        faults.append(
+            f"fewer than {SEQUENCES} responses at once fit {on} of an evaluation's engine; "
+            f"hardware.engine_tensor_parallel={sized.engine_tensor_parallel}"
+        )
+    return faults
+
+
+def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
+    """What the trainer's own configuration would do wrong on the real machine."""
+    faults = []
+    base, e = job.base_model.value, job.experiment
+    known = positions(base) if job.context is None else job.context.positions.value
+    longest = longest_response(job.protocol)
+    asked = min(longest + PROMPT_TOKENS, known or longest + PROMPT_TOKENS)
+    share = (ENGINE_SHARE, hardware.engine_tensor_parallel)
+    if hardware.engine == "vllm":
+        faults += engine_faults("evaluation", base, asked, known, longest + 1, *share, hardware)
+    if e is None:
+        return faults
+    try:
+        config = backend(job.backend).config(e, hardware, seed=job.seed, out_dir=Path("out"))
+    except (CannotExpress, ValueError) as error:
+        return [*faults, str(error)]
+    grpo = config.get("GRPOConfig", {})
+    if isinstance(e, Experiment) and grpo.get("use_vllm"):
+        tokens = e.max_prompt_tokens.value + e.max_completion_tokens.value
+        share = (grpo["vllm_gpu_memory_utilization"], grpo["vllm_tensor_parallel_size"])
+        faults += engine_faults("rollouts", base, grpo["vllm_max_model_length"], known, tokens, *share, hardware)
+    for arguments in config.values():
+        file = arguments.get("deepspeed") if isinstance(arguments, Mapping) else None
+        if file is not None and arguments["gradient_accumulation_steps"] > 1:
+            summed = json.loads(Path(file).read_text()).get("data_types", {}).get("grad_accum_dtype")
+            if summed != "fp32":
+                faults.append(
+                    f"{Path(file).name} sums {arguments['gradient_accumulation_steps']} micro-batches in bfloat16"
+                )
+    return faults
+
+
+def engine_faults(
+    name: str,
+    base: str,
+    length: int | None,
+    known: int | None,
+    tokens: int,
+    share: float,
+    tensor_parallel: int,
+    hardware: Hardware,
+) -> list[str]:
+    """What is wrong with the arguments of a vLLM engine.
+
+    Args:
+        length: its max_model_len; None: the model's own positions. known: those. tokens: of the longest sequence.
+        share: of a GPU's memory, for weights and cache.
+    """
+    faults, a = [], architecture(base)
+    reserved = known if length is None else length
+    if length is None:
+        faults.append(f"{name}: vLLM has no maximum length and takes the model's {known or 'own'} positions")
+    if reserved is not None and reserved < tokens:
+        faults.append(f"{name}: vLLM would cut at {reserved:,} tokens, {tokens:,} are needed")
+    if length is not None and known is not None and length > known:
+        faults.append(f"{name}: vLLM refuses max_model_len={length:,}: the model has {known:,} positions")
+    if a is not None and reserved is not None:
+        if a.heads % tensor_parallel:
+            faults.append(f"{name}: {a.heads} attention heads do not divide by tensor parallel {tensor_parallel}")
+        need = (2.0 * a.parameters + reserved * a.cache()) / tensor_parallel + VLLM_OVERHEAD
+        if need > share * gpu_memory(hardware):
+            room = f"{share:g} of a {hardware.gpu} are {share * gpu_memory(hardware) / 1e9:.0f} GB"
+            faults.append(f"{name}: weights and the cache of one sequence need {need / 1e9:.0f} GB, and {room}")
+    return faults
+
+
+def engine_accepts(folder: str, length: int) -> list[str]:
+    """vLLM's own validation of an engine for a model folder (the dwarf's, whose positions are the model's)."""
+    if find_spec("vllm") is None:
+        return []
+    from vllm.engine.arg_utils import EngineArgs
+
+    try:
+        EngineArgs(model=folder, max_model_len=length, enforce_eager=True).create_engine_config()
+    except Exception as error:  # of pydantic, vLLM, transformers: whatever refuses it
+        return [f"vLLM refuses the engine ({(str(error).strip().splitlines() or ['?'])[-1]})"]
+    return []
+
+
+# -- with the dwarf ----------------------------------------------------------------------------------------------------
+
+
+def overrides(job: Job, base: str, folder: Path, limit: int) -> tuple[dict[str, Any], list[str]]:
+    """The values that a rehearsal replaces, and what that shortens, in sentences."""
+    e, p = job.experiment, job.protocol
+    longest = longest_response(p)
+    asks = max(p.benchmarks.value, key=lambda name: int(p.value("max_tokens", name)))
+    values: dict[str, Any] = {
+        "base_model": base,
+        "protocol.benchmarks": [str(folder / "rehearsal.yaml")],
+        **{"protocol.n": 1, "protocol.ks": [1], "protocol.rows": 2, "protocol.prompt": p.value("prompt", asks)},
+        **{"protocol.max_tokens": min(longest, limit), "protocol.extraction": "prompt"},
+    }
+    shortened = [] if longest <= limit else [f"the evaluation has {longest:,}"]
+    if job.context is not None:
+        values |= {f"context.{key}": sourced.value for key, sourced in job.context.settings().items()}
+    if e is None:
+        return values, shortened
+    settings = {key: sourced.value for key, sourced in e.settings().items()}
+    values["dataset"] = str(folder / "problems.jsonl")
+    if isinstance(e, Experiment):
+        updates = min(e.updates_per_rollout.value, 2)
+        groups = {"prompts_per_rollout": updates, "updates_per_rollout": updates}
+        values |= {**groups, "max_steps": 2 * updates, "group_size": min(e.group_size.value, 4)}
+        values |= {
+            key: updates for key in settings if key.endswith(".first_step")
+        }  # of an equation: the second rollout
+    else:
+        values |= {
+            "batch_size": min(e.batch_size.value, 4),
+            "max_steps": 2,
+            "max_tokens": min(e.max_tokens.value, limit * 2),
+        }
+    if isinstance(e, Rejection):
+        values |= {"rounds": 1, "problems_per_round": 4, "samples_per_problem": 4}
+    real = settings.get("max_completion_tokens")
+    if real is not None:
+        values["max_completion_tokens"] = min(real, limit)
+        shortened += [] if real <= limit else [f"the training has {real:,}"]
+        if "overlong.max_length" in settings and real > limit:
+            values |= {"overlong.max_length": limit, "overlong.buffer": limit // 4}
+    return values, shortened
+
+
+def on_cpu(job: Job, hardware: Hardware) -> Hardware:
+    """The settings of the arm's machine that a CPU has: all but device and parallel sizes."""
+    checkpointing = hardware.gradient_checkpointing
+    settings: Hardware = backend(job.backend).hardware(
+        device="cpu", micro_batch=1, gradient_checkpointing=checkpointing, save_every=1, threads=1
+    )
+    return settings
+
+
+def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limit: int) -> None:
+    """Train, resume, evaluate and pack the dwarf; what fails goes into the row."""
+    if job.experiment is not None and not backend(job.backend).in_process:
+        row.notes.append(
+            f"trained: not here, backend={job.backend} trains in its own environment (nox -s {job.backend})"
+        )
+        return
+    folder = home() / "dwarfs" / f"{job.base_model.value.replace('/', '-')}-{limit}"
+    try:
+        dwarf.make(job.base_model.value, folder, limit=min(limit, longest_response(job.protocol)))
+        _write_data(folder, job)
+        values, shortened = overrides(job, str(folder), folder, limit)
+        if shortened and limit == SHORT:
+            row.notes.append(f"shortened to responses of {limit} tokens: {', '.join(shortened)} (another arm has them)")
+        elif shortened:
+            row.notes.append(f"shortened to responses of {limit} tokens, which take minutes: {', '.join(shortened)}")
+        (small,) = resolve(
+            paper, models=[job.model], arms=[job.arm], scale=job.scale, backend=job.backend, seeds=[0], overrides=values
+        )
+    except ValueError as error:
+        row.mark("trained", [str(error)])
+        return
+    base = located(small, home() / "base-models")
+    machine, stage = on_cpu(job, hardware), "trained"
+    try:
+        row.mark("configured", engine_accepts(base, context_need(small).training or 64))
+        run = JobRun(small, base, machine, None, "rehearsal")
+        if job.experiment is not None and not Run(run.folder).record.get("training"):
+            _stopped(run, row, "round-0/train" if isinstance(job.experiment, Rejection) else "")
+            stage = "resumed"
+        finished = run.run()
+        if job.experiment is not None:
+            row.mark("resumed", resume_faults(finished.record["training"]))
+        row.mark("evaluated", [] if finished.diverged is None else [str(finished.diverged)])
+        stage = "exported"
+        archive = run.folder.with_name(f"{run.folder.name}.tar.xz")
+        archive.unlink(missing_ok=True)
+        write_archive([finished], archive, responses=True)
+        row.mark("exported", [])
+    except Exception as error:  # a rehearsal finds faults of any kind: each is a sentence
+        if stage == "resumed" and Run(run.folder).record.get("training"):
+            row.mark("resumed", [])
+            stage = "evaluated"
+        row.mark(stage, [f"{type(error).__name__}: {error}"])
+
+
+def _stopped(run: JobRun, row: Row, part: str) -> None:
+    """Train a rollout with its updates, and stop with a checkpoint."""
+    stop = run.folder / "train" / part / STOP
+    stop.parent.mkdir(parents=True, exist_ok=True)
+    stop.touch()
+    try:
+        run.run()
+    except Interrupted:
+        row.mark("trained", [])
+    else:
+        row.mark("trained", ["it did not stop after its first rollout"])
+    finally:
+        stop.unlink()
+
+
+def resume_faults(training: Mapping[str, Any]) -> list[str]:
+    """What the record of a resumed training says against it."""
+    rounds = training.get("rounds")
+    resumed = rounds[0]["training"]["resumed_from"] if rounds else training.get("resumed_from")
+    return [] if resumed else ["it began anew: its first rollout left no checkpoint that could be used"]
+
+
+def _write_data(folder: Path, job: Job) -> None:
+    """Problems of which one prompt is about as long as the arm allows, and solutions."""
+    e = job.experiment
+    room = e.max_prompt_tokens.value - 200 if isinstance(e, Experiment) else 64  # beside the words of the prompt
+    problems = [f"What is {i} minus {i - 1}?" + dwarf.FILLER * (max(room, 0) if i == 1 else i) for i in range(1, 9)]
+    rows = [{"problem": text, "answer": "1", "solution": "It is so" + dwarf.ANSWERS[0]} for text in problems]
+    write_jsonl(folder / "problems.jsonl", rows)
+    write_jsonl(folder / "rehearsal.jsonl", [{"id": f"{i}", **rows[i]} for i in range(2)])
+    name = re.sub(r"[^a-z0-9]+", "_", folder.name.lower())  # of each folder: a process knows a name once
+    write_text(folder / "rehearsal.yaml", f"task: rehearsal_{name}\nfile: rehearsal.jsonl\n")
+
+
+@contextmanager
+def _home(folder: Path) -> Iterator[None]:
+    """Runs are kept under this folder, apart from real ones."""
+    before = os.environ.get("RLVR_HOME")
+    os.environ["RLVR_HOME"] = str(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        os.environ.pop("RLVR_HOME")
+        if before is not None:
+            os.environ["RLVR_HOME"] = before
