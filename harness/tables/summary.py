@@ -134,8 +134,9 @@ def _needed(a: MeasuredRun, b: MeasuredRun, benchmark: str, line: Line) -> int |
             for one, other in ((first, second), (second, first))
         ]
         spread = max(spreads, key=lambda s: s.seed_sd.value)
-        samples = max(1, line.samples_a // (line.shared * line.seeds_a))
-        found = seeds_needed(abs(line.difference), spread, target_power=0.8, problems=line.problems, samples=samples)
+        found = seeds_needed(
+            abs(line.difference), spread, target_power=0.8, problems=line.problems, samples=line.samples_a
+        )
     except ValueError:  # too few problems or samples to measure a spread
         return None
     return found if found is None or found > min(line.seeds_a, line.seeds_b) else None
