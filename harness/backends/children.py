@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evals.files import write_json
 from harness.runs.interrupt import finishing, requested
 from harness.step.finite import FILE, raise_left_word
-
-if TYPE_CHECKING:
-    from harness.spec.job import Job
 
 STOP = "stop"  # a file in a training's folder that asks the training processes to save and stop
 
 
-def job_order(job: Job) -> dict[str, Any]:
-    """What another process needs to declare the same job (`harness.command.resolve.resolve_order`). `overrides` are of
-    this arm only: the other process would refuse those of the command's other arms."""
-    keys = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "digest")
-    return {key: getattr(job, key) for key in keys}
-
-
 def write_order(order: dict[str, Any], out_dir: Path) -> Path:
-    """Write an order into a training's folder, without the messages of an earlier attempt."""
+    """Pickle an order into a training's folder, without the messages of an earlier attempt."""
+    out_dir.mkdir(parents=True, exist_ok=True)
     for message in (FILE, STOP):
         (out_dir / message).unlink(missing_ok=True)
-    write_json(out_dir / "order.json", order)
-    return out_dir / "order.json"
+    (out_dir / "order.pkl").write_bytes(pickle.dumps(order))
+    return out_dir / "order.pkl"
+
+
+def read_order(file: str) -> dict[str, Any]:
+    """What `write_order` of the process that started this one wrote."""
+    return dict(pickle.loads(Path(file).read_bytes()))  # noqa: S301
 
 
 def wait(process: subprocess.Popen[Any], out_dir: Path, look: Callable[[], None], *, every_s: float) -> int:

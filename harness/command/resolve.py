@@ -21,28 +21,6 @@ BACKENDS = {  # as `backend=` names them -> the module with the `harness.backend
 }
 
 
-def resolve_order(order: Mapping[str, Any], digest: str) -> Job:
-    """The job that another process ordered, as this process declares it.
-
-    Args:
-        order: paper, model, arm, scale, backend, seed, overrides. digest: of the job in the other process.
-    Raises:
-        RuntimeError: the declaration has changed since.
-    """
-    (job,) = resolve(
-        order["paper"],
-        models=[order["model"]],
-        arms=[order["arm"]],
-        scale=order["scale"],
-        backend=order["backend"],
-        seeds=[order["seed"]],
-        overrides=order["overrides"],
-    )
-    if job.digest != digest:
-        raise RuntimeError(f"{job.name}: the declaration changed since it was ordered ({digest} is now {job.digest})")
-    return job
-
-
 def resolve(
     paper: str | Reproduction,
     *,

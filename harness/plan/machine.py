@@ -143,9 +143,9 @@ def check_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardwar
         raise ValueError("\n".join(lines))
 
 
-def device_memory(machines: Mapping[tuple[str, str], Hardware], device: str, slots: int) -> float:
+def device_memory(machines: Mapping[tuple[str, str], Hardware], slots: int) -> float:
     """Bytes of one device of this machine: of its GPU, or its memory's share for one process of one of `slots` jobs."""
-    if device == "gpu":
+    if any(settings.device == "gpu" for settings in machines.values()):
         import torch
 
         return float(torch.cuda.get_device_properties(0).total_memory)
@@ -185,48 +185,29 @@ def check_machine(
         here: whether the jobs run on this machine; if not, only files and the hub are checked.
         slots: jobs that share it. force: without the memory. watch: evaluations beside the training.
     """
+    gpus, arms = gpu_count(), {(job.model, job.arm): job for job in jobs}
+    checks: list[Callable[[], object]] = []
+    if here:
+        for name, settings in dict.fromkeys((job.backend, machines[key]) for key, job in arms.items()):
+            checks += [partial(check_device, settings, gpus), partial(check_engine, settings)]
+            checks.append(partial(backend(name).ready, settings))
+    checks += [partial(check_context, job) for job in arms.values()]
+    checks += [*_downloads(jobs, data_dir), *_training_data(jobs)]
+    if here and arms:
+        checks += [partial(check_base_models, [job]) for job in arms.values()]
+        device: Literal["cpu", "gpu"] = "gpu" if gpus else "cpu"
+        placed = {k: replace(h, device=device if h.device == "auto" else h.device) for k, h in machines.items()}
+        if not force and (gpus or all(settings.device == "cpu" for settings in placed.values())):
+            checks.append(lambda: check_memory(jobs, placed, memory=device_memory(placed, slots)))
+        checks.append(lambda: check_room(jobs, placed, watch or Watch(), slots=slots, force=force))
     missing: dict[str, None] = {}
-    if not jobs:
-        return
-    for check in _checks(jobs, machines, data_dir, here=here, slots=slots, force=force, watch=watch or Watch()):
+    for check in checks:
         try:
             check()
         except (ValueError, OSError) as error:
             missing[str(error)] = None
     if missing:
         raise ValueError("\n".join(missing))
-
-
-def _checks(
-    jobs: Sequence[Job],
-    machines: Mapping[tuple[str, str], Hardware],
-    data_dir: str | None,
-    *,
-    here: bool,
-    slots: int,
-    force: bool,
-    watch: Watch,
-) -> Iterator[Callable[[], object]]:
-    """The checks of this machine, each of which raises ValueError for what is missing."""
-    gpus = gpu_count()
-    if here:
-        for name, settings in dict.fromkeys((job.backend, machines[job.model, job.arm]) for job in jobs):
-            yield partial(check_device, settings, gpus)
-            yield partial(check_engine, settings)
-            yield partial(backend(name).ready, settings)
-    arms = {(job.model, job.arm): job for job in jobs}
-    for job in arms.values():
-        yield partial(check_context, job)
-    yield from _downloads(jobs, data_dir)
-    yield from _training_data(jobs)
-    if here:
-        yield from (partial(check_base_models, [job]) for job in arms.values())
-        wanted = next(iter(machines.values())).device
-        device: Literal["cpu", "gpu"] = "gpu" if wanted != "cpu" and gpus else "cpu"
-        if not force and not (wanted == "gpu" and not gpus):
-            placed = {key: replace(settings, device=device) for key, settings in machines.items()}
-            yield lambda: check_memory(jobs, placed, memory=device_memory(placed, device, slots))
-        yield lambda: check_room(jobs, machines, watch, slots=slots, force=force)
 
 
 def check_room(
@@ -306,7 +287,7 @@ def _downloads(jobs: Sequence[Job], data_dir: str | None) -> Iterator[Callable[[
     for on_hub in dict.fromkeys(map(hub_id, datasets)):
         if on_hub is not None:
             yield partial(check_hub, "dataset", on_hub)
-    if data_dir is None and SCALES[jobs[0].scale].family is None:
+    if data_dir is None and jobs and SCALES[jobs[0].scale].family is None:
         for name in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
             if path := benchmarks.task(name).get("dataset_path"):
                 yield partial(_check_benchmark, name, path)

@@ -6,19 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from evals.files import read_json, write_json
-from harness.backends.children import job_order, wait, write_order
+from harness.backends.children import read_order, wait, write_order
 from harness.backends.common import metrics_reporter
 from harness.backends.snapshots import notify
 from harness.backends.trl.finetune import finetune
 from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.backends.trl.rounds import read_pairs, run_rounds
 from harness.backends.trl.train import train
-from harness.command.resolve import resolve_order
 from harness.record.write import Recorder
 from harness.runs.interrupt import SIGNALS, Interrupted
 from harness.spec import Finetune
@@ -64,11 +62,11 @@ def _start(
     result = out_dir / "result.json"
     result.unlink(missing_ok=True)
     order = {
-        **job_order(job),
+        "job": job,
         "base_model": base_model,
-        "out_dir": str(out_dir),
-        "run": str(recorder.folder),
-        "hardware": asdict(hardware),
+        "out_dir": out_dir,
+        "run": recorder.folder,
+        "hardware": hardware,
         "pairs": pairs,
         "steps_before": steps_before,
     }
@@ -141,26 +139,26 @@ def main(order_file: str) -> None:
     """One of several training processes: run the order; the first process writes the result."""
     from accelerate import PartialState
 
-    order = read_json(Path(order_file))
-    job = resolve_order(order, order["digest"])
-    state = PartialState(cpu=order["hardware"]["device"] == "cpu")
-    if state.num_processes != order["hardware"]["processes"]:
+    order = read_order(order_file)
+    hardware: TrlHardware = order["hardware"]
+    state = PartialState(cpu=hardware.device == "cpu")
+    if state.num_processes != hardware.processes:
         raise RuntimeError(
-            f"hardware.processes: expected {order['hardware']['processes']} training processes, {state.num_processes} "
+            f"hardware.processes: expected {hardware.processes} training processes, {state.num_processes} "
             "run; a step would hold another number of sequences than declared"
         )
-    out_dir = Path(order["out_dir"])
-    if order["hardware"]["threads"] is not None:
+    out_dir: Path = order["out_dir"]
+    if hardware.threads is not None:
         import torch
 
-        torch.set_num_threads(order["hardware"]["threads"])
+        torch.set_num_threads(hardware.threads)
     try:
         record = _train(
-            job,
+            order["job"],
             order["base_model"],
             out_dir,
-            Recorder(Path(order["run"])),  # only the main process writes to it
-            TrlHardware(**order["hardware"]),
+            Recorder(order["run"]),  # only the main process writes to it
+            hardware,
             order["pairs"],
             order["steps_before"],
         )

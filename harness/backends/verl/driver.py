@@ -1,4 +1,4 @@
-"""The process that starts Ray and trains: `python -m harness.backends.verl.driver ORDER.json`, started by `launch`. Its
+"""The process that starts Ray and trains: `python -m harness.backends.verl.driver ORDER`, started by `launch`. Its
 output goes to a log; the steps go to a file, one line each (`trainer.MethodTrainer`).
 """
 
@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from evals.files import read_json
+from harness.backends.children import read_order
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.processes import VARIABLE
-from harness.command.resolve import resolve_order
 from harness.spec import Experiment
 
 
@@ -24,21 +23,18 @@ def main(order_file: str) -> None:
     from harness.backends.verl.schema import compose, validate
     from harness.backends.verl.translate import to_verl_config
 
-    order = read_json(Path(order_file))
-    experiment = resolve_order(order, order["digest"]).experiment
+    order = read_order(order_file)
+    experiment, hardware, out_dir = order["job"].experiment, order["hardware"], order["out_dir"]
     assert isinstance(experiment, Experiment)
-    hardware = VerlHardware(**order["hardware"])
-    out_dir = Path(order["out_dir"])
-    resume = order["resume_from"]
     values = to_verl_config(
         experiment,
         hardware,
         base_model=order["base_model"],
         rows=order["rows"],
         policy=order["policy"],
-        seed=order["seed"],
+        seed=order["job"].seed,
         out_dir=out_dir,
-        resume_from=None if resume is None else Path(resume),
+        resume_from=order["resume_from"],
     )
     config = compose(values)
     validate(config)
@@ -51,7 +47,7 @@ def main(order_file: str) -> None:
         "save_minutes": hardware.save_minutes,
         "snapshot_every": hardware.snapshot_every,
     }
-    start_ray(config, hardware, Path(order["scratch"]))
+    start_ray(config, hardware, order["scratch"])
     try:
         ray.get(_runner().remote().train.remote(config, job))
     finally:

@@ -10,14 +10,13 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from evals.environment import variables
 from evals.files import write_jsonl
-from harness.backends.children import job_order, wait, write_order
+from harness.backends.children import wait, write_order
 from harness.backends.common import metrics_reporter, optimiser_steps, prompt_rows
 from harness.backends.snapshots import notify
 from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
@@ -61,15 +60,15 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     write_jsonl(out_dir / ROWS, rows)
     checkpoint = last_checkpoint(out_dir / CHECKPOINTS)
     order = {
-        **job_order(job),
+        "job": job,
         "base_model": base_model,
-        "out_dir": str(out_dir),
-        "hardware": asdict(hardware),
+        "out_dir": out_dir,
+        "hardware": hardware,
         "rows": len(rows),
         "policy": prompts.get(job.experiment.prompt.value).policy,
         "vocab_size": AutoConfig.from_pretrained(base_model).vocab_size,
         "end_tokens": model_stop_tokens(base_model, tokenizer),
-        "resume_from": None if checkpoint is None else str(checkpoint),
+        "resume_from": checkpoint,
     }
     updates, steps = job.experiment.updates_per_rollout.value, optimiser_steps(job.experiment, len(rows))
     if checkpoint is None or step_of(checkpoint) * updates < steps:
@@ -82,7 +81,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     export(checkpoint, out_dir / "final")
     return {
         "steps": steps,
-        "resumed_from": order["resume_from"],
+        "resumed_from": None if order["resume_from"] is None else str(order["resume_from"]),
         "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
@@ -111,7 +110,7 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: VerlHardware, on_
     scratch = Path(tempfile.mkdtemp(prefix="rlvr"))  # short: Ray's sockets are in it
     steps, log = out_dir / STEPS, out_dir / LOG
     steps.write_text("")
-    order_file = write_order({**order, "scratch": str(scratch)}, out_dir)
+    order_file = write_order({**order, "scratch": scratch}, out_dir)
     torn, moved = "", time.monotonic()  # the beginning of a line that is being written; the time of the last step
 
     def look() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evals.files import read_json
+from harness.backends.children import read_order
 from harness.backends.verl import launch
 from harness.backends.verl.hardware import VerlHardware
 
@@ -28,7 +28,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str, hardware: 
     try:
         launch.run_driver({"seed": 3}, folder, hardware, lambda *step: seen.append(step))
     finally:
-        scratch = Path(read_json(folder / "order.json")["scratch"])
+        scratch = read_order(str(folder / "order.pkl"))["scratch"]
         assert not scratch.exists()
     return seen
 
