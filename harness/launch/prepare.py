@@ -107,7 +107,10 @@ def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: floa
         except ValueError as error:
             missing = str(error).splitlines()
     explicit, declared = machine.explicit, declaration(paper)
-    made = plan(jobs, wrong, machines=machines, explicit=explicit, paper=declared, watch=watch, price=price)
+    try:
+        made = plan(jobs, wrong, machines=machines, explicit=explicit, paper=declared, watch=watch, price=price)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     return {"missing": missing, **made}
 
 

@@ -21,7 +21,7 @@ from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 
 CHECKPOINTS = 2  # that a training keeps; a third exists while it is written
-WRITTEN = "while one is written"  # a part of the disk
+WHILE = "while it runs"  # a part of the disk
 BYTES_A_TOKEN = 4  # of a response on disk; an assumption
 UNKNOWN = "the shape of the base model is not known, or it is tiny"
 
@@ -132,29 +132,30 @@ def price_of(hardware: Hardware, given: float | None) -> Sourced[float]:
 
 
 def disk(job: Job, watch: Watch) -> dict[str, float]:
-    """Bytes that a run leaves on disk, at most: checkpoints, models, responses; and of one checkpoint more while it is
-    written.
+    """Bytes that a run leaves on disk, at most: checkpoints, models, responses; and more while it runs: a checkpoint
+    that is being written, and of rejection sampling the round before.
 
     A checkpoint has float32 weights and two moments, 12 bytes a trained parameter, and under ZeRO 2 for its bfloat16
     weights; a model has 4 bytes a parameter.
     """
     a, e = known_shape(job), job.experiment
-    answers = evaluated_tokens(job.protocol) + evaluations(job, watch) * evaluated_tokens(watch.protocol(job.protocol))
+    counts = tokens(job, watch)
+    answers = counts["evaluation_tokens"] + (counts["rollout_tokens"] if isinstance(e, Rejection) else 0)
     parts = {"responses": answers * seconds.MIDDLE.mean_share * BYTES_A_TOKEN}
     if a is None or e is None:
         return parts
-    rank = e.lora_rank.value
+    rank, model = e.lora_rank.value, 4.0 * a.parameters
     each = 6 if e.precision.value == "pure_bfloat16" else 14
     checkpoint = each * (a.parameters if rank is None else a.lora(rank))
+    before = CHECKPOINTS * checkpoint + model if isinstance(e, Rejection) and e.rounds.value > 1 else 0.0
     kept = 1 + watch.most_kept(training_steps(job)) + (1 if watch.snapshot_every else 0)
-    return {"checkpoints": CHECKPOINTS * checkpoint, WRITTEN: checkpoint,
-            "models": kept * 4.0 * a.parameters, **parts}  # fmt: skip
+    return {"checkpoints": CHECKPOINTS * checkpoint, WHILE: checkpoint + before, "models": kept * model, **parts}
 
 
 def disk_of_all(disks: Sequence[Mapping[str, float]]) -> float:
-    """Bytes that several runs take, one after another: only one of them writes a checkpoint at a time."""
-    written = [parts.get(WRITTEN, 0.0) for parts in disks]
-    return sum(sum(parts.values()) for parts in disks) - sum(written) + max(written, default=0.0)
+    """Bytes that several runs take, one after another."""
+    passing = [parts.get(WHILE, 0.0) for parts in disks]
+    return sum(sum(parts.values()) for parts in disks) - sum(passing) + max(passing, default=0.0)
 
 
 def host_memory(job: Job, hardware: Hardware) -> float | None:

@@ -40,11 +40,19 @@ def test_disk_by_hand() -> None:
     n = parameters(seven)  # 7.62e9
     parts = disk(seven, Watch(10, {}, ("every:10", "last:3")))
     # float32 weights, two moments and ZeRO's bfloat16 weights: 14 bytes, 107 GB; two are kept
-    assert parts["checkpoints"] == 2 * 14 * n and parts["while one is written"] == 14 * n
+    assert parts["checkpoints"] == 2 * 14 * n and parts["while it runs"] == 14 * n
     # the final model, one being measured, 66 // 10 = 6 by every:10, 3 by last:3
     assert parts["models"] == 11 * 4 * n
     # 758 problems of 3,072 tokens at most, once and 1 + ceil(66 / 10) = 8 times beside the training; 30 %, 4 bytes
     assert parts["responses"] == pytest.approx(9 * 758 * 3072 * 0.3 * 4)
+
+
+def test_rejection_sampling_keeps_the_round_before_while_it_trains() -> None:
+    rft = job("trial_and_error", "32b", "rft")
+    n, parts = parameters(rft), disk(rft, Watch())
+    # 3 checkpoints and the model of the round before; 4 rounds x 2,000 x 8 responses are kept too
+    assert parts["while it runs"] == 3 * 14 * n + 4 * n
+    assert parts["responses"] > 4 * 2000 * 8 * 8192 * 0.3 * 4
 
 
 def test_host_memory_by_hand() -> None:
