@@ -23,7 +23,6 @@ def audit(
     *source: PathLike,
     printed: str | None = None,
     metric: str | None = None,
-    kind: str | None = None,
     files: Literal["checkpoints", "seeds"] = "checkpoints",
     base: list[PathLike] | None = None,
     problems: int | None = None,
@@ -49,7 +48,6 @@ def audit(
             checkpoint; or runs of this project, a folder a seed.
         printed: the score in percent, with its digits as printed (default for runs: what `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark.
-        kind: of curves: verl, trl, mllog, lighteval, csv or jsonl (default: found by the content).
         files: of graded responses: what one file is.
         base: files of the model that it is compared with.
         problems: of curves: how many problems the score is over; without it, the choice of a checkpoint is not judged.
@@ -73,7 +71,7 @@ def audit(
         read = [
             _of_runs([os.fspath(path) for path in group], metric)
             if ours
-            else _evidence([Path(path) for path in group], metric, kind, files, problems, label, columns, workers)
+            else _evidence([Path(path) for path in group], metric, files, problems, label, columns, workers)
             for group in (source, base)
             if group
         ]
@@ -102,7 +100,6 @@ def audit(
 def _evidence(
     paths: Sequence[Path],
     metric: str | None,
-    kind: str | None,
     files: str,
     problems: int | None,
     label: str | None,
@@ -118,7 +115,7 @@ def _evidence(
 
     if metric is not None:
         texts = {str(path): path.read_text(errors="replace") for path in paths}
-        curves = {name: read_curve(text, name=name, kind=kind) for name, text in texts.items()}
+        curves = {name: read_curve(text, name=name) for name, text in texts.items()}
         return curve_evidence(curves, metric, problems=problems, settings=verl_settings(texts[str(paths[0])]))
     tables = []
     with Grader(workers=workers or os.cpu_count() or 1) as grader:

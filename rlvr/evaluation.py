@@ -254,7 +254,6 @@ def grade(
     gold: PathLike | None = None,
     label: str | None = None,
     benchmark: str | None = None,
-    answers: bool = False,
     explain: list[int] | None = None,
     ks: list[int] | None = None,
     workers: int | None = None,
@@ -264,9 +263,9 @@ def grade(
     """Grade answers in a file of any known format, and show where the authors' own verdicts differ.
 
     FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
-    problem. With answers=true: gold and prediction. Other columns are kept; finish_reason and expected are used. Also
-    read, by content: evaluations of Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs,
-    oat results, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
+    problem. Other columns are kept; finish_reason and expected are used. Also read, by content: evaluations of
+    Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, oat results, veRL validation dumps, TRL
+    completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
 
     Args:
         file: the file.
@@ -277,7 +276,6 @@ def grade(
         gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
         label: which of the authors' verdicts stands beside ours, where a file has several.
         benchmark: what the problems are called in out=.
-        answers: rows are gold, prediction pairs of bare answers.
         explain: show for these rows what was extracted, how it was read and what decided.
         ks: for pass@k and maj@k (default: powers of two up to the fewest samples of a problem).
         workers: grading processes (default: one a core).
@@ -302,8 +300,6 @@ def grade(
             raise UsageError(f"{key}={value}: no such key; {nearest(key, [*known, *signature.options(grade)])}")
         if type(value) is not known[key]:
             raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
-    if answers and policy is not None:
-        raise UsageError("policy: expected none with answers=true, whose rows are bare answers")
     if workers is not None and workers < 1:
         raise UsageError(f"workers: expected at least 1, got {workers}")
     if limit is not None and not limit > 0:
@@ -315,7 +311,6 @@ def grade(
         with grading_bar("grading") as progress:
             report = grade_file(
                 file,
-                answers=answers,
                 out=out,
                 ks=ks,
                 policy=policy,

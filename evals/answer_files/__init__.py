@@ -1,8 +1,8 @@
 r"""`rlvr grade FILE`: verdicts and scores for existing answers, as JSON Lines.
 
 Rows hold `answer` (or `gold`) and `response`; several rows with one `problem_id` are its samples, and without it each
-row is a problem of its own. With `answers=True` they hold `gold` and `prediction`, bare answers. A `finish_reason`
-("stop", "length" or null) is used; an `expected` (true or false) is compared with our verdicts. Other columns are kept.
+row is a problem of its own. A `finish_reason` ("stop", "length" or null) is used; an `expected` (true or false) is
+compared with our verdicts. Other columns are kept.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 
 from evals.answer_files.differing import differing
 from evals.answer_files.formats import OURS, Row
-from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers, read_pairs
+from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
 from evals.answer_files.report import Report, agreement
 from evals.answer_files.table import (
-    OF_PAIRS,
-    OF_RESPONSES,
+    OURS_ADDED,
     Columns,
     check_target,
-    columns_of_pairs,
     columns_of_responses,
     parquet_columns,
     write_lines,
@@ -46,7 +44,6 @@ _COMMON_KS = tuple(2**power for power in range(11))
 def grade_file(
     path: str | os.PathLike[str],
     *,
-    answers: bool = False,
     out: str | os.PathLike[str] | None = None,
     ks: Sequence[int] | None = None,
     policy: str | None = None,
@@ -60,7 +57,7 @@ def grade_file(
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
 
     Args:
-        path: the file. answers: rows are pairs of bare answers instead of responses.
+        path: the file.
         out: where to write the rows in input order with our columns added (see `evals.answer_files.table`): .jsonl or
             .parquet. `rlvr compare` reads either.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
@@ -77,39 +74,33 @@ def grade_file(
         OSError: the file cannot be read, or `out` cannot be written.
     """
     path, target = Path(path), None if out is None else check_target(Path(out))
-    file = None if answers else read_answers(path, reading)
-    rows = read_pairs(path) if file is None else file.rows
-    samples = Counter(() if answers else (str(row["problem_id"]) for row in rows))
-    ks = [] if answers else _ks(samples, ks)
+    file = read_answers(path, reading)
+    rows = file.rows
+    samples = Counter(str(row["problem_id"]) for row in rows)
+    ks = _ks(samples, ks)
     for number in explain:
         if not 1 <= number <= len(rows):
             raise ValueError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
     if policy is not None and policy not in POLICIES:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
-    policy = None if answers else policy or policy_for(rows)
+    policy = policy or policy_for(rows)
     parquet = {}
     if target is not None and target.suffix == ".parquet":
-        parquet = parquet_columns(path, rows, OF_PAIRS if answers else OF_RESPONSES)
+        parquet = parquet_columns(path, rows, OURS_ADDED)
 
     def in_rows(done: int, comparisons: int) -> None:
         if progress is not None:
             progress(len(rows) * done // max(comparisons, 1), len(rows))
 
     with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
-        if policy is None:
-            pairs = [(as_text(row["gold"]), as_text(row["prediction"])) for row in rows]
-            grades = grader.grade_answers(pairs, in_rows)
-            ours, effects, differ = columns_of_pairs(grades), [], []
-        else:
-            triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
-            grades = grader.grade_responses(triples, policy, in_rows)
-            ours = columns_of_responses(rows, grades, grader)
-            effects = policy_effects(triples, grades, grader, policy)
-            differ = differing(rows, grades, grader, policy)
+        triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
+        grades = grader.grade_responses(triples, policy, in_rows)
+        ours = columns_of_responses(rows, grades, grader)
+        effects = policy_effects(triples, grades, grader, policy)
+        differ = differing(rows, grades, grader, policy)
         if progress is not None:
             progress(len(rows), len(rows))  # nothing was compared where no row has an answer
-        explained = [triples[n - 1][:2] if policy else pairs[n - 1] for n in explain]
-        explanations = [grader.explain(gold, answer, policy) for gold, answer in explained]
+        explanations = [grader.explain(*triples[n - 1][:2], policy) for n in explain]
     if target is not None and target.suffix == ".parquet":
         write_parquet(target, parquet, ours)
     elif target is not None:
@@ -117,17 +108,17 @@ def grade_file(
     return Report(
         file=str(path),
         rows=len(rows),
-        problems=len(samples) or None,
-        samples=(min(samples.values()), max(samples.values())) if samples else None,
+        problems=len(samples),
+        samples=(min(samples.values()), max(samples.values())),
         verdicts=dict(sorted(Counter(map(str, ours["verdict"])).items())),
         unscored_reasons=dict(Counter(reason.split(":")[0] for reason in ours["reason"] if reason)),
-        scores=[] if answers else _scores(rows, ours, ks),
+        scores=_scores(rows, ours, ks),
         agreement=agreement(rows, grades),
         out=None if target is None else str(target),
         policy=policy,
         policies=effects,
         explanations=explanations,
-        stated=None if file is None or file.format in OURS else replace(file, rows=[]),
+        stated=None if file.format in OURS else replace(file, rows=[]),
         differing=differ,
     )
 

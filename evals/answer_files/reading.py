@@ -67,7 +67,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     if name is None and not reading.columns:
         raise ValueError(
             f"{path}: no known format has the fields {', '.join(objects[0])}; expected gold and response, or "
-            "give columns=answer:THEIRS,response:THEIRS; a file of pairs (gold, prediction) is graded with answers=true"
+            "give columns=answer:THEIRS,response:THEIRS; pairs of bare answers: rlvr.grade_answers in Python"
         )
     gold_of = None if reading.gold is None else _golds(reading.gold)
     rows: list[Row] = []
@@ -97,21 +97,6 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     return AnswerFile(name or "mapped", rows, label, labels, recomputed)
 
 
-def read_pairs(path: Path) -> list[Row]:
-    """The rows of a file of bare answers: gold, prediction.
-
-    Raises:
-        ValueError, OSError: as `read_answers`.
-    """
-    rows = contents(path)
-    for number, row in enumerate(rows, 1):
-        try:
-            _check(row, {"gold": _ANSWER, "prediction": _ANSWER})
-        except ValueError as error:
-            raise ValueError(f"{path}, row {number}: {error}") from error
-    return rows
-
-
 def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str]) -> list[Row]:
     try:
         return read_object(name, number, value, columns)
@@ -125,9 +110,9 @@ _OPTIONAL: Mapping[str, tuple[type, ...]] = {"finish_reason": (str, type(None)),
 _WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true, false", type(None): "null"}
 
 
-def _check(row: Row, fields: Mapping[str, tuple[type, ...]] = _RESPONSE) -> None:
+def _check(row: Row) -> None:
     """Raise ValueError, which names a field that is missing or has another type."""
-    for name, kinds in {**fields, **{name: kinds for name, kinds in _OPTIONAL.items() if name in row}}.items():
+    for name, kinds in {**_RESPONSE, **{name: kinds for name, kinds in _OPTIONAL.items() if name in row}}.items():
         if name == "answer" and row.get(name) is None:
             raise ValueError(
                 f"no answer (the gold); the row has {', '.join(row)}; give gold=FILE with problem_id or problem, and "

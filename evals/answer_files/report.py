@@ -51,15 +51,15 @@ class Report:
 
     file: str
     rows: int
-    problems: int | None
-    samples: tuple[int, int] | None  # fewest and most samples of a problem
+    problems: int
+    samples: tuple[int, int]  # fewest and most samples of a problem
     verdicts: dict[str, int]
     unscored_reasons: dict[str, int]  # by kind: time, memory, size, crash, error
     scores: list[Score]
     agreement: Agreement | None  # with the labels; None where the rows have none
     out: str | None
-    policy: str | None = None  # of extraction; None for bare answers
-    policies: list[PolicyEffect] = field(default_factory=list)  # what other policies would change
+    policy: str  # of extraction
+    policies: list[PolicyEffect]  # what other policies would change
     explanations: list[Explanation] = field(default_factory=list)
     stated: AnswerFile | None = None  # without its rows; None for rows of our own form
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
@@ -86,18 +86,15 @@ class Report:
 
     def as_text(self) -> str:
         """A short summary for a terminal."""
-        lines = [f"{self.file}: {self.rows} rows"]
-        if self.problems is not None and self.samples is not None:
-            low, high = self.samples
-            samples = f"{low if low == high else f'{low} to {high}'} sample{'s' * (high > 1)}"
-            lines[0] += f", {self.problems} problems, {samples} each"
+        low, high = self.samples
+        samples = f"{low if low == high else f'{low} to {high}'} sample{'s' * (high > 1)}"
+        lines = [f"{self.file}: {self.rows} rows, {self.problems} problems, {samples} each"]
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
         lines[1:1] = _stated_lines(self.stated) if self.stated else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
         lines += [_score_line(score) for score in self.scores]
-        if self.policy is not None:
-            lines += [f"  extraction policy {self.policy}; under another one:"]
-            lines += [f"    {effect}" for effect in self.policies]
+        lines += [f"  extraction policy {self.policy}; under another one:"]
+        lines += [f"    {effect}" for effect in self.policies]
         if any(score.interval and score.interval.rough for score in self.scores):
             lines.append(f"  {ROUGH}")
         lines += [] if self.agreement is None else [_agreement_line(self.agreement)]

@@ -1,8 +1,8 @@
 """The rows with their verdicts, as a file: .jsonl or .parquet.
 
-Bare answers get the columns `verdict`, `extracted` and `reason`. Responses also get the columns of a verdict table
-(`evals.grading.verdicts`), which `rlvr compare` reads: `benchmark`, `sample`, `gold`, `answer_class`, `boxed`. An input
-column of one of these names is kept as NAME_in_file; a text in `benchmark` is taken as the benchmark's name.
+They get the columns of a verdict table (`evals.grading.verdicts`), which `rlvr compare` reads: `benchmark`, `sample`,
+`gold`, `verdict`, `extracted`, `reason`, `answer_class`, `boxed`. An input column of one of these names is kept as
+NAME_in_file; a text in `benchmark` is taken as the benchmark's name.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from evals.grading import Grade, Grader
 
 BENCHMARK = "answers"  # the benchmark of rows that name none
 Columns = Mapping[str, Sequence[Any]]  # our columns by name, a value for each row
-OF_PAIRS = ("verdict", "extracted", "reason")
-OF_RESPONSES = ("benchmark", "sample", "gold", *OF_PAIRS, "answer_class", "boxed")
+OURS_ADDED = ("benchmark", "sample", "gold", "verdict", "extracted", "reason", "answer_class", "boxed")
 
 
 def check_target(out: Path) -> Path:
@@ -35,15 +34,6 @@ def check_target(out: Path) -> Path:
     if not out.parent.is_dir():
         raise ValueError(f"out is {str(out)!r}, but there is no folder {str(out.parent)!r}")
     return out
-
-
-def columns_of_pairs(grades: Sequence[Grade]) -> Columns:
-    """Our columns for pairs of bare answers."""
-    return {
-        "verdict": [str(grade.verdict) for grade in grades],
-        "extracted": [grade.answer for grade in grades],
-        "reason": [grade.reason for grade in grades],
-    }
 
 
 def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader) -> Columns:
@@ -63,7 +53,9 @@ def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: G
         "benchmark": [name if isinstance(name, str) and name else BENCHMARK for name in names],
         "sample": samples,
         "gold": [as_text(row["answer"]) for row in rows],
-        **columns_of_pairs(grades),
+        "verdict": [str(grade.verdict) for grade in grades],
+        "extracted": [grade.answer for grade in grades],
+        "reason": [grade.reason for grade in grades],
         "answer_class": classes,
         "boxed": [grade.boxed for grade in grades],
     }
@@ -82,7 +74,7 @@ def parquet_columns(path: Path, rows: Sequence[Row], ours: Sequence[str]) -> dic
     columns = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
-        if name in ("problem_id", "answer", "gold", "prediction") and len(set(map(type, values))) > 1:
+        if name in ("problem_id", "answer", "gold") and len(set(map(type, values))) > 1:
             values = [None if value is None else as_text(value) for value in values]
         try:
             columns[_kept(name, ours)] = pa.array(values)

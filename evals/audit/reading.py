@@ -77,53 +77,39 @@ def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
     return {str(key): float(value) for key, value in row.items() if isinstance(value, int | float) and value == value}
 
 
-CURVES: dict[str, Callable[[str], Iterable[dict[str, float]]]] = {
-    "verl": _verl,
-    "trl": _trainer_state,
-    "mllog": _mllog,
-    "lighteval": _lighteval,
-    "jsonl": _lines,
-    "csv": _csv,
-}
-"""Kind of a file of curves -> its reader; csv and jsonl are exports of trackers, one row a step."""
-
-
-def kind_of(name: str, text: str) -> str:
-    """The kind of a file of curves, by its content.
-
-    Raises:
-        ValueError: none is recognised.
-    """
+def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]:
+    """The reader of a file of curves, by its content."""
     if ":::MLLOG " in text:
-        return "mllog"
+        return _mllog
     if '"log_history"' in text[:100_000] and text.lstrip().startswith("{"):
-        return "trl"
+        return _trainer_state
     if _VERL.search(text):
-        return "verl"
+        return _verl
     if _LIGHTEVAL.search(text):
-        return "lighteval"
+        return _lighteval
     if text.lstrip().startswith(("{", "[")):
-        return "jsonl"
+        return _lines
     if "," in text.partition("\n")[0]:
-        return "csv"
-    raise ValueError(f"{name}: no curve was recognised; expected kind={'|'.join(CURVES)}")
+        return _csv
+    raise ValueError(
+        f"{name}: no curve was recognised; expected a console log of veRL, trainer_state.json, a log of MLPerf, tables "
+        "of lighteval, CSV or JSON Lines"
+    )
 
 
-def read_curve(text: str, *, name: str = "text", kind: str | None = None) -> pd.DataFrame:
+def read_curve(text: str, *, name: str = "text") -> pd.DataFrame:
     """The metrics of a training by step, one column each; values of one step that stand on several lines are joined.
 
     Args:
-        name: of the file, for errors. kind: of `CURVES`; found by the content if None.
+        name: of the file, for errors.
     Raises:
-        ValueError: the kind is unknown, the text is not of it, or it has no step.
+        ValueError: the text is of no known form, damaged, or has no step.
     """
-    kind = kind_of(name, text) if kind is None else kind
-    if kind not in CURVES:
-        raise ValueError(f"kind: {expected(kind, list(CURVES))}")
+    reader = _reader(name, text)
     try:
-        rows = list(CURVES[kind](text))
+        rows = list(reader(text))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{name}: not a file of kind {kind}: {type(error).__name__} {error}") from error
+        raise ValueError(f"{name}: damaged or cut short: {type(error).__name__} {error}") from error
     table = pd.DataFrame(rows)
     step = next((column for column in STEPS if column in table), None)
     if step is None:

@@ -116,15 +116,6 @@ def test_gold_and_response_are_enough(tmp_path: Path, suffix: str) -> None:
     assert (report.problems, report.samples) == (1, (2, 2))
 
 
-def test_a_file_of_pairs_names_the_option_that_grades_it(tmp_path: Path) -> None:
-    pairs = {"gold": "5", "prediction": "5"}
-    for path in (lines(tmp_path / "a.jsonl", pairs), tmp_path / "a.csv"):
-        if path.suffix == ".csv":
-            path.write_text("gold,prediction\n5,5\n")
-        with pytest.raises(ValueError, match="answers=true"):
-            grade_file(path, workers=1)
-
-
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no known format has the fields step, completion"):
         read_answers(lines(tmp_path / "trl.jsonl", {"step": 1, "completion": "x"}))

@@ -59,17 +59,14 @@ def test_parquet_keeps_columns_and_order(write, tmp_path):
     assert not list(tmp_path.glob(".*"))  # the unfinished file was renamed
 
 
-def test_bare_answers_agreement_and_confusion(write):
+def test_agreement_with_the_labels(write):
+    answers = ["0.5", "0.6", "0.5", "0.7", "9" * 20_000, "0.7"]
+    expected = [True, True, False, False, False, None]
     rows = [
-        {"gold": "1/2", "prediction": "0.5", "expected": True},
-        {"gold": "1/2", "prediction": "0.6", "expected": True},
-        {"gold": "1/2", "prediction": "0.5", "expected": False},
-        {"gold": "1/2", "prediction": "0.7", "expected": False},
-        {"gold": "1/2", "prediction": "9" * 20_000, "expected": False},
-        {"gold": "1/2", "prediction": "0.7"},
+        {"gold": "1/2", "response": f"\\boxed{{{answer}}}", "expected": label}
+        for answer, label in zip(answers, expected, strict=True)
     ]
-    report = grade_file(write(rows), answers=True)
-    assert report.scores == []
+    report = grade_file(write(rows))
     assert report.verdicts == {"correct": 2, "unscored": 1, "wrong": 3}
     assert report.unscored_reasons == {"size": 1}
     total = report.agreement
