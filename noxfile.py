@@ -37,6 +37,8 @@ def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = L
     stamp, python = folder / "lock.sha256", folder / "bin" / "python"
     if stamp.is_file() and stamp.read_text() == digest:
         return
+    if not (3, 11) <= sys.version_info[:2] <= (3, 12):
+        session.error(f"expected Python 3.11 or 3.12, got {sys.version.split()[0]}: install nox with one of these")
     session.log(f"installing {lock.name} into {folder} (2.5 to 4.5 GB, a few minutes)")
     if not python.is_file():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
@@ -155,6 +157,18 @@ def rehearse(session: nox.Session) -> None:
             codes = [0, 1]  # 1: an arm that would stop, which the table says
             command = [str(python(session, False)), "-m", "rlvr", "run", words, scale, "rehearse=true"]
             session.run(*command, f"hardware={card}", *others, external=True, success_codes=codes)
+
+
+@nox.session(venv_backend="venv")
+def wheel(session: nox.Session) -> None:
+    """Build a wheel, install it into an environment of its own without torch, and use it there."""
+    folder = Path(session.create_tmp())
+    session.run("python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+    session.install(*map(str, folder.glob("*.whl")))
+    session.chdir(folder)
+    for arguments in (["list"], ["plan", "paper=egsw", "scale=paper"], ["import", str(ROOT / "results" / "records")]):
+        session.run("rlvr", *arguments, env={"RLVR_HOME": str(folder / "runs")}, silent=True)
+    session.run("rlvr", "tables", env={"RLVR_HOME": str(folder / "runs")}, silent=True)
 
 
 @nox.session(venv_backend="venv")

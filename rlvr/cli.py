@@ -31,7 +31,7 @@ GROUPS = {  # heading -> command -> the function of `rlvr`
 }
 COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 FLAGS = {"--json": "one JSON document on stdout and nothing else", "--debug": "the traceback of an error"}
-SAVED = {"out=FILE": "save it: .json, .csv, .parquet, .tex, .md or .txt"}
+SAVED = {"out=FILE.csv": "save the result: .csv, .parquet, .tex, .md, .txt or .json"}
 TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
 # Characters that would control a terminal: control characters except tab and line feed, characters that change the
@@ -86,9 +86,16 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     if words[0].startswith("-") or "=" in words[0]:
         raise UsageError(f"{words[0]}: expected a command first; rlvr --help lists them")
     function = command(words[0])
-    saved = [] if "out" in signature.options(function) else [word for word in words if word.startswith("out=")]
+    saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])
     return words[0], function, bound, saved[-1].removeprefix("out=") if saved else None
+
+
+def _is_saved(function: Callable[..., Any], word: str) -> bool:
+    """Whether `out=FILE` saves the result: where it is no option of the function, and where the file is a table of it
+    (of `rlvr grade` .parquet and .jsonl are the rows with their verdicts)."""
+    tables = (".csv", ".tex", ".md", ".txt", ".json") + (() if function is rlvr.grade else (".parquet",))
+    return "out" not in signature.options(function) or word.endswith(tables)
 
 
 def command(name: str) -> Callable[..., Any]:
@@ -115,8 +122,7 @@ def overview() -> str:
 def usage(name: str) -> str:
     """The help of one command."""
     function = command(name)
-    saved = {} if "out" in signature.options(function) else SAVED
-    return signature.usage(name, function, saved | FLAGS, min(shutil.get_terminal_size().columns, 100))
+    return signature.usage(name, function, SAVED | FLAGS, min(shutil.get_terminal_size().columns, 100))
 
 
 def _report(name: str, error: BaseException) -> int:

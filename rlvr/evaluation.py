@@ -175,6 +175,7 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
     import pyarrow.parquet as pq
 
     from evals.stats.score import score
+    from rlvr.metrics import Scores
 
     scores = {}
     for name, path in verdicts.items():
@@ -186,7 +187,7 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
             print(f"WARNING: {name}: {100 * cut:.0f} % of the responses are cut at max_tokens={limit}", file=sys.stderr)
     _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
     effects = {name: _policy_effects(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
-    rows = [{"benchmark": name, **score_fields(found)} for name in scores for found in scores[name]]
+    table = Scores((name, s) for name, own in scores.items() for s in own)
     document = {
         "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
         "protocol": {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}},
@@ -195,14 +196,12 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
     }
 
     def text() -> str:
-        from rlvr.metrics import Scores
-
-        lines = [f"protocol {protocol.name}", str(Scores((name, s) for name, own in scores.items() for s in own))]
+        lines = [f"protocol {protocol.name}", str(table)]
         for name, path in verdicts.items():
             lines += [f"\n{name}: {path}", *(f"  {effect}" for effect in effects[name])]
         return "\n".join([*lines, f"\npage: rlvr report runs={folder}"])
 
-    result = Evaluated(document, text, rows)
+    result = Evaluated(document, text, table.rows())
     result.folder = folder
     return result
 
@@ -289,6 +288,7 @@ def grade(
     from evals.answer_files import grade_file
     from evals.grading import LIMIT_S, Conventions
     from evals.sampling.progress import grading_bar
+    from rlvr.metrics import Scores
 
     if file is None:
         raise UsageError("file: missing; expected a file of answers")
@@ -323,7 +323,7 @@ def grade(
             )
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
-    return Result(report.as_dict(), report.as_text)
+    return Result(report.as_dict(), report.as_text, Scores((Path(file).name, s) for s in report.scores).rows())
 
 
 def at_least_one(key: str, numbers: Sequence[float] | None) -> None:

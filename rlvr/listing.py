@@ -124,19 +124,20 @@ def _one(name: str) -> Result:
         facts["command"] = record["environment"]["command"]
         facts["commit"] = record["environment"]["commit"]
 
+    table_of_scores = Scores((benchmark, s) for benchmark, scores in found.items() for s in scores)
+
     def text() -> str:
         lines = [name]
         for key, value in facts.items():
             value = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
             lines.append(paragraph(f"{key + ':':<11}{value}", "  "))
-        lines.append(f"\n{Scores((benchmark, s) for benchmark, scores in found.items() for s in scores)}")
+        lines.append(f"\n{table_of_scores}")
         if record.get("scale", "paper") != "paper":
             lines.append(paragraph(sentence(record.get("scale_label", record["scale"]))))
         return "\n".join(lines)
 
     scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
-    rows = [{"benchmark": benchmark, **row} for benchmark, fields in scores.items() for row in fields]
-    return Result({"run": name, **facts, "scores": scores}, text, rows)
+    return Result({"run": name, **facts, "scores": scores}, text, table_of_scores.rows())
 
 
 def _states(papers: list[str] | None) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
@@ -17,6 +18,24 @@ class Scores(Rows[tuple[str, Score]]):
 
     header = ("benchmark", "metric", "value", "95 % interval", "covers", "problems", "unscored")
     caption = f"{ROUGH}."
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Numbers instead of the texts of `cells`; fractions for percent."""
+        return [
+            {
+                "benchmark": benchmark,
+                "metric": found.name,
+                "value": found.value,
+                "low": found.interval.low if found.interval is not None else None,
+                "high": found.interval.high if found.interval is not None else None,
+                "covers": found.interval.covers if found.interval is not None else None,
+                "problems": found.problems,
+                "excluded": found.excluded,
+                "samples": found.samples,
+                "unscored": found.unscored,
+            }
+            for benchmark, found in self
+        ]
 
     def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
         benchmark, found = row

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import score
@@ -13,6 +13,7 @@ from harness.errors import choose
 from harness.record.find import seeds_of, together
 from harness.record.run import Run as RecordedRun
 from rlvr.metrics import Scores
+from rlvr.results import Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,7 @@ PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, repr=False)
-class Run:
+class Run(Tabular):
     """The verdicts of one method, over one or several training seeds. A notebook shows the scores."""
 
     measured: MeasuredRun
@@ -60,6 +61,9 @@ class Run:
         """
         tables = self.measured.tables.items()
         return Scores((name, found) for name, table in tables for found in score(table, ks=ks, metrics=metrics))
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        return self.scores(metrics=("avg", "fmt")).rows()
 
     def _repr_html_(self) -> str:
         return self.scores(metrics=("avg", "fmt"))._repr_html_()

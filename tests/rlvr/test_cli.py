@@ -151,7 +151,7 @@ def test_every_command_describes_each_option(capsys: pytest.CaptureFixture[str])
         described = usage(name).partition("\noptions:\n")[2]
         for key, option in signature.options(command(name)).items():
             head = {"VAR_KEYWORD": "KEY=VALUE", "VAR_POSITIONAL": key.upper()}.get(option.kind.name, f"{key}=")
-            (entry,) = re.findall(rf"^  {head}\S*\s+(\S.*)", described, flags=re.MULTILINE)
+            entry, *_ = re.findall(rf"^  {head}\S*\s+(\S.*)", described, flags=re.MULTILINE)
             assert len(entry) > 3, (name, key)
     assert main(["help", "run"]) == 0 and main(["run", "--help"]) == 0
     printed = capsys.readouterr().out
@@ -220,6 +220,13 @@ def test_results_are_saved_by_their_suffix(tmp_path: Path) -> None:
     assert sorted(pd.read_parquet(tmp_path / "x.parquet")["name"]) == sorted(names)
     assert set(json.loads((tmp_path / "x.json").read_text())["scales"]) == set(names)
     assert main(["list", f"out={tmp_path / 'x.doc'}"]) == 2
+    answers = tmp_path / "a.jsonl"
+    answers.write_text(json.dumps({"problem_id": 1, "answer": "4", "response": r"\boxed{4}"}) + "\n")
+    for name in ("verdicts.parquet", "scores.csv", "scores.tex"):  # rows with verdicts; the scores
+        assert main(["grade", str(answers), f"out={tmp_path / name}", "workers=1"]) == 0
+    assert "verdict" in pd.read_parquet(tmp_path / "verdicts.parquet")
+    assert pd.read_csv(tmp_path / "scores.csv").set_index("metric").loc["avg@1", "value"] == 1.0
+    assert "tabular" in (tmp_path / "scores.tex").read_text()
     assert main(["list", f"out={tmp_path / 'nowhere' / 'x.csv'}"]) == 2
 
 
