@@ -49,11 +49,6 @@ class Comeback:
     margin: float | None
     why: str = ""
 
-    @property
-    def mark(self) -> str:
-        """The mark in a table: "+", "x" or "?"."""
-        return {"comes back": "+", "does not come back": "x", "cannot tell": "?"}[self.answer]
-
 
 def repeat(
     values: ArrayLike,

@@ -51,10 +51,6 @@ class StudyArm:
     def control(self) -> str | None:
         return split_key(self.arm)[1]
 
-    @property
-    def name(self) -> str:
-        return f"{self.paper} {self.arm}"
-
 
 @dataclass(frozen=True)
 class Design:
@@ -83,10 +79,6 @@ class Design:
     def digest(self) -> str:
         """Twelve hex digits of everything declared here."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
-
-    def methods(self) -> list[StudyArm]:
-        """The arms whose settings are searched: those without a control."""
-        return [arm for arm in self.arms if arm.control is None]
 
     def papers(self) -> list[str]:
         return list(dict.fromkeys(arm.paper for arm in self.arms))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evals.provenance import Origin, assumed
 from evals.stats.differences import paired
 from evals.stats.intervals import MIN_SEEDS, joined_estimate
-from evals.stats.power import Spread, chance, default_spread, measured_spread, power, seeds_needed
+from evals.stats.power import Spread, chance, default_spread, measured_spread, seeds_needed
 from evals.stats.verdict_table import VerdictTable
 from tests.evals.stats.test_score import seeds as seed_tables
 from tests.evals.stats.test_score import table
@@ -178,13 +178,3 @@ def test_a_known_spread_is_recovered() -> None:
     assert 0.02 < got.seed_sd.value < 0.08  # six seeds tell little
     # within^2 = E[r (1 - r)] = 1/4 - (1/48 + 0.05^2 + 0.08^2)
     assert got.within_sd.value == pytest.approx(math.sqrt(0.25 - 0.0208 - 0.0025 - 0.0064), abs=0.01)
-
-
-def test_a_table_prints_itself_and_is_json() -> None:
-    result = power(0.05, benchmark="math500", problems=500, samples=(1, 4), seeds=(3,), spread=None)
-    document = result.as_json()
-    assert [row["samples"] for row in document["rows"]] == [1, 4]
-    one, four = (row["power_by_seeds"]["3"] for row in document["rows"])
-    assert 0 < one < four < 1 and document["model"]["within_sd"]["origin"] == "paper"
-    assert one == chance(0.05, default_spread("math500"), problems=500, samples=1, seeds=3)
-    assert "math500, 500 problems" in str(result)
