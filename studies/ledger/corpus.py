@@ -108,6 +108,7 @@ class Series:
     Attributes:
         files: a pattern of paths; its groups `seed` and `checkpoint` tell the files apart.
         curve: the name of the score, where the files are curves; `window`: of so many steps the mean is taken.
+        score: where each file is JSON with one score: the place of it.
         table: where the file is a CSV of scores: `value` and `seed` name its columns, the others choose rows.
         verdicts: where the authors' verdicts stand (see `verdict_rows`), where the files have no responses.
         responses: our column -> theirs, where the files have responses; empty for a format that is known.
@@ -124,6 +125,7 @@ class Series:
     files: str
     curve: str = ""
     window: int = 1
+    score: str = ""
     table: Mapping[str, str] | None = None
     verdicts: Mapping[str, Any] | None = None
     responses: Mapping[str, str] | None = None
@@ -144,6 +146,16 @@ class Series:
             curves = {seed or path: read_curve(files.text(path), name=path) for path, seed, _ in self.matches(files)}
             thinned = {seed: _means(curve, self.curve, self.window) for seed, curve in curves.items()}
             return curve_evidence(thinned, self.curve, problems=self.problems)
+        if self.score:
+            found = [
+                {
+                    "seed": seed or path,
+                    "checkpoint": step,
+                    "value": float(reach(json.loads(files.text(path)), self.score)),
+                }
+                for path, seed, step in self.matches(files)
+            ]
+            return Evidence.of_scores(pd.DataFrame(found), self.problems)
         if self.table is not None:
             ((path, _, _),) = self.matches(files)
             return Evidence.of_scores(_chosen(files.content(path), **self.table), self.problems)
