@@ -65,13 +65,13 @@ def is_name(text: str) -> bool:
     or a tuple or ratio of these."""
     text = text.strip()
     if text.startswith("(") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",")) > 1:
-        return all(is_name(part) for part in parts)
+        return all(map(is_name, parts))
     if _OTHER_NAMES.fullmatch(text):
         return True
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
         return is_name(ratio[1]) and is_name(ratio[2])
     if len(parts := split(text, ":/")) > 1:
-        return all(is_name(part) for part in parts)
+        return all(map(is_name, parts))
     text = re.sub(r"\\text\s*\{([^{}]*)\}", lambda match: re.sub(r"\W", "", match[1]) or "t", text)
     return bool(_LIMIT.fullmatch(text)) or (bool(_NAME.fullmatch(text)) and not _NO_NAME.match(text))
 
@@ -87,11 +87,10 @@ def _plain_name(name: str) -> str:
 def renamed(form: Named, other: Named) -> str | None:
     """A value in terms of the other's name, or None if the names stand for different things."""
     names = [_plain_name(side.name) for side in (form, other)]
-    if names[0] == names[1]:
-        return form.values[-1]
-    if any(re.split(r"[(\[]|_(?!\d)", names[side])[0] == names[1 - side] for side in (0, 1)):
-        return form.values[-1]  # P(X=2)=1/4 and P=1/4, S_{ABC}=6 and S=6
+    heads = [re.split(r"[(\[]|_(?!\d)", name)[0] for name in names]
     words = [_WORD.fullmatch(side.name.strip()) for side in (form, other)]
+    if names[0] == names[1] or heads[0] == names[1] or names[0] == heads[1]:
+        return form.values[-1]  # P(X=2)=1/4 and P=1/4, S_{ABC}=6 and S=6
     if bool(words[0]) != bool(words[1]) and "(" not in "".join(names):
         return form.values[-1]  # Area = 5 and S = 5
     if names[0].count("'") == names[1].count("'"):
@@ -109,14 +108,10 @@ def renamed(form: Named, other: Named) -> str | None:
 _MEMBER = re.compile(r"(?:[A-Za-z]|\([A-Za-z,\s]+\))\s*\\in(?![A-Za-z])\s*(\\\{.*\\\})", re.DOTALL)
 _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})*,0\d\d(?:,\d{3})*")  # no item of a list begins with 0
 _UNORDERED = {"list", "set", "one", "union"}
-# different kinds that may be equal
-_COMPARABLE = {
-    frozenset(pair.split())
-    for pair in (
-        *("list set", "list one", "set one", "union one", "list ()", "list names", "names ()"),
-        *("column ()", "column []", "row ()", "row []"),
-    )
-}
+_COMPARABLE = [  # different kinds that may be equal
+    *({"list", "set"}, {"list", "one"}, {"set", "one"}, {"union", "one"}, {"list", "()"}, {"list", "names"}),
+    *({"names", "()"}, {"column", "()"}, {"column", "[]"}, {"row", "()"}, {"row", "[]"}),
+]
 
 
 @dataclass(frozen=True)
@@ -228,27 +223,18 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     if (left is None and number(answer)) or (right is None and number(gold)):
         return None  # 3,628,800 beside an expression
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
-    if left.kind == "union" and right.kind == "list" and _INTERVAL.search(answer):
-        right = replace(right, kind="union")  # x<-1 or x>2, as intervals
-    if left.kind == "names" and right.kind == "[]":  # x=2, y=1 is no interval
-        right = replace(right, kind="()")
-    if len(left.items) > 2 < len(right.items):  # an interval has two ends
-        if left.kind == "[]" and right.kind == "list":
-            right = replace(right, kind="[]")  # the order of a gold in brackets counts
-        left, right = (
-            replace(side, kind=other.kind) if side.kind == "[]" and other.kind in ("list", "()") else side
-            for side, other in ((left, right), (right, left))
-        )
+    left, right = _as_meant(left, right, _INTERVAL.search(answer) is not None)
     if any(side.kind == "set" and len(side.items) == 1 for side in (left, right)) and left.kind != right.kind:
         inside = [side.items[0] if side.kind == "set" else text for side, text in ((left, gold), (right, answer))]
         return not any(map(_is_set, inside)) and same(*inside)  # \{5\} is 5, and \{(1,2)\} is (1,2)
-    if {left.kind, right.kind} <= _UNORDERED and len(left.items) > 1 and _without_repeats(left) == left:
-        right = _without_repeats(right)
+    unordered = {left.kind, right.kind} <= _UNORDERED
+    if unordered and len(left.items) > 1 and len(_distinct(left.items)) == len(left.items):
+        right = replace(right, items=_distinct(right.items))
     if len(left.items) != len(right.items) or _other_names(left, right):
         return False
-    if left.kind != right.kind and frozenset((left.kind, right.kind)) not in _COMPARABLE:
+    if left.kind != right.kind and {left.kind, right.kind} not in _COMPARABLE:
         return False
-    if {left.kind, right.kind} <= _UNORDERED:
+    if unordered:
         return _same_unordered(left.items, right.items, same)
     # x=-5, p=2 stands for (-5,2), in the order stated, or for (2,-5), in the alphabetical order of symbols
     orders = [(left.items, right.items)]
@@ -257,6 +243,20 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
             orders = []  # words have no such order
         orders.append((left.stated or left.items, right.stated or right.items))
     return any(all(_same_item(a, b, same) for a, b in zip(*order, strict=True)) for order in orders)
+
+
+def _as_meant(left: Collection, right: Collection, interval: bool) -> tuple[Collection, Collection]:
+    """The two with the kinds that each other shows: a list of intervals is a union, and brackets around more than two
+    values are no interval, nor are those around named ones."""
+    if left.kind == "union" and right.kind == "list" and interval:
+        right = replace(right, kind="union")  # x<-1 or x>2, as intervals
+    if left.kind == "names" and right.kind == "[]":
+        right = replace(right, kind="()")
+    kinds = {left.kind, right.kind}
+    if len(left.items) > 2 < len(right.items) and "[]" in kinds and kinds <= {"[]", "list", "()"}:
+        kind = "()" if left.kind == "[]" or "()" in kinds else "list"  # the order of a gold in brackets counts
+        return replace(left, kind=kind), replace(right, kind=kind)
+    return left, right
 
 
 def _is_set(item: str) -> bool:
@@ -268,8 +268,8 @@ def _same_item(left: str, right: str, same: Same) -> bool:
     return _is_set(left) == _is_set(right) and same(left, right)
 
 
-def _without_repeats(several: Collection) -> Collection:
-    return replace(several, items=tuple({literal(item): item for item in several.items}.values()))
+def _distinct(items: Sequence[str]) -> tuple[str, ...]:
+    return tuple({literal(item): item for item in items}.values())
 
 
 def _other_names(left: Collection, right: Collection) -> bool:

@@ -19,49 +19,48 @@ from evals.grading.numbers import depth
 from evals.grading.rules import RULES
 from evals.grading.spelling import clean
 
-# Two constant expressions are equal when they agree to this many digits, relative to their size.
+# Two values of expressions are equal when they agree to this many digits, relative to their size.
 _EXACT_DIGITS, _FLOAT_DIGITS = 25, 12
+_SAMPLES = ("0.37", "1.83", "5.29", "-2.61")  # of the first symbol; at negative values, readings may differ
 
 
 def same_expression(gold: str, answer: str) -> bool:
     """Whether two cleaned LaTeX expressions, equations or relations are mathematically equal.
 
-    Constants are compared relative to their size (math-verify compares them to six decimal places, so that it takes
-    any two tiny numbers for equal), and i is the imaginary unit where it is the only letter; all else is math-verify's
-    decision.
+    What latex2sympy cannot read to its end is equal to nothing. Values are compared relative to their size (math-verify
+    compares constants to six decimal places, so that it takes any two tiny numbers for equal), equations at points as
+    well, and i is the imaginary unit where it is the only letter; all else is math-verify's decision.
     """
     from math_verify import verify
 
     left, right = _parse(gold), _parse(answer)
     if left is None or right is None:
         return False
-    by_name = {symbol.name: symbol for symbol in left.free_symbols}
-    # math-verify may take x for real in one of them and for complex in the other
-    right = right.xreplace({symbol: by_name.get(symbol.name, symbol) for symbol in right.free_symbols})
-    if set(by_name) <= {"i"} and {symbol.name for symbol in right.free_symbols} <= {"i"}:
-        left, right = _with_imaginary_unit(left), _with_imaginary_unit(right)
-    constants = _same_constant(left, right)
-    if constants is not None:
-        return constants
-    return bool(verify(left, right, timeout_seconds=None, allow_set_relation_comp=True))
+    names = {symbol.name for side in (left, right) for symbol in side.free_symbols}
+    if names and names <= {"i"}:
+        try:
+            left, right = _with_imaginary_unit(left), _with_imaginary_unit(right)
+        except ValueError:  # the maximum of 3+4i and 7
+            return False
+    verdict = _same_values(left, right)
+    if verdict is None:
+        verdict = bool(verify(left, right, timeout_seconds=None, allow_set_relation_comp=True))
+    return verdict
 
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Any | None:
-    """The sympy object that math-verify reads in a boxed expression, or None when it cannot read it."""
-    from latex2sympy2_extended import NormalizationConfig
-    from math_verify import LatexExtractionConfig, parse
+    """The sympy object that latex2sympy reads in an expression, or None when it cannot read all of it."""
+    from latex2sympy2_extended import NormalizationConfig, latex2sympy
 
-    # units are ours: math-verify takes the c of `\\frac{1}{2}c` for one
-    config = NormalizationConfig(basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last")
-
-    parsed = parse(
-        f"\\boxed{{{_as_symbols(text)}}}",
-        extraction_config=[LatexExtractionConfig(boxed_match_priority=0, normalization_config=config)],
-        fallback_mode="no_fallback",
-        parsing_timeout=None,  # type: ignore[arg-type]  # the worker is killed from outside instead
-    )
-    return parsed[0] if parsed else None
+    # units are ours: latex2sympy takes the c of `\\frac{1}{2}c` for one
+    config = NormalizationConfig(basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="none")
+    try:
+        return latex2sympy(_as_symbols(text), is_real=None, normalization_config=config)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # of many kinds: it is no expression
+        return None
 
 
 _PRIMED = re.compile(r"(?<![\\A-Za-z])([A-Za-z])('+)")
@@ -70,7 +69,7 @@ _NUMBERED_E = re.compile(r"(?<![\\A-Za-z])E(?=_)")
 
 
 def _as_symbols(text: str) -> str:
-    r"""Replace by names what math-verify would evaluate too early: `\frac{dx}{dt}` (it reads 0), `E_1` (2.718...), and
+    r"""Replace by names what latex2sympy would evaluate too early: `\frac{dx}{dt}` (it reads 0), `E_1` (2.718...), and
     write the sign of a product that it takes for a mixed number: `5\max(7)`."""
     text = _TIMES_LARGEST.sub(r"\\cdot ", text)
     text = _PRIMED.sub(lambda primed: f"{primed[1]}_{{d{len(primed[2])}}}", text)
@@ -84,37 +83,47 @@ def _with_imaginary_unit(expression: Any) -> Any:
     return expression.subs({symbol: I for symbol in expression.free_symbols})
 
 
-def _same_constant(left: Any, right: Any) -> bool | None:
-    """Equality of two constant expressions, or None when one of them is not a finite constant."""
-    from sympy import Float
+def _same_values(left: Any, right: Any) -> bool | None:
+    """Equality of two expressions at points, of equations up to a factor; None where the values are not known."""
+    from sympy import Eq, Expr, Float
+    from sympy.core.function import AppliedUndef
 
-    a, b = _constant(left), _constant(right)
-    if a is None or b is None:
+    equations = isinstance(left, Eq) and isinstance(right, Eq)
+    if equations:
+        left, right = left.lhs - left.rhs, right.lhs - right.rhs
+    if not isinstance(left, Expr) or not isinstance(right, Expr):
         return None
-    exact = left.doit(), right.doit()
-    if all(side.is_Rational for side in exact):
-        return bool(exact[0] == exact[1])  # 2^{1009}+1 is not 2^{1009}
-    inexact = left.has(Float) or right.has(Float)
-    return bool(abs(a - b) <= max(abs(a), abs(b)) * 10 ** -(_FLOAT_DIGITS if inexact else _EXACT_DIGITS))
-
-
-def _constant(expression: Any) -> Any | None:
-    """The numerical value of a sympy expression without symbols, to 30 digits, or None."""
-    from sympy import Expr
-
-    if not isinstance(expression, Expr) or expression.free_symbols:
+    both = [side.atoms(AppliedUndef) | side.free_symbols for side in (left, right)]
+    if bool(both[0]) != bool(both[1]):
         return None
-    number = expression.doit().evalf(30)
-    return (
-        number
-        if number.is_number and number.is_finite and number.is_comparable is not None and _is_float(number)
-        else None
-    )
+    names = sorted(both[0] | both[1], key=str)
+    if not names:
+        exact = left.doit(), right.doit()
+        if all(side.is_Rational for side in exact):
+            return bool(exact[0] == exact[1])  # 2^{1009}+1 is not 2^{1009}
+    digits = _FLOAT_DIGITS if left.has(Float) or right.has(Float) else _EXACT_DIGITS
+    pairs: list[tuple[Any, Any]] = []
+    for sample in _SAMPLES if names else ("1",):
+        point = {name: Float(sample, 40) + Float(str(0.37 * index), 40) for index, name in enumerate(names)}
+        pairs.append((_number(left, point), _number(right, point)))
+    if any(None in pair for pair in pairs):
+        return None
+    if equations:
+        if not all(pairs[0]):
+            return False  # 61=61
+        pairs = [(a * pairs[0][1], b * pairs[0][0]) for a, b in pairs]
+    *positive, last = (bool(abs(a - b) <= max(abs(a), abs(b)) * 10**-digits) for a, b in pairs)
+    return (last or None) if positive and all(positive) else all([*positive, last])
 
 
-def _is_float(number: Any) -> bool:
-    real, imaginary = number.as_real_imag()
-    return bool(real.is_Number and imaginary.is_Number)
+def _number(expression: Any, point: dict[Any, Any]) -> Any | None:
+    """The numerical value of a sympy expression at a point, to 30 digits, or None."""
+    try:
+        number = expression.xreplace(point).doit().evalf(30)
+    except (ValueError, TypeError, AttributeError):  # an integral without a variable, an order of complex numbers
+        return None
+    parts = number.as_real_imag() if number.is_number and number.is_finite else (number,)
+    return number if len(parts) == 2 and all(part.is_Number for part in parts) else None
 
 
 LONGEST, DEEPEST = 10_000, 100

@@ -169,7 +169,7 @@ class _Parser:
         """`x(0)`, a letter with a number in brackets, and `f(t)` are symbols of their own: neither is a product."""
         start = self._at
         argument = self.group()
-        if not symbols(argument) or name[0] in "fghFGHPQ":
+        if not symbols(argument) or name[0] in "fghFGHPQ" or (argument == ("symbol", "t") and name in _GREEK):
             return ("symbol", f"{name}({argument})")
         self._at = start
         return None

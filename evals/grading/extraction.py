@@ -246,52 +246,27 @@ _NUMBER = (
     r"(?:\s?/\s?\d+(?:\.\d+)?|\^\{?-?\d+\}?)?|(?<![\w./^])[-+]?\.\d+"
 )
 _STATES = re.compile(
-    r"(?:\b(?:is|are|be|being|equals?|equal to|gives?|get|obtain|have|has|exactly|only|just|at|answers?)|[=:])\s*$",
-    re.IGNORECASE,
+    r"\b(?:is|are|be|being|equals?|est|gives?|gets?|got|get|obtain|[Ii]t's|[Tt]hat's)\s|(?<=[a-z]{3})\s?:\s|="
 )
 _DENIES = re.compile(
-    r"\b(?:not|\w+n't|never|except|unless|excluding|besides|other than|instead of"
-    r"|at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller)\s+than|up\s+to|\d\s+out\s+of)"
-    r"\s+(?:\w+\s+)?(?:[A-Za-z]\s*=)?[}\s]*$"
-    r"|(?:[≥≤⩾⩽≠]|(?<=\s)[<>]=?|\\(?:[lg]eq?(?:slant)?|[lg]t|neq?))\s*$",  # all integers k ≥ 2
+    r"\b(?:not|never|no|cannot|if|unless|except|without|either|excluding|besides|least|most|\w+n't|up\s+to|instead"
+    r"|(?:more|less|fewer|greater|larger|smaller|other)\s+than|\d\s+(?:out\s+)?of)\b|[≥≤⩾⩽≠]|(?<=\s)[<>]=?"
+    r"|\\(?:[lg]eq?(?:slant)?|[lg]t|neq?)(?![a-z])",
     re.IGNORECASE,
 )
 _COMPARED = re.compile(r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than)\b")
-_NO = re.compile(r"\b(?:not|never|no|cannot|\w+n't)\b|[$\\]", re.IGNORECASE)
-_STATES_VALUE = re.compile(
-    rf"(?:\b(?:is|are|equals?|est|gets?|got|gives|[Ii]t's|[Tt]hat's)|(?<=[a-z]{{3}})\s?:)\s+(\d+:\d+|{_NUMBER})"
-    r"\s?(?:(%)|[$€£](?:\s+(?!and\b|or\b)[a-z]{1,4}\b(?:\s[a-z]+)?)?)?\s*[.!]*\s*$"
-)
-_STATES_LATEX = re.compile(r"\b(?:is|are|equals?)\s+(?=-?[\d(\[]?\s?\\(?!text))")
-_WORDS_ALONE = re.compile(r"\s*[A-Z][A-Za-z,'\s]*")
-_DENIES_ANY = re.compile(
-    r"\b(?:not|never|no|cannot|if|unless|except|without|either|least|most|\w+n't)\b", re.IGNORECASE
-)
-_AMOUNT_SIGN = re.compile(r"(?<=\d) ?\$|\$ ?(?=\d)")
-_COUNTED = re.compile(
-    rf"\s*(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:there\s+(?:are|is)\s+(?:exactly\s+)?)?({_NUMBER})"
-    r"\s+((?:[a-z]+\s+)?[a-z]+)\s+(?:to|for|that|which|who|when|if|since|because|as|so)\b",
-    re.IGNORECASE,
-)
-_NOT_COUNTED = re.compile(
-    r"\b(?:and|or|to|out|in|of|over|times|plus|minus|divided|by|point|dozen|hundred|thousand|[mb]illion)\b",
-    re.IGNORECASE,
-)
 _LONGEST = 10_000  # the patterns here are quadratic at worst
 _CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
 _TEXT = re.compile(r"\\text\s*\{[^{}]*\}")
-_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z][A-Za-z']+")
+_WORD = re.compile(r"(?<![\\A-Za-z])(?!(?:and|or)\b)[A-Za-z][A-Za-z']+")
 _PROSE = re.compile(r"(?:(?<![\\A-Za-z{'])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2}")
 _DATE = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d", re.IGNORECASE
 )
 _FOR_ALL = re.compile(r"(?<=[\d)\]}]),?\s+(?:for\s+(?:all|any|every|each|some)|where|which)\s[^.]*$")
-_NAMED = rf"[A-Za-z](?:_\{{?\d\}}?)?\s*=\s*(?:{_NUMBER})"
-_ALL_NAMED = re.compile(rf"(?:is|are|:)\s+({_NAMED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_NAMED})+)\s*\.?\s*$")
 _JOINED = re.compile(r"\s*,?\s*\b(?:and|or)\b\s*")
 _IN_A_ROW = re.compile(rf"{_JOINED.pattern}|\s*,\s+")
 _OPEN_BOX = re.compile(r"^\s*\$?\s*\\{1,2}(?:boxed|fbox)\s*\{")  # one that never closes
-LABEL = r"\\text\s*\{\s*(?:(?:the|final)\s+)*answer(?:\s+is)?\s*:?\s*\}"
 
 
 def locate(text: str, *, numbers: bool = True) -> str:
@@ -299,12 +274,11 @@ def locate(text: str, *, numbers: bool = True) -> str:
 
     In order: "the final answer is ... I hope it is correct" (the Minerva prompt), the last `<answer>...</answer>` and
     a last line `#### 5` (GSM8K's), in each of which the same is looked for; what a model says for the user after its
-    answer does not count; boxes, where several are one answer
-    when only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what
-    follows "answer is", of which, as of any prose, the last `$...$` or number counts, with those before it that "and",
-    "or" or, between numbers, a comma joins to it; unless it is denied ("not 5", "at least 5"), a share ("2 out of 3")
-    or the prose begins with a count ("12 ways to choose 3 people"). "Price: 2,74" and "x equals 5" state a number as
-    well, and "The slope is \frac{1}{2}" LaTeX without delimiters.
+    answer does not count; boxes, where several are one answer when only a separator stands between them
+    (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what follows "answer is". Of that, as of any prose,
+    what follows the last "is" or ":" without further words; else the last `$...$` or number, with those before it that
+    "and", "or" or, between numbers, a comma joins to it. A sentence that denies or bounds it ("not 5", "at least 5"),
+    or begins with a count of something else ("12 ways to choose 3 people"), states nothing.
 
     In a gold (`numbers=False`) a box need not be closed, and prose is kept whole, unless it ends with "is" and one
     `$...$`. Text beside an empty box does not count. In a text longer than 10,000 characters only boxes are looked for.
@@ -326,18 +300,12 @@ def locate(text: str, *, numbers: bool = True) -> str:
     if contents:
         filled = [box for box in contents if box.content.strip()]
         return joined(text, filled) if filled else ""
-    text = re.sub(f"(?i){LABEL}", "", text)
     if stated := _ANSWER_STATED.findall(text):
         text = str(stated[-1])
-    text = _CONTRAST.sub("", text) if numbers else text
-    if numbers and (formula := _formula_after_words(text)):
-        return formula
-    if not _is_prose(text):
-        alone = _AMOUNT_SIGN.sub("", text) if text.count("$") == 1 else text
-        value = _STATES_VALUE.search(text) if numbers and not _NO.search(alone) else None
-        value = value if value and not re.search(r"\d", text[: value.start()]) else None
-        return value[1] + (value[2] or "") if value else text
-    return _last_candidate(text) if numbers else _stated_last(text)
+    if not numbers:
+        return _stated_last(text)
+    text = _CONTRAST.sub("", text)
+    return _stated(text) or (_last_candidate(text) if _is_prose(text) else text)
 
 
 def _final(text: str) -> str:
@@ -345,18 +313,6 @@ def _final(text: str) -> str:
     ends = [match.start() for match in _HOPE.finditer(text)]
     starts = [match.end() for match in _FINAL.finditer(text, 0, ends[-1])] if ends else []
     return text[starts[-1] : ends[-1]].strip().removesuffix(".").rstrip() if starts else ""
-
-
-def _formula_after_words(text: str) -> str:
-    r"""The LaTeX without delimiters in `The probability is \frac{1}{3}.`, where only words stand before it; else
-    nothing."""
-    for stated in _STATES_LATEX.finditer(text):
-        before, formula = text[: stated.start()], text[stated.end() :].strip().removesuffix(".")
-        plain = _WORDS_ALONE.fullmatch(before) and not _DENIES_ANY.search(before) and "$" not in formula
-        if plain and not re.search("[A-Za-z]{2}", re.sub(r"\\[A-Za-z]+", "", formula)):
-            return formula
-        break
-    return ""
 
 
 def _is_prose(text: str) -> bool:
@@ -370,32 +326,48 @@ def _is_prose(text: str) -> bool:
     return bool(_PROSE.search(text)) and not _DATE.search(text)
 
 
+def _stated(text: str) -> str:
+    """What a sentence says after its last "is", "equals" or ":", if that holds a value and no words; else nothing."""
+    last = next(reversed(list(re.finditer(_STATES.pattern.removesuffix("|="), text))), None)
+    if last is None or not re.match(r"\s*(?:I\s|[A-Za-z'’]{2})", text) or _DENIES.search(text):
+        return ""
+    rest = text[last.end() :].strip().rstrip(".!").rstrip()
+    bare = re.sub(r"(?<=\d)\s?[$€£](?:\s[a-z]+)*$", "", rest) if rest.count("$") < 2 else rest  # a price
+    words = _WORD.search(_SEGMENT.sub(" ", re.sub(r"\\text\s*\{[^{}]*\}|\\[A-Za-z]+", " ", bare)))
+    return bare if not words and re.search(r"[\d$\\]", bare) and not re.search(r"\d", text[: last.start()]) else ""
+
+
 def _stated_last(text: str) -> str:
-    """The `$...$` that a gold ends with, after "is" and the like; else the gold itself."""
+    """The `$...$` that a sentence ends with, after "is" and the like; else the text itself."""
     last = next(reversed(list(_SEGMENT.finditer(text))), None)
-    if last is None or text[last.end() :].strip(" .\n") or not _STATES.search(text[: last.start()]):
+    if (
+        last is None
+        or text[last.end() :].strip(" .\n")
+        or not re.search(rf"(?:{_STATES.pattern})\s*$", text[: last.start()])
+    ):
         return text
-    return last[0]
+    return last[0] if _is_prose(text) else text
 
 
 def _last_candidate(text: str) -> str:
     """The last `$...$` that is more than a name, or number, in prose; the prose itself when it has none."""
-    if (all_named := _ALL_NAMED.search(text)) and not _DENIES_ANY.search(text):
-        return all_named[1]
-    counted = _COUNTED.match(text)
-    if counted and not _NOT_COUNTED.search(counted[2]):
-        return f"{counted[1]} {counted[2]}"
     candidates = list(_CANDIDATE.finditer(text))
     values = [match for match in candidates if match[5] or re.search(r"[\d=<>\\]", match[0].strip("\\()[]$ "))]
     if not values and (last_stated := _stated_last(text)) != text:
         return last_stated
-    if not values or _DENIES.search(text[: values[-1].start()]) or _COMPARED.match(text, values[-1].end()):
+    if not values or _COMPARED.match(text, values[-1].end()):
         return text
     last = values[-1]
-    row = [last[0] + ("%" if last[5] and text[last.end() : last.end() + 1] == "%" else "")]
+    row, first = [last[0] + ("%" if last[5] and text[last.end() : last.end() + 1] == "%" else "")], last
     for before, after in zip(values[-2::-1], values[:0:-1], strict=True):
         gap = text[before.end() : after.start()]
         if not (_IN_A_ROW if before[5] and after[5] else _JOINED).fullmatch(gap):
             break
         row.insert(0, before[0])
-    return ", ".join(row)
+        first = before
+    sentence = text.rfind(". ", 0, first.start()) + 1
+    denied = next(reversed(list(_DENIES.finditer(text, sentence, first.start()))), None)
+    if denied and not re.search(r"\b(?:is|are|equals?|[Ii]t's|[Tt]hat's)\s", text[denied.end() : first.start()]):
+        return text
+    counted = len(row) < len(values) and re.match(r"\W*(?:(?:so|thus|hence)\W+)?(?:there (?:are|is) )?\d", text, re.I)
+    return text if counted else ", ".join(row)  # 12 ways to choose 3 people

@@ -1,23 +1,23 @@
 """The only answer checker: responses and bare answers against golds, to one of five verdicts.
 
 Answers that the rules or random points decide are graded here, without a worker; the others need math-verify and go to
-processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and cached. `graders_kept`
-shares one grader between several uses in a row: its workers start once.
+processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and cached.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from evals.grading import LIMIT_S, MEMORY_MB, Conventions
-from evals.grading.equivalence import DEFAULT, IN_PROCESS_S, Comparison, UndecidedError, UnscorableError, quick
+from evals.grading.equivalence import DEFAULT, IN_PROCESS_S, LONGEST, Comparison, UndecidedError, UnscorableError, quick
 from evals.grading.extraction import extract, locate
 from evals.grading.pool import Outcome, Pool
 from evals.grading.spelling import clean
@@ -39,7 +39,7 @@ class Explanation:
     """The explanation of a verdict; prints as text.
 
     `read_gold` and `read_answer` are the compared texts, in one spelling. The last of `steps` compares the whole
-    answers, those before it their parts. `math_verify` is math-verify's own verdict, or why it has none.
+    answers, those before it their parts.
     """
 
     policy: str | None
@@ -48,7 +48,6 @@ class Explanation:
     extracted: str | None
     read_answer: str | None
     steps: tuple[Step, ...]
-    math_verify: bool | str | None
     verdict: Verdict
     reason: str | None
 
@@ -61,9 +60,6 @@ class Explanation:
             lines += [f"  read as  {self.read_answer}"]
         for step in self.steps:
             lines += [f"step       {step.gold}  {'==' if step.equal else '!='}  {step.answer}  by {step.rule}"]
-        if self.extracted is not None:
-            alone = {True: "equal", False: "not equal"}.get(self.math_verify, self.math_verify)  # type: ignore[arg-type]
-            lines += [f"math-verify alone: {alone}"]
         return "\n".join([*lines, f"verdict    {self.verdict}" + (f" ({self.reason})" if self.reason else "")])
 
     __repr__ = __str__
@@ -72,7 +68,6 @@ class Explanation:
         return html_text(str(self))
 
 
-LONGEST_EXPLAINED = 10_000
 _REMEMBERED = 200_000
 
 Progress = Callable[[int, int], None]  # called with (finished, total) comparisons
@@ -89,10 +84,6 @@ class Grade:
     answer: str | None
     reason: str | None = None
     boxed: bool = False
-
-
-class _UnknownError(Exception):
-    """A worker could not decide."""
 
 
 class Grader:
@@ -192,21 +183,18 @@ class Grader:
             [grade] = self.grade_responses([(gold, response, None)], policy)
         located = _gold(gold)
         steps: list[Step] = []
-        alone: Outcome | None = None
-        if answer is not None:
-            [alone] = self._pool.map([(located, answer)], task="math_verify")
-            if len(answer) <= LONGEST_EXPLAINED >= len(located):
-                comparison = Comparison(self.conventions, self._ask_worker, IN_PROCESS_S)
-                with contextlib.suppress(_UnknownError, UndecidedError):
-                    comparison(clean(located), clean(answer))
-                steps = [Step(*step) for step in comparison.steps]
+        if answer is not None and max(len(answer), len(located)) <= LONGEST:
+            comparison = Comparison(self.conventions, self._ask_worker, IN_PROCESS_S)
+            with contextlib.suppress(UndecidedError):
+                comparison(clean(located), clean(answer))
+            steps = [Step(*step) for step in comparison.steps]
         read = None if answer is None else clean(answer)
-        return Explanation(policy, gold, clean(located), answer, read, tuple(steps), alone, grade.verdict, grade.reason)
+        return Explanation(policy, gold, clean(located), answer, read, tuple(steps), grade.verdict, grade.reason)
 
     def _ask_worker(self, gold: str, answer: str) -> bool:
         [outcome] = self._pool.map([(gold, answer)])
         if isinstance(outcome, str):
-            raise _UnknownError
+            raise UndecidedError
         return outcome
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
@@ -251,7 +239,11 @@ class Grader:
         hard: list[tuple[str, str]] = []
         for pair in distinct:
             outcome = self._outcomes.get(pair)
-            outcome = _quick(*pair, self.conventions) if outcome is None else outcome
+            if outcome is None:
+                try:
+                    outcome = quick(*pair, self.conventions)
+                except UnscorableError as error:
+                    outcome = str(error)
             if outcome is None and pair[1] in self._out_of_time:
                 outcome = "time: an earlier comparison of this answer had no verdict in time"
             if outcome is None:
@@ -267,18 +259,13 @@ class Grader:
         return [outcomes[pair] for pair in pairs]
 
     def _remember(self, outcomes: dict[tuple[str, str], Outcome]) -> None:
+        """Keep all but crashes, whose reason may have been the machine's; what ran out of time is never forgotten."""
+        reasons = {pair: outcome.partition(":")[0] for pair, outcome in outcomes.items() if isinstance(outcome, str)}
         with self._lock:
             if len(self._outcomes) + len(outcomes) > _REMEMBERED:
                 self._outcomes = {pair: outcome for pair, outcome in self._outcomes.items() if isinstance(outcome, str)}
-            self._outcomes |= {pair: outcome for pair, outcome in outcomes.items() if not _crashed(outcome)}
-            self._out_of_time |= {
-                answer for (_, answer), o in outcomes.items() if isinstance(o, str) and o[:5] == "time:"
-            }
-
-
-def _crashed(outcome: Outcome) -> bool:
-    """Whether a comparison ended for a reason that may have been the machine's."""
-    return isinstance(outcome, str) and outcome.startswith("crash:")
+            self._outcomes |= {pair: outcome for pair, outcome in outcomes.items() if reasons.get(pair) != "crash"}
+            self._out_of_time |= {answer for (_, answer), reason in reasons.items() if reason == "time"}
 
 
 def _gold(gold: str | None) -> str:
@@ -302,13 +289,6 @@ def _texts(rows: Sequence[Any], columns: tuple[str, ...]) -> list[tuple[str | No
 _CORRECT = "\0correct"  # the class key of all correct answers; no answer can be this
 
 
-def _quick(gold: str, answer: str, conventions: Conventions) -> Outcome | None:
-    try:
-        return quick(gold, answer, conventions)
-    except UnscorableError as error:
-        return str(error)
-
-
 def _grade(answer: str, outcome: Outcome) -> Grade:
     if isinstance(outcome, str):
         return Grade(Verdict.UNSCORED, answer, outcome)
@@ -320,31 +300,9 @@ def _without_answer(finish_reason: str | None, opened: bool) -> Verdict:
     return Verdict.TRUNCATED if cut else Verdict.NO_ANSWER
 
 
-_kept: ContextVar[tuple[contextlib.ExitStack, dict[tuple[int, float], Grader]] | None] = ContextVar(
-    "graders", default=None
-)
-
-
-@contextlib.contextmanager
-def graders_kept() -> Iterator[None]:
-    """Inside the block, `shared_grader` returns the same grader for equal numbers of workers and equal limits."""
-    with contextlib.ExitStack() as stack:
-        token = _kept.set((stack, {}))
-        try:
-            yield
-        finally:
-            _kept.reset(token)
-
-
-@contextlib.contextmanager
-def shared_grader(workers: int, limit_s: float) -> Iterator[Grader]:
-    """A shared grader (`graders_kept`), or one that ends with the block."""
-    kept = _kept.get()
-    if kept is None:
-        with Grader(workers=workers, limit_s=limit_s) as alone:
-            yield alone
-        return
-    stack, graders = kept
-    if (workers, limit_s) not in graders:
-        graders[workers, limit_s] = stack.enter_context(Grader(workers=workers, limit_s=limit_s))
-    yield graders[workers, limit_s]
+@cache
+def shared_grader(workers: int, limit_s: float) -> Grader:
+    """The one grader of this process with so many workers and this limit; its workers end with the process."""
+    grader = Grader(workers=workers, limit_s=limit_s)
+    atexit.register(grader.close)
+    return grader

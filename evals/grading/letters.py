@@ -18,7 +18,7 @@ _WORDS_AFTER = r"and|as|because|but|by|due|for|from|in|is|it|not|only|or|rather|
 _END = (
     r"(?![A-Za-z_^\d]|'\w|\s*[=+/<>])"
     rf"(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"  # A particle, I think
-    rf"(?!{_CLOSE}(?:\s*[,&]\s*(?:and|or)?|\s+(?:and|or))\s*{_MARKS}[A-J]{_CLOSE}\s*(?:[.!?]|$))"  # A or B
+    rf"(?!{_CLOSE}(?:\s*[,&]\s*(?:and|or)?|\s+(?:and|or))\s*{_MARKS}[A-J]{_CLOSE}\s*(?:[.!?,;]|$))"  # A or B
 )
 _OPTION = r"(?i:option|choice|answer)"
 _IS = r"(?:\s+(?i:is|must\s+be|should\s+be|would\s+be|will\s+be|has\s+to\s+be))"

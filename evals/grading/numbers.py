@@ -99,11 +99,7 @@ _RATIO = re.compile(
     + r"(?:\\frac\{(?P<a>-?[\d.]+)\}\{(?P<b>-?[\d.]+)\}|(?P<c>[\d.]+)\s*/\s*(?P<d>[\d.]+))"
 )
 _PERIODIC = re.compile(
-    _SIGN
-    + r"(?P<whole>\d*)\.(?P<start>\d*?)\s*"
-    + r"(?:\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?|(?<=\.)\((?P<round>\d+)\)"
-    + r"|\\dot\s*\{?(?P<dot>\d)\}?(?:(?P<middle>\d*)\\dot\s*\{?(?P<last>\d)\}?)?"
-    + r"|(?P<open>\d+)\s*\\ldots)"
+    _SIGN + r"(?P<whole>\d*)\.(?P<start>\d*?)\s*(?:\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?|(?P<open>\d+)\s*\\ldots)"
 )
 _GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?")
 _LONGEST = 4300  # digits; Python refuses to convert longer ones
@@ -149,7 +145,7 @@ def same_number(gold: Number, answer: Number, digits: int) -> bool:
     A decimal stands for an exact value (`1/3`) if it has at least `digits` significant digits, trailing zeros not
     counted, and for a longer decimal if it has at least two more. An integer is never a rounding of anything.
     """
-    if gold.value == answer.value or _same_float(gold, answer.value) or _same_float(answer, gold.value):
+    if gold.value == answer.value:
         return True
     short, long = sorted((gold, answer), key=lambda n: (n.last is None, n.digits))
     return rounds_to(long.value, short, digits + (long.last is not None) * MORE_FOR_DECIMAL)
@@ -163,20 +159,11 @@ def rounds_to(value: Fraction, short: Number, needed: int) -> bool:
     """
     if short.last is None or short.digits < needed:
         return False
-    if _same_float(short, value):
-        return True
     if value.denominator == 1 and (short.last <= 1 or short.digits < needed + _MORE_FOR_INTEGER):
         return False
     off = abs(value - short.value)
     cut = short.digits >= needed + _MORE_FOR_CUT and abs(value) > abs(short.value)
     return off <= short.last / 2 or (cut and off < short.last)
-
-
-def _same_float(decimal: Number, value: Fraction) -> bool:
-    """Whether a decimal of 15 to 17 digits, as a program prints, is a value that is not whole, to double precision."""
-    if decimal.last is None or not 15 <= decimal.digits <= 17 or value.denominator == 1:
-        return False
-    return abs(decimal.value - value) <= abs(value) * Fraction(1, 2**52)
 
 
 def _signed(match: re.Match[str], value: Fraction) -> Fraction:
@@ -196,18 +183,20 @@ def _decimal(match: re.Match[str]) -> Number:
 
 
 def _periodic(match: re.Match[str]) -> Number | None:
-    r"""`0.58\overline{3}`, `0.\dot{2}\dot{7}` and `0.2727\ldots`, exactly; a decimal whose period does not show is the
-    middle between itself and one more of its last digit, and no number with fewer than five digits."""
-    start = match["start"]
-    period = match["bar"] or match["round"] or "".join(match[part] or "" for part in ("dot", "middle", "last"))
+    r"""`0.58\overline{3}` and `0.2727\ldots`, exactly, if the period shows twice, in three digits or more. A decimal
+    whose period does not show is the middle between itself and one more of its last digit, if it has five digits."""
+    start, period = match["start"], match["bar"]
     if match["open"]:
-        shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", start + match["open"])
+        places = start + match["open"]
+        shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", places)
         if shown is None or len(shown[0]) - len(shown[1]) < 3:
-            places = start + match["open"]
             last = Fraction(1, 10 ** len(places))
             digits = len((match["whole"] + places).lstrip("0"))
-            middle = Fraction(int(match["whole"] + places)) * last + last / 2
-            return Number(_signed(match, middle), digits, last) if digits > 4 else None
+            return (
+                Number(_signed(match, int(match["whole"] + places) * last + last / 2), digits, last)
+                if digits > 4
+                else None
+            )
         start, period = shown[1], shown["period"]
     whole = Fraction(int(match["whole"] + start or "0"), 10 ** len(start))
     return Number(_signed(match, whole + Fraction(int(period), 10 ** len(start) * (10 ** len(period) - 1))))
@@ -225,60 +214,67 @@ def _ratio(match: re.Match[str]) -> Number | None:
 
 # --------------------------------------------------------------------------------------------------------- words
 
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-_UNITS += " seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDER = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_VALUES = {word: n for n, word in enumerate(_UNITS.split())} | {w: 10 * n for n, w in enumerate(_TENS.split(), 2)}
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_ORDINALS = {word: n for n, word in enumerate(_ORDER.split(), 1)}
-_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: n for word, n in _ORDINALS.items() if n > 2}
-_DIGITS = re.compile(rf"(-?[\d.,]*\d) ?(dozen|hundred|{'|'.join(_SCALES)})")
-_ORDINAL = re.compile(r"(\d{1,9}) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
-_PART = re.compile(rf"(?:(?P<whole>.+) , )?(?P<count>[a-z ]+|\d+) (?P<part>{'|'.join(_PARTS)})s?")
-NUMBER_WORD = "|".join(
-    [*_VALUES, *_SCALES, *_ORDINALS, "half", "halves", "quarter", "dozen", "hundred", "once", "twice"]
-)
+_UNITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_UNITS += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ORDER = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
+_SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WORDS = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_WORDS |= {f"{ten} {unit}": _WORDS[ten] + _WORDS[unit] for ten in _TENS for unit in _UNITS[1:10]}
+_WORDS |= {f"{some} hundred": 100 * n for some, n in list(_WORDS.items()) if 0 < n < 20}
+_WORDS |= {
+    f"{high} {low}": m + n
+    for high, m in list(_WORDS.items())
+    if m >= 100
+    for low, n in list(_WORDS.items())
+    if 0 < n < 100
+}
+_ORDINALS = {word: n for n, word in enumerate(_ORDER, 1)}
+_ORDINALS |= {f"{ten} {word}": _WORDS[ten] + n for ten in _TENS for word, n in list(_ORDINALS.items()) if n < 10}
+_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: n for n, word in enumerate(_ORDER, 1) if n > 2}
+_DIGITS = re.compile(rf"(-?\d[\d,]*(?:\.\d+)?) ?({'|'.join(_SCALES)})")
+_PLACE = re.compile(r"(\d{1,9}) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
+_PART = re.compile(rf"(?P<count>[a-z ]+|\d+) (?P<part>{'|'.join(_PARTS)})s?")
+NUMBER_WORD = "|".join([*_UNITS, *_TENS, *_ORDER, *_SCALES, "half", "halves", "quarter", "once", "twice"])
 
 
 def spoken(text: str) -> str | None:
     """A number that is spelled out, in digits or as a fraction; None for anything else."""
-    words = plain(text[:200]).lower()
-    words = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", re.sub(r"(?<=[a-z]) ?, ?", " , ", words))
+    words = re.sub(r"(?<=[a-z])[-,](?=[a-z ])", " ", plain(text[:200]).lower())
     words = " ".join(re.sub(r"\ban? (?=[a-z])", "one ", re.sub(r"^ *negative\b", "minus", words)).split())
     if scaled := _DIGITS.fullmatch(words):
-        amount = {"dozen": 12, "hundred": 100, **_SCALES}[scaled[2]]
-        return None if scaled[1].count(".") > 1 else str(Fraction(scaled[1].replace(",", "")) * amount)
-    if place := _ORDINAL.fullmatch(words):
+        return str(Fraction(scaled[1].replace(",", "")) * _SCALES[scaled[2]])
+    if place := _PLACE.fullmatch(words):
         return place[1]
     sign, words = ("-", words[6:]) if words.startswith("minus ") else ("", words)
     if part := _PART.fullmatch(f"one {words}" if words in ("half", "quarter") else words):
-        whole = _whole(part["whole"]) if part["whole"] else 0
-        count = int(part["count"]) if part["count"].isdigit() else _whole(part["count"])
-        if whole is not None and count is not None:
-            return rf"{sign}\frac{{{whole * _PARTS[part['part']] + count}}}{{{_PARTS[part['part']]}}}"
-    before, _, last = words.rpartition(" ")
-    if last in _ORDINALS and (not before or before in _TENS.split()):
-        return str(_VALUES.get(before, 0) + _ORDINALS[last])
-    dozens = _whole(words.removesuffix(" dozen"))
-    digits = 12 * dozens if dozens is not None and words.endswith(" dozen") else dozens
-    return None if digits is None else f"{sign}{digits}"
+        count = int(part["count"]) if part["count"].isdigit() else _WORDS.get(part["count"])
+        return None if count is None else rf"{sign}\frac{{{count}}}{{{_PARTS[part['part']]}}}"
+    whole = _ORDINALS.get(words, _whole(words))
+    return None if whole is None else f"{sign}{whole}"
 
 
 def _whole(words: str) -> int | None:
-    """`one hundred twenty five`; None for what is no number, `one one` included."""
-    total = group = 0
-    room = 1000  # what a word adds to its group must be less than this
-    scale = 10**15
-    parts = re.sub(rf"\b(hundred|{'|'.join(_SCALES)}) ,", r"\1", words).split()
-    for word in parts:
-        if word in _VALUES and _VALUES[word] < room and (_VALUES[word] or len(parts) == 1):
-            group, room = group + _VALUES[word], 10 if _VALUES[word] >= 20 else 0
-        elif word == "hundred" and 0 < group < 100:
-            group, room = 100 * group, 100
-        elif word in _SCALES and group and _SCALES[word] < scale:
-            scale = _SCALES[word]
-            total, group, room = total + group * scale, 0, 1000
-        else:
+    """`two million one hundred twenty five thousand`; None for what is no number, `one one` included."""
+    total = 0
+    for scale, times in sorted(_SCALES.items(), key=lambda item: -item[1]):
+        before, found, words = words.rpartition(f" {scale}") if scale != "hundred" else ("", "", words)
+        if found and (before not in _WORDS or (words and words[0] != " ")):
             return None
-    return total + group if parts else None
+        total, words = total + (_WORDS[before] * times if found else 0), words.strip()
+        if found and not words:
+            return total
+    return total + _WORDS[words] if words in _WORDS and (total == 0 or words != "zero") else None

@@ -1,8 +1,8 @@
 """Killable worker processes for comparisons that may hang, exhaust memory or crash.
 
-A comparison that exceeds its limit only costs its own worker, which is killed and replaced. The limit is on processor
-time, so a verdict does not depend on the load of the machine. Workers are plain subprocesses, so that a pool works from
-threads, in daemonic processes and without a `__main__` guard; the parent uses no signals.
+A comparison that exceeds its limit only costs its own worker, which is replaced. The limit is on processor time, so a
+verdict does not depend on the load of the machine. Workers are plain subprocesses, so that a pool works from threads,
+in daemonic processes and without a `__main__` guard; the parent uses no signals.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -18,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any
 
 from evals.environment import variables
@@ -27,7 +27,7 @@ from evals.processes import shielded
 
 _START_LIMIT_S = 300.0  # importing sympy on a loaded machine
 _POLL_S = 0.05
-_WAIT = 10  # wall-clock limit as a multiple of the processor-time limit: other processes may be busy
+_WAIT = 10  # limit by the clock as a multiple of the limit on processor time: other processes may be busy
 _MIB = 2**20
 
 Outcome = bool | str  # equal or not, or the reason why it is unknown
@@ -52,17 +52,13 @@ class Pool:
             self._idle.put(worker)
         return [worker.pid for worker in taken if worker is not None]
 
-    def map(
-        self, pairs: Sequence[tuple[str, str]], done: Callable[[int], None] | None = None, task: str = "equal"
-    ) -> list[Outcome]:
+    def map(self, pairs: Sequence[tuple[str, str]], done: Callable[[int], None] | None = None) -> list[Outcome]:
         """The outcome of each (gold, answer), in order. `done` receives the number finished.
-
-        `task` names a function of `evals.grading.worker.TASKS`.
 
         Raises:
             RuntimeError: a worker cannot be started.
         """
-        futures = [self._threads.submit(self._compare, task, gold, answer) for gold, answer in pairs]
+        futures = [self._threads.submit(self._compare, gold, answer) for gold, answer in pairs]
         outcomes: list[Outcome] = []
         try:
             for future in futures:
@@ -82,34 +78,19 @@ class Pool:
             if worker is not None:
                 worker.kill()
 
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _compare(self, task: str, gold: str, answer: str) -> Outcome:
+    def _compare(self, gold: str, answer: str) -> Outcome:
         worker = self._idle.get()
         try:
-            if worker is not None and worker.ended():  # killed while idle: that costs no verdict
-                worker.kill()
-                worker = None
-            if worker is None:
+            if worker is None or worker.ended():  # killed while idle: that costs no verdict
                 worker = _Worker(self._memory_mb, self._conventions)
                 self.started += 1
-            outcome = worker.compare(task, gold, answer, self._limit_s)
-            if not worker.alive:
-                worker = None
-            return outcome
+            return worker.compare(gold, answer, self._limit_s)
         except BaseException:
             if worker is not None:
                 worker.kill()
-                worker = None
             raise
         finally:
-            self._idle.put(worker)
+            self._idle.put(worker if worker is not None and worker.alive else None)
 
 
 class _Worker:
@@ -132,35 +113,36 @@ class _Worker:
         self.pid = self._process.pid
         self.alive = True
         self._buffer = b""
-        ready = self._read(_START_LIMIT_S, memory=None)
+        ready = self._read(_START_LIMIT_S)
         if not isinstance(ready, dict):
             self.kill()
             raise RuntimeError(
                 f"a grading worker did not start ({ready}); try: {sys.executable} -c 'import math_verify'"
             )
 
-    def compare(self, task: str, gold: str, answer: str, limit_s: float) -> Outcome:
+    def compare(self, gold: str, answer: str, limit_s: float) -> Outcome:
         """The outcome of one comparison; the worker may be dead afterwards, if it had to be killed."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write((json.dumps([task, gold, answer, limit_s]) + "\n").encode())
+            self._process.stdin.write((json.dumps([gold, answer, limit_s]) + "\n").encode())
+            reply = self._read(limit_s, self._memory)
         except BrokenPipeError:
-            self.kill()
-            return "crash: the worker had died"
-        reply = self._read(limit_s, self._memory)
-        if isinstance(reply, str):
+            reply = "crash: the worker had died"
+        if not isinstance(reply, dict):
             self.kill()
             return reply
         if "equal" in reply:
             return bool(reply["equal"])
-        reason = str(reply["reason"])
-        if reason.startswith(("memory:", "crash:")):
+        if str(reply["reason"]).startswith("memory:"):
             self.kill()  # the state after a failed allocation is unknown
-        return reason
+        return str(reply["reason"])
 
     def ended(self) -> bool:
-        """Whether the process has died by itself, or was killed by somebody else."""
-        return self._process.poll() is not None
+        """Whether the process has died by itself, or was killed by somebody else; it is then cleared away."""
+        if self._process.poll() is None:
+            return False
+        self.kill()
+        return True
 
     def kill(self) -> None:
         """Kill and reap the process."""
@@ -171,35 +153,30 @@ class _Worker:
             if pipe is not None:
                 pipe.close()
 
-    def _read(self, limit_s: float, memory: int | None) -> dict[str, Any] | str:
+    def _read(self, limit_s: float, memory: int | None = None) -> dict[str, Any] | str:
         """Read the next reply, or return the reason why there is none."""
         assert self._process.stdout is not None
-        start, used = time.monotonic(), self._cpu_seconds()
+        too_late = time.monotonic() + _WAIT * limit_s
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 if not selector.select(_POLL_S):
-                    waited = time.monotonic() - start
-                    if waited > limit_s and (self._cpu_seconds() - used > limit_s or waited > _WAIT * limit_s):
-                        return f"time: no verdict within {limit_s:g} s"
+                    if time.monotonic() > too_late:
+                        return f"time: no verdict within {_WAIT * limit_s:g} s of the clock"
                     if memory is not None and self._resident() > memory:
                         return f"memory: more than {memory // _MIB} MiB"
                     continue
                 piece = os.read(self._process.stdout.fileno(), 65536)
                 if not piece:
-                    return f"crash: the worker ended with status {self._process.wait()}"
+                    status = self._process.wait()
+                    timer = status == -signal.SIGPROF
+                    return (
+                        f"time: no verdict within {limit_s:g} s" if timer else f"crash: it ended with status {status}"
+                    )
                 self._buffer += piece
         line, _, self._buffer = self._buffer.partition(b"\n")
         reply: dict[str, Any] = json.loads(line)
         return reply
-
-    def _cpu_seconds(self) -> float:
-        """The processor time that the worker has used; the time by the clock where the system does not report it."""
-        try:
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return time.monotonic()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _resident(self) -> int:
         """The worker's resident memory in bytes; 0 where the system does not report it."""

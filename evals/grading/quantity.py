@@ -3,7 +3,6 @@ r"""A number with a unit or a counted thing: `5\text{ cm}`, `28\%`, `74^\circ`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,8 +21,11 @@ from evals.grading.numbers import (
     without_separators,
 )
 
-Unit = tuple[tuple[str, int], ...]  # sorted (symbol, exponent) pairs; () when a part is not known
-PERCENT, DEGREE = (("%", 1),), (("degree", 1),)
+# so many times a product of powers of base units
+Unit = tuple[Fraction, tuple[tuple[str, int], ...]]
+ONE: Unit = (Fraction(1), ())
+PERCENT: Unit = (Fraction(1), (("%", 1),))
+DEGREE: Unit = (Fraction(1), (("degree", 1),))
 
 # symbol: names = what it is in others. Symbols keep their case (m is not M), names do not.
 _TABLE = """
@@ -36,67 +38,55 @@ N: newton = 1000 g m s^-2 | J: joule = 1 N m | erg: = 1/10000000 J | Wh: = 3600 
 W: watt = 1 J s^-1 | A: ampere amp | C: coulomb = 1 A s | V: volt = 1 W A^-1 | ohm: = 1 V A^-1 | F: farad = 1 C V^-1
 H: henry = 1 V s A^-1 | T: tesla = 1 V s m^-2 | Pa: pascal = 1 N m^-2 | bar: = 100000 Pa | atm: atmosphere = 101325 Pa
 dollar: usd | cent: = 1/100 dollar | dB: decibel | yuan: rmb | euro: | rupee: rs | unit: | cup: | tbsp: tablespoon
+mph: = 5280/3600 ft s^-1 | kmph: kph = 1000/3600 m s^-1
 """
 _PREFIXES = {"G": "giga 9", "M": "mega 6", "k": "kilo 3", "d": "deci -1", "c": "centi -2", "m": "milli -3"}
 _PREFIXES |= {"u": "micro -6", "n": "nano -9", "p": "pico -12"}
 _WITH_PREFIX = "m s g mol L M Hz N J Wh eV cal W A C V ohm F H T Pa bar pc"  # as symbols; all as words
 _OFTEN = "km dm cm mm nm ms kg mg mL ml kHz MHz kJ MJ kW MW"  # also in `5cm`; not so `5mV`
-_Size = tuple[Fraction, dict[str, int]]  # of a unit: so many products of powers of base units
-SYMBOLS: dict[str, str] = {}
-_NAMES: dict[str, str] = {}
-_SIZES: dict[str, _Size] = {}
-_PREFIXED: set[str] = set()
+UNITS: dict[str, Unit] = {}  # by symbol, and by name in small letters
 
 
-def _size(parts: Iterable[tuple[str, int]]) -> _Size:
-    """Of a product of powers of known quantity."""
-    total, kind = Fraction(1), dict[str, int]()
-    for symbol, power in parts:
-        factor, bases = _SIZES.get(symbol, (1, {symbol: 1}))
-        total *= factor**power
-        for base, times in bases.items():
-            kind[base] = kind.get(base, 0) + times * power
-    return total, {base: power for base, power in kind.items() if power}
-
-
-def _add(symbol: str, names: Iterable[str], size: _Size) -> None:
-    SYMBOLS[symbol], _SIZES[symbol] = symbol, size
-    for name in (symbol, *names):
-        (_NAMES if len(name) > 2 else SYMBOLS).setdefault(name.lower() if len(name) > 2 else name, symbol)
-        if len(name) > 1:
-            _NAMES.setdefault(name.lower() + "s", symbol)
+def _times(left: Unit, right: Unit, power: int = 1) -> Unit:
+    kinds = dict(left[1])
+    for base, exponent in right[1]:
+        kinds[base] = kinds.get(base, 0) + exponent * power
+    return left[0] * right[0] ** power, tuple(sorted((base, exponent) for base, exponent in kinds.items() if exponent))
 
 
 def _read_table() -> None:
-    """The table's units, then all of them with a prefix."""
+    """The table's units, and all of them with a prefix."""
     for entry in _TABLE.strip().replace("\n", "|").split("|"):
         head, _, definition = entry.partition("=")
-        symbol, _, names = head.strip().partition(":")
-        amount, *others = definition.split() or ["1"]
-        total, kind = _size((part.partition("^")[0], int(part.partition("^")[2] or 1)) for part in others)
-        _add(symbol, names.split(), (total * Fraction(amount), kind if others else {symbol: 1}))
-    named = [(symbol, [name for name, unit_ in _NAMES.items() if unit_ == symbol]) for symbol in _SIZES]
-    for symbol, names_ in named:
-        for sign, (name, power) in ((sign, prefix.split()) for sign, prefix in _PREFIXES.items()):
-            factor, kind = _SIZES[symbol]
-            _PREFIXED.add(sign + symbol)
-            _SIZES.setdefault(sign + symbol, (factor * Fraction(10) ** int(power), kind))
-            _NAMES.update({f"{name}{long}": sign + symbol for long in (*names_, symbol.lower())})
-            usual = sign not in "cd" or symbol in "mgL"
-            if symbol in _WITH_PREFIX.split() and usual and sign + symbol not in ("pm", "pH"):
-                _add(sign + symbol, [sign + "l"] * (symbol == "L"), _SIZES[sign + symbol])
+        symbol, *names = head.replace(":", " ").split()
+        size: Unit = ONE if definition else (Fraction(1), ((symbol, 1),))
+        for part in definition.split()[1:]:
+            size = _times(size, UNITS[part.partition("^")[0]], int(part.partition("^")[2] or 1))
+        size = (size[0] * Fraction((definition.split() or ["1"])[0]), size[1])
+        words = [name for name in (symbol, *names) if len(name) > 2 or not name.islower() or name not in UNITS]
+        for sign, power, *prefix in (("", "0"), *((sign, *reversed(text.split())) for sign, text in _PREFIXES.items())):
+            scaled = (size[0] * Fraction(10) ** int(power), size[1])
+            for word in words:
+                long = ["".join([*prefix, word.lower()])] if len(word) > 2 or prefix else []
+                short = not prefix or (word in _WITH_PREFIX.split() and (sign not in "cd" or word in "mgL"))
+                known = [*long, *([sign + word] if short and sign + word not in ("pm", "pH") else [])]
+                for name in (
+                    *known,
+                    *(f"{name.lower()}s" for name in known if len(name) > 1),
+                    *([sign + "l"] if word == "L" else []),
+                ):
+                    UNITS.setdefault(name, scaled)
 
 
 _read_table()
 
-_COMPOUND = {name: ((distance, 1), ("h", -1)) for name, distance in (("mph", "mi"), ("kmph", "km"), ("kph", "km"))}
 _PART = re.compile(r"(?P<name>[A-Za-z]+)|(?P<over>/)|\^\s*\{?\s*\{?\s*(?P<power>-?\d)")
 
 
-def unit(text: str) -> Unit:
-    r"""`m/s`, `\text{ kcal m}^{-2}`, `square feet` as symbols with exponents."""
-    powers: dict[str, int] = {}
-    sign, power, last = 1, 1, ""
+def unit(text: str) -> Unit | None:
+    r"""`m/s`, `\text{ kcal m}^{-2}`, `square feet` as a size and powers of base units; None if a part is not known."""
+    total, last, found = ONE, ONE, False
+    sign = power = 1
     text = re.sub(r"\bms(?=\}?\s*\^\s*\{?\s*-)", "m s", text)  # metres to a second, not one over milliseconds
     for part in _PART.finditer(text.replace("\\text", " ").replace("\\cdot", " ")):
         name = part["name"] or ""
@@ -104,31 +94,51 @@ def unit(text: str) -> Unit:
             sign = -1
         elif name.lower() in ("square", "sq", "cubic", "cu"):
             power = 2 if name.lower().startswith("s") else 3
-        elif part["power"] and last:
-            powers[last] += sign * (int(part["power"]) - 1)
-        elif name.lower() in _COMPOUND:
-            powers |= _COMPOUND[name.lower()]
-        elif symbol := SYMBOLS.get(name) or _NAMES.get(name.lower()):
-            powers[symbol] = powers.get(symbol, 0) + sign * power
-            last, power = symbol, 1
+        elif part["power"]:
+            total = _times(total, last, sign * (int(part["power"]) - 1))
+        elif this := _known(name):
+            total, last, power, found = _times(total, this, sign * power), this, 1, True
         else:
-            return ()
-    return tuple(sorted(powers.items()))
+            return None
+    return total if found else None
+
+
+def _known(name: str) -> Unit | None:
+    return UNITS.get(name) or (UNITS.get(name.lower()) if len(name) > 2 else None)
 
 
 def converted(unit_: Unit, other: Unit) -> Fraction | None:
     """How many of the other a unit is: 100 for m and cm, 5/18 for km/h and m/s; None for different kinds."""
-    (size, kind), (other_size, other_kind) = _size(unit_), _size(other)
-    return size / other_size if kind == other_kind else None
+    return unit_[0] / other[0] if unit_[1] == other[1] else None
 
 
 # --------------------------------------------------------------------------------------------------- their words
 
 # words for any count
 _ANY_COUNT = frozenset(
-    ["way", "possibility", "solution", "value", "number", "total", "integer", "unit", "time", "point"]
+    [
+        "way",
+        "possibility",
+        "solution",
+        "value",
+        "number",
+        "total",
+        "integer",
+        "unit",
+        "time",
+        "point",
+        "different",
+        "possible",
+        "in",
+        "all",
+        "the",
+        "of",
+        "per",
+        "and",
+        "square",
+        "cubic",
+    ]
 )
-_ANY_COUNT |= {"different", "possible", "in", "all", "the", "of", "per", "and", "square", "cubic"}
 # what stands after a number and changes it, leaves it open, or is a number of its own: no unit and no counted thing
 HEDGE = re.compile(
     r"(?<![A-Za-z\\])(?:(?:"
@@ -136,7 +146,7 @@ HEDGE = re.compile(
     + r"|or|but|maybe|perhaps|possibly|probably|either|neither|nor|not|never|none"
     r"|half|halves|thirds|quarters|base|negative|minus|plus|over|modulo|mod|squared|cubed|doubled|tripled|halved"
     r"|double|triple|factorial|choose|inverse|inverted|negated|reciprocal|opposite|conjugate|root|remainder|instead|otherwise"
-    r"|wrong|incorrect|false|impossible|except|excluding|unless|up\s+to|more|less|fewer|greater|larger|smaller|least|most"
+    r"|power|cent(?:s)?\s+of|etc|wait|hmm|wrong|incorrect|false|impossible|except|excluding|unless|up\s+to|more|less|fewer|greater|larger|smaller|least|most"
     r"|hundredths?|thousandths?|(?:four|fif|six|seven|eigh|nin|ten|million)ths?)(?![A-Za-z])|times\s+[a-z\d])",
     re.IGNORECASE,
 )
@@ -150,21 +160,21 @@ _FILLER = re.compile(
 
 def hedged(text: str) -> bool:
     r"""Whether the words beside the mathematics of an answer change it or leave it open: `5\text{ or six}`."""
-    words = re.sub(r"(?<=\d)\s*(?:thousand|million|billion|trillion)\b", "", plain(text))
-    return bool(HEDGE.search(words)) and bool(re.search(r"\d|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", words))
+    words = re.sub(r"(^[-\d., ]*\d)\s*(?:thousand|million|billion|trillion)\b", r"\1", plain(text))
+    return bool(HEDGE.search(words)) and bool(re.search(r"\d|\\[A-Za-z]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", words))
 
 
-def things(text: str) -> frozenset[str]:
-    r"""The counted or measured thing, each word in the singular or as its symbol: `\text{red balls}`, `apples`."""
+def things(text: str) -> frozenset[object]:
+    r"""The counted or measured thing, each word in the singular or as its unit: `\text{red balls}`, `apples`."""
     words = re.findall(r"[a-z]+", text.replace("\\text", " ").replace("\\cdot", " ").lower())
-    singular = (re.sub(r"ie$", "y", word.removesuffix("s")) for word in words if word not in _ANY_COUNT)
-    found = (_NAMES.get(word) or SYMBOLS.get(word) or word for word in singular)
-    return frozenset(found) - _ANY_COUNT
+    singular = (re.sub(r"ie$", "y", word.removesuffix("s")) for word in words)
+    return frozenset(_known(word) or word for word in singular if word not in _ANY_COUNT)
 
 
 _EXPONENT = r"(?:\s*\^\s*(?:\{\s*){0,2}-?\d(?:\s*\}){0,2})?"
 _PERCENT = re.compile(
-    r"\s*(?:\\?%|(?:\\text\s*\{\s*)?\b(?:percent(?:age)?s?|per\s+cent|pct)\b\.?\s*\}?)\s*$", re.IGNORECASE
+    r"\s*(?:\\?%|(?:\\text\s*\{\s*)?\b(?:percent(?:age)?s?(?:\s+points?)?|per\s+cent|pct)\b\.?\s*\}?)\s*$",
+    re.IGNORECASE,
 )
 _DEGREE = re.compile(
     r"\s*(?:\^\{\\circ\}\s*(?P<scale>[CFK]|\\text\s*\{\s*[CFK]\s*\})?"
@@ -180,11 +190,11 @@ _BARE = re.compile(
 
 @dataclass(frozen=True)
 class Quantity:
-    """A cleaned answer without its unit; the unit, or () if unknown; and the counted things."""
+    """A cleaned answer without its unit; the unit, or None if unknown; and the counted things."""
 
     body: str
-    unit: Unit
-    things: frozenset[str] = frozenset()
+    unit: Unit | None
+    things: frozenset[object] = frozenset()
 
 
 def quantity(text: str) -> Quantity | None:
@@ -193,10 +203,8 @@ def quantity(text: str) -> Quantity | None:
     A bare word counts as a unit only after a constant (`3s` is algebra, `3 miles` is not); `\text{...}` after
     something that can be measured is taken for one, known or not, unless it is a hedge.
     """
-    if together := _together(text):
-        return together
     if (solar := re.fullmatch(r"(.*[\d})])\s*([MLR])_\{\\odot\}", text)) and number(solar[1]):
-        return Quantity(solar[1], (), frozenset([f"{solar[2]} of the sun"]))
+        return Quantity(solar[1], None, frozenset([f"{solar[2]} of the sun"]))
     if scaled := re.fullmatch(
         r"(\S*\d\s+(?:thousand|million|billion|trillion))\s+([a-z]{3,}(?:\s+[a-z]{3,})?)", plain(text)
     ):
@@ -208,11 +216,11 @@ def quantity(text: str) -> Quantity | None:
         return _quantity(text[: match.start()], PERCENT, "%")
     if (match := _DEGREE.search(text)) and not re.search(r"\\(?:sin|cos|tan|cot|sec|csc|cis)", text):
         scale = re.sub(r"\\text|[{}\s]", "", match["scale"] or "") or (match["named"] or "")[:1]
-        return _quantity(text[: match.start()], ((f"degree{scale}", 1),), "degree")
+        return _quantity(text[: match.start()], (Fraction(1), ((f"degree{scale}", 1),)), "degree")
     if match := _TEXT.search(text):
         known = unit(match[0])
         open_ended = _CHANGED.search(match[0]) or re.search(r"\d", re.sub(_EXPONENT, "", match[0]))
-        return None if not known and open_ended else _quantity(text[: match.start()], known, match[0])
+        return None if known is None and open_ended else _quantity(text[: match.start()], known, match[0])
     if (match := _BARE.fullmatch(text)) and _is_constant(match["body"]):
         return _bare_quantity(match)
     return None
@@ -224,38 +232,22 @@ def _bare_quantity(match: re.Match[str]) -> Quantity | None:
     if known:
         first = re.findall("[A-Za-z]+", tail)[0]
         spaced = match["space"] and (first in "KJNWVAmsg" if word == first else re.search(r"/|\^\{-", tail))
-        named = len(first) > 1 and (first not in _PREFIXED or first in _OFTEN.split())
+        prefixed = first[0] in _PREFIXES and first[1:] in UNITS and len(first) < 4
+        named = len(first) > 1 and (not prefixed or first in _OFTEN.split())
         return _quantity(body, known, tail) if spaced or named or tail.startswith("{") else None
     counted = re.fullmatch(r"[A-Za-z]{4,}|[A-Za-z]{3,}(?:\s+[A-Za-z]{2,}){1,3}", word)
     if counted and match["space"] and not HEDGE.search(word) and not _CHANGED.search(word) and number(body) is not None:
-        return _quantity(body, (), tail)
+        return _quantity(body, None, tail)
     return None
-
-
-_AMOUNTS = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:[A-Za-z]{2,}|[hd](?![A-Za-z]))(?:\s*,\s*|\s*)){2,}")
-
-
-def _together(text: str) -> Quantity | None:
-    """`3 hours 20 minutes` as 200 minutes: amounts of one kind, each in a smaller unit than the one before it."""
-    if not _AMOUNTS.fullmatch(plain(text)):
-        return None
-    total, before = Fraction(0), Unit()
-    for amount, name in re.findall(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", plain(text)):
-        known = unit(name)
-        ratio = converted(before, known) if before else Fraction(1)
-        if not known or ratio is None or (before and ratio <= 1):
-            return None
-        total, before = total * ratio + Fraction(amount), known
-    return Quantity(str(total), before, frozenset(symbol for symbol, _ in before))
 
 
 def with_symbol(text: str, other: Quantity | None) -> Quantity | None:
     """`3h` or `5 L`, if what follows the number is the symbol of a unit of the other's kind. Alone, `5L` is algebra."""
     match = re.fullmatch(r"(.*?\d\}?)\s*([A-Za-z][A-Za-z\s*/]*)", text)
-    if other is None or not other.unit or match is None or number(match[1]) is None:
+    known = unit(match[2]) if match and other and other.unit and number(match[1]) is not None else None
+    if match is None or other is None or other.unit is None or known is None or converted(known, other.unit) is None:
         return None
-    known = unit(match[2])
-    return Quantity(match[1], known, other.things) if known and converted(known, other.unit) is not None else None
+    return Quantity(match[1], known, other.things)
 
 
 def _is_constant(text: str) -> bool:
@@ -263,11 +255,14 @@ def _is_constant(text: str) -> bool:
     return number(text) is not None or not re.search(r"[A-Za-z]", re.sub(r"\\(?:frac|sqrt|pi|cdot|times)", "", text))
 
 
-def _quantity(body: str, known: Unit, written: str) -> Quantity | None:
+def _quantity(body: str, known: Unit | None, written: str) -> Quantity | None:
     body = without_separators(body.strip())
-    counted = frozenset() if _FILLER.search(plain(written)) else things(written)
-    counted = counted or frozenset(symbol for symbol, _ in known)
-    return Quantity(body, known, counted) if re.search(r"[\w)}\]|!]$", body) else None
+    counted: frozenset[object] = frozenset() if _FILLER.search(plain(written)) else things(written)
+    return (
+        Quantity(body, known, counted or frozenset([known] if known else []))
+        if re.search(r"[\w)}\]|!]$", body)
+        else None
+    )
 
 
 # --------------------------------------------------------------------------------------------------------- rules
@@ -292,17 +287,16 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
     missing = same.conventions.missing_unit or (left is not None and right is not None)
     if missing and not percent and same(*bodies):
         return True
-    if units == [PERCENT]:
-        return same(*(_hundredth(q.body) if q and q.unit else b for q, b in zip((left, right), bodies, strict=True)))
-    if units == [DEGREE]:
-        return same(*(_in_radians(q.body) if q and q.unit else b for q, b in zip((left, right), bodies, strict=True)))
-    return False
+    changed = {PERCENT: _hundredth, DEGREE: _in_radians}.get(units[0]) if len(units) == 1 else None
+    if changed is None:
+        return False
+    return same(*(changed(q.body) if q and q.unit else body for q, body in zip((left, right), bodies, strict=True)))
 
 
 def _converted_or_same(left: Unit, right: Unit, bodies: tuple[str, str], same: Same) -> bool:
     if left == right:
         return same(*bodies)
-    if {left, right} == {DEGREE, (("rad", 1),)}:
+    if {left, right} == {DEGREE, UNITS["rad"]}:
         return same(*(_in_radians(b) if u == DEGREE else b for u, b in zip((left, right), bodies, strict=True)))
     ratio = converted(right, left)
     if ratio is None:
@@ -348,11 +342,10 @@ def degrees_inside(gold: str, answer: str, same: Same) -> bool | None:
     if r"^{\circ}" not in gold + answer:
         return None
     gold, answer = (re.sub(r"(\\(?:sin|cos|tan|cot|sec|csc))(?=\d)", r"\1 ", text) for text in (gold, answer))
-    signs = [r"^{\circ}" in text for text in (gold, answer)]
-    if not all(signs) and same.conventions.missing_unit and has_symbols(gold) and has_symbols(answer):
-        bare = [text.replace(r"^{\circ}", "") for text in (gold, answer)]
-        if not re.search(r"\\(?:sin|cos|tan|cot|sec|csc|pi)", bare[0] + bare[1]) and same(*bare):
-            return True
+    bare = [text.replace(r"^{\circ}", "") for text in (gold, answer)]
+    missing = same.conventions.missing_unit and has_symbols(gold) and (gold == bare[0]) != (answer == bare[1])
+    if missing and not re.search(r"\\(?:sin|cos|tan|cot|sec|csc|pi)", bare[0] + bare[1]) and same(*bare):
+        return True
     left, right = (_IN_DEGREES.sub(r"(\\frac{\1\\pi}{180})", text) for text in (gold, answer))
     return same(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (left, right)))
 

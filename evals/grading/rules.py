@@ -5,8 +5,7 @@ None when it does not apply. Rules cover what math-verify alone gets wrong (it r
 `4=5` for 5 and `5 m` for `5 cm`). When in doubt, a rule rejects: training could exploit a wrong acceptance as a reward.
 What no rule decides is evaluated at random points, then left to math-verify (`evals.grading.equivalence`).
 
-`python -m evals.grading.rule_counts FILE ...` counts how many labelled pairs each rule decides, and how many of those
-verdicts are not the label.
+results/grader.md has this table with the number of labelled pairs that each rule decides (`nox -s grader`).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ RULES = (
     Rule("no_answer", form.no_answer, "nothing: doubled signs, open braces, words that deny, bound or change",
          None, ("5", r"5\text{ or more}")),
     Rule("words", form.same_words, "words, names and dates as words; a word is never an expression",
-         (r"\text{June 20}", "20 June"), ("even", "odd")),
+         (r"\text{Even}", "even"), ("even", "odd")),
     Rule("condition", form.condition, 'text after "for all" or "where" may be missing; "if" says more',
          (r"f(x)=2x\text{ for all }x", "2x"), ("5", r"5\text{ if }n>2")),
     Rule("free_constants", form.free_constants, "an answer with free constants, by other letters",
@@ -55,18 +54,14 @@ RULES = (
          (r"k\pi, k \in \mathbb{Z}", r"k\pi, k \in \mathbb{N}")),
     Rule("approximation", form.approximation, "either side of an approximation, where the second rounds the first",
          (r"\sqrt{2}", r"\sqrt{2} \approx 1.41"), (r"y=2x+1", r"y\approx 2x+1")),
-    Rule("congruence", relations.congruence, "a remainder, with or without the congruence, of the same modulus",
-         (r"x\equiv 3\pmod{10}", "3"), (r"x\equiv 3\pmod{10}", r"x\equiv 3\pmod{7}")),
     Rule("named_value", relations.named_value, "a value with a name, alone or by the same name",
          ("5", "x=2+3=5"), ("x=5", "y=5")),
-    Rule("opaque", form.opaque, "products of vectors and sums of indexed terms, by their text alone",
-         (r"\sum_{i=1}^n x_i", r"\sum_{j=1}^n x_j"), (r"\sum_{i=1}^n x_i", "n x_i")),
+    Rule("opaque", form.opaque, "nothing: products of vectors and sums of indexed terms have no other text",
+         None, (r"\sum_{i=1}^n x_i", "n x_i")),
     Rule("chain", relations.chain, "a chain of equal values, or the value of an expression in several symbols",
          ("42", "m+n=13+29=42"), ("5", "4=5")),
     Rule("equation", relations.same_equation, "equations equal up to a factor, or solved for y, r or z",
          ("y+1=-(2x-1)^2", "-4x^2+4x-2"), ("2x+4y=6", "2x+4y=7")),
-    Rule("inequality", relations.same_inequality, "inequalities equal up to a positive factor",
-         (r"2x+3\ge 0", r"x\ge-\frac32"), (r"2x+3\ge 0", r"x>-\frac32")),
     Rule("relation_or_value", relations.relation_or_value,
          "an inequality as an interval, x in S as S; no relation as a value",
          ("(2,3]", r"2<x\le 3"), ("5", "x>5")),

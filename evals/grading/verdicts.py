@@ -6,6 +6,7 @@ from it; nothing else is authoritative. The policy alone can explain a published
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -91,13 +92,8 @@ def under_policy(table: pd.DataFrame, policy: str, grader: Grader) -> pd.DataFra
     columns = zip(table["gold"], table["response"], table["finish_reason"], strict=True)
     rows = [(gold, response, finish if isinstance(finish, str) else None) for gold, response, finish in columns]
     grades = grader.grade_responses(rows, policy)
-    new: dict[str, Any] = {
-        "answer": [grade.answer for grade in grades],
-        "answer_class": None,
-        "verdict": [str(grade.verdict) for grade in grades],
-        "reason": [grade.reason for grade in grades],
-    }
-    return table.assign(**new)
+    new: dict[str, Any] = {name: [getattr(grade, name) for grade in grades] for name in ("answer", "reason")}
+    return table.assign(**new, answer_class=None, verdict=[str(grade.verdict) for grade in grades])
 
 
 def policy_effects(
@@ -115,19 +111,10 @@ def policy_effects(
     """
     correct = [grade.verdict is Verdict.CORRECT for grade in grades]
     effects = []
-    for policy in policies:
-        if policy == used:
-            continue
-        others = grader.grade_responses(rows, policy)
-        then = [grade.verdict is Verdict.CORRECT for grade in others]
-        effects.append(
-            PolicyEffect(
-                policy,
-                rows=len(rows),
-                correct=sum(then),
-                gained=sum(b and not a for a, b in zip(correct, then, strict=True)),
-                lost=sum(a and not b for a, b in zip(correct, then, strict=True)),
-                unscored=sum(grade.verdict is Verdict.UNSCORED for grade in others),
-            )
-        )
+    for policy in (policy for policy in policies if policy != used):
+        verdicts = [grade.verdict for grade in grader.grade_responses(rows, policy)]
+        changes = Counter((was, then is Verdict.CORRECT) for was, then in zip(correct, verdicts, strict=True))
+        gained, lost = changes[False, True], changes[True, False]
+        unscored = verdicts.count(Verdict.UNSCORED)
+        effects.append(PolicyEffect(policy, len(rows), sum(correct) + gained - lost, gained, lost, unscored))
     return effects

@@ -117,7 +117,8 @@ def evaluate(
     for plan in plans:
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record, run)
-    with shared_grader(workers, limit_s) as grader, ProgramGrader(workers) as programs:
+    grader = shared_grader(workers, limit_s)
+    with ProgramGrader(workers) as programs:
         return {
             plan.benchmark.name: _run(
                 plan,
@@ -155,8 +156,7 @@ def sample_problems(
     store = SampleStore(Path(folder))
     with store.locked():
         store.open(_identity(plan, engine, _model(model_path, engine)), {"model_path": str(model_path)})
-    with shared_grader(workers, limit_s) as grader:
-        return _run(plan, store, engine, grader, sys.stderr.isatty())
+    return _run(plan, store, engine, shared_grader(workers, limit_s), sys.stderr.isatty())
 
 
 def _load(protocol: Protocol, name: str, data_dir: str | Path | None, allow_changed_data: bool) -> Benchmark:

@@ -17,7 +17,6 @@ from typing import Any
 
 from evals.files import RefusedError, locked, write_json
 from evals.fingerprint import model_fingerprint
-from evals.grading.grader import graders_kept
 from evals.redaction import redact
 from harness.backends.engine import longest_response, sampling_engine
 from harness.backends.snapshots import observed
@@ -77,7 +76,7 @@ def run_jobs(
     """
     machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
     outcomes: list[Outcome] = []
-    with mirroring() as mirror, graders_kept():
+    with mirroring() as mirror:
         for number, job in enumerate(jobs, 1):
             gc.collect()  # free the memory of an earlier job's model, also of another command
             check(f"after {number - 1} of {len(jobs)} jobs")

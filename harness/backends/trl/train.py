@@ -78,26 +78,26 @@ def train(
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
     policy, teacher = prompts.get(experiment.prompt.value).policy, experiment.reference_model.value
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
-    with shared_grader(hardware.grader_workers, hardware.grader_limit_s) as grader:
-        torch.manual_seed(seed)
-        trainer = MethodTrainer(
-            experiment,
-            reference_model=None if teacher is None else locate(teacher),
-            model=base_model,
-            reward_funcs=reward_functions(experiment, grader, policy=policy),
-            args=GRPOConfig(**arguments),
-            train_dataset=Dataset.from_list(rows),
-            processing_class=tokenizer,
-            peft_config=None if lora is None else peft.LoraConfig(**lora),
-            callbacks=[reporter(METRICS, out_dir, on_metrics)],
-        )
-        last = run_to_end(
-            trainer,
-            out_dir,
-            hardware,
-            precision=experiment.precision.value,
-            rollout_steps=experiment.updates_per_rollout.value,
-        )
+    grader = shared_grader(hardware.grader_workers, hardware.grader_limit_s)
+    torch.manual_seed(seed)
+    trainer = MethodTrainer(
+        experiment,
+        reference_model=None if teacher is None else locate(teacher),
+        model=base_model,
+        reward_funcs=reward_functions(experiment, grader, policy=policy),
+        args=GRPOConfig(**arguments),
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        peft_config=None if lora is None else peft.LoraConfig(**lora),
+        callbacks=[reporter(METRICS, out_dir, on_metrics)],
+    )
+    last = run_to_end(
+        trainer,
+        out_dir,
+        hardware,
+        precision=experiment.precision.value,
+        rollout_steps=experiment.updates_per_rollout.value,
+    )
     return {
         "steps": trainer.state.global_step,
         "resumed_from": last,

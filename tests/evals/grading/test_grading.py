@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from evals.grading import Conventions, Grade, Grader
+from evals.grading.grader import shared_grader
 from evals.grading.verdicts import Verdict, policy_effects, under_policy
 
 HARD = (r"\int_0^1 2x\,dx+\frac{\sqrt{2}}{2}", r"1+\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
@@ -53,6 +54,10 @@ def test_a_response_without_an_answer_is_not_a_wrong_one(grader, response, finis
 def test_bare_answers_may_hold_a_box_or_mathematics_or_be_a_sentence(grader):
     rows = [("5", answer) for answer in (r"\boxed{5}", "$5$", "The answer is 5.", "5", "", "6")]
     assert verdicts(grader.grade_answers(rows)) == [Verdict.CORRECT] * 4 + [Verdict.NO_ANSWER, Verdict.WRONG]
+
+
+def test_equal_limits_share_a_grader():
+    assert shared_grader(1, 30.0) is shared_grader(1, 30.0) is not shared_grader(2, 30.0)
 
 
 def test_plain_answers_need_no_worker():
@@ -138,7 +143,6 @@ def test_an_explanation_shows_each_step(grader):
         ("2", r"\frac{4}{2}", "plain_number", True),
         ("(1,2)", r"(1, \frac{4}{2})", "collection", True),
     ]
-    assert explanation.math_verify is True
     assert explanation.verdict is Verdict.CORRECT
     assert "by collection" in str(explanation)
 
