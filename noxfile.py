@@ -180,6 +180,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def bench(session: nox.Session) -> None:
+    """How fast, as ratios in one run; `-- step --rounds 9` for one part."""
+    environment(session)
+    session.run(str(PYTHON), "-m", "benchmarks.speed", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
 def grader(session: nox.Session) -> None:
     """Our grader and math-verify on labelled pairs; `-- --texts FOLDER ...` reads others' texts, `--write` the page."""
     environment(session)
