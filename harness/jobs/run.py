@@ -20,11 +20,10 @@ from evals.fingerprint import model_fingerprint
 from evals.redaction import redact
 from harness.backends.engine import longest_response, sampling_engine
 from harness.backends.snapshots import observed
-from harness.command.watch import METRICS as JOB_METRICS
 from harness.command.watch import Watch
 from harness.data.base_models import located
 from harness.data.tiny.base import fixed_threads
-from harness.jobs.watching import Watcher
+from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
 from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, run_identity
 from harness.record.write import Recorder, now
@@ -234,14 +233,6 @@ class JobRun:
         Raises:
             RefusedError: verdicts that were made again are not those of the recorded scores.
         """
-        from evals.files import read_parquet
-        from evals.stats.score import score
-
-        scores: dict[str, dict[str, Any]] = {}
-        for benchmark, path in verdicts.items():
-            ks = self.job.protocol.value("ks", benchmark)
-            made = score(read_parquet(path), ks=ks, metrics=JOB_METRICS)
-            scores[benchmark] = {s.key: asdict(s) for s in made}
         before = Run(self.folder)
         files = self.recorder.hashes(_files(self.folder))
         if before.record.get("scores"):  # of a finished run whose files were made again; manifests may hold versions
@@ -256,7 +247,7 @@ class JobRun:
         self.recorder.update(
             state="finished",
             finished=now(),
-            scores=scores,
+            scores=scores_of(verdicts, self.job.protocol),
             diverged=None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
             mismatch=mismatch_summary(before.curve),  # of sampler and trainer, by kind; {} if there is none
             training=before.record.get("training"),

@@ -53,9 +53,7 @@ class Watcher:
 
     def measure(self, step: int, model: Path | str, *, held: Held | None = None) -> None:
         """Evaluate the model of one step, unless already done; a rerun completes an interrupted evaluation."""
-        from evals.files import read_parquet
         from evals.sampling.evaluate import evaluate
-        from evals.stats.score import score
 
         rows = {row["step"]: row for row in read_jsonl(self.folder / CURVE)}
         if step not in rows:
@@ -71,12 +69,7 @@ class Watcher:
             arguments["run"] = run_identity(Run(self.folder).record)
             with beside_training(self.hardware, str(model)) if held is None else held.engine(str(model)) as engine:
                 verdicts = evaluate(model, self.protocol, engine=engine, **arguments)
-            scores: dict[str, dict[str, Any]] = {}
-            for benchmark, path in verdicts.items():
-                ks = self.protocol.value("ks", benchmark)
-                made = score(read_parquet(path), ks=ks, metrics=METRICS)
-                scores[benchmark] = {s.key: asdict(s) for s in made}
-            rows[step] = {"step": step, "scores": scores}
+            rows[step] = {"step": step, "scores": scores_of(verdicts, self.protocol)}
             append_jsonl(self.folder / CURVE, rows[step])
         self.recorder.metrics(step, {f"curve/{name}": value for name, value in flat(rows[step]["scores"]).items()})
 
@@ -86,6 +79,17 @@ def beside_training(hardware: Hardware, model: str) -> Iterator[Engine]:
     """The engine for evaluations while a training holds the devices and its rollouts' engine is not in this process:
     transformers, which uses only the memory that a model needs."""
     yield sampling_engine(replace(hardware, engine="transformers", engine_replicas=1), model)
+
+
+def scores_of(verdicts: Mapping[str, Path], protocol: Protocol) -> dict[str, dict[str, Any]]:
+    """The scores of each benchmark, by key, from its file of verdicts."""
+    from evals.files import read_parquet
+    from evals.stats.score import score
+
+    return {
+        name: {s.key: asdict(s) for s in score(read_parquet(path), ks=protocol.value("ks", name), metrics=METRICS)}
+        for name, path in verdicts.items()
+    }
 
 
 def flat(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

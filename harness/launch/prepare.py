@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.environment import threads_sleep
 from evals.redaction import redact
+from harness.backends import CannotExpress, refusals
 from harness.command.config import read_seeds, take, take_list
 from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch, check_watch, take_watch
 from harness.errors import UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
-from harness.plan.machine import AUTO, check_machine, gpu_count, take_machine
+from harness.plan.machine import AUTO, Machine, check_machine, gpu_count, take_machine
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -37,6 +39,43 @@ class Prepared:
     launcher: Launcher
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What the options of a command say."""
+
+    paper: Reproduction
+    jobs: list[Job]
+    machine: Machine
+    machines: Mapping[tuple[str, str], Hardware]
+    refused: Mapping[tuple[str, str], CannotExpress]
+    named: bool
+    launcher: Launcher
+    watch: Watch
+    data_dir: str | None
+    force: bool
+
+
+def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> _Asked:
+    values = dict(values)
+    launcher, machine, watch = take_launcher(values), take_machine(values), take_watch(values)
+    data_dir, force, named = take(values, "data_dir", str), take(values, "force", bool, False), "arm" in values
+    jobs = read_jobs(paper, values)
+    check_watch(watch, jobs)
+    machines = machine.by_arm(jobs)
+    wrong = refusals(jobs, machines)
+    return _Asked(declaration(paper), jobs, machine, machines, wrong, named, launcher, watch, data_dir, force)
+
+
+@contextmanager
+def _usage() -> Iterator[None]:
+    """What the checks raise is an error in what the command says."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+
+
+@_usage()
 def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) -> Prepared:
     """Check what a run was asked for, and this machine, before anything starts.
 
@@ -48,37 +87,29 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
         UsageError: a name, value, file, device or store that cannot be used.
     """
     threads_sleep()
-    values = dict(values)
-    launcher = take_launcher(values)
-    data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
-    machine, watch = take_machine(values), take_watch(values)
-    named = "arm" in values
-    jobs = read_jobs(paper, values)
-    machines = machine.by_arm(jobs)
-    jobs = that_run(jobs, refused(jobs, machines), named=named)
+    asked = _read(paper, values)
+    jobs, machines = that_run(asked.jobs, asked.refused, named=asked.named), asked.machines
+    launcher, data_dir = asked.launcher, asked.data_dir
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     from harness.jobs.run import check_data
     from harness.runs.track import make_home
 
+    make_home()
     here = launcher.name != "slurm"  # there each job checks its own machine
-    try:
-        check_watch(watch, jobs)
-        make_home()
-        room: dict[str, Any] = {"slots": launcher.here, "force": force, "watch": watch}
-        check_machine(jobs, machines, data_dir=data_dir, here=here, **room)
-        if here:
-            machines = {key: hardware.with_device() for key, hardware in machines.items()}
-        else:
-            from harness.launch.slurm import executor
+    room: dict[str, Any] = {"slots": launcher.here, "force": asked.force, "watch": asked.watch}
+    check_machine(jobs, machines, data_dir=data_dir, here=here, **room)
+    if here:
+        machines = {key: hardware.with_device() for key, hardware in machines.items()}
+    else:
+        from harness.launch.slurm import executor
 
-            executor(launcher, machines.values())
-        data_dir = check_data(jobs, data_dir)
-    except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
-        raise UsageError(str(error)) from error
-    return Prepared(declaration(paper), jobs, machines, data_dir, redact(command), watch, launcher)
+        executor(launcher, machines.values())
+    data_dir = check_data(jobs, data_dir)
+    return Prepared(asked.paper, jobs, machines, data_dir, redact(command), asked.watch, launcher)
 
 
+@_usage()
 def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None) -> dict[str, Any]:
     """What a run would start: the document of `harness.plan.plan.plan`, and what this machine lacks, if it is planned
     for (`missing`; else None).
@@ -88,32 +119,21 @@ def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: floa
     """
     from harness.plan.plan import plan
 
-    values = dict(values)
-    data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
-    machine, watch, launcher = take_machine(values), take_watch(values), take_launcher(values)
-    jobs = read_jobs(paper, values)
-    machines = machine.by_arm(jobs)
-    wrong = refused(jobs, machines)
+    asked = _read(paper, values)
     missing: list[str] | None = None
-    try:
-        check_watch(watch, jobs)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    if machine.profile in (None, AUTO) or gpu_count():  # else the plan is for another machine
-        able = [job for job in jobs if (job.model, job.arm) not in wrong]
+    if asked.machine.profile in (None, AUTO) or gpu_count():  # else the plan is for another machine
+        able = [job for job in asked.jobs if (job.model, job.arm) not in asked.refused]
+        room: dict[str, Any] = {"slots": asked.launcher.here, "force": asked.force, "watch": asked.watch}
         missing = []
         try:
-            check_machine(able, machines, data_dir=data_dir, slots=launcher.here, force=force, watch=watch)
+            check_machine(able, asked.machines, data_dir=asked.data_dir, **room)
         except ValueError as error:
             missing = str(error).splitlines()
-    explicit, declared = machine.explicit, declaration(paper)
-    try:
-        made = plan(jobs, wrong, machines=machines, explicit=explicit, paper=declared, watch=watch, price=price)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    return {"missing": missing, **made}
+    how: dict[str, Any] = {"machines": asked.machines, "explicit": asked.machine.explicit, "watch": asked.watch}
+    return {"missing": missing, **plan(asked.jobs, asked.refused, paper=asked.paper, price=price, **how)}
 
 
+@_usage()
 def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str, Any]:
     """model/arm -> the trainer's own configuration.
 
@@ -122,18 +142,11 @@ def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str
     """
     from harness.plan.plan import trainer_configs
 
-    values = dict(values)
-    machine = take_machine(values)
-    take_launcher(values)
-    named = "arm" in values
-    jobs = read_jobs(paper, values)
-    machines = machine.by_arm(jobs)
-    try:
-        return trainer_configs(that_run(jobs, refused(jobs, machines), named=named), machines)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    asked = _read(paper, values)
+    return trainer_configs(that_run(asked.jobs, asked.refused, named=asked.named), asked.machines)
 
 
+@_usage()
 def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Row]:
     """A rehearsal of what the options name; arms that TRL cannot train are veRL's where no backend is named.
 
@@ -143,17 +156,15 @@ def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Row]
     from harness.jobs.rehearsal import rehearse
 
     rows: list[Row] = []
-    named, left = "backend" in values, None
+    named, left = "backend" in values, None  # left: the arms that the backend before could not train
     for name in [values["backend"]] if named else list(BACKENDS):
         card = "rtx4090" if values.get("scale") == "small" else "h100x8"
         options = {"scale": "paper", "hardware": card, **values, "backend": name}
-        machine = take_machine(options)
-        take_launcher(options)
-        jobs = [job for job in read_jobs(paper, options) if left is None or (job.model, job.arm) in left]
-        machines = machine.by_arm(jobs)
-        left = {} if named else refused(jobs, machines)
+        asked = _read(paper, options)
+        jobs = [job for job in asked.jobs if left is None or (job.model, job.arm) in left]
+        left = {} if named else asked.refused
         jobs = [job for job in jobs if (job.model, job.arm) not in left or name == list(BACKENDS)[-1]]
-        rows += rehearse(jobs, machines, paper=paper)
+        rows += rehearse(jobs, asked.machines, paper=paper)
     return rows
 
 
@@ -191,17 +202,7 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
     return jobs
 
 
-def refused(jobs: list[Job], machines: Any) -> dict[tuple[str, str], Any]:
-    """The arms that the backend cannot train, and why, before anything starts."""
-    from harness.backends import refusals
-
-    try:
-        return refusals(jobs, machines)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
-def that_run(jobs: list[Job], refused: dict[tuple[str, str], Any], *, named: bool) -> list[Job]:
+def that_run(jobs: list[Job], refused: Mapping[tuple[str, str], CannotExpress], *, named: bool) -> list[Job]:
     """The jobs without the refused arms, which are printed. An error if the user named a refused arm or value."""
     kept = [job for job in jobs if (job.model, job.arm) not in refused]
     for (model, arm), error in refused.items():

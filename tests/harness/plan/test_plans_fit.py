@@ -58,7 +58,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_pages_commands_are_among_those_that_fit(command: str) -> None:
     paper, values = options_of(shlex.split(command))
-    values.pop("hardware.ray_address", None)
+    values.pop("hardware.ray_address", None), values.pop("rehearse", None)
     take_launcher(values)  # a plan has no use for it
     machine = take_machine(values)
     jobs = read_jobs(paper, values)
