@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 
 from harness.errors import UsageError
 from rlvr.results import Result
@@ -32,13 +34,18 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
     uri, address = tracking_uri(), f"http://{host}:{port}"
     print(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it", file=sys.stderr)
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
-    server = subprocess.Popen(command)
-    # MLflow ends its own workers on SIGTERM; without this they would outlive the command
-    before = signal.signal(signal.SIGTERM, lambda *_: server.terminate())
+    server = subprocess.Popen(command, start_new_session=True)  # its workers are of its group, and end with it
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
         code = server.wait()
     except KeyboardInterrupt:
-        code = server.wait()
+        code = 0
     finally:
         signal.signal(signal.SIGTERM, before)
-    return Result({"address": address}, "", exit_code=code if code > 0 else 0)
+        with suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGKILL)
+    return Result({"address": address}, f"MLflow at {address} has ended", exit_code=code)
