@@ -24,6 +24,8 @@ PathLike = str | os.PathLike[str]
 class Difference(Result):
     """Method a minus method b, paired by problem, with Holm's correction over the benchmarks of each metric."""
 
+    columns = ("benchmark", "name", "a", "b", "difference", "low", "high", "p_holm", "verdict")
+
     def __init__(self, result: CompareResult) -> None:
         from rlvr.compare_text import as_text
 

@@ -21,6 +21,8 @@ T = TypeVar("T")
 class Tabular:
     """What has rows, and so becomes a data frame, LaTeX, or a file."""
 
+    columns: tuple[str, ...] = ()  # of LaTeX and Markdown; all, if it names none
+
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """The table, a dictionary a row; empty if there is none."""
         raise NotImplementedError
@@ -53,6 +55,7 @@ class Tabular:
         from tabulate import tabulate
 
         frame = self.to_pandas()
+        frame = frame[list(self.columns)] if self.columns else frame
         return str(tabulate(frame.to_dict("records"), headers="keys", tablefmt=form))
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -50,11 +50,11 @@ class Run(Tabular):
             frames = [frame.assign(train_seed=number) for number, frame in enumerate(frames)]
         return pd.concat(frames, ignore_index=True)
 
-    def scores(self, ks: Sequence[int] = (1,), metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")) -> Scores:
+    def scores(self, ks: Sequence[int] = (), metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")) -> Scores:
         """Scores of every benchmark with 95 % intervals.
 
         Args:
-            ks: for pass, maj, g_pass and unsolvable.
+            ks: for pass, maj, g_pass and unsolvable, which have no score without one.
             metrics: of avg, pass, maj, g_pass, unsolvable, fmt, mean_tokens, truncation_rate.
         Raises:
             ValueError: an unknown metric, or k < 1.
