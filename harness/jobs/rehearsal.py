@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from evals.files import write_jsonl, write_text
+from evals.files import text_sha256, write_jsonl, write_text
 from harness.backends import CannotExpress, backend
 from harness.backends.children import STOP
 from harness.backends.engine import PROMPT_TOKENS, longest_response
@@ -326,7 +325,7 @@ def _write_data(folder: Path, job: Job) -> None:
     rows = [{"problem": text, "answer": "1", "solution": "It is so" + dwarf.ANSWERS[0]} for text in problems]
     write_jsonl(folder / "problems.jsonl", rows)
     write_jsonl(folder / "rehearsal.jsonl", [{"id": f"{i}", **rows[i]} for i in range(2)])
-    name = re.sub(r"[^a-z0-9]+", "_", folder.name.lower())  # of each folder: a process knows a name once
+    name = text_sha256(str(folder))[:8]  # a process knows a benchmark's name once
     write_text(folder / "rehearsal.yaml", f"task: rehearsal_{name}\nfile: rehearsal.jsonl\n")
 
 
