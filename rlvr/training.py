@@ -168,7 +168,8 @@ def options_of(words: Sequence[str]) -> tuple[str | Reproduction, dict[str, Any]
     Raises:
         UsageError: a word that does not parse, or no paper.
     """
-    what, asked, _ = _asked(**signature.bind(run, words)[1])
+    given = signature.bind(run, words)[1]
+    what, asked, _ = _asked(**{key: value for key, value in given.items() if key != "rehearse"})
     return what, asked
 
 

@@ -25,6 +25,8 @@ def sampling_engine(hardware: Hardware, model: str, longest: int | None = None) 
         longest: tokens of a response. vLLM then reserves a cache for it and a prompt instead of for the model's whole
             context, 131,072 tokens for some.
     """
+    if hardware.engine == "openai":
+        return engines.create("openai", model, url=hardware.engine_url)
     options: dict[str, Any] = {}
     if hardware.device == "cpu" and hardware.engine == "transformers":
         options["device"] = "cpu"

@@ -7,10 +7,11 @@ import os
 from functools import cache
 from pathlib import Path
 
-from evals.files import write_json
-from evals.fingerprint import FILES
+from evals.files import text_sha256, write_json
+from evals.fingerprint import FILES, model_fingerprint
 from harness.data.tiny.pinned import PINNED, pinned
 from harness.spec import Context
+from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
 
@@ -24,6 +25,13 @@ def located(job: Job, into: Path) -> str:
     from which training, sampling and evaluation all read it."""
     base = locate(job.base_model.value)
     return base if job.context is None else extended(base, job.context, into)
+
+
+def fingerprint(base: str, hardware: Hardware) -> str:
+    """The identity of a base model: the hash of its content, or of its name and place on a server."""
+    if hardware.engine == "openai":
+        return text_sha256(f"{base} at {hardware.engine_url}")
+    return model_fingerprint(base)
 
 
 def extended(base: str, context: Context, into: Path) -> str:

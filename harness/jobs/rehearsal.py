@@ -104,7 +104,9 @@ def plan_faults(job: Job, hardware: Hardware) -> list[str]:
         if not verdict.fits:
             faults.append(f"the training does not fit {hardware.gpu}; {verdict.remedy or 'no settings help'}")
     sized, on = with_engine(job, hardware, frozenset()), f"the {hardware.engine_tensor_parallel} {hardware.gpu}"
-    if not measures(job, hardware):
+    if architecture(job.base_model.value) is None and hardware.engine != "openai":
+        faults.append(f"whether {job.base_model.value} fits is not known; hardware.engine=openai asks a server")
+    elif not measures(job, hardware):
         faults.append(
             f"{job.base_model.value} does not fit {on} of an evaluation's engine; engine=openai asks a server"
         )
@@ -251,6 +253,9 @@ def on_cpu(job: Job, hardware: Hardware) -> Hardware:
 
 def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limit: int) -> None:
     """Train, resume, evaluate and pack the dwarf; what fails goes into the row."""
+    if hardware.engine == "openai":
+        row.notes.append("evaluated: not here, a server has the model")
+        return
     if job.experiment is not None and not backend(job.backend).in_process:
         row.notes.append(
             f"trained: not here, backend={job.backend} trains in its own environment (nox -s {job.backend})"

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import RefusedError, locked, write_json
-from evals.fingerprint import model_fingerprint
 from evals.redaction import redact
 from harness.backends.engine import longest_response, sampling_engine
 from harness.backends.snapshots import observed
 from harness.command.watch import Watch
-from harness.data.base_models import located
+from harness.data.base_models import fingerprint, located
 from harness.data.tiny.base import fixed_threads
 from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
@@ -111,7 +110,7 @@ class JobRun:
         self.job, self.base, self.data_dir, self.command = job, base, data_dir, command
         self.watch = watch or Watch()
         self.hardware = replace(hardware, snapshot_every=hardware.snapshot_every or self.watch.snapshot_every)
-        self.fingerprint = model_fingerprint(base)
+        self.fingerprint = fingerprint(base, hardware)
         self.folder = job_folder(job, self.fingerprint)
         self.recorder = Recorder(self.folder)
 

@@ -18,10 +18,9 @@ from pathlib import Path
 
 from evals.environment import threads_sleep
 from evals.files import write_json
-from evals.fingerprint import model_fingerprint
 from evals.redaction import redact
 from harness.command.watch import Watch
-from harness.data.base_models import located
+from harness.data.base_models import fingerprint, located
 from harness.jobs.run import JobRun, job_folder
 from harness.launch.prepare import Prepared
 from harness.record.write import now
@@ -88,12 +87,12 @@ class Task:
 
 def tasks_of(prepared: Prepared) -> list[Task]:
     """The task of each job of a command, in order."""
-    tasks, prints = [], dict[str, str]()
+    tasks, prints = [], dict[tuple[str, str], str]()
     for job in prepared.jobs:
-        base = located(job, home() / "base-models")
-        prints[base] = prints.get(base) or model_fingerprint(base)
-        machine, more = prepared.hardware[job.model, job.arm], (prepared.data_dir, prepared.command, prepared.watch)
-        tasks.append(Task(job, base, machine, *more, job_folder(job, prints[base]), home()))
+        base, machine = located(job, home() / "base-models"), prepared.hardware[job.model, job.arm]
+        key, more = (base, machine.engine), (prepared.data_dir, prepared.command, prepared.watch)
+        prints[key] = prints.get(key) or fingerprint(base, machine)
+        tasks.append(Task(job, base, machine, *more, job_folder(job, prints[key]), home()))
     return tasks
 
 

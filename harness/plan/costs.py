@@ -99,10 +99,10 @@ def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> t
     if a is None:
         return None
     gpu, engine = seconds.gpu_of(hardware), hardware.engine_tensor_parallel
-    final = seconds.evaluation_seconds(
-        a, gpu, job.protocol, rules, eager=seconds.eager(hardware), tensor_parallel=engine
-    )
-    training = 0.0
+    final = training = 0.0
+    if hardware.engine != "openai":  # a server has its own GPUs
+        eager = seconds.eager(hardware)
+        final = seconds.evaluation_seconds(a, gpu, job.protocol, rules, eager=eager, tensor_parallel=engine)
     if job.experiment is not None:
         step = backend(job.backend).step_seconds
         mean = mean_length(job)
@@ -160,7 +160,7 @@ def disk_of_all(disks: Sequence[Mapping[str, float]]) -> float:
 
 def host_memory(job: Job, hardware: Hardware) -> float | None:
     """Bytes of a machine's own memory that a training needs, at most; None where the shape is not known."""
-    a = known_shape(job)
+    a = None if hardware.engine == "openai" else known_shape(job)
     if a is None:
         return None
     return 2.0 * a.parameters if job.experiment is None else backend(job.backend).host(a, job.experiment, hardware)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.backends import backend
+from harness.backends.engine import longest_response, sampling_engine
 from harness.command.base_models import check_base_models
 from harness.command.config import no_more
 from harness.command.resolve import BACKENDS
@@ -22,8 +23,9 @@ from harness.command.watch import Watch
 from harness.errors import UsageError, nearest
 from harness.errors import choose as choose_name
 from harness.plan.context import check_context
-from harness.plan.costs import disk, disk_of_all, host_memory
+from harness.plan.costs import disk, disk_of_all, host_memory, in_rollouts_engine
 from harness.plan.profiles import PROFILES, Profile, choose, gpu_memory, judge, measures, profile_of, with_engine
+from harness.spec import Experiment
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
@@ -127,7 +129,7 @@ def check_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardwar
             lines.append(
                 f"hardware.engine_tensor_parallel: {model}/{arm} is measured with {job.base_model.value}, which does "
                 f"not fit {hardware.engine_tensor_parallel} GPUs (force=true runs it anyway); a model that is only "
-                "measured can be asked through an API: rlvr eval engine=openai"
+                "measured can be asked through an API: hardware.engine=openai hardware.engine_url=URL"
             )
         if job.experiment is None:
             continue
@@ -192,9 +194,13 @@ def check_machine(
             checks += [partial(check_device, settings, gpus), partial(check_engine, settings)]
             checks.append(partial(backend(name).ready, settings))
     checks += [partial(check_context, job) for job in arms.values()]
-    checks += [*_downloads(jobs, data_dir), *_training_data(jobs)]
+    served = {key for key in arms if machines[key].engine == "openai"}
+    checks += [partial(check_served, job) for key, job in arms.items() if key in served]
+    checks += [partial(check_rollouts_engine, job, machines[key], watch or Watch()) for key, job in arms.items()]
+    local = [job for key, job in arms.items() if key not in served]
+    checks += [*_downloads(jobs, local, data_dir), *_training_data(jobs)]
     if here and arms:
-        checks += [partial(check_base_models, [job]) for job in arms.values()]
+        checks += [partial(check_base_models, [job]) for key, job in arms.items() if key not in served]
         device: Literal["cpu", "gpu"] = "gpu" if gpus else "cpu"
         placed = {k: replace(h, device=device if h.device == "auto" else h.device) for k, h in machines.items()}
         if not force and (gpus or all(settings.device == "cpu" for settings in placed.values())):
@@ -249,6 +255,8 @@ def check_device(hardware: Hardware, gpus: int) -> None:
 
 def check_engine(hardware: Hardware) -> None:
     """Raise ValueError if the engine that evaluates is missing."""
+    if hardware.engine == "openai":
+        sampling_engine(hardware, "model")  # refuses an address
     if hardware.engine == "vllm" and find_spec("vllm") is None:
         raise ValueError("hardware.engine: expected transformers, got 'vllm': it is not installed in this environment")
 
@@ -272,15 +280,37 @@ def gpu_count() -> int:
     return count.value
 
 
-def _downloads(jobs: Sequence[Job], data_dir: str | None) -> Iterator[Callable[[], object]]:
-    """Checks that models, training data and benchmarks of the hub are cached or can be downloaded."""
+def check_served(job: Job) -> None:
+    """Raise ValueError for a model that no server can have."""
+    if job.experiment is not None:
+        raise ValueError(
+            f"hardware.engine: expected transformers or vllm, got 'openai', which cannot have the model that "
+            f"{job.model}/{job.arm} trains"
+        )
+
+
+def check_rollouts_engine(job: Job, hardware: Hardware, watch: Watch) -> None:
+    """Raise ValueError for evaluations in a training whose responses are longer than those of its rollouts, by whose
+    engine they are sampled."""
+    if not (watch.every and isinstance(job.experiment, Experiment) and in_rollouts_engine(job, hardware)):
+        return
+    longest, limit = longest_response(watch.protocol(job.protocol)), job.experiment.max_completion_tokens.value
+    if longest > limit:
+        raise ValueError(
+            f"eval.max_tokens: expected at most max_completion_tokens={limit} of {job.model}/{job.arm}, because the "
+            f"engine of its rollouts evaluates too, got {longest}"
+        )
+
+
+def _downloads(jobs: Sequence[Job], local: Sequence[Job], data_dir: str | None) -> Iterator[Callable[[], object]]:
+    """Checks that models (of `local` jobs), training data and benchmarks of the hub are cached or can be downloaded."""
     from evals.data import benchmarks
     from evals.data.hub import check_hub
     from harness.data.problems import hub_id
     from harness.data.tiny import FAMILIES
     from harness.spec.scales import SCALES
 
-    for name in dict.fromkeys(job.base_model.value for job in jobs):
+    for name in dict.fromkeys(job.base_model.value for job in local):
         if name not in FAMILIES and not Path(name).is_dir():
             yield partial(check_hub, "model", name)
     datasets = (job.experiment.dataset.value for job in jobs if job.experiment is not None)

@@ -44,9 +44,12 @@ class Hardware:
     )
     micro_batch: Count | None = setting(None, "sequences per process in one forward pass; null: a whole update at once")
     gradient_checkpointing: bool = setting(False, "recompute activations in the backward pass to save memory")
-    engine: Literal["transformers", "vllm"] = setting(
-        "transformers", "what evaluates, and samples for rejection sampling: transformers or vllm"
+    engine: Literal["transformers", "vllm", "openai"] = setting(
+        "transformers",
+        "what evaluates, and samples for rejection sampling: transformers, vllm, or (for models that are "
+        "only measured) openai, a server",
     )
+    engine_url: str | None = setting(None, "address of that server, http://HOST:PORT/v1; its key is in OPENAI_API_KEY")
     engine_replicas: Count = setting(1, "models that it holds at once, on GPUs of their own")
     engine_tensor_parallel: Count = setting(1, "GPUs of each such model, with vllm")
     vllm_gpu_memory: Share = setting(0.3, "share of a GPU's memory for a vLLM in the training processes")
