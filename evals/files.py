@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def read_json(path: Path) -> Any:
     Raises:
         DamagedFileError: it is there and is not JSON.
     """
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
     try:
         return json.loads(path.read_bytes())
@@ -101,7 +101,7 @@ def read_object(path: Path, *fields: str) -> dict[str, Any] | None:
         DamagedFileError: it is there and is not JSON, not an object, or lacks a field.
     """
     value = read_json(path)
-    if value is None and not path.is_file():
+    if value is None and not os.path.lexists(path):
         return None
     if not isinstance(value, dict):
         raise DamagedFileError(path, f"expected a JSON object, got {type(value).__name__}")
@@ -134,35 +134,57 @@ def mend_jsonl(path: Path) -> None:
             write_atomically(path, lambda part: _write_bytes(part, whole))
 
 
-def read_jsonl(path: Path) -> list[Any]:
-    """The values of all complete lines; an unfinished last line (after a kill) is skipped.
+def read_jsonl(path: Path, *fields: str) -> list[dict[str, Any]]:
+    """The objects of all complete lines; an unfinished last line (after a kill) is skipped.
 
+    Args:
+        fields: that each must have.
     Raises:
-        DamagedFileError: a finished line is not JSON; its place is named.
+        DamagedFileError: a finished line is no such object; its place is named.
     """
-    if not path.is_file():
-        return []
-    return [value for value, _ in read_jsonl_from(path, 0)]
+    return [row for row, _ in read_jsonl_from(path, 0, *fields)] if os.path.lexists(path) else []
 
 
-def read_jsonl_from(path: Path, offset: int) -> list[tuple[Any, int]]:
-    """(value, offset of the byte after it) of each whole line from that offset on.
+def read_jsonl_from(path: Path, offset: int, *fields: str) -> list[tuple[dict[str, Any], int]]:
+    """(object, offset of the byte after it) of each whole line from that offset on.
 
     Raises:
         DamagedFileError: as `read_jsonl`.
     """
-    values = []
+    rows = []
     with path.open("rb") as file:
         file.seek(offset)
         for line in file:
             if not line.endswith(b"\n"):
                 break
             start, offset = offset, offset + len(line)
-            try:
-                values.append((json.loads(line), offset))
-            except ValueError as error:
-                raise DamagedFileError(path, f"the line at byte {start} is not JSON: {error}") from error
-    return values
+            rows.append((_row(path, line, start, fields), offset))
+    return rows
+
+
+def last_row(path: Path, *fields: str) -> dict[str, Any] | None:
+    """The object of the last complete line; None without one.
+
+    Raises:
+        DamagedFileError: as `read_jsonl`.
+    """
+    if not os.path.lexists(path):
+        return None
+    data = path.read_bytes()
+    end = data.rfind(b"\n")
+    start = data.rfind(b"\n", 0, max(end, 0)) + 1
+    return None if end < 0 else _row(path, data[start:end], start, fields)
+
+
+def _row(path: Path, line: bytes, start: int, fields: Sequence[str]) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFileError(path, f"the line at byte {start} is not JSON: {error}") from error
+    if not isinstance(row, dict) or (missing := [field for field in fields if field not in row]):
+        why = f"lacks {', '.join(missing)}" if isinstance(row, dict) else "is no JSON object"
+        raise DamagedFileError(path, f"the line at byte {start} {why}")
+    return row
 
 
 def file_sha256(path: Path) -> str:

@@ -11,7 +11,7 @@ from evals.environment import variables
 HIDDEN = "[hidden]"
 _NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)  # environment variables whose values are hidden
 _SHORTEST = 6  # a shorter value (a "1", a "true") is no credential, and hiding it would garble text
-_USER = re.compile(r"(?<![a-z0-9+.-])(?P<scheme>[a-z0-9+.-]+://)[^/@\s'\"]+@", re.IGNORECASE)
+_USER = re.compile(r"(?<![a-z0-9+.-])(?P<scheme>[a-z0-9+.-]+://)[^/\s]+@", re.IGNORECASE)
 _QUERY = re.compile(
     r"(?P<name>[?&](?:[\w-]*(?:key|token|secret|passw(?:or)?d|signature|sig))=)[^&\s'\"]+", re.IGNORECASE
 )
@@ -35,7 +35,7 @@ def _redact(text: str, secrets: list[str]) -> str:
 
 
 def redact_all(value: Any) -> Any:
-    """`redact` on every string in a JSON value, keys included."""
+    """`redact` on every string in a JSON value; keys are ours."""
     return _redact_all(value, _secrets())
 
 
@@ -43,7 +43,7 @@ def _redact_all(value: Any, secrets: list[str]) -> Any:
     if isinstance(value, str):
         return _redact(value, secrets)
     if isinstance(value, dict):
-        return {_redact_all(key, secrets): _redact_all(item, secrets) for key, item in value.items()}
+        return {key: _redact_all(item, secrets) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_redact_all(item, secrets) for item in value]
     return value

@@ -140,10 +140,13 @@ def _report(name: str, error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):  # `rlvr list | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python raises again when it exits
         return 141
-    text = shown(redact(str(error)))
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"  # a file of another user, a full disk, a folder for a file
+    text = shown(redact(text))
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} more characters)"
-    if isinstance(error, (UsageError, RefusedError)):
+    if isinstance(error, (UsageError, RefusedError)) or (isinstance(error, OSError) and error.filename is not None):
         print(f"{name}: {text}", file=sys.stderr)
         return 2
     if isinstance(error, ModuleNotFoundError) and error.name in TRAIN:

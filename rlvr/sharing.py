@@ -141,8 +141,8 @@ def import_(*files: PathLike, verify: bool = False) -> Result:
 
     Args:
         *files: archives (.tar.xz) or folders of them, as rlvr export writes.
-        verify: import nothing: check the hash of every file of an archive, and compute its scores again from the
-            verdicts. Exit code 1: a number does not come back.
+        verify: import nothing, only check, as is done before every import: the hash of every file, and all scores
+            again from the verdicts. Exit code 1: a number does not come back.
     Raises:
         UsageError: no such file, or one that is no archive.
     """
@@ -151,21 +151,16 @@ def import_(*files: PathLike, verify: bool = False) -> Result:
     paths = [Path(file) for file in files]
     if missing := [str(file) for file in paths if not file.exists()]:
         raise UsageError(f"files: no such file {missing[0]!r}")
-    if verify:
-        return _verified(paths)
     archives = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
     if not archives or any(archive.suffixes[-2:] != [".tar", ".xz"] for archive in archives):
         raise UsageError(f"files: expected archives (.tar.xz), got {', '.join(map(str, files))}")
+    from harness.exchange.verify import verify as faults_of
     from harness.record.archive import import_archive
 
+    wrong = [{"file": str(path), "wrong": line} for path in archives for line in faults_of(path)]
+    if wrong or verify:
+        lines = [f"{row['file']}: {row['wrong']}" for row in wrong]
+        whole = [f"{path}: whole; every number comes back from its verdicts" for path in archives]
+        return Result({"wrong": wrong}, "\n".join(lines or whole), wrong, exit_code=1 if wrong else 0)
     rows = [{"file": str(path), "runs": import_archive(path)} for path in archives]
     return Result({"imported": rows}, "\n".join(f"{row['file']}: {row['runs']} runs added" for row in rows), rows)
-
-
-def _verified(paths: Sequence[Path]) -> Result:
-    from harness.exchange.verify import verify
-
-    rows = [{"file": str(path), "wrong": line} for path in paths for line in verify(path)]
-    lines = [f"{row['file']}: {row['wrong']}" for row in rows]
-    whole = [f"{path}: whole; every number comes back from its verdicts" for path in paths]
-    return Result({"wrong": rows}, "\n".join(lines or whole), rows, exit_code=1 if rows else 0)

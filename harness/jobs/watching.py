@@ -55,7 +55,7 @@ class Watcher:
         """Evaluate the model of one step, unless already done; a rerun completes an interrupted evaluation."""
         from evals.sampling.evaluate import evaluate
 
-        rows = {row["step"]: row for row in read_jsonl(self.folder / CURVE)}
+        rows = {row["step"]: row for row in read_jsonl(self.folder / CURVE, "step")}
         if step not in rows:
             out_dir = self.folder / "curve" / f"step-{step:06d}"
             arguments: dict[str, Any] = {

@@ -63,16 +63,14 @@ def read_archive(path: Path) -> list[Run]:
 
 
 def import_archive(path: Path) -> int:
-    """Put the runs of an archive into RLVR_HOME, and into MLflow from there; those that are there already are skipped.
-    Returns how many were added.
+    """Put the runs of a verified archive (`harness.exchange.verify`) into RLVR_HOME, and into MLflow from there; those
+    that are there already are skipped. Returns how many were added.
 
     Raises:
-        DamagedFileError: it is no archive, or a file in it is damaged. RefusedError: MLflow's store cannot be used.
+        DamagedFileError: it is no archive. RefusedError: MLflow's store cannot be used.
     """
     added = []
     for run in read_archive(path):
-        if damaged := run.damage():
-            raise DamagedFileError(path, f"{run.folder.name}: {damaged[0]}", AGAIN)
         folder = home() / run.folder.relative_to(unpacked(path))
         if not (folder / RECORD).is_file():
             part = folder.with_name(f".{folder.name}.part")

@@ -141,7 +141,7 @@ def _named(text: str, reading: Reading, policy: str | None) -> Iterator[Run]:
         folder = cache_dir() / "answers" / text_sha256(f"{path.resolve()} {reading} {policy}")[:16]
         graded(path, folder, reading, policy)  # always again: the file may have changed
         yield Run(folder, path.name.partition(".")[0])
-    elif places := sorted(glob.glob(text)):
+    elif glob.has_magic(text) and (places := sorted(glob.glob(text))):
         for place in places:
             yield from _named(place, reading, policy)
     elif RUN_ID.fullmatch(text):
@@ -162,7 +162,10 @@ def _in_folder(folder: Path) -> Iterable[Run]:
         for depth in ("*", "*/*", "*/*/*"):
             if records := sorted(folder.glob(f"{depth}/{RECORD}")):
                 return [Run(record.parent) for record in records]
-    return [Run(folder)]
+    run = Run(folder)
+    if not run.record and not run.benchmarks:
+        raise UsageError(f"{folder}: {EXPECTED}")
+    return [run]
 
 
 def _project(paper: str | None) -> list[Run]:

@@ -1,6 +1,6 @@
 """MLflow as a mirror of runs' folders: params, metrics, and the files as artifacts under their names in the folder.
 
-    <run>/mlflow.json   the MLflow run, the bytes of metrics.jsonl that it has, the hash of the record that it has
+    <run>/mlflow.json   the MLflow run, the bytes of metrics.jsonl and the hash of the record that it has, the run's id
 
 The training only writes its folder, so a slow, failing or unreachable server does not delay it. `sync_run` sends what
 changed since mlflow.json was written. After a failure it sends all of that again, which changes nothing: a run is found
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, read_object, text_sha256, write_json
 from evals.redaction import redact, redact_all
 from harness.errors import UsageError
-from harness.record.run import FINAL, IDENTITY, METRICS, RECORD, Run, folder_name, read_record
-from harness.runs.track import Tracker, cache_dir, home, shown_uri, tracking_uri
+from harness.record.run import FINAL, IDENTITY, JOB_FOLDER, METRICS, RECORD, RESTORE, Run, folder_name, read_record
+from harness.runs.track import Tracker, cache_dir, home, no_store, shown_uri, tracking_uri
 from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def sync_run(folder: Path, tracker: Tracker, *, ask: bool = False) -> bool:
         return False
     try:
         with locked(folder, name=".mlflow.lock"):
-            link = _link(folder)
+            run = Run(folder)
+            link = _link(run)
             if link and ask and not tracker.has_run(link["run_id"]):
                 link = {}
-            run = Run(folder)
             if not _lacks(run, link):
                 return False
             _send(run, link, tracker)
@@ -72,9 +72,10 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
         for part in _parts(params, PARAMS_AT_ONCE):
             client.log_batch(run_id, params=part)
         link |= {"experiment": tracker.experiment(record["paper"]), "run_id": run_id, "metrics": 0, "record": ""}
+        link["run"] = record["id"]
         write_json(run.folder / LINK, link)
     run_id, metrics = link["run_id"], run.folder / METRICS
-    rows = read_jsonl_from(metrics, link["metrics"]) if metrics.is_file() else []
+    rows = read_jsonl_from(metrics, link["metrics"], "step", "metrics") if metrics.is_file() else []
     points = [
         Metric(name, value, row.get("time", 0), row["step"])
         for row, _ in rows
@@ -100,16 +101,13 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
     write_json(run.folder / LINK, link)
 
 
-def _link(folder: Path) -> dict[str, Any]:
-    """What mlflow.json says; {} without one.
-
-    Raises:
-        DamagedFileError: it is damaged.
-    """
-    link = read_object(folder / LINK, "experiment", "run_id")
-    if link is not None and not isinstance(link.setdefault("metrics", 0), int):
-        raise DamagedFileError(folder / LINK, f"metrics: expected a number of bytes, got {link['metrics']!r}")
-    return {} if link is None else {key: link.get(key, "") for key in ("experiment", "run_id", "metrics", "record")}
+def _link(run: Run) -> dict[str, Any]:
+    """What mlflow.json says; {} without one, or where it is damaged or another run's: all is sent again then."""
+    try:
+        link = read_object(run.folder / LINK, "experiment", "run_id", "metrics", "record", "run") or {}
+    except (DamagedFileError, OSError):
+        return {}
+    return link if link.get("run") == run.record["id"] and isinstance(link["metrics"], int) else {}
 
 
 def _lacks(run: Run, link: Mapping[str, Any]) -> bool:
@@ -148,8 +146,11 @@ def started(folder: Path) -> bool:
 
 
 def pending(folder: Path) -> bool:
-    """Whether MLflow lacks something of a run, as far as mlflow.json says."""
-    return started(folder) and _lacks(Run(folder), _link(folder))
+    """Whether MLflow lacks something of a run, as far as mlflow.json says; of a damaged run it does."""
+    try:
+        return started(folder) and _lacks(Run(folder), _link(Run(folder)))
+    except DamagedFileError:
+        return True
 
 
 def mirrored_files(run: Run) -> list[str]:
@@ -287,9 +288,16 @@ def mirroring() -> Iterator[BackgroundMirror]:
 
 
 def run_folders(paper: str | None = None) -> list[Path]:
-    """Every run under RLVR_HOME, or of one paper."""
-    records = sorted(home().glob(f"{paper or '*'}/*/*/{RECORD}"))
-    return [record.parent for record in records if record.parent.parent.name in SCALES]
+    """Every run under RLVR_HOME, or of one paper; also one whose record is lost, so that it is missed."""
+    folders = sorted(home().glob(f"{paper or '*'}/*/*"))
+    marks = (RECORD, METRICS, LINK)
+    return [
+        folder
+        for folder in folders
+        if folder.parent.name in SCALES
+        and JOB_FOLDER.search(folder.name)
+        and any((folder / name).is_file() for name in marks)
+    ]
 
 
 def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:
@@ -325,9 +333,14 @@ def mirrored_runs(paper: str | None = None) -> list[Run]:
     Raises:
         RefusedError: the store cannot be used.
     """
+    from mlflow.exceptions import MlflowException
+
     tracker = Tracker.open()
-    papers = [paper] if paper is not None else [e.name for e in tracker.client.search_experiments()]
-    return [_read_back(tracker, run) for name in papers for run in tracker.arms(name)]
+    try:
+        papers = [paper] if paper is not None else [e.name for e in tracker.client.search_experiments()]
+        return [_read_back(tracker, run) for name in papers for run in tracker.arms(name)]
+    except MlflowException as error:  # the store has gone meanwhile
+        raise no_store(error) from error
 
 
 def mirrored_run(run_id: str) -> Run:
@@ -364,7 +377,7 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
             shutil.rmtree(folder, ignore_errors=True)
             new.rename(folder)
     elif not (folder / RECORD).is_file():
-        raise FileNotFoundError(f"run {run_id}: no {RECORD} in {folder}")
+        raise DamagedFileError(folder / RECORD, "it is missing", RESTORE)
     at = str(run.info.experiment_id), run_id
     found = Run(folder, mlflow=at)
     here = home() / found.paper / found.scale / folder_name(found.record)

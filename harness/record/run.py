@@ -36,6 +36,16 @@ IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
 RESTORE = "restore it from where it came, or delete the run's folder and the same command makes it again"
 JOB_FOLDER = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # how a job's folder ends
 
+SHAPE: Mapping[str, Any] = {
+    **dict.fromkeys(("kind", "state", "paper", "model", "arm", "scale", "backend", "digest", "title"), str),
+    **dict.fromkeys(("files", "settings", "overrides", "environment", "base_model", "scores"), dict),
+    **dict.fromkeys(("training", "diverged"), (dict, type(None))),
+    "seed": int,
+    "benchmarks": list,
+}
+"""What the fields of a record are, as far as readers rely on it."""
+ARM = (*IDENTITY, "digest", "settings", "overrides", "environment", "base_model", "state")  # what a job's record has
+
 Points = Sequence[tuple[int, float]]
 """(optimiser step, value)."""
 
@@ -77,7 +87,8 @@ class Run:
         path = self.folder / RECORD
         record = read_record(path)
         if record is None:
-            if (self.folder / "train").is_dir() or (self.folder / "mlflow.json").is_file():
+            job = JOB_FOLDER.search(self.folder.name) and (self.folder / "eval").is_dir()
+            if job or (self.folder / "train").is_dir() or (self.folder / "mlflow.json").is_file():
                 raise DamagedFileError(path, "it is missing", RESTORE)
             return {}
         if match := JOB_FOLDER.search(self.folder.name):
@@ -238,7 +249,8 @@ class Run:
         if not listed and not (self.folder / name).is_file():
             return {}
         steps: dict[int, dict[str, float]] = {}
-        for row in read_jsonl(self.file(name) if self.is_finished else self.folder / name):
+        path = self.file(name) if self.is_finished else self.folder / name
+        for row in read_jsonl(path, "step", "metrics"):
             steps.setdefault(int(row["step"]), {}).update(row["metrics"])
         trained = sorted(step for step, values in steps.items() if any(key.startswith("train/") for key in values))
         if trained and trained != list(range(1, trained[-1] + 1)):
@@ -254,7 +266,7 @@ class Run:
     def evaluated_steps(self) -> list[int]:
         """The optimiser steps of evaluations while it trained (`eval.every`)."""
         listed = CURVE in self.record.get("files", {})
-        return [row["step"] for row in read_jsonl(self.file(CURVE) if listed else self.folder / CURVE)]
+        return [row["step"] for row in read_jsonl(self.file(CURVE) if listed else self.folder / CURVE, "step")]
 
     # -- the evaluation ------------------------------------------------------------------------------------------
 
@@ -395,9 +407,10 @@ class Run:
     @property
     def mlflow(self) -> tuple[str, str] | None:
         """(experiment, id) of the MLflow run that mirrors it; None before its first delivery."""
-        link = read_object(self.folder / "mlflow.json") or {}
-        if self._mlflow is None and link.get("run_id") is not None:
-            return str(link["experiment"]), str(link["run_id"])
+        if self._mlflow is None and (link := read_object(self.folder / "mlflow.json")) is not None:
+            if link.get("run") != self.record.get("id"):
+                raise DamagedFileError(self.folder / "mlflow.json", "it is of another run")
+            return str(link.get("experiment")), str(link.get("run_id"))
         return self._mlflow
 
 
@@ -417,8 +430,17 @@ def read_record(path: Path) -> dict[str, Any] | None:
         DamagedFileError: it cannot be read, or was changed after it was written.
     """
     record = read_object(path)
-    if record is not None and record.get(SHA256) != record_sha256(record):
+    if record is None:
+        return None
+    if record.get(SHA256) != record_sha256(record):
         raise DamagedFileError(path, "its content does not match its sha256")
+    needed = ARM if record.get("kind") == "arm" else ()
+    for field, kind in SHAPE.items():
+        if (field in needed or field in record) and not isinstance(record.get(field), kind):
+            raise DamagedFileError(path, f"{field}: expected another kind of value than {record.get(field)!r:.60}")
+    for name, sha256 in record.get("files", {}).items():
+        if name.startswith("/") or ".." in name.split("/") or not isinstance(sha256, str):
+            raise DamagedFileError(path, f"files: {name!r:.60} is no file of a run")
     return record
 
 

@@ -13,6 +13,9 @@ from evals.files import DamagedFileError, append_jsonl, file_sha256, mend_jsonl,
 from evals.redaction import redact_all
 from harness.record.run import METRICS, RECORD, read_record, with_sha256
 
+FREE = ("overrides", "settings", "own_files", "base_model", "hardware", "environment", "stopped")
+"""Fields with text of the user, where a credential may be; the others are names of ours."""
+
 
 class Recorder:
     """The writer of one run's folder, and what a trainer logs to."""
@@ -27,7 +30,9 @@ class Recorder:
         path = self.folder / METRICS
         if self._logged is None:
             mend_jsonl(path)
-            self._logged = {(row["step"], name) for row in read_jsonl(path) for name in row["metrics"]}
+            self._logged = {
+                (row["step"], name) for row in read_jsonl(path, "step", "metrics") for name in row["metrics"]
+            }
         if (
             step > 1
             and any(map(_of_training, values))
@@ -53,7 +58,8 @@ class Recorder:
         return {path.relative_to(self.folder).as_posix(): file_sha256(path) for path in sorted(files)}
 
     def _write(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        whole = with_sha256(redact_all(json.loads(json.dumps(record, default=list))))
+        plain = json.loads(json.dumps(record, default=list))
+        whole = with_sha256({key: redact_all(value) if key in FREE else value for key, value in plain.items()})
         write_json(self.folder / RECORD, whole)
         return whole
 

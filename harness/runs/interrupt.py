@@ -1,7 +1,8 @@
-"""SIGINT, SIGTERM and SIGUSR1: the first finishes the step and saves, a second stops at once.
+"""SIGINT, SIGTERM, SIGHUP and SIGUSR1: the first finishes the step and saves, a second stops at once.
 
 Slurm sends SIGTERM (or SIGUSR1, when asked) before the time limit, Kubernetes SIGTERM. After a first signal the command
-ends with exit code 75 (EX_TEMPFAIL), on which schedulers can requeue: the same command resumes.
+ends with exit code 75 (EX_TEMPFAIL), on which schedulers can requeue: the same command resumes. Where the terminal, or
+the reader of stderr, goes with the signal (`| tee log`), what is printed afterwards is dropped; everything is saved.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 RESUMABLE = 75
 
 _received: list[str] = []  # names of the signals so far, in this process
@@ -51,12 +53,36 @@ def handled(*more: signal.Signals) -> Iterator[None]:
         yield
         return
     _received.clear()
-    before = {number: signal.signal(number, _receive) for number in (*SIGNALS, *more)}
+    # nohup has SIGHUP ignored, and it stays so
+    numbers = [number for number in (*SIGNALS, *more) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _receive) for number in numbers}
+    stderr, sys.stderr = sys.stderr, _Lasting(sys.stderr)
     try:
         yield
     finally:
+        sys.stderr = stderr
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class _Lasting:
+    """A text stream whose writes do not fail when its reader has gone."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):  # EPIPE of a pipe, EIO of a terminal
+            self._stream.write(text)
+            self._stream.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 @contextmanager

@@ -1,13 +1,12 @@
-"""The state of each job under the runs' folder: running, waiting, finished, diverged, failed or stopped."""
+"""The state of each job under the runs' folder: running, waiting, finished, diverged, failed, stopped or damaged."""
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from evals.files import read_json, read_object, write_json
+from evals.files import DamagedFileError, last_row, read_object, write_json
 from harness.record.run import METRICS, RECORD, Run
 from harness.spec.scales import SCALES
 
@@ -36,7 +35,7 @@ class JobState:
 
 def job_states(home: Path) -> list[JobState]:
     """Every job under the folder (RLVR_HOME), by paper, scale and name. Changes nothing."""
-    marks = (RECORD, ERROR, SLURM)
+    marks = (RECORD, ERROR, SLURM, METRICS)
     folders = sorted({path.parent for mark in marks for path in home.glob(f"*/*/*/{mark}")})
     # the cache of `rlvr analyze` holds records too, which are no jobs
     return [job_state(folder) for folder in folders if folder.parent.name in SCALES]
@@ -44,21 +43,30 @@ def job_states(home: Path) -> list[JobState]:
 
 def job_state(folder: Path) -> JobState:
     """The state of one job's folder."""
+    newest = max(path.lstat().st_mtime for path in (folder, *folder.glob("*.json"), *folder.glob("*/*.jsonl")))
+    try:
+        state, step, reward, error = _state(folder)
+    except (DamagedFileError, OSError) as damage:
+        state, step, reward, error = "damaged", None, None, str(damage)
+    paper, scale = folder.parent.parent.name, folder.parent.name
+    return JobState(paper, scale, folder.name, state, step, reward, time.time() - newest, error, folder)
+
+
+def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
+    """(state, last step, its reward, error)."""
     run = Run(folder)
-    finished = (folder / RECORD).is_file() and run.is_finished
-    error = None if finished else (read_json(folder / ERROR) or {}).get("error")
+    if run.is_finished and not _held(folder):
+        step = max(run.curve, default=None)
+        reward = None if step is None else run.curve[step].get("train/reward")
+        return "diverged" if run.diverged else "finished", step, reward, None
+    error = (read_object(folder / ERROR) or {}).get("error")
     if _held(folder):
         state, error = "running", None
-    elif finished:
-        state = "diverged" if run.diverged else "finished"
     elif not error and in_slurm(folder) is not None:
         state = "waiting"  # `rlvr show` asks Slurm
     else:
         state = "failed" if error else "stopped"
-    step, reward = last_step(folder / METRICS)
-    newest = max(path.stat().st_mtime for path in (folder, *folder.glob("*.json"), *folder.glob("*/*.jsonl")))
-    paper, scale = folder.parent.parent.name, folder.parent.name
-    return JobState(paper, scale, folder.name, state, step, reward, time.time() - newest, error, folder)
+    return state, *last_step(folder / METRICS), error
 
 
 def note_slurm(folder: Path, job_id: str) -> None:
@@ -91,10 +99,5 @@ def last_step(path: Path) -> tuple[int | None, float | None]:
     """(step, reward) of the last whole line of a training's metrics.jsonl; None without one."""
     if not path.is_file():
         return None, None
-    for line in reversed(path.read_text(encoding="utf-8").splitlines()):
-        try:
-            last = json.loads(line)
-        except ValueError:  # incomplete (being written, or cut by a kill): use the previous line
-            continue
-        return int(last["step"]), last["metrics"].get("train/reward")
-    return None, None
+    row = last_row(path, "step", "metrics")
+    return (None, None) if row is None else (row["step"], row["metrics"].get("train/reward"))

@@ -91,7 +91,7 @@ class Tracker:
         try:
             tracker.client.search_experiments(max_results=1)
         except Exception as error:  # any error: of the network, the address, the database's driver
-            raise _no_store(error) from error
+            raise no_store(error) from error
         return tracker
 
     def experiment(self, name: str) -> str:
@@ -171,7 +171,8 @@ def _prepare_mlflow() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _no_store(why: object) -> StoreError:
+def no_store(why: object) -> StoreError:
+    """The error of a store that cannot be used, without credentials."""
     text = redact(str(why)).strip().partition("\n")[0][:500]
     return StoreError(f"MLflow's store at {shown_uri()} cannot be used: {text}. Start it, or set MLFLOW_TRACKING_URI")
 
@@ -187,7 +188,7 @@ def _check_local(path: Path) -> None:
                 _make_local(path)
         return
     if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
-        raise _no_store(f"expected a file to read and write at {path}")
+        raise no_store(f"expected a file to read and write at {path}")
     try:  # rw: rolls back a killed process's unfinished transaction, which a read-only connection may not
         with sqlite3.connect(f"file:{urllib.parse.quote(str(path))}?mode=rw", uri=True) as connection:
             connection.execute("select count(*) from alembic_version").fetchone()

@@ -176,4 +176,4 @@ def summary(samples: Sequence[Sample]) -> dict[str, Any]:
 
 def read_pairs(path: Path) -> list[dict[str, str]]:
     """The rows that a round fine-tunes on: `problem` and `solution`."""
-    return [{"problem": row["problem"], "solution": row["solution"]} for row in read_jsonl(path)]
+    return [{"problem": row["problem"], "solution": row["solution"]} for row in read_jsonl(path, "problem", "solution")]

@@ -52,7 +52,7 @@ def broken(*faults: str) -> Tracker:
 def check_whole(run: Run) -> None:
     """MLflow has one run, each point of it once, its params, its tags and its files."""
     client = Tracker.open().client
-    (mirrored,) = Tracker.open().arms("egsw")
+    (mirrored,) = [arm for arm in Tracker.open().arms("egsw") if arm.data.tags["rlvr.arm"] == "grpo"]
     points = {
         (name, point.step, point.value): point.timestamp
         for name in mirrored.data.metrics
@@ -150,11 +150,13 @@ def test_a_dead_store_does_not_slow_a_training(home: Path) -> None:
     assert mirror.pending() == [run.folder] and isinstance(mirror.error, ConnectionError)
 
 
-@pytest.mark.parametrize(
-    "content", ["null", "[]", "[" * 100_000, "{", '{"experiment": 1, "run_id": 2, "metrics": "x"}']
-)
-def test_a_damaged_note_is_named(home: Path, content: str) -> None:
-    run = finished(home)
-    (run.folder / "mlflow.json").write_text(content)
-    with pytest.raises(DamagedFileError, match=r"mlflow\.json"):
-        sync_run(run.folder, broken())
+@pytest.mark.parametrize("content", ["null", "[" * 100_000, "another run's"])
+def test_a_damaged_note_is_written_again_and_nothing_goes_to_another_run(home: Path, content: str) -> None:
+    run, other = finished(home), finished(home, arm="egsw")
+    assert sync_run(run.folder, Tracker.open()) and sync_run(other.folder, Tracker.open())
+    note = run.folder / "mlflow.json"
+    note.write_text((other.folder / "mlflow.json").read_text() if content == "another run's" else content)
+    assert sync_run(run.folder, Tracker.open())
+    mirrored = Tracker.open().arms("egsw")
+    assert sorted((arm.data.tags["rlvr.arm"], len(arm.data.metrics)) for arm in mirrored) == [("egsw", 3), ("grpo", 3)]
+    assert Run(run.folder).mlflow != Run(other.folder).mlflow
