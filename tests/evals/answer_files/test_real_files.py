@@ -34,11 +34,10 @@ def test_lm_eval_samples() -> None:
         read_answers(LM_EVAL, Reading(label="exact_match"))
 
 
-@pytest.mark.parametrize("name", ["six_sums.eval", "six_sums.json"])
-def test_inspect_logs(name: str) -> None:
+def test_inspect_logs() -> None:
     """inspect's accuracy, the mean over problems of the mean over two epochs, is what its verdicts give: C for one of
     p0, both of p2, one of p5: (1/2 + 1 + 1/2) / 6 = 1/3. A log of today is a zip of zstandard."""
-    file = read_answers(REAL / "inspect" / name)
+    file = read_answers(REAL / "inspect" / "six_sums.eval")
     assert (file.format, file.label, len(file.rows)) == ("inspect", "match", 12)
     assert file.recomputed["match"] == pytest.approx(1 / 3)
     assert Counter(row["problem_id"] for row in file.rows) == {f"p{i}": 2 for i in range(6)}

@@ -69,6 +69,11 @@ def test_the_page_states_the_size_of_the_corpus() -> None:
     pairs = series[(series["benchmark"] == "GSM8K") & series["seed_pairs_called_different"].notna()]
     called, all_pairs = pairs["seed_pairs_called_different"].sum(), pairs["seed_pairs"].sum()
     assert f"in {called:.0f} of {all_pairs}" in text
+    chosen = series[series["largest_of_equal"].notna() & (series["checkpoints"] >= 5)]
+    assert f"In {(chosen['chance_of_largest'] >= 0.05).sum()} of {len(chosen)} curves" in text
+    assert (
+        f"Of {len(chosen)} curves" in text and f"{(chosen['largest'] > chosen['last']).sum()} have an earlier" in text
+    )
 
 
 def test_by_hand_on_made_files() -> None:
