@@ -41,6 +41,19 @@ def test_files_are_those_of_the_commit(tmp_path: Path) -> None:
     assert (row["last"], row["largest"], row["mean_of_checkpoints"]) == pytest.approx((55.0, 60.0, 55.0))
 
 
+def test_commits_are_fetched_into_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a host of one repository, whose address stands for the public one's; two commits of it share a folder."""
+    source = tmp_path / "host" / "owner" / "name"
+    first = commit(source, {"log.csv": "step,acc\n1,50.0\n"})
+    second = commit(source, {"log.csv": "step,acc\n1,60.0\n"})
+    subprocess.run(["git", "-C", str(source), "config", "uploadpack.allowAnySHA1InWant", "true"], check=True)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.file://{tmp_path / 'host'}/.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/")
+    texts = [Repository("owner/name", c, "MIT").fetched(tmp_path / "cache").text("log.csv") for c in (first, second)]
+    assert [text.split(",")[-1].strip() for text in texts] == ["50.0", "60.0"]
+
+
 def test_a_commit_or_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "owner+name" / "repo"
     found = commit(folder, {"a.csv": "step,acc\n1,0.5\n"})
