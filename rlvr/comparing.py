@@ -266,7 +266,7 @@ def _power(
         result = power_of(
             difference,
             benchmark=benchmark or "",
-            problems=problems or int(benchmarks.task(benchmark or "")["metadata"]["rows"]),
+            problems=problems or benchmarks.count(benchmark or ""),
             samples=samples or (1, 4, 16, 64),
             seeds=seeds or (1, 3, 5, 10),
             target_power=target_power,

@@ -170,6 +170,16 @@ def task(name: str) -> dict[str, Any]:
     return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 
+def count(name: str) -> int:
+    """How many problems a benchmark has; those of a user's own file are counted.
+
+    Raises:
+        ValueError: no such benchmark, or a file that cannot be used.
+    """
+    rows: int | None = task(name)["metadata"].get("rows")
+    return len(load(name).problems) if rows is None else rows
+
+
 def check_name(name: str) -> None:
     """Raises ValueError, with the nearest name, if there is no such benchmark."""
     valid = (*names(), *OWN)

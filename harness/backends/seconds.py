@@ -168,7 +168,7 @@ def evaluation_seconds(
     """GPU-seconds of an evaluation by an engine of `tensor_parallel` GPUs; with transformers, in batches."""
     seconds = 0.0
     for name in protocol.benchmarks.value:
-        rows = protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
+        rows = protocol.value("rows", name) or benchmarks.count(name)
         limit = protocol.value("max_tokens", name)
         sequences = rows * protocol.value("n", name)
         seconds += tensor_parallel * decode_seconds(

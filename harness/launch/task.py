@@ -13,9 +13,12 @@ import sys
 import threading
 import time
 import traceback
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from evals.data import benchmarks
 from evals.environment import threads_sleep
 from evals.files import write_json
 from evals.redaction import redact
@@ -39,7 +42,7 @@ class Task:
     """A job, and what `harness.jobs.run.JobRun` needs beside it.
 
     Args:
-        folder: of the job. home: RLVR_HOME.
+        folder: of the job. home: RLVR_HOME. own: the user's benchmarks: their files and columns.
     """
 
     job: Job
@@ -50,11 +53,26 @@ class Task:
     watch: Watch
     folder: Path
     home: Path
+    own: tuple[Mapping[str, Any], ...] = field(default_factory=lambda: (dict(benchmarks.OWN), dict(benchmarks.COLUMNS)))
 
     @property
     def log(self) -> Path:
         """What the job's process prints."""
         return self.folder / "log.txt"
+
+    def here(self) -> JobRun:
+        """The run of the job, in this process.
+
+        Raises:
+            RuntimeError: a file of the user that decides the result was changed since the launch.
+        """
+        benchmarks.OWN.update(self.own[0])
+        benchmarks.COLUMNS.update(self.own[1])
+        machine = self.hardware.with_device()
+        run = JobRun(self.job, self.base_model, machine, self.data_dir, self.command, self.watch)
+        if run.folder != self.folder:
+            raise RuntimeError(f"a file that the job reads was changed since the launch: now {run.folder}")
+        return run
 
     def run(self) -> int:
         """Run the job in this process, which writes to the job's log from now on.
@@ -73,11 +91,7 @@ class Task:
         print(f"== {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {self.command}: {self.job.name}", flush=True)
         try:
             with full_disk_named(make_home()):
-                machine = self.hardware.with_device()
-                job = JobRun(self.job, self.base_model, machine, self.data_dir, self.command, self.watch)
-                if job.folder != self.folder:
-                    raise RuntimeError(f"a file that the job reads was changed since the launch: now {job.folder}")
-                job.run()
+                self.here().run()
         except Exception as error:  # of any kind: the command that waits finds it in the folder
             print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
             write_json(self.folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": now()})

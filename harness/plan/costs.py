@@ -48,7 +48,7 @@ def evaluated_tokens(protocol: Protocol) -> int:
     """Tokens that one evaluation samples at most."""
     tokens = 0
     for name in protocol.benchmarks.value:
-        rows = protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
+        rows = protocol.value("rows", name) or benchmarks.count(name)
         tokens += rows * protocol.value("n", name) * protocol.value("max_tokens", name)
     return tokens
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import pickle
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from evals.data import benchmarks
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.errors import UsageError
 from harness.launch.launcher import Launcher, take_launcher
 from harness.launch.local import slot_environments
+from harness.launch.prepare import prepare
 from harness.launch.slurm import executor
-from harness.launch.task import Task
+from harness.launch.task import Task, tasks_of
 from harness.launch.view import View
 from harness.runs.state import ERROR, job_states, note_slurm
 from rlvr import listing
@@ -117,3 +120,22 @@ def test_slurms_parameters_are_submitits(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert parameters["additional_parameters"] == {"nice": 10} and parameters["time"] == 60
     with pytest.raises(ValueError, match="submitit refuses its parameters"):
         executor(Launcher("slurm", None, {"partitoin": "gpu"}), machines)
+
+
+def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    monkeypatch.setattr(benchmarks, "OWN", {})
+    monkeypatch.setattr(benchmarks, "COLUMNS", {})
+    rows = tmp_path / "fractions.jsonl"
+    rows.write_text('{"question": "1/2 + 1/2?", "answer": "1"}\n')
+    benchmark = f"{rows}?problem=question"
+    values = {"arm": "base", "protocol.benchmarks": [benchmark], "launcher": "local", "hardware.device": "cpu"}
+    (task,) = tasks_of(prepare("egsw", values, ""))
+    text = pickle.dumps(task)
+    benchmarks.OWN.clear()
+    benchmarks.COLUMNS.clear()
+    assert pickle.loads(text).here().folder == task.folder  # noqa: S301
+    assert benchmarks.COLUMNS == {"fractions": {"problem": "question"}}
+    rows.write_text('{"question": "1/2 + 1/2?", "answer": "2"}\n')
+    with pytest.raises(RuntimeError, match="was changed since the launch"):
+        pickle.loads(text).here()  # noqa: S301
