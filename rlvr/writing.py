@@ -173,18 +173,18 @@ def report(
     chosen = choose_arms(declared, find_runs(), scale=scale, model=model, arms=arm)
     cache = _cache()
     folder = None if data_dir is None else os.fspath(data_dir)
-    models = read_models(chosen, data_dir=folder) if chosen.measured else []
+    models, notes = read_models(chosen, data_dir=folder)
     plotted: dict[str, list[Any]] = {}
-    notes: list[str] = []
+    skipped: list[str] = []
     if models:
         material = Material(models, common_benchmarks(models, benchmarks), cache)
-        plotted, notes = plot_all(material, chosen_families)
+        plotted, skipped = plot_all(material, chosen_families)
     content = document(
         declared,
         chosen,
         models,
         {families()[name].title: plots for name, plots in plotted.items()},
-        [f"Figures of {note}" for note in notes],
+        [*notes, *(f"Figures of {note}" for note in skipped)],
         tokens=cache / "tokens" if tokens else None,
     )
     path = Path(out) if out is not None else results_folder() / paper / f"report-{chosen.scale}.html"

@@ -330,6 +330,13 @@ class Run:
         frame = frame.assign(**unknown, problem_id=frame["problem_id"].astype(str))
         return frame if columns is None else frame[list(columns)]
 
+    @property
+    def keeps_responses(self) -> bool:
+        """Whether the verdicts have the responses beside them; an archive's have not."""
+        import pyarrow.parquet as pq
+
+        return all("response" in pq.read_schema(path).names for path in self.tables.values())
+
     def samples(self, benchmark: str) -> pd.DataFrame:
         """`verdicts`, with the responses.
 

@@ -96,10 +96,14 @@ def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str
     return [f"Measured too, in the tables and not in figures and responses: {', '.join(names)}."] if names else []
 
 
-def read_models(chosen: Chosen, *, data_dir: str | None) -> list[Analysed]:
-    """The chosen arms with their responses and models, the base model first, as figures require."""
+def read_models(chosen: Chosen, *, data_dir: str | None) -> tuple[list[Analysed], list[str]]:
+    """(the chosen arms with their responses and models, the base model first, as figures require; a note on those of
+    archives, which keep no responses)"""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
-    return [analysed(m.arm, [m.runs[seed] for seed in m.seeds], data_dir=data_dir) for m in order]
+    kept = [m for m in order if all(m.runs[seed].keeps_responses for seed in m.seeds)]
+    bare = ", ".join(m.arm for m in order if m not in kept)
+    notes = [f"{bare}: no responses were kept (an archive has none), so no figures and responses."] if bare else []
+    return [analysed(m.arm, [m.runs[seed] for seed in m.seeds], data_dir=data_dir) for m in kept], notes
 
 
 def document(

@@ -233,9 +233,10 @@ assert main(["show", "a.parquet"]) == 0
 assert main(["power", "difference=0.05", "benchmark=aime24"]) == 0
 assert main(["list"]) == 0 and main(["show"]) == 0
 assert main(["plan", "paper=egsw", "scale=paper"]) == 0
-assert main(["import", {str(Path(rlvr.__file__).parents[1] / "results" / "records" / "egsw.tar.xz")!r}]) == 0
-assert main(["tables", "paper=egsw"]) == 0
-assert main(["export", "paper=egsw"]) == 0
+assert main(["import", {str(Path(rlvr.__file__).parents[1] / "results" / "records" / "forking_tokens.tar.xz")!r}]) == 0
+assert main(["tables", "paper=forking_tokens"]) == 0
+assert main(["export", "paper=forking_tokens"]) == 0
+assert main(["report", "paper=forking_tokens"]) == 0  # of runs whose archive has no responses
 assert main(["run", "paper=egsw", "arm=grpo", "seeds=1"]) == 2  # says what to install
 loaded = [name for name in {HEAVY!r} if name in sys.modules]
 assert not loaded, loaded
@@ -249,7 +250,7 @@ def test_without_torch_a_machine_grades_compares_and_tabulates(tmp_path: Path):
     done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert "rlvr-harness[train]" in done.stderr
-    assert (tmp_path / "runs" / "results" / "egsw" / "tables.csv").is_file()
+    assert (tmp_path / "runs" / "results" / "forking_tokens" / "tables.csv").is_file()
 
 
 def test_another_distributions_package_in_the_way_is_named(tmp_path: Path):
