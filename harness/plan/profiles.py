@@ -92,14 +92,13 @@ def profile_of(names: Sequence[str], memory: float) -> Profile:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an arm fits, with which settings, and how much memory it then needs.
+    """Whether an arm fits with its settings, and how much memory it then needs.
 
     Args:
-        hardware: the settings. fits: whether it fits with them. need: the memory; None if the model's shape is unknown.
+        need: the memory; None if the model's shape is unknown.
         remedy: settings or a profile that would make it fit; "" if it fits or nothing helps.
     """
 
-    hardware: Hardware
     fits: bool
     need: Need | None
     remedy: str = ""
@@ -135,20 +134,20 @@ def judge(
     """
     a = architecture(training.base_model.value)
     if a is None:
-        return Verdict(hardware, True, None)
+        return Verdict(True, None)
     needs = backend(name).need(a, training, hardware, memory or gpu_memory(hardware))
     if holds(a, training, name, hardware, memory):
-        return Verdict(hardware, True, needs)
+        return Verdict(True, needs)
     for fixed in (explicit, frozenset[str]()):
         for better in candidates(training, name, hardware, fixed):
             if holds(a, training, name, better, memory):
-                return Verdict(hardware, False, needs, changes(hardware, better))
+                return Verdict(False, needs, changes(hardware, better))
     for profile_name, profile in PROFILES.items():
         if profile.nodes > 1 and not backend(name).nodes:
             continue
         if any(holds(a, training, name, each) for each in candidates(training, name, profile.base(name))):
-            return Verdict(hardware, False, needs, f"hardware={profile_name}")
-    return Verdict(hardware, False, needs)
+            return Verdict(False, needs, f"hardware={profile_name}")
+    return Verdict(False, needs)
 
 
 def choose(training: Training | None, name: str, base: Hardware, explicit: frozenset[str]) -> Hardware:
