@@ -98,7 +98,7 @@ def run(
         launcher: local: several jobs at once, in processes of this machine; slurm: an array. With slurm also
             launcher.KEY=VALUE, parameters of submitit's executor: partition, timeout_min, gpus_per_node, mem_gb, ...
         jobs: how many at once, with a launcher.
-        force: run what cannot fit the memory by the plan.
+        force: run what cannot fit memory or disk by the plan.
         rehearse: check each arm as hardware= would run it (default scale=paper, h100x8), then train, resume,
             evaluate and export a dwarf of its base model on this CPU. A table says what each arm would stop at.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also

@@ -185,7 +185,7 @@ def check_machine(
 
     Args:
         here: whether the jobs run on this machine; if not, only files and the hub are checked.
-        slots: jobs that share it. force: without the memory. watch: evaluations beside the training.
+        slots: jobs that share it. force: without memory and disk. watch: evaluations beside the training.
     """
     gpus, arms = gpu_count(), {(job.model, job.arm): job for job in jobs}
     checks: list[Callable[[], object]] = []
@@ -227,7 +227,9 @@ def check_room(
     lines = []
     place = next(folder for folder in (home(), *home().parents) if folder.exists())
     runs, free = disk_of_all([disk(job, watch) for job in jobs]), shutil.disk_usage(place).free
-    if runs > free:
+    there = home() / jobs[0].paper / jobs[0].scale  # what these runs, or a part of them, have written before
+    free += sum(path.stat().st_size for path in there.rglob("*") if path.is_file())
+    if runs > free and not force:
         lines.append(f"disk: expected {runs / 1e9:,.0f} GB for the runs under {home()}, {free / 1e9:,.0f} GB are free")
     host = slots * max((host_memory(job, machines[job.model, job.arm]) or 0.0 for job in jobs), default=0.0)
     memory = psutil.virtual_memory().total

@@ -143,6 +143,22 @@ def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatc
         assert any(line.startswith(start) for line in said), (start, said)
 
 
+def test_what_earlier_runs_have_written_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (small,) = resolve("egsw", scale="small", arms=["grpo"], seeds=[0])
+    machines = {(small.model, small.arm): TrlHardware(device="gpu")}
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"total": 64e9}))
+    wanted = sum(disk(small, Watch()).values())
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": wanted - 5e6, "total": 1e12}))
+    with pytest.raises(ValueError, match="disk: expected 23 GB"):
+        machine.check_room([small], machines, Watch(), slots=1, force=False)
+    machine.check_room([small], machines, Watch(), slots=1, force=True)
+    checkpoint = tmp_path / "egsw" / "small" / "run" / "train" / "checkpoint-1"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "model.safetensors").write_bytes(bytes(6_000_000))
+    machine.check_room([small], machines, Watch(), slots=1, force=False)
+
+
 def test_a_brief_plan_has_a_line_for_each_arm_and_no_values() -> None:
     document = plan(resolve("egsw", scale="small", seeds=[0]), price=0.5)
     text = as_text({**document, "missing": ["disk: expected 3 GB"]}, brief=True)
