@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result
-from rlvr.signature import COMMAND_LINE
 
 if TYPE_CHECKING:
     from evals.stats.compare import CompareResult
@@ -86,8 +84,8 @@ def compare(
         arm: those arms, as arm=mine,grpo.
         scale: of the arms.
         model: of the arms: their base model, where several were trained.
-        metrics: of avg, pass, maj (these are the default), g_pass, unsolvable, fmt, mean_tokens, truncation_rate.
-        ks: for pass, maj, g_pass, unsolvable (default: the fewest samples of a problem).
+        metrics: of avg, pass, maj (these are the default), unsolvable, fmt, mean_tokens, truncation_rate.
+        ks: for pass, maj, unsolvable (default: the fewest samples of a problem).
         benchmarks: some of those in both.
         figure: FILE.svg or FILE.png: plot the differences.
         margin: a difference up to this size (a fraction, as 0.01) counts as none: adds the verdict equal.
@@ -182,33 +180,21 @@ def power(
     seeds: list[int] | None = None,
     power: float = 0.8,
     runs: list[str] | None = None,
-    paper: str | None = None,
-    aa: bool = False,
-    arm: list[str] | None = None,
-    scale: str = "tiny",
-    model: str | None = None,
     **spread: float,
 ) -> Result:
     """What a difference needs: samples and training seeds.
 
         rlvr power difference=0.02 benchmark=math500
-        rlvr power paper=egsw arm=grpo aa=true
 
     Args:
         difference: between the two methods' scores, as a fraction.
         benchmark: its number of problems, and what is published about its noise.
         problems: how many problems (default: the benchmark's).
         samples: what to try (default 1,4,16,64).
-        seeds: what to try, for each method (default 1,3,5,10); with aa=true, on each side (default 1,3,5,10).
+        seeds: what to try, for each method (default 1,3,5,10).
         power: the chance to resolve the difference.
         runs: measure the noise on one run (see rlvr compare), and how much the difference varies over problems on two:
             runs=[A,B].
-        paper: of aa: its key.
-        aa: instead test whether an arm differs from itself, on splits of its many finished seeds in MLflow; a share
-            above 5 percent would say that the test errs. Needs paper= and arm=.
-        arm: of aa: trained arms with 20 seeds or more.
-        scale: of aa.
-        model: of aa (default: the one that has most seeds).
         **spread: the model's values as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=.
     Raises:
         UsageError: a value out of range, or nothing to compute a power of.
@@ -217,14 +203,8 @@ def power(
 
     at_least_one("samples", samples)
     at_least_one("seeds", seeds)
-    if spread and aa:
-        raise UsageError(f"{next(iter(spread))}: no such key beside aa=true")
-    if aa:
-        return _aa(paper, arm, scale, model, seeds)
-    if paper is not None:
-        raise UsageError(f"paper={paper}: expected aa=true and arm= with it")
     if difference is None:
-        raise UsageError("difference: missing; give difference=0.05 (a fraction), or aa=true")
+        raise UsageError("difference: missing; give difference=0.05 (a fraction)")
     return _power(difference, benchmark, problems, samples, seeds, power, runs or [], spread)
 
 
@@ -276,32 +256,3 @@ def _power(
         raise UsageError(str(error)) from error
     document = result.as_json()
     return Result(document, lambda: str(result), document["rows"])
-
-
-def _aa(
-    paper: str | None,
-    arms: Sequence[str] | None,
-    scale: str,
-    model: str | None,
-    sizes: Sequence[int] | None,
-) -> Result:
-    """Splits of an arm's seeds into two sides: how often do they differ?"""
-    from evals.stats.aa import SIZES
-    from harness.spec.catalogue import papers
-    from harness.spec.scales import SCALES
-
-    if paper is None:
-        raise UsageError("paper: missing; give paper=KEY with aa=true")
-    choose("paper", [paper], papers())
-    if not arms:
-        raise UsageError("arm: missing; give arm=A,B with aa=true")
-    choose("scale", [scale], SCALES)
-    from harness.record.find import runs as find_runs
-    from harness.tables.aa import aa_of, page, pick
-    from harness.tables.measured import gather
-
-    chosen = pick(gather(paper, find_runs(paper=paper), arms=list(arms)), scale=scale, model=model, arms=list(arms))
-    tests = [(m, aa_of(m, sizes=list(sizes or SIZES))) for m in chosen]
-    command = COMMAND_LINE.get() or f"rlvr power paper={paper} arm={','.join(arms)} aa=true"
-    rows = [{"arm": m.arm, "runs": len(m.seeds), **asdict(rate)} for m, found in tests for rate in found]
-    return Result({"paper": paper, "rates": rows}, lambda: page(paper, command, tests), rows)

@@ -54,8 +54,8 @@ class Run(Tabular):
         """Scores of every benchmark with 95 % intervals.
 
         Args:
-            ks: for pass, maj, g_pass and unsolvable, which have no score without one.
-            metrics: of avg, pass, maj, g_pass, unsolvable, fmt, mean_tokens, truncation_rate.
+            ks: for pass, maj and unsolvable, which have no score without one.
+            metrics: of avg, pass, maj, unsolvable, fmt, mean_tokens, truncation_rate.
         Raises:
             ValueError: an unknown metric, or k < 1.
         """

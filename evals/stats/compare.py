@@ -15,7 +15,6 @@ from evals.stats.differences import Word, holm, paired, paired_average, word
 from evals.stats.intervals import Interval
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import (
-    TAUS,
     bounds_of,
     common_values,
     factor,
@@ -45,7 +44,6 @@ class Line:
     name: str
     metric: str
     k: int | None = None
-    tau: float | None = None
     a: float | None
     b: float | None
     difference: float | None = None
@@ -144,7 +142,6 @@ def compare_runs(
     *,
     metrics: Sequence[str] = ("avg", "pass", "maj"),
     ks: Sequence[int] | None = None,
-    taus: Sequence[float] = TAUS,
     benchmarks: Sequence[str] | None = None,
     margin: float | None = None,
     allow_different: bool = False,
@@ -156,9 +153,8 @@ def compare_runs(
 
     Args:
         metrics: of `verdict_table.METRICS`.
-        ks: for pass, maj, g_pass, unsolvable. None takes the fewest samples that a problem has in either run; if that
+        ks: for pass, maj, unsolvable. None takes the fewest samples that a problem has in either run; if that
             is 1, these metrics equal avg and are skipped.
-        taus: for g_pass.
         benchmarks: some of those in both; None takes them all.
         margin: a difference up to this size counts as none, for "equal"; a fraction.
         allow_different: compare even if protocol, prompt, decoding or data differ; the result lists the differences.
@@ -176,10 +172,10 @@ def compare_runs(
     different = [text for name in chosen for text in _different(a, b, name)]
     if different and not allow_different:
         raise ValueError("measured in different ways (allow_different=true compares anyway): " + "; ".join(different))
-    compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, taus, margin)]
+    compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, margin)]
     by_metric: dict[tuple[Any, ...], list[int]] = {}
     for place, line in enumerate(compared):
-        by_metric.setdefault((line.metric, line.k, line.tau), []).append(place)
+        by_metric.setdefault((line.metric, line.k), []).append(place)
     for places in by_metric.values():
         lines = [compared[place] for place in places]
         # a family is a set: its name does not depend on the order of the benchmarks
@@ -283,7 +279,6 @@ def _compared(
     b: MeasuredRun,
     metrics: Sequence[str],
     ks: Sequence[int] | None,
-    taus: Sequence[float],
     margin: float | None,
 ) -> list[Line]:
     of_a, of_b = a.tables[benchmark], b.tables[benchmark]
@@ -291,13 +286,8 @@ def _compared(
     if ks is None:
         fewest = min(counts["samples_a"], counts["samples_b"])
         ks = (fewest,) if fewest > 1 else ()
-    requested = [
-        (metric, k, tau)
-        for metric in metrics
-        for k in (ks if metric in OF_K else (None,))
-        for tau in (taus if metric == "g_pass" else (None,))
-    ]
-    return [_line(benchmark, (a, b), metric, k, tau, counts, margin) for metric, k, tau in requested]
+    requested = [(metric, k) for metric in metrics for k in (ks if metric in OF_K else (None,))]
+    return [_line(benchmark, (a, b), metric, k, counts, margin) for metric, k in requested]
 
 
 def _line(
@@ -305,23 +295,21 @@ def _line(
     runs: tuple[MeasuredRun, MeasuredRun],
     metric: str,
     k: int | None,
-    tau: float | None,
     counts: Mapping[str, Any],
     margin: float | None,
 ) -> Line:
     """One metric on one benchmark, over the problems with a value in both runs."""
     a, b = (run.tables[benchmark] for run in runs)
-    of_a, of_b = common_values(a, b, metric, k, tau)
+    of_a, of_b = common_values(a, b, metric, k)
     if metric == "avg":
         k = a.n if a.n == b.n else None
     problems = of_a.shape[1]
     trained = (runs[0].trained, runs[1].trained)
     return Line(
         benchmark=benchmark,
-        name=metric_name(metric, k, tau),
+        name=metric_name(metric, k),
         metric=metric,
         k=k,
-        tau=tau,
         a=mean_of(of_a) if problems else None,
         b=mean_of(of_b) if problems else None,
         **(paired(of_a, of_b, trained=trained, bounds=bounds_of(metric), margin=margin).parts() if problems else {}),

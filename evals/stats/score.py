@@ -76,15 +76,12 @@ def p_text(p: float | None) -> str:
     return NONE if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
-TAUS = (0.25, 0.5, 0.75, 1.0)  # those of Liu et al. (arXiv 2412.13147), who propose G-Pass@k
-
-
 @dataclass(frozen=True)
 class Score:
     """One metric on one table.
 
-    `k` is None for metrics that have none, and for avg where the problems have different numbers of samples; `tau` is
-    None except for G-Pass@k. `problems` have a value and `excluded` have none (too few scored samples, in any training
+    `k` is None for metrics that have none, and for avg where the problems have different numbers of samples.
+    `problems` have a value and `excluded` have none (too few scored samples, in any training
     seed). `samples` counts the rows of the table over all problems and seeds, `unscored` those of them without a
     verdict. `why` says why the value is None. `as_wrong` is the value if unscored samples count as incorrect instead of
     being excluded, so that ungradable answers cannot raise a score unnoticed; None if no verdict is missing or the
@@ -100,7 +97,6 @@ class Score:
     samples: int
     unscored: int
     why: str | None = None
-    tau: float | None = None
     as_wrong: float | None = None
 
     def __str__(self) -> str:
@@ -111,14 +107,13 @@ class Score:
 
     @property
     def name(self) -> str:
-        """The name in tables: "avg@16", "pass@8", "G-Pass@8 (0.5)", "fmt"."""
-        return metric_name(self.metric, self.k, self.tau)
+        """The name in tables: "avg@16", "pass@8", "fmt"."""
+        return metric_name(self.metric, self.k)
 
     @property
     def key(self) -> str:
-        """The name in MLflow, which allows no "@": "avg_at_16", "pass_at_8", "g_pass_at_8_tau_0.5", "fmt"."""
-        base = self.metric if self.k is None else f"{self.metric}_at_{self.k}"
-        return base if self.tau is None else f"{base}_tau_{self.tau:g}"
+        """The name in MLflow, which allows no "@": "avg_at_16", "pass_at_8", "fmt"."""
+        return self.metric if self.k is None else f"{self.metric}_at_{self.k}"
 
     @property
     def unit(self) -> str:
@@ -144,53 +139,42 @@ def factor(metric: str, problems: int) -> float:
     return {"tokens": 1, "value": 1, "problems": problems, "%": 100}[unit(metric)]
 
 
-def metric_name(metric: str, k: int | None, tau: float | None = None) -> str:
-    """The name in tables: "avg@16", "pass@8", "G-Pass@8 (0.5)", "fmt"."""
-    base = {"g_pass": "G-Pass"}.get(metric, metric.replace("_", " "))
-    base = base if k is None else f"{base}@{k}"
-    return base if tau is None else f"{base} ({tau:g})"
+def metric_name(metric: str, k: int | None) -> str:
+    """The name in tables: "avg@16", "pass@8", "fmt"."""
+    base = metric.replace("_", " ")
+    return base if k is None else f"{base}@{k}"
 
 
-def score(
-    rows: Any,
-    *,
-    ks: Sequence[int],
-    metrics: Sequence[str] = ("avg", "pass", "maj", "fmt"),
-    taus: Sequence[float] = TAUS,
-) -> list[Score]:
+def score(rows: Any, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")) -> list[Score]:
     """The scores of one benchmark's verdict table, with 95 % intervals.
 
     Args:
         rows: a pandas DataFrame or pyarrow Table with the columns `problem_id`, `sample`, `verdict`, `answer_class`,
             `boxed` of `evals.grading.verdicts.schema`; optionally `train_seed` (several training seeds: the value is
             the mean over them and the interval covers them), `tokens` and `finish_reason`. Or a `VerdictTable`.
-        ks: the k of pass@k, maj@k, G-Pass@k and unsolvable@k, one score each.
+        ks: the k of pass@k, maj@k and unsolvable@k, one score each.
         metrics: of METRICS, in the order of the scores returned.
             avg: mean correctness of a problem's scored samples, named by the samples of each problem (n = 16 gives
                 avg@16 whatever ks says; plain "avg" if the problems have different numbers).
             pass, maj, unsolvable: see `evals.stats.verdict_table`; no value for a problem with fewer than k scored
                 samples.
-            g_pass: likewise, one score for each k and tau.
             fmt: share of responses with a box; mean_tokens: their length; truncation_rate: share of responses stopped
                 by the length limit (`finish_reason` "length"). They need no verdict, so unscored samples count too;
                 samples of unknown length or finish reason are excluded.
-        taus: the shares of G-Pass@k that must be correct, each in (0, 1].
 
     Raises:
-        ValueError: no rows, a missing column, an unknown metric or verdict, a tau outside (0, 1], several benchmarks, a
-            sample that is there twice, or verdicts that contradict the answer classes.
+        ValueError: no rows, a missing column, an unknown metric or verdict, several benchmarks, a sample that is
+            there twice, or verdicts that contradict the answer classes.
     """
     check_request(metrics, ks)
     table = rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows)
     requested = [(m, k) for m in metrics for k in (ks if m in OF_K else (table.n if m == "avg" else None,))]
-    return [_score(table, m, k, tau) for m, k in requested for tau in (taus if m == "g_pass" else (None,))]
+    return [_score(table, m, k) for m, k in requested]
 
 
-def common_values(
-    a: VerdictTable, b: VerdictTable, metric: str, k: int | None = None, tau: float | None = None
-) -> tuple[Matrix, Matrix]:
+def common_values(a: VerdictTable, b: VerdictTable, metric: str, k: int | None = None) -> tuple[Matrix, Matrix]:
     """The values of a [S_a, P] and of b [S_b, P] on the P problems that have a value in both."""
-    values = (a.values(metric, k, tau), b.values(metric, k, tau))
+    values = (a.values(metric, k), b.values(metric, k))
     places = [
         {table.problems[i]: i for i in np.flatnonzero(complete(matrix))}
         for table, matrix in zip((a, b), values, strict=True)
@@ -200,19 +184,19 @@ def common_values(
     return of_a, of_b
 
 
-def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -> Score:
-    values = table.values(metric, k, tau)
+def _score(table: VerdictTable, metric: str, k: int | None) -> Score:
+    values = table.values(metric, k)
     matrix = values[:, complete(values)]
     problems = matrix.shape[1]
     counts = (problems, len(table.problems) - problems, table.samples, table.unscored)
     as_wrong = None
     if table.unscored and metric in OF_VERDICTS:
-        strict = table.unscored_as_wrong.values(metric, k, tau)
+        strict = table.unscored_as_wrong.values(metric, k)
         as_wrong = mean_of(strict[:, complete(strict)]) if complete(strict).any() else None
     if not problems:
-        return Score(metric, k, None, None, *counts, table.why_none(metric, k), tau, as_wrong)
+        return Score(metric, k, None, None, *counts, table.why_none(metric, k), as_wrong)
     interval = estimate([matrix], bounds=bounds_of(metric)).interval()
-    return Score(metric, k, mean_of(matrix), interval, *counts, None, tau, as_wrong)
+    return Score(metric, k, mean_of(matrix), interval, *counts, None, as_wrong)
 
 
 def mean_of(matrix: NDArray[np.float64]) -> float:

@@ -9,9 +9,8 @@ equally likely. Every value is a fraction in 0..1. A benchmark's score is the me
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import ceil, comb
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,23 +50,6 @@ def unsolvable_at_k(n: int, c: int, k: int) -> float:
     """
     subsets = _subsets(n, c, k)
     return comb(n - c, k) / subsets
-
-
-def g_pass_at_k(n: int, c: int, k: int, tau: float) -> float:
-    """G-Pass@k_tau: the probability that at least ceil(tau * k) samples of a k-subset are correct.
-
-    The upper tail of a hypergeometric distribution, sum over j >= ceil(tau * k) of C(c, j) C(n-c, k-j) / C(n, k) (Liu
-    et al., arXiv 2412.13147). tau = 1 requires all k to be correct; tau <= 1/k is pass@k. `tau` is read as the written
-    decimal, so that 0.1 of 30 is 3 and not, by rounding, 4.
-
-    Raises:
-        ValueError: tau outside (0, 1], k > n, k < 1, or c outside 0..n.
-    """
-    if not 0 < tau <= 1:
-        raise ValueError(f"tau must lie in (0, 1], got {tau!r}")
-    subsets = _subsets(n, c, k)
-    least = ceil(Fraction(str(tau)) * k)
-    return sum(comb(c, j) * comb(n - c, k - j) for j in range(least, min(c, k) + 1)) / subsets
 
 
 @lru_cache(maxsize=65536)
@@ -144,8 +126,8 @@ def _check_k(n: int, k: int) -> None:
         raise ValueError(f"k must not exceed the number of samples, got k = {k} with n = {n}")
 
 
-METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
-OF_K = ("pass", "maj", "g_pass", "unsolvable")  # one score per k (and tau); the others are one score in all
+METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
+OF_K = ("pass", "maj", "unsolvable")  # one score per k; the others are one score in all
 
 RATIOS = {  # numerator and denominator, of the columns of `counts_of_rows`
     "avg": ("correct", "scored"),
@@ -153,7 +135,7 @@ RATIOS = {  # numerator and denominator, of the columns of `counts_of_rows`
     "mean_tokens": ("tokens", "known"),
     "truncation_rate": ("stopped", "reasons"),
 }
-OF_VERDICTS = ("avg", "pass", "maj", "g_pass", "unsolvable")  # unscored samples change these
+OF_VERDICTS = ("avg", "pass", "maj", "unsolvable")  # unscored samples change these
 
 Matrix = NDArray[np.float64]
 
@@ -253,17 +235,15 @@ class VerdictTable:
         """The same table with every unscored sample counted as incorrect."""
         return VerdictTable(self.counts.assign(scored=self.counts["generated"]), self.fingerprints, self._fault)
 
-    def values(self, metric: str, k: int | None = None, tau: float | None = None) -> Matrix:
+    def values(self, metric: str, k: int | None = None) -> Matrix:
         """One metric of every problem under every seed, [S, P]; NaN without a value (too few scored samples).
 
         Raises:
-            ValueError: tau outside (0, 1], or verdicts that contradict the answer classes.
+            ValueError: verdicts that contradict the answer classes.
         """
         import pandas as pd
 
         c = self.counts
-        if metric == "g_pass" and (tau is None or not 0 < tau <= 1):
-            raise ValueError(f"tau must lie in (0, 1], got {tau!r}")
         if metric == "maj" and self._fault:
             raise ValueError(self._fault)
         if metric in RATIOS:
@@ -278,7 +258,6 @@ class VerdictTable:
             of_counts: dict[str, Callable[[int, int], float]] = {
                 "pass": lambda n, c: pass_at_k(n, c, k),
                 "unsolvable": lambda n, c: unsolvable_at_k(n, c, k),
-                "g_pass": lambda n, c: g_pass_at_k(n, c, k, tau or 0),
             }
             pairs = list(zip(c["scored"].tolist(), c["correct"].tolist(), strict=True))
             found = {pair: of_counts[metric](*pair) if pair[0] >= k else np.nan for pair in set(pairs)}
@@ -295,11 +274,10 @@ class VerdictTable:
                 "fmt": "a sample in every training seed",
             }
             return f"no problem has {needed[metric]}"
-        name = {"g_pass": "G-Pass"}.get(metric, metric)
         most = int(self.scored.max())
         if k is not None and most >= k:
-            return f"{name}@{k}: no problem has k = {k} scored samples in every training seed"
-        return f"{name}@{k} needs k = {k} scored samples of a problem, the most that one has is n = {most}"
+            return f"{metric}@{k}: no problem has k = {k} scored samples in every training seed"
+        return f"{metric}@{k} needs k = {k} scored samples of a problem, the most that one has is n = {most}"
 
 
 _READ: dict[str, VerdictTable] = {}  # by the content of the file

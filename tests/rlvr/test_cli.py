@@ -66,8 +66,6 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("ui port=x", "port"),
         ("ui --port 5001", "port=..."),
         ("power", "difference"),
-        ("power paper=egsw", "aa"),
-        ("power aa=true", "paper"),
         ("rnu", "command"),
         ("paper=egsw", "paper"),
         ("plan paper=egsw --jsn", "jsn"),

@@ -97,7 +97,7 @@ def test_files_score_and_compare_as_their_samples(
         path = file_of(of_seed.loc[order], folder / f"{seed}.parquet")
         tables[seed] = VerdictTable.of_file(path, file_sha256(path))
     table = VerdictTable.of_seeds(tables)
-    asked: dict[str, Any] = {"ks": [1, 3], "metrics": METRICS, "taus": [0.5]}
+    asked: dict[str, Any] = {"ks": [1, 3], "metrics": METRICS}
     assert score(table, **asked) == score(rows, **asked) == score(slow(seeds), **asked)
     assert table.fingerprints == VerdictTable.of_rows(rows).fingerprints
     assert table.golds == {f"p{p}": f"gold {p}" for p in range(max(map(len, seeds)))}

@@ -59,12 +59,11 @@ def test_scores_by_hand() -> None:
 
 def test_scores_have_names_for_tables_and_keys_for_files() -> None:
     frame = table({"p": "+a", "q": "aa"}, tokens=5, finish_reason="stop")
-    scores = score(frame, ks=(2,), metrics=METRICS, taus=(0.75,))
+    scores = score(frame, ks=(2,), metrics=METRICS)
     assert [(s.name, s.key) for s in scores] == [
         ("avg@2", "avg_at_2"),
         ("pass@2", "pass_at_2"),
         ("maj@2", "maj_at_2"),
-        ("G-Pass@2 (0.75)", "g_pass_at_2_tau_0.75"),
         ("unsolvable@2", "unsolvable_at_2"),
         ("fmt", "fmt"),
         ("mean tokens", "mean_tokens"),
@@ -159,8 +158,6 @@ def test_bad_requests_are_refused() -> None:
         score(frame, ks=(1,), metrics=("best",))
     with pytest.raises(ValueError, match=r"at least 1, got ks = \[0\]"):
         score(frame, ks=(0,))
-    with pytest.raises(ValueError, match=r"tau must lie in \(0, 1\], got 50"):
-        score(frame, ks=(1,), metrics=("g_pass",), taus=(50,))
 
 
 def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:

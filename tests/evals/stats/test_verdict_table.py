@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import ceil, comb
+from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.stats.verdict_table import VerdictTable, g_pass_at_k, maj_of_votes, pass_at_k, unsolvable_at_k
+from evals.stats.verdict_table import VerdictTable, maj_of_votes, pass_at_k, unsolvable_at_k
 
 Answers = tuple[list[int | None], list[bool], int]
 
@@ -64,19 +64,6 @@ def test_pass_and_unsolvable_are_means_over_subsets(ncks: tuple[int, int, int]) 
     assert unsolvable_at_k(n, c, k) == float(mean_over_subsets(n, k, lambda s: not any(i < c for i in s)))
 
 
-@given(counts(), st.sampled_from([0.1, 0.25, 0.5, 0.6, 0.75, 1.0]))
-def test_g_pass_is_a_mean_over_subsets(ncks: tuple[int, int, int], tau: float) -> None:
-    n, c, k = ncks
-    least = ceil(Fraction(str(tau)) * k)
-    assert g_pass_at_k(n, c, k, tau) == float(mean_over_subsets(n, k, lambda s: sum(i < c for i in s) >= least))
-
-
-def test_g_pass_reads_tau_as_the_decimal_written() -> None:
-    # 0.07 * 100 is 7.000000000000001 in floats, whose ceiling is 8. All 7 correct samples of 100 suffice for 7.
-    assert ceil(0.07 * 100) == 8
-    assert g_pass_at_k(100, 7, 100, 0.07) == 1.0
-
-
 @pytest.mark.parametrize("k", [1, 2, 320, 639, 640])
 def test_pass_is_exact_with_640_samples(k: int) -> None:
     # one correct sample: it is in the k-subset with probability k/n
@@ -84,7 +71,7 @@ def test_pass_is_exact_with_640_samples(k: int) -> None:
     assert unsolvable_at_k(640, 1, k) == (640 - k) / 640
 
 
-@pytest.mark.parametrize("metric", [pass_at_k, unsolvable_at_k, lambda n, c, k: g_pass_at_k(n, c, k, 0.5)])
+@pytest.mark.parametrize("metric", [pass_at_k, unsolvable_at_k])
 def test_impossible_counts_are_refused(metric: Callable[[int, int, int], float]) -> None:
     with pytest.raises(ValueError, match="k = 5 with n = 4"):
         metric(4, 1, 5)
