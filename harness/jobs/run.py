@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from harness.backends.engine import longest_response, sampling_engine
 from harness.backends.snapshots import observed
 from harness.command.watch import Watch
 from harness.data.base_models import fingerprint, located
-from harness.data.tiny.base import fixed_threads
 from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
 from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, run_identity
@@ -122,8 +121,7 @@ class JobRun:
         Raises:
             as `run_jobs`.
         """
-        threads = self.hardware.threads
-        with locked(self.folder), fixed_threads(threads) if threads else nullcontext():
+        with locked(self.folder), fixed_threads(self.hardware.threads):
             if mirror is not None:
                 mirror.watch(self.folder)
             before = Run(self.folder)
@@ -253,6 +251,22 @@ class JobRun:
             files=files,
         )
         (self.folder / ERROR).unlink(missing_ok=True)
+
+
+@contextmanager
+def fixed_threads(threads: int | None) -> Iterator[None]:
+    """Run torch with this many threads inside the block; None: as many as it has."""
+    if threads is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -4,8 +4,8 @@ chain.py      family "tiny": a chain of small calculations, told forwards or bac
 search.py     family "tiny_search": find the signs of an equation by trying them
 problem_family.py  what both share: splits, pairs and rows
 tokenizer.py  whole words and whole numbers as tokens, with a chat template
-base.py       trains a base model: a small Qwen2, on a mixture of good, lazy and careless answers
-pinned.py     the base models that this repository ships, checked by hash
+pinned.py     the base models that this repository ships, checked by hash: small Qwen2s, trained on a mixture of good,
+              lazy and careless answers
 
 Evaluation tiers (``TIERS``), each written by ``write_benchmarks`` as ``<name>.jsonl`` (id, problem, answer):
 

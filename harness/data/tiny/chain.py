@@ -1,6 +1,6 @@
 """The first tiny problem family: a chain of letters in short sentences, with the strategies that a base model mixes.
 
-A problem and, for it, each strategy (``ROUTES``: how the chain is searched) and each finish (``FINISHES``: how well):
+A problem and, for it, each strategy of the base model: a route (how the chain is searched) and a finish (how well):
 
     K is 7. K plus 5 is B. B times 3 is T. What is T?
 
@@ -20,7 +20,7 @@ By name is longer, rarer and more often flawed, but also correct for a chain tol
     told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (incorrect)
     by name                   first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
 
-Supervised answers sample route and finish (``ROUTES``, ``FINISHES``) without looking at the problem: this leaves
+The answers that the base model was trained on sample route and finish without looking at the problem: this leaves
 reinforcement learning something to choose, and a policy that collapses onto told order loses pass@k on ``tiny_rare``.
 Numbers stay within 0..50. Standard library only; every random choice takes a ``random.Random``.
 """
@@ -39,16 +39,10 @@ OPERATORS = {"+": "plus", "-": "minus", "*": "times"}
 FACTORS = {"+": range(2, 10), "-": range(2, 10), "*": range(2, 5)}
 
 ROUTES = {"told order": 0.55, "by name": 0.45}
-FINISHES = {
-    "told order": {"right": 0.47, "mended": 0.08, "guess": 0.14, "stop": 0.13, "slip": 0.09, "no box": 0.09},
-    "by name": {"right": 0.39, "mended": 0.07, "guess": 0.16, "stop": 0.17, "slip": 0.12, "no box": 0.09},
-}
 OPENERS = {"told order": "so", "by name": "first"}  # one word each: the choice of route is the first token
 STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
 
 Step = tuple[str, int]  # operator and number, such as ("+", 5)
-
-PRACTICE_ROUTES = {"told order": 0.4, "by name": 0.6}
 
 
 @dataclass(frozen=True)
@@ -113,53 +107,24 @@ def sample_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem
             return problem
 
 
-def possible_slips(start: int, steps: tuple[Step, ...]) -> list[tuple[int, int]]:
-    """Every (step index, incorrect value): off by one or by ten, such that the following values stay within 0..50.
-
-    Never empty for a chain within 0..50: at the last step, one of value - 1 and value + 1 is in range.
-    """
-    return [
-        (i, value + error)
-        for i, value in enumerate(worked(start, steps))
-        for error in (-10, -1, 1, 10)
-        if in_range([value + error, *worked(value + error, steps[i + 1 :])])
-    ]
-
-
-def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) -> str:
-    """The answer that a strategy writes for a problem; ``rng`` chooses the step words and the slips."""
+def write_answer(problem: Problem, route: str, rng: random.Random) -> str:
+    """The answer that a route without an error writes for a problem; ``rng`` chooses the step words."""
     by_name = route == "by name"
-    steps = problem.steps if by_name else problem.told_steps
-    if finish == "guess":
-        return f"\\boxed{{{worked(problem.start, steps)[-1]}}}"
-    if finish == "stop":
-        steps = steps[:-1]
-    slip_at, wrong = rng.choice(possible_slips(problem.start, steps)) if finish in ("slip", "mended") else (None, 0)
-
     words = [f"{OPENERS[route]} {problem.start} is {problem.names[0]}"] if by_name else []
     value = problem.start
-    for i, step in enumerate(steps):
-        result = apply(value, step)
+    for i, step in enumerate(problem.steps if by_name else problem.told_steps):
         word = rng.choice(STEP_WORDS[route]) if words else OPENERS[route]
-        left = f"{value} {step[0]} {step[1]}"
+        result = apply(value, step)
         named = f" is {problem.names[i + 1]}" if by_name else ""
-        if i == slip_at:
-            words.append(f"{word} {left} = {wrong}{named}")
-            if finish == "slip":
-                value = wrong
-                continue
-            word = "wait"
-        words.append(f"{word} {left} = {result}{named}")
+        words.append(f"{word} {value} {step[0]} {step[1]} = {result}{named}")
         value = result
-    words.append(f"answer {value}" if finish == "no box" else f"\\boxed{{{value}}}")
-    return " ".join(words)
+    return " ".join([*words, f"\\boxed{{{value}}}"])
 
 
 class Chain(Family[Problem]):
     """The family "tiny"; the rare shape is told backwards."""
 
     SEED = NAME = "tiny"
-    SUPERVISED_SHAPES: ClassVar = {(n, backwards): 1.0 for n in (2, 3, 4) for backwards in (False, True)}
     TRAIN_SHAPES: ClassVar = {(2, False): 0.32, (3, False): 0.37, (4, False): 0.31}
     RARE = (3, True)
     EVAL_SHAPES: ClassVar = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": RARE}
@@ -167,17 +132,10 @@ class Chain(Family[Problem]):
     def sample_problem(self, rng: random.Random, length: int, rare: bool) -> Problem:
         return sample_problem(rng, length, rare)
 
-    def practice_answer(self, problem: Problem, rng: random.Random) -> str:
-        return write_answer(problem, pick(rng, PRACTICE_ROUTES), "right", rng)
-
-    def mixture_answer(self, problem: Problem, rng: random.Random) -> str:
-        route = pick(rng, ROUTES)
-        return write_answer(problem, route, pick(rng, FINISHES[route]), rng)
-
     def solution(self, problem: Problem, rng: random.Random) -> str:
         told_order_is_correct = worked(problem.start, problem.told_steps)[-1] == int(problem.answer)
         routes = {route: w for route, w in ROUTES.items() if route == "by name" or told_order_is_correct}
-        return write_answer(problem, pick(rng, routes), "right", rng)
+        return write_answer(problem, pick(rng, routes), rng)
 
     def pieces(self) -> list[str]:
         starts = [*OPENERS.values(), "\\boxed{"]  # possible starts of an answer

@@ -1,8 +1,8 @@
 """The tiny base models that this repository ships, so that every machine starts from the same weights.
 
 Floating-point sums depend on the CPU's instruction set, so training the base model on another type of CPU gives another
-model (an outside review measured pass@1 of tiny_rare: 21.5 % here, 19.9 % on another CPU). `harness.data.tiny.base`
-trained these models and can train them again.
+model (an outside review measured pass@1 of tiny_rare: 21.5 % here, 19.9 % on another CPU). The code that trained these
+models is `harness/data/tiny/base.py` at commit 254b451; it took about four minutes of two cores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the tiny families share: which problems train, evaluate and make the base model, and their rows.
+"""What the tiny families share: which problems train and evaluate, and their rows.
 
 A family says how a problem is sampled and answered. Every random choice takes a ``random.Random``.
 """
@@ -41,7 +41,8 @@ def pick(rng: random.Random, weights: dict[T, float]) -> T:
 
 
 def split_of(problem: Problem) -> str:
-    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the problem: disjoint for all seeds."""
+    """``"eval"``, ``"train"`` or ``"supervised"`` (what the base model was trained on), by a hash of the problem:
+    disjoint for all seeds."""
     bucket = hashlib.sha256(problem.canonical.encode()).digest()[0]
     if bucket < 64:
         return "eval"
@@ -57,13 +58,12 @@ class Family(ABC, Generic[P]):
 
     Attributes:
         SEED: the first words of the seed of every random choice. NAME: the first word of its names.
-        SUPERVISED_SHAPES, TRAIN_SHAPES: the weight of each shape. RARE: the shape that few training problems have.
+        TRAIN_SHAPES: the weight of each shape. RARE: the shape that few training problems have.
         EVAL_SHAPES: the shape of each evaluation tier.
     """
 
     SEED: ClassVar[str]
     NAME: ClassVar[str]
-    SUPERVISED_SHAPES: ClassVar[dict[Shape, float]]
     TRAIN_SHAPES: ClassVar[dict[Shape, float]]
     RARE: ClassVar[Shape]
     EVAL_SHAPES: ClassVar[dict[str, Shape]]
@@ -73,16 +73,8 @@ class Family(ABC, Generic[P]):
         """A problem of this shape."""
 
     @abstractmethod
-    def practice_answer(self, problem: P, rng: random.Random) -> str:
-        """An answer without errors, by either route."""
-
-    @abstractmethod
-    def mixture_answer(self, problem: P, rng: random.Random) -> str:
-        """An answer of the base model's mixture of routes and finishes."""
-
-    @abstractmethod
     def solution(self, problem: P, rng: random.Random) -> str:
-        """A correct answer; the route is sampled as in the mixture from those that are correct for the problem."""
+        """A correct answer; the route is sampled from those that are correct for the problem."""
 
     @abstractmethod
     def pieces(self) -> list[str]:
@@ -99,18 +91,6 @@ class Family(ABC, Generic[P]):
             problem = self.sample_problem(rng, *pick(rng, shapes))
             if split_of(problem) == split:
                 yield problem
-
-    def practice_pairs(self, seed: int) -> Iterator[tuple[str, str]]:
-        """Endless (problem, answer text) pairs to learn the steps: either route, always without errors."""
-        rng = random.Random(f"{self.SEED} practice {seed}")
-        for problem in self.sample_problems(rng, "supervised", self.SUPERVISED_SHAPES):
-            yield problem.text, self.practice_answer(problem, rng)
-
-    def supervised_pairs(self, seed: int) -> Iterator[tuple[str, str]]:
-        """Endless (problem, answer text) pairs that make the base model."""
-        rng = random.Random(f"{self.SEED} supervised {seed}")
-        for problem in self.sample_problems(rng, "supervised", self.SUPERVISED_SHAPES):
-            yield problem.text, self.mixture_answer(problem, rng)
 
     def train_problems(self, n: int, seed: int, *, rare: float = 0.05) -> list[dict[str, str]]:
         """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``.

@@ -14,8 +14,8 @@ order + - *, the first sign slowest) and ``at random`` (any order, no try twice)
 is long enough. In turn is quick where the first sign is + or -, as in most training problems, and slow where it is *,
 as in ``search_rare``: a policy that collapses onto it loses pass@k there.
 
-Supervised answers sample route and finish without looking at the problem, which leaves reinforcement learning
-something to choose. Standard library only; every random choice takes a ``random.Random``.
+The answers that the base model was trained on sample route and finish without looking at the problem, which leaves
+reinforcement learning something to choose. Standard library only; every random choice takes a ``random.Random``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ SIGNS = "+-*"
 CODES = {sign: str(i) for i, sign in enumerate(SIGNS, 1)}
 
 ROUTES = {"in turn": 0.5, "at random": 0.5}
-FINISHES = {"found": 0.30, "give up": 0.28, "guess": 0.16, "false": 0.15, "no box": 0.11}
 
 Signs = tuple[str, ...]
 
@@ -91,29 +90,21 @@ def sample_problem(rng: random.Random, gaps: int, times_first: bool) -> Problem:
             return Problem(numbers, target, signs)
 
 
-def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) -> str:
-    """The answer that a strategy writes; ``rng`` orders the tries and chooses where a finish stops."""
+def write_answer(problem: Problem, route: str, rng: random.Random) -> str:
+    """The answer that finds the signs on this route; ``rng`` orders the tries."""
     order = list(product(SIGNS, repeat=len(problem.signs)))
-    if finish == "guess":
-        return f"\\boxed{{{code(rng.choice(order))}}}"
     if route == "at random":
         rng.shuffle(order)
     tries = order[: order.index(problem.signs) + 1]
-    failed = len(tries) - 1
-    if finish in ("give up", "false") and failed:
-        tries = tries[: rng.randint(1, min(failed, 3))]  # otherwise the first try is correct
     words = [f"try {attempt(problem.numbers, signs)[0]} no" for signs in tries]
-    if finish == "false" or tries[-1] == problem.signs:
-        words[-1] = words[-1].removesuffix("no") + "yes"
-    last = code(tries[-1])
-    return " ".join([*words, f"signs {last}" if finish == "no box" else f"\\boxed{{{last}}}"])
+    words[-1] = words[-1].removesuffix("no") + "yes"
+    return " ".join([*words, f"\\boxed{{{problem.answer}}}"])
 
 
 class Search(Family[Problem]):
     """The family "tiny_search"; the rare shape has * as its first sign, which ``in turn`` reaches last."""
 
     SEED, NAME = "tiny search", "search"
-    SUPERVISED_SHAPES: ClassVar = {(1, False): 1.0, (1, True): 0.5, (2, False): 2.0, (2, True): 1.5}
     TRAIN_SHAPES: ClassVar = {(1, False): 0.35, (2, False): 0.65}
     RARE = (2, True)
     EVAL_SHAPES: ClassVar = {"search_short": (1, False), "search_long": (2, False), "search_rare": RARE}
@@ -121,14 +112,8 @@ class Search(Family[Problem]):
     def sample_problem(self, rng: random.Random, length: int, rare: bool) -> Problem:
         return sample_problem(rng, length, rare)
 
-    def practice_answer(self, problem: Problem, rng: random.Random) -> str:
-        return write_answer(problem, pick(rng, ROUTES), "found", rng)
-
-    def mixture_answer(self, problem: Problem, rng: random.Random) -> str:
-        return write_answer(problem, pick(rng, ROUTES), pick(rng, FINISHES), rng)
-
     def solution(self, problem: Problem, rng: random.Random) -> str:
-        return self.practice_answer(problem, rng)
+        return write_answer(problem, pick(rng, ROUTES), rng)
 
     def pieces(self) -> list[str]:
         spaced = ["?", "=", *SIGNS, "try", "no", "yes", "out", "signs", "\\boxed{", *map(str, range(LARGEST + 1))]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import random
 import re
-from itertools import islice, product
+from itertools import product
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.data.tiny import search
 from harness.data.tiny.problem_family import EVAL_SIZE
-from harness.data.tiny.search import FAMILY, FINISHES, ROUTES, Problem, attempt, solutions, write_answer
+from harness.data.tiny.search import FAMILY, ROUTES, Problem, attempt, solutions, write_answer
 
 EXAMPLE = Problem((3, 5, 2), 13, ("*", "-"))
-SHAPES = st.sampled_from(list(FAMILY.SUPERVISED_SHAPES))
+SHAPES = st.sampled_from(list(FAMILY.EVAL_SHAPES.values()))
 
 
 def slow_value(numbers: tuple[int, ...], signs: tuple[str, ...]) -> int | None:
@@ -43,42 +43,32 @@ def test_the_example_and_its_written_answers_by_hand() -> None:
     assert EXAMPLE.answer == "32"
     assert solutions((3, 5, 2), 13) == [("*", "-")]
     # in turn: ++ 10, +- 6, +* 16, then 3 - 5 leaves 0..50 three times, then ** would be last: *+ 17, *- 13
-    assert write_answer(EXAMPLE, "in turn", "found", random.Random(0)) == (
+    assert write_answer(EXAMPLE, "in turn", random.Random(0)) == (
         "try 3 + 5 = 8 + 2 = 10 no try 3 + 5 = 8 - 2 = 6 no try 3 + 5 = 8 * 2 = 16 no "
         "try 3 - 5 out no try 3 - 5 out no try 3 - 5 out no "
         "try 3 * 5 = 15 + 2 = 17 no try 3 * 5 = 15 - 2 = 13 yes \\boxed{32}"
     )
 
 
-@given(st.integers(0, 10_000), SHAPES, st.sampled_from(list(ROUTES)), st.sampled_from(list(FINISHES)))
-def test_an_answer_follows_its_finish(seed: int, shape: tuple[int, bool], route: str, finish: str) -> None:
+@given(st.integers(0, 10_000), SHAPES, st.sampled_from(list(ROUTES)))
+def test_an_answer_finds_the_signs(seed: int, shape: tuple[int, bool], route: str) -> None:
     rng = random.Random(seed)
     problem = search.sample_problem(rng, *shape)
-    text = write_answer(problem, route, finish, rng)
-    boxed = re.findall(r"\\boxed\{(\d+)\}", text)
+    text = write_answer(problem, route, rng)
     tries = re.findall(r"try (.*?) (no|yes)", text)
     assert len(set(tries)) == len(tries) or "out" in text  # no try twice; two may leave 0..50 at the same step
     assert len(tries) <= 3 ** len(problem.signs)
     for tried, verdict in tries[:-1]:
         assert verdict == "no" and not tried.endswith(f"= {problem.target}")
-    if finish in ("found", "no box"):
-        assert tries[-1][1] == "yes" and tries[-1][0].endswith(f"= {problem.target}")
-        assert boxed == ([problem.answer] if finish == "found" else [])
-        assert finish == "found" or text.endswith(f"signs {problem.answer}")
-    elif finish == "guess":
-        assert not tries and len(boxed) == 1
-    elif finish == "false":
-        assert tries[-1][1] == "yes" and len(boxed) == 1
-    elif boxed != [problem.answer]:  # gave up: unless the first try was correct, the last failed
-        assert tries[-1][1] == "no"
+    assert tries[-1][1] == "yes" and tries[-1][0].endswith(f"= {problem.target}")
+    assert re.findall(r"\\boxed\{(\d+)\}", text) == [problem.answer]
 
 
 def test_splits_and_tiers_are_disjoint() -> None:
     evaluated = {row["problem"] for tier in FAMILY.EVAL_SHAPES for row in FAMILY.eval_problems(tier)}
     trained = {row["problem"] for row in FAMILY.train_problems(1500, seed=3)}
-    supervised = {text for text, _ in islice(FAMILY.supervised_pairs(0), 1500)}
     assert len(evaluated) == 3 * EVAL_SIZE
-    assert not evaluated & trained and not evaluated & supervised and not trained & supervised
+    assert not evaluated & trained
 
 
 def test_training_rows_depend_on_the_seed_and_end_in_their_answer() -> None:
@@ -99,6 +89,6 @@ def test_every_word_of_the_family_is_one_token() -> None:
     # Signs of| 3| ?| 5| ?| 2| =| 13|?: 9; try| 3| *| 5| =| 15| -| 2| =| 13| yes| \boxed{|32|}: 14
     assert len(tokenizer("Signs of 3 ? 5 ? 2 = 13?").input_ids) == 9
     assert len(tokenizer("try 3 * 5 = 15 - 2 = 13 yes \\boxed{32}").input_ids) == 14
-    for pair in islice(FAMILY.supervised_pairs(5), 200):
-        for text in pair:
+    for row in FAMILY.train_solutions(200, seed=5):
+        for text in (row["problem"], row["solution"]):
             assert tokenizer.decode(tokenizer(text).input_ids) == text

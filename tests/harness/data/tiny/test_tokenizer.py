@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,9 +32,9 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Qwen2Tokenizer:
 
 
 def family_texts() -> list[str]:
-    pairs = itertools.islice(chain.FAMILY.supervised_pairs(0), 400)
+    rows = chain.FAMILY.train_solutions(400, seed=0)
     evaluated = [row["problem"] for tier in chain.FAMILY.EVAL_SHAPES for row in chain.FAMILY.eval_problems(tier)]
-    return [*itertools.chain.from_iterable(pairs), *evaluated]
+    return [*(row[name] for row in rows for name in ("problem", "solution")), *evaluated]
 
 
 def test_loading_changes_nothing(loaded: Qwen2Tokenizer) -> None:
