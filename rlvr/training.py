@@ -102,9 +102,9 @@ def run(
         rehearse: check each arm as hardware= would run it (default scale=paper, h100x8), then train, resume,
             evaluate and export a dwarf of its base model on this CPU. A table says what each arm would stop at.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
-            eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n), keep=POLICY,...
-            (of the models so saved: last:2, every:25), unscored=skip|incorrect|error (what a
-            response earns that cannot be graded), prompt=FILE.yaml, protocol.KEY=VALUE.
+            eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n), keep=N (keep the
+            model of every N-th step), unscored=skip|incorrect|error (what a response earns that cannot be
+            graded), prompt=FILE.yaml, protocol.KEY=VALUE.
     Returns:
         The summary of the runs, with `runs` by arm.
     Raises:

@@ -1,4 +1,4 @@
-"""`eval.every=K eval.KEY=VALUE keep=POLICY`: evaluations during training, and which snapshots are kept. Pure."""
+"""`eval.every=K eval.KEY=VALUE keep=N`: evaluations during training, and which snapshots are kept. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from harness.errors import UsageError, nearest
 
 FIELDS = tuple(f.name for f in fields(Protocol) if f.name != "name")
 METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")  # of a job's evaluations
-POLICIES = ("last:N", "every:N")
 
 
 def due(step: int, every: int, stride: int) -> bool:
@@ -32,39 +31,25 @@ class Watch:
     Args:
         every: optimiser steps between two evaluations; None: none.
         values: how their protocol differs from the job's (`eval.n`, `eval.rows`, `eval.benchmarks`, ...).
-        keep: policies; a snapshot is kept if any policy keeps it. Without policies none is kept.
+        keep: optimiser steps between two snapshots that stay; None: none stays.
     """
 
     every: int | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
-    keep: tuple[str, ...] = ()
+    keep: int | None = None
 
     @property
     def snapshot_every(self) -> int | None:
-        """Optimiser steps between two snapshots: every evaluation and every `every:N` needs one."""
-        cadences = [self.every] if self.every else []
-        cadences += [int(policy.partition(":")[2]) for policy in self.keep if policy.startswith("every:")]
-        return math.gcd(*cadences) if cadences else None
+        """Optimiser steps between two snapshots: every evaluation needs one, and every one that stays."""
+        return math.gcd(self.every or 0, self.keep or 0) or None
 
     def most_kept(self, steps: int) -> int:
         """How many snapshots of a training of that many steps stay, at most."""
-        policies = [policy.partition(":") for policy in self.keep]
-        return sum(int(value) if kind == "last" else steps // int(value) for kind, _, value in policies)
+        return steps // self.keep if self.keep else 0
 
     def protocol(self, declared: Protocol) -> Protocol:
         """The protocol of the evaluations. Raises ValueError for a value that does not fit."""
         return declared.override(self.values, Origin.USER, "command line, eval.*") if self.values else declared
-
-    def kept(self, steps: Sequence[int], stride: int = 1) -> set[int]:
-        """The steps whose snapshots are kept. `stride`: as `due`."""
-        stay: set[int] = set()
-        for policy in self.keep:
-            kind, _, value = policy.partition(":")
-            if kind == "last":
-                stay |= set(sorted(steps)[-int(value) :])
-            else:
-                stay |= {step for step in steps if due(step, int(value), stride)}
-        return stay
 
 
 def take_watch(values: dict[str, Any]) -> Watch:
@@ -74,23 +59,16 @@ def take_watch(values: dict[str, Any]) -> Watch:
         UsageError: no such key, or a value that does not fit.
     """
     mine = {key.removeprefix("eval."): values.pop(key) for key in list(values) if key.startswith("eval.")}
-    every = mine.pop("every", None)
-    if every is not None and not (isinstance(every, int) and not isinstance(every, bool) and every >= 1):
-        raise UsageError(f"eval.every: expected a whole number of optimiser steps >= 1, got {every!r}")
+    every, keep = mine.pop("every", None), values.pop("keep", None)
+    for key, steps in (("eval.every", every), ("keep", keep)):
+        if steps is not None and not (isinstance(steps, int) and not isinstance(steps, bool) and steps >= 1):
+            raise UsageError(f"{key}: expected a whole number of optimiser steps >= 1, got {steps!r}")
     for key, value in mine.items():
         if key not in FIELDS:
             raise UsageError(f"eval.{key}={value}: no such key; {nearest(key, (*FIELDS, 'every'))}")
     if mine and every is None:
         raise UsageError(f"eval.{next(iter(mine))}: expected eval.every=K with it")
-    given = values.pop("keep", [])
-    policies = tuple(str(policy) for policy in (given if isinstance(given, list) else [given]))
-    for policy in policies:
-        kind, _, value = policy.partition(":")
-        if not (kind in ("last", "every") and value.isascii() and value.isdecimal() and int(value) >= 1):
-            raise UsageError(f"keep: expected one or more of {', '.join(POLICIES)}, got {policy!r}")
-        if kind != "every" and every is None:
-            raise UsageError(f"keep={policy}: expected eval.every=K with it: it keeps models that are evaluated")
-    return Watch(every, mine, policies)
+    return Watch(every, mine, keep)
 
 
 def check_watch(watch: Watch, jobs: Sequence[Any]) -> None:

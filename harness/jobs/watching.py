@@ -46,9 +46,8 @@ class Watcher:
         for step, model in saved:
             if self.watch.every and due(step, self.watch.every, self.stride):
                 self.measure(step, model, held=held if held is not None and held.step == step else None)
-        kept = self.watch.kept([step for step, _ in saved], self.stride)
         for step, model in saved:
-            if step not in kept:
+            if not (self.watch.keep and due(step, self.watch.keep, self.stride)):
                 shutil.rmtree(model)
 
     def measure(self, step: int, model: Path | str, *, held: Held | None = None) -> None:

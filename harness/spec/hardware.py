@@ -58,7 +58,7 @@ class Hardware:
     save_every: Count = setting(50, "rollouts between two checkpoints")
     save_minutes: Positive = setting(10.0, "minutes between two, if that is sooner: the most that a kill may lose")
     snapshot_every: Count | None = setting(
-        None, "optimiser steps between two saved models (eval.every and keep=every:N set it)"
+        None, "optimiser steps between two saved models (eval.every and keep set it)"
     )
     deterministic: bool = setting(
         False, "deterministic algorithms, slower; also deterministic=true (its limits: docs/tutorials/running.md)"

@@ -145,7 +145,7 @@ def test_a_model_is_evaluated_while_it_trains(tmp_path: Path) -> None:
         "eval.rows=4",
         "eval.n=2",
     )
-    code, said = finish(start(tmp_path, *options, "eval.ks=[1]", "eval.benchmarks=[tiny_short]", "keep=last:1"))
+    code, said = finish(start(tmp_path, *options, "eval.ks=[1]", "eval.benchmarks=[tiny_short]", "keep=4"))
     assert code == 0, said[-3000:]
     folder = train_folder(tmp_path)
     assert folder is not None

@@ -1,4 +1,4 @@
-"""Evaluation while training: what a command line may ask for, and which snapshots a policy keeps."""
+"""Evaluation while training: what a command line may ask for, and which snapshots stay."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ from harness.errors import UsageError
         ({"eval.evry": 5}, "did you mean 'every'"),
         ({"eval.n": 5}, "eval.n: expected eval.every=K with it"),
         ({"eval.every": 5, "eval.rowz": 5}, "did you mean 'rows'"),
-        ({"keep": "last:2"}, "keep=last:2: expected eval.every=K with it"),
-        ({"eval.every": 5, "keep": "last:0"}, "keep: expected one or more of last:N, every:N"),
-        ({"eval.every": 5, "keep": "first:2"}, "keep: expected one or more of"),
-        ({"eval.every": 5, "keep": "best:b/avg"}, "keep: expected one or more of"),
-        ({"eval.every": 5, "keep": ["last:1", "every:x"]}, "got 'every:x'"),
+        ({"eval.every": 5, "keep": "last:2"}, "keep: expected a whole number of optimiser steps >= 1, got 'last:2'"),
     ],
 )
 def test_take_watch_names_the_wrong_key_or_value(values: dict[str, Any], message: str) -> None:
@@ -35,8 +31,8 @@ def test_take_watch_names_the_wrong_key_or_value(values: dict[str, Any], message
 def test_snapshots_are_saved_for_evaluations_and_for_keeping() -> None:
     assert take_watch({}).snapshot_every is None
     assert take_watch({"eval.every": 10}).snapshot_every == 10
-    assert take_watch({"keep": "every:25"}).snapshot_every == 25
-    assert take_watch({"eval.every": 10, "keep": ["every:25", "last:2"]}).snapshot_every == 5  # gcd(10, 25)
+    assert take_watch({"keep": 25}).snapshot_every == 25
+    assert take_watch({"eval.every": 10, "keep": 25}).snapshot_every == 5  # gcd(10, 25)
 
 
 def test_the_protocol_is_the_jobs_but_for_its_own_values() -> None:
@@ -53,13 +49,9 @@ def test_a_backend_that_saves_after_whole_rollouts_measures_the_first_step_since
     # 16 updates a rollout, every 24: 24 is in the rollout that ends at 32, 48 in that at 48, 72 in that at 80
     assert [step for step in range(16, 97, 16) if due(step, 24, 16)] == [32, 48, 80, 96]
     assert [step for step in range(1, 11) if due(step, 5, 1)] == [5, 10]
-    assert Watch(24, {}, ("every:40",)).kept([16, 32, 48, 64, 80], 16) == {48, 80}
+    assert [step for step in (16, 32, 48, 64, 80) if due(step, 40, 16)] == [48, 80]
 
 
-def test_policies_by_hand() -> None:
-    steps = [5, 10, 15, 20]
-    assert Watch(5, {}, ("last:2",)).kept(steps) == {15, 20}
-    assert Watch(5, {}, ("every:10",)).kept(steps) == {10, 20}
-    assert Watch(5, {}, ("last:1", "every:10")).kept(steps) == {10, 20}
-    assert Watch(5, {}, ()).kept(steps) == set()
-    assert Watch(5, {}, ("last:2", "every:10")).most_kept(20) == 4  # 15 and 20; 10 and 20
+def test_the_plan_knows_how_many_models_stay() -> None:
+    assert Watch(5, {}, 10).most_kept(25) == 2  # 10 and 20
+    assert Watch(5).most_kept(25) == 0

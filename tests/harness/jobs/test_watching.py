@@ -1,4 +1,4 @@
-"""A model evaluated while it trains: the same training, a curve, and the snapshots that the policy keeps."""
+"""A model evaluated while it trains: the same training, a curve, and the snapshots that stay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALL = {
     "protocol.ks": [1, 2],
     "protocol.max_tokens": 8,
 }
-WATCH = {"eval.every": 2, "eval.rows": 3, "eval.n": 4, "eval.ks": [1], "keep": ["last:1"]}
+WATCH = {"eval.every": 2, "eval.rows": 3, "eval.n": 4, "eval.ks": [1], "keep": 4}
 
 
 def train(home: Path, model: Path, monkeypatch: pytest.MonkeyPatch, watch: dict[str, Any], **more: Any) -> Path:

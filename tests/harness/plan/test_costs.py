@@ -38,11 +38,11 @@ def parameters(of: Job) -> float:
 def test_disk_by_hand() -> None:
     seven = job()
     n = parameters(seven)  # 7.62e9
-    parts = disk(seven, Watch(10, {}, ("every:10", "last:3")))
+    parts = disk(seven, Watch(10, {}, 10))
     # float32 weights, two moments and ZeRO's bfloat16 weights: 14 bytes, 107 GB; two are kept
     assert parts["checkpoints"] == 2 * 14 * n and parts["while it runs"] == 14 * n
-    # the final model, one being measured, 66 // 10 = 6 by every:10, 3 by last:3
-    assert parts["models"] == 11 * 4 * n
+    # the final model, one being measured, 66 // 10 = 6 that stay
+    assert parts["models"] == 8 * 4 * n
     # 758 problems of 3,072 tokens at most, once and 1 + ceil(66 / 10) = 8 times beside the training; 30 %, 4 bytes
     assert parts["responses"] == pytest.approx(9 * 758 * 3072 * 0.3 * 4)
 
