@@ -36,7 +36,7 @@ from evals.sampling.engines import Completion, Decoding, Engine, Request
 from evals.sampling.engines.base import Key, Messages, sample_seed
 from evals.sampling.engines.encode import encode, model_stop_tokens
 from evals.sampling.engines.local import LocalModel
-from evals.sampling.progress import Progress
+from evals.sampling.progress import sampling_bar
 from evals.sampling.store import OWNER, SampleStore
 
 
@@ -239,14 +239,15 @@ def _run(
         ranges = store.grow(plan.n)
         keys = {request.key for request in plan.requests(0, plan.n)}
         samples = {key: sample for key, sample in store.samples().items() if key in keys}
-        progress = Progress(plan.benchmark.name, len(plan.benchmark.problems), plan.n, len(samples), show)
-        with _GradingQueue(plan, grader, progress) as grading:
-            grading.add(list(samples.values()), kept=True)
+        bar = sampling_bar(plan.benchmark.name, len(keys), len(samples), show)
+        with _GradingQueue(plan, grader) as grading, bar as sampled:
+            grading.add(list(samples.values()))
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
                 for completions in engine.generate(chunk, plan.decoding):
                     store.add(completions)
                     samples.update((c.key, c) for c in completions)
                     grading.add(completions)
+                    sampled(completions)
                     if after_batch is not None:
                         after_batch(f"after {len(samples)} of {len(keys)} samples of {plan.benchmark.name}")
             grades = grading.finish()
@@ -277,7 +278,7 @@ class _GradingQueue:
     Several threads submit programs, so that batches of one (as from a server) run in parallel too.
     """
 
-    def __init__(self, plan: Plan, grader: Grader | ProgramGrader, progress: Progress) -> None:
+    def __init__(self, plan: Plan, grader: Grader | ProgramGrader) -> None:
         self._gold = {problem.id: problem.answer for problem in plan.benchmark.problems}
         self._policy = plan.prompt.policy
         self._grader = grader
@@ -285,21 +286,18 @@ class _GradingQueue:
         self._pending: list[tuple[list[Key], Future[list[Grade]]]] = []
         threads = grader.workers if isinstance(grader, ProgramGrader) else 1
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="grading")
-        self._progress = progress
 
     def __enter__(self) -> _GradingQueue:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(cancel_futures=True)
-        self._progress.close()
 
-    def add(self, completions: Sequence[Completion], *, kept: bool = False) -> None:
-        """Queue a batch for grading; `kept`: an earlier run sampled it."""
+    def add(self, completions: Sequence[Completion]) -> None:
+        """Queue a batch for grading."""
         triples = [(self._gold[c.key[0]], c.text, c.finish_reason) for c in completions]
         future = self._threads.submit(self._grader.grade_responses, triples, self._policy)
         self._pending.append(([c.key for c in completions], future))
-        self._progress.sampled(completions, kept=kept)
         self._collect(wait=False)
 
     def finish(self) -> dict[Key, Grade]:
@@ -310,9 +308,7 @@ class _GradingQueue:
     def _collect(self, *, wait: bool) -> None:
         while self._pending and (wait or self._pending[0][1].done()):
             keys, future = self._pending.pop(0)
-            grades = dict(zip(keys, future.result(), strict=True))
-            self._grades.update(grades)
-            self._progress.graded((key, grade.verdict) for key, grade in grades.items())
+            self._grades.update(zip(keys, future.result(), strict=True))
 
 
 def _write_verdicts(

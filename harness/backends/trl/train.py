@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
-from harness.backends.allocator import keep_freed_memory
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
@@ -69,8 +68,6 @@ def train(
         from harness.backends.trl.trainer import MethodTrainer
 
     started = time.monotonic()
-    if hardware.device == "cpu":
-        keep_freed_memory()
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
