@@ -66,6 +66,7 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(model_dir: Path, tmp_path:
 
     process = start(local, model_dir, *options)
     out, err = process.communicate(timeout=500)
+    assert "started once more" not in err, err
     assert process.returncode == 0, err
     for arm in (GRPO, EGSW):
         assert outcome(local, arm) == outcome(serial, arm)
