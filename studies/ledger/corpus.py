@@ -48,9 +48,11 @@ class Repository:
         if git is None:
             folder.mkdir(parents=True)
             _git(folder, "init", "--quiet", "--bare")
+            _git(folder, "remote", "add", "origin", f"https://github.com/{self.name}")
             git = folder
         if git == folder and not _has(git, self.commit):
-            _git(git, "fetch", "--quiet", "--depth=1", f"https://github.com/{self.name}", self.commit)
+            # without contents, which git fetches one by one as they are read
+            _git(git, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "origin", self.commit)
         return Files(git, _git(git, "rev-parse", f"{self.commit}^{{commit}}").decode().strip())
 
 

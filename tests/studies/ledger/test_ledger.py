@@ -46,7 +46,8 @@ def test_commits_are_fetched_into_an_empty_cache(tmp_path: Path, monkeypatch: py
     source = tmp_path / "host" / "owner" / "name"
     first = commit(source, {"log.csv": "step,acc\n1,50.0\n"})
     second = commit(source, {"log.csv": "step,acc\n1,60.0\n"})
-    subprocess.run(["git", "-C", str(source), "config", "uploadpack.allowAnySHA1InWant", "true"], check=True)
+    for key in ("allowAnySHA1InWant", "allowFilter"):
+        subprocess.run(["git", "-C", str(source), "config", f"uploadpack.{key}", "true"], check=True)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.file://{tmp_path / 'host'}/.insteadOf")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/")

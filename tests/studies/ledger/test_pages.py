@@ -62,9 +62,10 @@ def test_every_decimal_of_the_page_is_in_the_tables() -> None:
 def test_the_page_states_the_size_of_the_corpus() -> None:
     series, claims = (pd.read_csv(TABLES / f"{name}.csv") for name in ("series", "claims"))
     curves = series.loc[series["checkpoints"] > 2 * series["seeds"], "seeds"].sum()
-    text = PAGE.read_text()
-    assert f"{series['repository'].nunique()} public repositories" in text
-    assert f"{series['verdicts'].sum():,} labelled generations" in text
+    text, front = (" ".join(path.read_text().split()) for path in (PAGE, ROOT / "README.md"))
+    for page in (text, front):
+        assert f"{series['repository'].nunique()} public repositories" in page
+        assert f"{series['verdicts'].sum():,} labelled generations" in page
     assert f"{curves} training curves, and {len(claims)} scores" in text
     pairs = series[(series["benchmark"] == "GSM8K") & series["seed_pairs_called_different"].notna()]
     called, all_pairs = pairs["seed_pairs_called_different"].sum(), pairs["seed_pairs"].sum()
