@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
@@ -28,9 +28,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
+
 from benchmarks.columns import columns
 from benchmarks.pages import made_by, write
 from evals.grading import Grader
+from evals.grading.equivalence import Comparison, UndecidedError
+from evals.grading.extraction import extract, locate
+from evals.grading.rules import RULES
+from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,6 +104,8 @@ def main() -> int:
             "# The grader and math-verify on labelled pairs\n",
             f"{heading} math-verify {version('math-verify')}. The data card is `benchmarks/grader_pairs.md`.\n",
             accuracy(pairs, at_hand, mine, theirs),
+            wrong_accepts(at_hand, mine),
+            rules(at_hand),
             speed(at_hand),
             disagreements(at_hand, mine, theirs),
         ]
@@ -353,8 +361,65 @@ def disagreements(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Se
     )
 
 
+def wrong_accepts(pairs: Sequence[Pair], mine: Sequence[bool | None]) -> str:
+    """How many wrong accepts have which reason, in short: the convention by its name, or whose mistake it is."""
+    reasons = [p.reason or p.about for p, accepted in zip(pairs, mine, strict=True) if accepted and not p.label]
+    counts = Counter(re.split(r": |; ", reason)[0] for reason in reasons)
+    return (
+        "## Wrong accepts\n\nThe accepted pairs whose label is 0, by the reason that was read by hand: a named "
+        "convention, a label that is wrong, or what the label asks for besides the value. `digits`, `decimal_comma`, "
+        "`words` and `missing_unit` are switches (`evals.grading.Conventions`); `value`: equal, whatever the form; "
+        "`boxed_last`: the last box is the answer; `letters`: a word of letters is a product; `sets`: an inequality is "
+        "its interval.\n\n"
+        + columns(("reason", "pairs"), [(reason, str(n)) for reason, n in counts.most_common()], left=1)
+        + "\n"
+    )
+
+
+def rules(pairs: Sequence[Pair]) -> str:
+    """The table of rules, with how many pairs each decides, and how many of these verdicts are not the label."""
+    decided, against = Counter[str](), Counter[str]()
+    for pair in pairs:
+        name, verdict = decider(pair)
+        decided[name] += 1
+        against[name] += verdict is not None and verdict is not pair.label
+    rows = [
+        (r.name, r.accepts, " and ".join(f"`{side}`" for side in r.example or ("nothing",)),
+         " and ".join(f"`{side}`" for side in r.counter), str(decided.pop(r.name, 0)), str(against[r.name]))
+        for r in RULES
+    ]  # fmt: skip
+    rows += [(name, "no rule applied", "", "", str(n), str(against[name])) for name, n in decided.items()]
+    header = ("rule", "accepts", "example", "counter-example", "pairs", "against their label")
+    return (
+        "## Rules\n\nIn the order in which they are tried: the first that applies decides. `same_value` evaluates both "
+        "sides at points; `math_verify` is what is left to latex2sympy and math-verify, whose verdicts are in the "
+        "first table alone.\n\n" + columns(header, rows, left=4) + "\n"
+    )
+
+
+def decider(pair: Pair) -> tuple[str, bool | None]:
+    """What decides a pair, and the verdict; None where math-verify has to."""
+
+    def left_over(gold: str, answer: str) -> bool:
+        raise UndecidedError
+
+    name = policy(pair)
+    gold, text = pair.texts
+    answer = locate(text) if name is None else extract(text, name).answer
+    if not answer or not answer.strip():
+        return "no answer", False
+    if gold == answer:
+        return "text", True
+    comparison = Comparison(last=left_over)
+    try:
+        verdict = comparison(clean(locate(gold, numbers=False)), clean(answer))
+    except UndecidedError:
+        return "math_verify", None
+    return comparison.steps[-1][2], verdict
+
+
 def speed(pairs: Sequence[Pair]) -> str:
-    """Milliseconds of the clock for one answer: both graders in turn, one at a time, golds parsed before."""
+    """Milliseconds of processor time for one answer: both graders in turn, one at a time, golds parsed before."""
     distinct = {p.texts: p for p in pairs if p.kind == "answer" and p.gold != p.answer}
     by_class: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for texts in distinct:
@@ -364,15 +429,18 @@ def speed(pairs: Sequence[Pair]) -> str:
         grader.grade_answers([(r"\sqrt{2}+x", r"x+\sqrt{2}"), (r"\frac{x}{2}", r"0.5x")])  # starts the worker
         for name in ("plain", "latex", "symbolic"):
             chosen = random.Random(0).sample(by_class[name], min(TIMED, len(by_class[name])))
-            ours = quantiles([seconds(partial(grader.grade_answers, [texts])) for texts in chosen])
+            grader.grade_answers([(gold, rf"{gold}+\zeta") for gold, _ in chosen])  # parses the golds
+            ours = quantiles([seconds(partial(grader.grade_answers, [t]), grader.worker_pids()) for t in chosen])
             others = quantiles([_math_verify_seconds(*texts) for texts in chosen])
             ratios = [f"{theirs / our:.1f}" for our, theirs in zip(ours, others, strict=True)]
             rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*ours, *others)), *ratios))
     header = ("class", "pairs", "ours p50 ms", "p99 ms", "math-verify p50 ms", "p99 ms", "ratio of p50", "of p99")
     return (
-        "## Speed\n\nMilliseconds of the clock for a distinct answer, one at a time in one run, golds parsed before "
-        "and workers running. plain: numbers in digits; symbolic: with letters for variables or functions; latex: the "
-        f"rest. At most {TIMED} pairs of a class, whose texts differ.\n\n" + columns(header, rows, left=1) + "\n"
+        "## Speed\n\nMilliseconds of processor time for a distinct answer, ours with its worker's (in steps of 10), "
+        "one at a time in one run, golds parsed before and workers running. plain: numbers in digits; symbolic: with "
+        f"letters for variables or functions; latex: the rest. At most {TIMED} pairs a class, whose texts differ.\n\n"
+        + columns(header, rows, left=1)
+        + "\n"
     )
 
 
@@ -391,10 +459,16 @@ def class_of(gold: str, answer: str) -> str:
     return "symbolic" if re.search(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])|\\[A-Za-z]+", bare) else "latex"
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def seconds(work: Callable[[], object], workers: Sequence[int] = ()) -> float:
+    """The processor time of this process, of its workers, and of those that ended meanwhile."""
+
+    def used() -> float:
+        alive = [psutil.Process(pid).cpu_times()[:2] for pid in workers if psutil.pid_exists(pid)]
+        return time.process_time() + sum(os.times()[2:4]) + sum(map(sum, alive))
+
+    start = used()
     work()
-    return time.perf_counter() - start
+    return used() - start
 
 
 @cache

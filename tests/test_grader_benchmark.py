@@ -49,6 +49,23 @@ def test_answers_and_responses_are_read_as_such() -> None:
     assert grader.grade(rows) == grader.math_verify(rows) == [True, True, False]
 
 
+def test_the_rule_that_decides_a_pair_is_counted() -> None:
+    texts = [
+        ("5", "5.0", True),
+        ("5", "6", True),
+        ("5 m", "500 cm", True),
+        ("5", "so", False),
+    ]  # the second label is wrong
+    rows = [pair(gold, answer, label)._replace(gold=gold, answer=answer) for gold, answer, label in texts]
+    assert [grader.decider(row) for row in rows[:3]] == [
+        ("plain_number", True),
+        ("plain_number", False),
+        ("quantity", True),
+    ]
+    lines = {line.split()[1]: line.split()[-4:-1] for line in grader.rules(rows).splitlines() if line.startswith("| ")}
+    assert lines["plain_number"] == ["2", "|", "1"] and lines["quantity"] == ["1", "|", "0"]
+
+
 def test_the_committed_pairs_are_whole() -> None:
     pairs = list(grader.labelled_pairs())
     assert len(pairs) == 10_088 and {p.set for p in pairs} | {"own"} == set(grader.SETS)

@@ -2,8 +2,8 @@
 
 extraction.py   the answer inside a response, by a stated policy; and inside a bare answer, which may be a sentence
 letters.py      the letter of a multiple choice that a response states, the policy `letter`
-spelling.py     one spelling for equivalent notations, LaTeX for what is written as code
-rules.py        the table of rules: the first that applies decides. What they do is in
+spelling.py     the normal form: one table of rewrites for equivalent notations, LaTeX for what is written as code
+rules.py        the one table of rules: the first that applies decides. What they do is in
 form.py relations.py quantity.py collection.py
                 words and form; equations; units and decimals; several or named values
 numbers.py      brackets and plain numbers of an answer

@@ -254,7 +254,9 @@ _DENIES = re.compile(
     r"|\\(?:[lg]eq?(?:slant)?|[lg]t|neq?)(?![a-z])",
     re.IGNORECASE,
 )
-_COMPARED = re.compile(r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than)\b")
+_COMPARED = re.compile(  # 5 minus three, 5 more than
+    r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than|minus|plus|times|divided|over|squared)\b"
+)
 _LONGEST = 10_000  # the patterns here are quadratic at worst
 _CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
 _TEXT = re.compile(r"\\text\s*\{[^{}]*\}")

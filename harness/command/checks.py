@@ -8,10 +8,12 @@ from typing import Any
 from evals.data import prompts
 from evals.data.rows import SUFFIXES
 from evals.fingerprint import check_model
+from evals.grading.extraction import POLICIES
 from evals.suggest import expected
 from harness.data.problems import count_rows, own_file
 from harness.data.tiny import FAMILIES
 from harness.spec import Experiment, Origin, Sourced, Training
+from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from harness.step import own_rewards
 from harness.step.rewards import RANGES
@@ -53,6 +55,25 @@ def check_training(training: Training) -> None:
             f"dataset: expected at least problems_per_round={training.problems_per_round.value} problems, got {rows} "
             f"(dataset_rows) in {training.dataset.value!r}"
         )
+
+
+def policies_apart(jobs: Iterable[Job]) -> list[str]:
+    """A note for each prompt and benchmark for which rewards and evaluation extract answers by different policies.
+
+    Programs and letters of a multiple choice are another kind of answer, and always have a policy of their own.
+    """
+    notes = []
+    for job in jobs:
+        if isinstance(job.experiment, Experiment):
+            trained = prompts.get(job.experiment.prompt.value).policy
+            for name in job.protocol.benchmarks.value:
+                measured = job.protocol.prompt_of(name).policy
+                if measured != trained and measured in POLICIES and measured != "letter":
+                    notes.append(
+                        f"warning: rewards extract answers by {trained} (prompt={job.experiment.prompt.value}), the "
+                        f"evaluation of {name} by {measured} (protocol.prompt, protocol.extraction)"
+                    )
+    return list(dict.fromkeys(notes))
 
 
 def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Training:

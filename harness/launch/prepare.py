@@ -181,6 +181,7 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
 
     A paper's key has the tiny scale unless `scale` says otherwise. A declaration is trained as it is declared.
     """
+    from harness.command.checks import policies_apart
     from harness.command.resolve import resolve
 
     scale = take(values, "scale", str, "tiny" if isinstance(paper, str) else "paper")
@@ -199,6 +200,8 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
         same = next((arm.same_as for arm in declared.arms if arm.key == key), "")
         if same:
             print(f"{key} trains the same as {same} at {scale} scale: it is run once, as {same}", file=sys.stderr)
+    for note in policies_apart(jobs):
+        print(note, file=sys.stderr)
     return jobs
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin
+from harness.command.checks import policies_apart
 from harness.command.resolve import resolve
 from harness.data.problems import count_rows
 from harness.errors import UsageError
@@ -82,3 +83,15 @@ def test_rejection_sampling_refuses_too_few_problems() -> None:
         resolve(
             "trial_and_error", models=["32b"], arms=["rft"], overrides={"dataset_rows": 63, "problems_per_round": 64}
         )
+
+
+def test_rewards_and_an_evaluation_of_different_policies_are_told() -> None:
+    # egsw trains on \\boxed answers; its paper scale evaluates GPQA by letters, which is another kind of answer
+    alike = resolve("egsw", scale="paper", seeds=[1], overrides={})
+    other = {"protocol.extraction": "qwen", "protocol.benchmarks": ["math500"]}
+    apart = resolve("egsw", scale="paper", seeds=[1], overrides=other)
+    assert policies_apart(alike) == []
+    assert policies_apart(apart) == [
+        "warning: rewards extract answers by boxed_last (prompt=open_r1), the evaluation of math500 by qwen "
+        "(protocol.prompt, protocol.extraction)"
+    ]
