@@ -32,7 +32,8 @@ CHAT = (
 )
 ANSWERS = (" \\boxed{1}", " \\boxed{2}", "\nAnswer: 1\n", "\nAnswer: 2\n", "\nAnswer: A\n", "\n#### 1\n", "\n#### 2\n")
 FILLER = " so"  # a token
-SIZE = {"num_hidden_layers": 2, "hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "head_dim": 8}
+# heads of 32: vLLM has no smaller ones on a CPU
+SIZE = {"num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 2, "head_dim": 32}
 
 
 def sources(base_model: str) -> dict[str, str]:
@@ -67,7 +68,7 @@ def make(base_model: str, folder: Path, *, limit: int, seed: int = 0) -> Path:
     kind, a = sources(base_model)["class"], architecture(base_model)
     assert a is not None
     tokenizer = _tokenizer()
-    values: dict[str, Any] = {**SIZE, "num_key_value_heads": 2, "vocab_size": len(tokenizer)}
+    values: dict[str, Any] = {**SIZE, "num_key_value_heads": 1, "vocab_size": len(tokenizer)}
     if kind == "Qwen3Moe":
         values |= {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
     if (known := positions(base_model)) is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -193,7 +194,7 @@ def engine_accepts(folder: str, length: int) -> list[str]:
     try:
         EngineArgs(model=folder, max_model_len=length, enforce_eager=True).create_engine_config()
     except Exception as error:  # of pydantic, vLLM, transformers: whatever refuses it
-        return [f"vLLM refuses the engine ({(str(error).strip().splitlines() or ['?'])[-1]})"]
+        return [f"vLLM refuses the engine ({' '.join(str(error).split())[:400]})"]
     return []
 
 
@@ -256,10 +257,12 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limi
     if hardware.engine == "openai":
         row.notes.append("evaluated: not here, a server has the model")
         return
-    if job.experiment is not None and not backend(job.backend).in_process:
-        row.notes.append(
-            f"trained: not here, backend={job.backend} trains in its own environment (nox -s {job.backend})"
-        )
+    trainer, machine = backend(job.backend), on_cpu(job, hardware)
+    try:
+        if job.experiment is not None:
+            trainer.ready(machine)
+    except ValueError as error:
+        row.notes.append(f"trained: not here ({error})")
         return
     folder = home() / "dwarfs" / f"{job.base_model.value.replace('/', '-')}-{limit}"
     try:
@@ -274,18 +277,22 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limi
             paper, models=[job.model], arms=[job.arm], scale=job.scale, backend=job.backend, seeds=[0], overrides=values
         )
     except ValueError as error:
-        row.mark("trained", [str(error)])
+        row.mark("evaluated" if job.experiment is None else "trained", [str(error)])
         return
     base = located(small, home() / "base-models")
-    machine, stage = on_cpu(job, hardware), "trained"
+    stage = "evaluated" if job.experiment is None else "trained"
     try:
-        row.mark("configured", engine_accepts(base, context_need(small).training or 64))
+        if trainer.in_process:  # veRL's extension changes the vLLM of its processes
+            row.mark("configured", engine_accepts(base, context_need(small).training or 64))
         run = JobRun(small, base, machine, None, "rehearsal")
-        if job.experiment is not None and not Run(run.folder).record.get("training"):
+        shutil.rmtree(run.folder, ignore_errors=True)  # of an earlier rehearsal, maybe of other code
+        if job.experiment is not None and trainer.in_process:
             _stopped(run, row, "round-0/train" if isinstance(job.experiment, Rejection) else "")
             stage = "resumed"
         finished = run.run()
         if job.experiment is not None:
+            row.mark("trained", [])
+        if job.experiment is not None and trainer.in_process:  # other processes are stopped by a signal alone
             row.mark("resumed", resume_faults(finished.record["training"]))
         row.mark("evaluated", [] if finished.diverged is None else [str(finished.diverged)])
         stage = "exported"

@@ -115,3 +115,14 @@ def test_two_replicas_give_the_samples_of_one(model: Path, engine: Any) -> None:
         assert generated(two, requests, decoding) == generated(engine, requests, decoding)
     finally:
         two.close()  # type: ignore[attr-defined]
+
+
+def test_vllm_itself_refuses_what_a_rehearsal_would(tmp_path: Path) -> None:
+    """The dwarf of Qwen2.5-Math has its 4,096 positions; entropy_advantage asks for 10,240 without its context."""
+    from harness.data import dwarf
+    from harness.jobs.rehearsal import engine_accepts
+
+    folder = str(dwarf.make("Qwen/Qwen2.5-Math-7B", tmp_path / "dwarf", limit=64))
+    assert engine_accepts(folder, 4096) == []
+    (said,) = engine_accepts(folder, 10_240)
+    assert "10240" in said and "4096" in said
