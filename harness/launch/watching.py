@@ -40,14 +40,14 @@ def run_on(cluster: Local | Slurm, prepared: Prepared) -> list[Outcome]:
     with handled(), full_disk_named(make_home()), mirroring() as mirror:
         tasks = {task.folder: task for task in tasks_of(prepared)}
         mirror.watch(*tasks)
+        for folder in tasks:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / ERROR).unlink(missing_ok=True)  # of the try before
         with finishing(), View(list(tasks.values())) as view:
             ended = {folder: done for folder, task in tasks.items() if (done := outcome(task)) is not None}
             for folder in ended:
                 view.ended(folder, "finished")
             unfinished = {folder: task for folder, task in tasks.items() if folder not in ended}
-            for folder in unfinished:
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / ERROR).unlink(missing_ok=True)  # of the try before
             if unfinished:
                 cluster.submit(list(unfinished.values()))
                 _watch(cluster, unfinished, ended, view)

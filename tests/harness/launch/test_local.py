@@ -102,6 +102,9 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
         assert f"math-7b/{arm}/seed0: finished" in err
         (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{arm}-*/log.txt")
         assert "step 12/12" in log.read_text()
+    again = start(tmp_path, model_dir, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
+    _, err = again.communicate(timeout=500)
+    assert again.returncode == 0 and f"math-7b/{GRPO}/seed0: finished after" in err, err  # the error of before is gone
 
 
 def test_a_job_whose_process_is_killed_twice_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
