@@ -276,7 +276,7 @@ def grade(
         label: which of the authors' verdicts stands beside ours, where a file has several.
         benchmark: what the problems are called in out=.
         explain: show for these rows what was extracted, how it was read and what decided.
-        ks: for pass@k and maj@k (default: powers of two up to the fewest samples of a problem).
+        ks: for pass@k and maj@k (default: powers of two from 2 to the fewest samples of a problem).
         workers: grading processes (default: one a core).
         limit: seconds of processor time that one answer may take.
         **conventions: how answers are read: digits=3 (significant digits that a decimal must show to stand for an

@@ -142,7 +142,7 @@ def _scores(rows: Sequence[Row], ours: Columns, ks: Sequence[int]) -> list[Score
 def _ks(samples: Counter[str], ks: Sequence[int] | None) -> list[int]:
     fewest = min(samples.values())
     if ks is None:
-        return [k for k in _COMMON_KS if k <= fewest]
+        return [k for k in _COMMON_KS if 1 < k <= fewest]  # pass@1 and maj@1 are avg once more
     for k in ks:
         if not 1 <= k <= fewest:
             raise ValueError(f"k is {k}; expected 1 to {fewest}, the fewest samples of a problem in the file")
