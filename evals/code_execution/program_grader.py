@@ -2,19 +2,18 @@
 
 A gold answer is JSON: `prompt` (the code shown to the model, with helpers that the tests may use), `tests` (code that
 defines `check`) and `entry_point` (the function's name). The extraction policy says what the program is
-(`evals.code_execution.programs`). A response without such a block, or an empty completion, has no answer.
+(`evals.code_execution.programs`). A response without such a block has no answer.
 """
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
 from evals.code_execution import sandbox
-from evals.code_execution.programs import POLICIES
+from evals.code_execution.programs import POLICIES, last_block
 from evals.code_execution.sandbox import Limits, Outcome
 from evals.grading import Grade
 from evals.grading.verdicts import Verdict
@@ -28,7 +27,7 @@ def gold(prompt: str, tests: str, entry_point: str) -> str:
 
 
 class ProgramGrader:
-    """Grades responses that hold programs, `workers` at a time; each distinct program runs once.
+    """Grades responses that hold programs, `workers` at a time.
 
     A context manager; safe to use from several threads. Grades come in the order of the rows.
     """
@@ -39,8 +38,6 @@ class ProgramGrader:
         self.workers = workers
         self._limits = limits
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="programs")
-        self._outcomes: dict[tuple[str, str], Future[Outcome]] = {}  # by (gold, program)
-        self._lock = threading.Lock()
 
     def __enter__(self) -> ProgramGrader:
         return self
@@ -63,12 +60,12 @@ class ProgramGrader:
         if policy not in POLICIES:
             raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
         sandbox.require()
-        find, joint = POLICIES[policy]
         programs: list[tuple[str | None, Future[Outcome] | None, str | None]] = []
         for gold_answer, response, finish in rows:
             problem = json.loads(gold_answer)
-            answer = find(response, problem["entry_point"])
-            outcome = None if answer is None else self._outcome(gold_answer, f"{problem['prompt']}{joint}{answer}")
+            answer = last_block(response, problem["entry_point"])
+            program = f"{problem['prompt']}\n\n{answer}"
+            outcome = None if answer is None else self._threads.submit(self._run, problem, program)
             programs.append((answer, outcome, finish))
         return [
             _without_program(finish) if answer is None or outcome is None else _grade(answer, outcome.result())
@@ -86,16 +83,7 @@ class ProgramGrader:
         numbers = {key: index for index, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
         return [None if key is None else numbers[key] for key in keys]
 
-    def _outcome(self, gold_answer: str, program: str) -> Future[Outcome]:
-        """The outcome of a program; starts it unless it has already started."""
-        with self._lock:
-            key = (gold_answer, program)
-            if key not in self._outcomes:
-                self._outcomes[key] = self._threads.submit(self._run, *key)
-            return self._outcomes[key]
-
-    def _run(self, gold_answer: str, program: str) -> Outcome:
-        problem = json.loads(gold_answer)
+    def _run(self, problem: Mapping[str, str], program: str) -> Outcome:
         return sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
 
 

@@ -22,8 +22,7 @@ class Prompt:
 
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
     (None leaves it to the chat template's default). Others are given to the model verbatim. `policy` names the
-    extraction rule (`evals.grading.extraction`, for code `evals.code_execution.programs`). `verbatim` keeps the white
-    space around the problem, which code completion needs.
+    extraction rule (`evals.grading.extraction`, for code `evals.code_execution.programs`).
     """
 
     name: str
@@ -32,7 +31,6 @@ class Prompt:
     source: str
     system: str | None = None
     chat: bool = True
-    verbatim: bool = False
 
 
 _ALL = (
@@ -121,14 +119,6 @@ _ALL = (
         policy="program",
         source="ours: no paper gives the prompt it used",
     ),
-    Prompt(
-        name="humaneval_base",
-        user="{problem}",
-        policy="completion",
-        chat=False,
-        verbatim=True,
-        source="arXiv 2107.03374, section 2.2 and figure 2: the model continues signature and docstring as they stand",
-    ),
 )
 PROMPTS = {prompt.name: prompt for prompt in _ALL}
 
@@ -166,7 +156,7 @@ def read(path: str | Path) -> Prompt:
         raise ValueError(f"prompt={path}: cannot be read ({error})") from error
     if not isinstance(values, dict):
         raise ValueError(f"prompt={path}: expected a mapping of fields, got {type(values).__name__}")
-    kinds = {"user": str, "system": str, "chat": bool, "policy": str, "verbatim": bool, "source": str}
+    kinds = {"user": str, "system": str, "chat": bool, "policy": str, "source": str}
     for key, value in values.items():
         if key not in kinds:
             raise ValueError(f"prompt={path}: no field {key!r}; {expected(str(key), kinds)}")
@@ -201,7 +191,7 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         ValueError: a chat prompt, but the tokenizer has no chat template.
     """
     if not prompt.chat:
-        return prompt.user.replace("{problem}", problem.problem if prompt.verbatim else question(problem))
+        return prompt.user.replace("{problem}", question(problem))
     if not tokenizer.chat_template:
         raise ValueError(
             f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "

@@ -94,7 +94,8 @@ class Line:
 
     @property
     def p_equal(self) -> float | None:
-        """Of "the difference is at least the margin"; None without a margin."""
+        """Of "the difference is at least the margin", either way: the larger one of two one-sided tests (TOST); None
+        without a margin."""
         if self.p_not_lower is None or self.p_not_higher is None:
             return None
         return max(self.p_not_lower, self.p_not_higher)

@@ -57,13 +57,6 @@ class Paired:
         others = {name: value for name, value in vars(self).items() if name != "interval"}
         return {**others, **(vars(self.interval) if self.interval else {})}
 
-    @property
-    def p_equal(self) -> float | None:
-        """Of "the difference is at least the margin", either way: the larger one of two one-sided tests (TOST)."""
-        if self.p_not_lower is None or self.p_not_higher is None:
-            return None
-        return max(self.p_not_lower, self.p_not_higher)
-
 
 def paired(
     a: ArrayLike,

@@ -24,12 +24,6 @@ def test_too_little_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         backend.BACKEND.ready(CPU)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere"])
-def test_a_cluster_that_does_not_answer_is_named(address: str) -> None:
-    with pytest.raises(ValueError, match=f"hardware.ray_address: expected HOST:PORT .* got {address!r}"):
-        backend.BACKEND.ready(VerlHardware(device="cpu", ray_address=address))
-
-
 def test_packing_needs_flash_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"hardware\.packing: expected false, or flash-attn"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,16 +39,6 @@ class Verl(Backend[VerlHardware]):
         from harness.backends.verl.launch import installed
 
         installed(hardware)
-        if hardware.ray_address not in (None, "auto"):
-            assert hardware.ray_address is not None
-            host, _, port = hardware.ray_address.rpartition(":")
-            try:
-                socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=10).close()
-            except (OSError, ValueError) as error:
-                raise ValueError(
-                    f"hardware.ray_address: expected HOST:PORT of a running Ray cluster, got "
-                    f"{hardware.ray_address!r} ({error})"
-                ) from error
         if hardware.device == "gpu" and hardware.packing and find_spec("flash_attn") is None:
             raise ValueError(
                 "hardware.packing: expected false, or flash-attn in this environment (`pip install "

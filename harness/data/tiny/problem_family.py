@@ -16,6 +16,9 @@ T = TypeVar("T")
 Shape = tuple[int, bool]  # the length of a problem, and whether it is of the rare kind
 
 EVAL_SIZE = 48
+RARE_SHARE = 0.05
+"""Of the shape ``RARE`` in training. With few, a policy may collapse onto the common strategy, which costs accuracy on
+the rare tier; with many, the other strategy becomes dominant."""
 
 
 class Problem(Protocol):
@@ -92,33 +95,29 @@ class Family(ABC, Generic[P]):
             if split_of(problem) == split:
                 yield problem
 
-    def train_problems(self, n: int, seed: int, *, rare: float = 0.05) -> list[dict[str, str]]:
+    def train_problems(self, n: int, seed: int) -> list[dict[str, str]]:
         """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``.
 
-        Args:
-            rare: the share of the shape ``RARE``, in [0, 1]. With few of them, a policy may collapse onto the common
-                strategy, which costs accuracy on the rare tier; with many, the other strategy becomes dominant.
         Raises:
-            ValueError: ``n`` < 1, or ``rare`` outside [0, 1].
+            ValueError: ``n`` < 1.
         """
-        return [row(f"{self.NAME}_train_{seed}_{i}", problem) for i, problem in enumerate(self._train(n, seed, rare))]
+        return [row(f"{self.NAME}_train_{seed}_{i}", problem) for i, problem in enumerate(self._train(n, seed))]
 
-    def train_solutions(self, n: int, seed: int, *, rare: float = 0.05) -> list[dict[str, str]]:
+    def train_solutions(self, n: int, seed: int) -> list[dict[str, str]]:
         """The problems of ``train_problems`` with the same arguments, each with a correct solution: rows of ``id``,
         ``problem``, ``solution``."""
         rng = random.Random(f"{self.SEED} solutions {seed}")
-        problems = enumerate(self._train(n, seed, rare))
+        problems = enumerate(self._train(n, seed))
         return [
             {"id": f"{self.NAME}_train_{seed}_{i}", "problem": p.text, "solution": self.solution(p, rng)}
             for i, p in problems
         ]
 
-    def _train(self, n: int, seed: int, rare: float) -> Iterator[P]:
+    def _train(self, n: int, seed: int) -> Iterator[P]:
         if n < 1:
             raise ValueError(f"n: got {n}, expected at least 1")
-        if not 0 <= rare <= 1:
-            raise ValueError(f"rare: got {rare}, expected a share in [0, 1]")
-        shapes = {shape: weight * (1 - rare) for shape, weight in self.TRAIN_SHAPES.items()} | {self.RARE: rare}
+        shapes = {shape: weight * (1 - RARE_SHARE) for shape, weight in self.TRAIN_SHAPES.items()}
+        shapes[self.RARE] = RARE_SHARE
         return islice(self.sample_problems(random.Random(f"{self.SEED} train {seed}"), "train", shapes), n)
 
     def eval_problems(self, tier: str) -> list[dict[str, str]]:

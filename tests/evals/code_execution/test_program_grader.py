@@ -15,7 +15,7 @@ import pytest
 
 from evals.code_execution import sandbox
 from evals.code_execution.program_grader import ProgramGrader, gold
-from evals.code_execution.programs import completion, last_block
+from evals.code_execution.programs import last_block
 from evals.code_execution.sandbox import Limits, Outcome
 from evals.data import benchmarks, prompts, protocols
 from evals.grading.verdicts import Verdict
@@ -136,29 +136,6 @@ def test_the_last_block_that_defines_the_function(response: str, expected: str |
     assert last_block(response, "f") == expected
 
 
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ("    return 1\n", "    return 1\n"),
-        ("    return 1\n\n\ndef g():\n    pass\n", "    return 1\n\n"),
-        ("    if x:\n        return 1\n\nif __name__ == '__main__':\n    f()", "    if x:\n        return 1\n"),
-        ("    return 1\n# that is it\nprint(f(1))", "    return 1"),
-        ("    # why\n    return 1\n\nclass A:", "    # why\n    return 1\n"),
-        ("\ndef g(): pass", None),
-        ("  \n ", None),
-        ("", None),
-    ],
-)
-def test_a_completion_ends_where_something_else_begins(response: str, expected: str | None) -> None:
-    assert completion(response) == expected
-
-
-def test_a_base_model_continues_the_prompt_as_it_stands(data: Path) -> None:
-    problem = benchmarks.load("humaneval", data_dir=data, allow_changed_data=True).problems[0]
-    assert prompts.render(prompts.get("humaneval_base"), problem, None) == ROWS[0]["prompt"]  # the last line's end too
-    assert prompts.render(prompts.get("forking_tokens"), problem, None).startswith("User:\nfrom typing")
-
-
 # ------------------------------------------------------------------------------------------------------------ grading
 
 
@@ -175,18 +152,6 @@ def test_canonical_solutions_pass_and_others_do_not() -> None:
 def test_a_block_needs_no_imports_or_helpers_of_the_prompt() -> None:
     bare = "```python\ndef zero(xs):\n    return 0.0 if poly(xs, 0.0) == 0 else -xs[0] / xs[1]\n```"
     assert ProgramGrader().grade_responses([(golds()[1], bare, "stop")])[0].verdict is Verdict.CORRECT
-
-
-@needs_sandbox
-def test_completions_are_run_directly_after_the_prompt() -> None:
-    with ProgramGrader() as grader:
-        right = [row["canonical_solution"] + "\ndef more():\n    (" for row in ROWS]  # what follows is no Python
-        grades = grader.grade_responses(rows_of(*right, WRONG, "", finish="length"), "completion")
-        assert [g.verdict for g in grades] == [*[Verdict.CORRECT] * 3, Verdict.WRONG, Verdict.TRUNCATED]
-        assert grades[0].answer == ROWS[0]["canonical_solution"]
-        assert grader.grade_responses(rows_of(right[0]))[0].verdict is Verdict.NO_ANSWER  # by the other policy
-        with pytest.raises(ValueError, match="policy='boxed_last', expected one of program, completion"):
-            grader.grade_responses([], "boxed_last")
 
 
 def test_as_many_programs_run_at_a_time_as_there_are_workers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,18 +189,6 @@ def test_each_verdict_has_its_cause() -> None:
     assert fourth.reason is not None and fourth.reason.startswith("time:")
 
 
-@needs_sandbox
-def test_a_program_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[str] = []
-    run = sandbox.run
-    monkeypatch.setattr(sandbox, "run", lambda program, *rest: (ran.append(program), run(program, *rest))[1])
-    grader = ProgramGrader()
-    same = rows_of(*[block(ROWS[0], ROWS[0]["canonical_solution"])])
-    grader.grade_responses(same * 5)
-    grader.grade_responses(same)
-    assert len(ran) == 1
-
-
 def test_classes_are_of_programs_that_pass_or_read_alike() -> None:
     from evals.grading import Grade
 
@@ -270,16 +223,6 @@ class Writer(Scripted):
             yield [Completion(request.key, block(row, row["canonical_solution"] if right else WRONG), 9, "stop")]
 
 
-class Continuer(Writer):
-    """The same samples without a block: what follows the prompt, and then something else."""
-
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
-        for (c,) in super().generate(requests, decoding):
-            body = c.text.split("```python\n")[1].split("```")[0]
-            prompt = next(row["prompt"] for row in ROWS if row["task_id"] == c.key[0])
-            yield [Completion(c.key, body.removeprefix(prompt) + "\n\nprint(1)", 9, "length")]
-
-
 def short_protocol() -> Any:
     return protocols.get("trial_and_error").override({"benchmarks": ["humaneval"]}, Origin.USER, "a test")
 
@@ -310,22 +253,3 @@ def test_lm_eval_gives_the_same_rows_and_verdicts(data: Path) -> None:
         for i, doc in enumerate(split)
     ]
     assert marks == [{"avg@1": 1.0, "pass@1": 1.0, "maj@1": 1.0, "unscored": 0.0}] * 3
-
-
-@needs_sandbox
-def test_an_evaluation_of_a_base_model(data: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same samples as completions; the number of workers asked for is the number that grade."""
-    asked: list[int] = []
-    start = ProgramGrader.__init__
-    monkeypatch.setattr(
-        ProgramGrader, "__init__", lambda self, workers=2, limits=None: (asked.append(workers), start(self, workers))[1]
-    )
-    how = short_protocol().override({"prompt": "humaneval_base"}, Origin.USER, "a test")
-    path = evaluate(
-        model_dir, how, out_dir=data / "out", data_dir=data, engine=Continuer(), allow_changed_data=True, workers=3
-    )["humaneval"]
-    rows = pq.read_table(path).to_pylist()
-    assert [(row["problem_id"], row["sample"]) for row in rows if row["verdict"] == "correct"] == [
-        ("Own/0", 0), ("Own/2", 3)
-    ]  # fmt: skip
-    assert asked == [3]

@@ -117,8 +117,6 @@ def test_train_problems_depend_on_the_seed_alone() -> None:
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="n: got 0"):
         FAMILY.train_problems(0, seed=0)
-    with pytest.raises(ValueError, match=r"rare: got 1.5"):
-        FAMILY.train_problems(1, seed=0, rare=1.5)
 
 
 def test_validation_shares_no_arithmetic_with_evaluation_and_has_every_tier_alike() -> None:

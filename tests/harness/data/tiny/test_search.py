@@ -77,9 +77,6 @@ def test_training_rows_depend_on_the_seed_and_end_in_their_answer() -> None:
     assert [row["problem"] for row in solved] == [row["problem"] for row in rows]
     for row, solution in zip(rows, solved, strict=True):
         assert solution["solution"].endswith(f"yes \\boxed{{{row['answer']}}}")
-    assert not any(
-        row["answer"].startswith("3") and len(row["answer"]) > 1 for row in FAMILY.train_problems(200, 1, rare=0)
-    )
 
 
 def test_every_word_of_the_family_is_one_token() -> None:
