@@ -180,11 +180,13 @@ def power(
     seeds: list[int] | None = None,
     power: float = 0.8,
     runs: list[str] | None = None,
+    aa: bool = False,
     **spread: float,
 ) -> Result:
     """What a difference needs: samples and training seeds.
 
         rlvr power difference=0.02 benchmark=math500
+        rlvr power aa=true 'runs=[RUNS_OF_ONE_ARM]'
 
     Args:
         difference: between the two methods' scores, as a fraction.
@@ -195,6 +197,8 @@ def power(
         power: the chance to resolve the difference.
         runs: measure the noise on one run (see rlvr compare), and how much the difference varies over problems on two:
             runs=[A,B].
+        aa: instead split the training seeds of the runs, one method, at random into two sides and count the verdicts:
+            all are false, and 5 percent of them are allowed.
         **spread: the model's values as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=.
     Raises:
         UsageError: a value out of range, or nothing to compute a power of.
@@ -203,8 +207,10 @@ def power(
 
     at_least_one("samples", samples)
     at_least_one("seeds", seeds)
+    if aa:
+        return _aa(runs or [], seeds)
     if difference is None:
-        raise UsageError("difference: missing; give difference=0.05 (a fraction)")
+        raise UsageError("difference: missing; give difference=0.05 (a fraction), or aa=true")
     return _power(difference, benchmark, problems, samples, seeds, power, runs or [], spread)
 
 
@@ -256,3 +262,36 @@ def _power(
         raise UsageError(str(error)) from error
     document = result.as_json()
     return Result(document, lambda: str(result), document["rows"])
+
+
+def _aa(names: Sequence[str], sizes: Sequence[int] | None) -> Result:
+    from tabulate import tabulate
+
+    from evals.stats.aa import SIZES, aa
+    from evals.stats.verdict_table import complete
+    from harness.record.find import check_names, method
+
+    if len(names) != 1:
+        raise UsageError(f"runs: expected the runs of one method (a glob of folders) with aa=true, got {len(names)}")
+    check_names(*names)
+    tables = {name: table.values("avg") for name, table in method(names[0]).tables.items()}
+    try:
+        rates = aa({name: v[:, complete(v)] for name, v in tables.items()}, sizes=sizes or SIZES)
+    except ValueError as error:
+        raise UsageError(f"runs={names[0]}: {error}") from error
+    rows = [
+        {
+            "seeds": rate.seeds,
+            "verdicts about": "the method" if rate.about_method else "checkpoints",
+            "splits": rate.splits,
+            "disjoint at once": rate.disjoint,
+            "false": rate.false,
+            "share": round(rate.false / rate.splits, 4),
+            "low": round(rate.low, 4),
+            "high": round(rate.high, 4),
+            **rate.by_benchmark,
+        }
+        for rate in rates
+    ]
+    head = f"{names[0]} against itself: the seeds split into two sides; every verdict is false, 5 % of them are allowed"
+    return Result({"runs": names[0], "rates": rows}, lambda: f"{head}\n\n{tabulate(rows, 'keys')}", rows)
