@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.stats.counted import COLUMNS, counts_of_rows
+from evals.stats.counted import counts_of_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
 Vector = NDArray[np.float64]
@@ -187,38 +185,6 @@ class VerdictTable:
         """
         return cls(*counts_of_rows(rows))
 
-    @classmethod
-    def of_file(cls, path: Path, sha256: str) -> VerdictTable:
-        """The table of a verdict file of one training seed; files of equal content are read once in a process.
-
-        Args:
-            sha256: of the file.
-        """
-        import pyarrow.parquet as pq
-
-        if sha256 not in _READ:
-            names = pq.read_schema(path).names
-            columns = [name for name in COLUMNS if name in names and name != "train_seed"]
-            _READ[sha256] = cls.of_rows(pq.read_table(path, columns=columns))
-        return _READ[sha256]
-
-    @classmethod
-    def of_seeds(cls, tables: Mapping[Any, VerdictTable]) -> VerdictTable:
-        """Training seed -> a table of one seed, together.
-
-        Raises:
-            ValueError: no table, or one of several seeds.
-        """
-        import pandas as pd
-
-        if several := [seed for seed, table in tables.items() if len(table.seeds) > 1]:
-            raise ValueError(f"seed {several[0]}: expected one training seed, got {len(tables[several[0]].seeds)}")
-        if not tables:
-            raise ValueError("the verdict table has no rows")
-        counts = pd.concat({seed: table.counts.droplevel(0) for seed, table in tables.items()})
-        fingerprints = {seed: next(iter(table.fingerprints.values())) for seed, table in tables.items()}
-        return cls(counts, fingerprints, next((t._fault for t in tables.values() if t._fault), ""))
-
     def only(self, seeds: Collection[Any]) -> VerdictTable:
         """The table of some training seeds."""
         kept = self.counts[self.counts.index.isin(seeds, level=0)]
@@ -278,9 +244,6 @@ class VerdictTable:
         if k is not None and most >= k:
             return f"{metric}@{k}: no problem has k = {k} scored samples in every training seed"
         return f"{metric}@{k} needs k = {k} scored samples of a problem, the most that one has is n = {most}"
-
-
-_READ: dict[str, VerdictTable] = {}  # by the content of the file
 
 
 def complete(values: Matrix) -> NDArray[np.bool_]:

@@ -11,11 +11,10 @@ from pathlib import Path
 from evals.answer_files.reading import NOTHING_SAID, Reading
 from evals.files import text_sha256
 from evals.stats.measured_run import MeasuredRun, decisive_differences
-from evals.stats.verdict_table import VerdictTable
 from harness.errors import UsageError
 from harness.record.answers import graded, holds_verdicts
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import RECORD, Run, benchmark_of
+from harness.record.run import RECORD, Run, benchmark_of, counted
 from harness.runs.track import cache_dir
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
@@ -120,12 +119,8 @@ def together(seeds: Sequence[Run], name: str) -> MeasuredRun:
                     f"{run.folder} is no other seed of {first.folder}: on {benchmark}, {field} is {now!r} and not "
                     f"{before!r}"
                 )
-    tables = {}
-    for benchmark in first.benchmarks:
-        counts = [run.counts(benchmark) for run in seeds]
-        if len(seeds) > 1 and any(len(table.seeds) > 1 for table in counts):
-            raise ValueError(f"{first.folder} holds the column train_seed: give it alone, or files of one seed each")
-        tables[benchmark] = counts[0] if len(seeds) == 1 else VerdictTable.of_seeds(dict(enumerate(counts)))
+    numbered = {first.record.get("seed", 0): first} if len(seeds) == 1 else dict(enumerate(seeds))
+    tables = {benchmark: counted(numbered, benchmark) for benchmark in first.benchmarks}
     return MeasuredRun(name, tables, conditions, trained=any(run.trained for run in seeds))
 
 

@@ -12,6 +12,7 @@ artifacts are the folder.
 from __future__ import annotations
 
 import calendar
+import os
 import shutil
 import sys
 import threading
@@ -25,7 +26,7 @@ from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, re
 from evals.redaction import redact, redact_all
 from harness.errors import UsageError
 from harness.record.run import FINAL, IDENTITY, JOB_FOLDER, METRICS, RECORD, RESTORE, Run, folder_name, read_record
-from harness.runs.track import Tracker, cache_dir, home, no_store, shown_uri, tracking_uri
+from harness.runs.track import Tracker, cache_dir, home, local_store, no_store, shown_uri
 from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
@@ -333,6 +334,7 @@ def mirrored_runs(paper: str | None = None) -> list[Run]:
     Raises:
         RefusedError: the store cannot be used.
     """
+    _check_there()
     from mlflow.exceptions import MlflowException
 
     tracker = Tracker.open()
@@ -343,15 +345,20 @@ def mirrored_runs(paper: str | None = None) -> list[Run]:
         raise no_store(error) from error
 
 
+def _check_there() -> None:
+    """Raise StoreError where the store is a file that is missing: a new one would have no runs."""
+    path = local_store()
+    if path is not None and not os.path.lexists(path):
+        raise no_store(f"there is no file {path}")
+
+
 def mirrored_run(run_id: str) -> Run:
     """The run of an MLflow run id.
 
     Raises:
-        UsageError: there is no such finished run.
+        UsageError: there is no such finished run. StoreError: no store.
     """
-    store = tracking_uri()
-    if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():
-        raise UsageError(f"{run_id}: no MLflow store at {redact(store)}; set RLVR_HOME or MLFLOW_TRACKING_URI")
+    _check_there()
     from mlflow.exceptions import MlflowException
 
     tracker = Tracker.open()

@@ -350,13 +350,19 @@ class Run:
 
     def counts(self, benchmark: str) -> VerdictTable:
         """The counted `verdicts`, from which every score is computed: of this run's training seed, or of those in a
-        column `train_seed`. Equal files are counted once in a process."""
-        from evals.stats.verdict_table import VerdictTable
+        column `train_seed`."""
+        return counted({self.record.get("seed", 0): self}, benchmark)
+
+    def counted_columns(self, benchmark: str) -> pd.DataFrame:
+        """Of `verdicts` the columns that are counted, as far as the file has them."""
+        from evals.stats.counted import COLUMNS
 
         path = self.table_file(benchmark)
-        if path.suffix == ".jsonl" or (not self.record and "train_seed" in _columns(path)):
-            return VerdictTable.of_rows(self.verdicts(benchmark))
-        return VerdictTable.of_seeds({self.record.get("seed", 0): VerdictTable.of_file(path, content_sha256(path))})
+        if path.suffix == ".jsonl":
+            return self.verdicts(benchmark)
+        there = _columns(path)
+        frame: pd.DataFrame = read_parquet(path, [name for name in COLUMNS if name in there]).to_pandas()
+        return frame
 
     def samples_at(self, step: int, benchmark: str) -> pd.DataFrame | None:
         """The verdicts of an evaluation while it trained, with the responses; None where it was not made."""
@@ -419,6 +425,29 @@ class Run:
                 raise DamagedFileError(self.folder / "mlflow.json", "it is of another run")
             return str(link.get("experiment")), str(link.get("run_id"))
         return self._mlflow
+
+
+def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
+    """The counted verdicts of a method's training seeds, counted together.
+
+    Args:
+        runs: by training seed; a single one may hold several in a column `train_seed`.
+    Raises:
+        ValueError: one of several holds several. DamagedFileError: as `Run.file`.
+    """
+    import pandas as pd
+
+    from evals.stats.verdict_table import VerdictTable
+
+    frames = []
+    for seed, run in runs.items():
+        rows = run.counted_columns(benchmark)
+        if run.record or "train_seed" not in rows:
+            rows = rows.assign(train_seed=seed)
+        elif len(runs) > 1:
+            raise ValueError(f"{run.folder} holds the column train_seed: give it alone, or files of one seed each")
+        frames.append(rows)
+    return VerdictTable.of_rows(pd.concat(frames, ignore_index=True))
 
 
 def check_model(model_path: str) -> None:

@@ -43,6 +43,12 @@ def tracking_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
 
 
+def local_store() -> Path | None:
+    """The file of the store, if it is one."""
+    uri = tracking_uri()
+    return Path(uri.removeprefix("sqlite:///").partition("?")[0]) if uri.startswith("sqlite:///") else None
+
+
 def shown_uri() -> str:
     """`tracking_uri()` without credentials."""
     return redact(tracking_uri())
@@ -82,8 +88,8 @@ class Tracker:
         make_home()
         uri = tracking_uri()
         _prepare_mlflow()
-        if uri == f"sqlite:///{home() / 'mlflow.db'}":
-            _check_local(home() / "mlflow.db")
+        if (local := local_store()) is not None:
+            _check_local(local)
         with uncollected():
             from mlflow import MlflowClient
 
@@ -179,7 +185,7 @@ def no_store(why: object) -> StoreError:
 
 def _check_local(path: Path) -> None:
     """Create the local store, or check that the existing one can be read."""
-    if not path.exists():
+    if not os.path.lexists(path):
         with uncollected():
             import mlflow.store.db.utils  # noqa: F401  # seconds, while nobody waits for the lock
         busy = f"another process has been creating {path} for {LOCK_S / 60:.0f} minutes"

@@ -18,7 +18,7 @@ from evals.stats.score import NONE, score_text
 from evals.stats.verdict_table import VerdictTable
 from harness.backends import backend
 from harness.command.resolve import BACKENDS
-from harness.record.run import Points, Run
+from harness.record.run import Points, Run, counted
 from harness.spec import catalogue
 
 ALIKE = "the same samples in every training seed"
@@ -157,12 +157,12 @@ def gather(
 def _measured(digest: str, runs: dict[int, Run]) -> Measured:
     from evals.stats.score import score
 
-    counts: dict[str, dict[int, VerdictTable]] = {}
+    measured: dict[str, dict[int, Run]] = {}
     for seed, run in runs.items():
         for benchmark in run.benchmarks:
-            counts.setdefault(benchmark, {})[seed] = run.counts(benchmark)
+            measured.setdefault(benchmark, {})[seed] = run
     first = next(iter(runs.values()))
-    verdicts = {benchmark: VerdictTable.of_seeds(of_seeds) for benchmark, of_seeds in counts.items()}
+    verdicts = {benchmark: counted(of_seeds, benchmark) for benchmark, of_seeds in measured.items()}
     ks = {benchmark: _by_benchmark(first.settings["protocol.ks"]["value"], benchmark) for benchmark in verdicts}
     origins: dict[str, int] = {}
     for sourced in first.settings.values():

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evals.files import file_sha256
 from evals.grading.verdicts import schema
 from evals.stats.compare import compare_runs
 from evals.stats.measured_run import MeasuredRun
@@ -91,12 +90,11 @@ def test_files_score_and_compare_as_their_samples(
     tmp_path_factory: pytest.TempPathFactory, seeds: list[list[list[Sample]]], shuffling: Any
 ) -> None:
     rows, folder = rows_of(seeds), tmp_path_factory.mktemp("files")
-    tables = {}
+    frames = []
     for seed, of_seed in rows.groupby("train_seed"):
         order = shuffling.sample(list(of_seed.index), len(of_seed))
-        path = file_of(of_seed.loc[order], folder / f"{seed}.parquet")
-        tables[seed] = VerdictTable.of_file(path, file_sha256(path))
-    table = VerdictTable.of_seeds(tables)
+        frames.append(pq.read_table(file_of(of_seed.loc[order], folder / f"{seed}.parquet")).to_pandas())
+    table = VerdictTable.of_rows(pd.concat([frame.assign(train_seed=n) for n, frame in enumerate(frames)]))
     asked: dict[str, Any] = {"ks": [1, 3], "metrics": METRICS}
     assert score(table, **asked) == score(rows, **asked) == score(slow(seeds), **asked)
     assert table.fingerprints == VerdictTable.of_rows(rows).fingerprints
@@ -117,11 +115,3 @@ def test_one_change_of_a_sample_changes_the_fingerprint() -> None:
         assert VerdictTable.of_rows(changed).fingerprints != whole
     swapped = rows.assign(sample=[1, 0])
     assert VerdictTable.of_rows(swapped).fingerprints != whole
-
-
-def test_seeds_are_joined_one_by_one() -> None:
-    table = VerdictTable.of_rows(rows_of([[[("correct", 0, True, 5, "stop")]]] * 2))
-    with pytest.raises(ValueError, match="expected one training seed, got 2"):
-        VerdictTable.of_seeds({0: table})
-    with pytest.raises(ValueError, match="no rows"):
-        VerdictTable.of_seeds({})

@@ -146,7 +146,7 @@ def test_analyze_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
         (["runs=[.]", "samples=0"], "samples: expected at least 1, got 0"),
         (["runs=[.]", "temperatures=[0]"], "temperatures: expected one or more positive numbers"),
-        ([f"runs=[{'0' * 32}]"], "no MLflow store"),
+        ([f"runs=[{'0' * 32}]"], "there is no file"),
     ],
 )
 def test_wrong_options_are_answered_at_once(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
