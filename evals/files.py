@@ -72,7 +72,16 @@ def rename_folder(part: Path, path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text atomically; the folder is made if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda part: _write(part, text))
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file atomically."""
+
+    def write(part: Path) -> None:
+        part.write_bytes(data)
+
+    write_atomically(path, write)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -131,7 +140,7 @@ def mend_jsonl(path: Path) -> None:
         data = path.read_bytes()
         if data and not data.endswith(b"\n"):
             whole = data[: data.rfind(b"\n") + 1]
-            write_atomically(path, lambda part: _write_bytes(part, whole))
+            write_bytes(path, whole)
 
 
 def read_jsonl(path: Path, *fields: str) -> list[dict[str, Any]]:
@@ -260,14 +269,6 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
         if isinstance(error, FileNotFoundError):
             raise
         raise DamagedFileError(path, f"not readable as Parquet: {str(error).splitlines()[0]}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def _write_bytes(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
 
 
 def _flush_folder(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evals.files import write_bytes
 from evals.notebook import html_table, html_text, text_table
 from harness.errors import UsageError
 
@@ -78,7 +79,7 @@ class Tabular:
         if not target.parent.is_dir():
             raise UsageError(f"out={target}: there is no folder {str(target.parent)!r}")
         content = write[target.suffix]()
-        target.write_bytes(content if isinstance(content, bytes) else f"{content.rstrip()}\n".encode())
+        write_bytes(target, content if isinstance(content, bytes) else f"{content.rstrip()}\n".encode())
         return target
 
 

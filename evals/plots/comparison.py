@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from evals.files import write_atomically
 from evals.plots.parts import ForestRow, Verdict, forest
 from evals.stats.compare import CompareResult, Line
 from evals.stats.score import p_words
@@ -67,7 +68,8 @@ def write_figure(result: CompareResult, path: Path) -> None:
         figure.suptitle(f"A: {_short(result.a)}\nB: {_short(result.b)}", size=10)
         figure.text(0.01, 0.08 / height, caption, size=8, va="bottom")
         metadata = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, dpi=150, metadata=metadata)
+        options = {"format": path.suffix.removeprefix("."), "dpi": 150, "metadata": metadata}
+        write_atomically(path, lambda part: figure.savefig(part, **options))
 
 
 def _row(line: Line) -> ForestRow:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evals.files import write_json
+from evals.files import write_json, write_text
 from evals.plots.plot import save
 from harness.analysis.families import families, plot_all
 from harness.analysis.material import Material
@@ -53,7 +53,7 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
         "command": command,
         "environment": code,
     }
-    (out / "README.md").write_text(index_page(made), encoding="utf-8")
+    write_text(out / "README.md", index_page(made))
     write_json(out / "analysis.json", made)
     return made
 
