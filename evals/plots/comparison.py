@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from evals.files import write_atomically
 from evals.plots.parts import ForestRow, Verdict, forest
@@ -68,7 +69,7 @@ def write_figure(result: CompareResult, path: Path) -> None:
         figure.suptitle(f"A: {_short(result.a)}\nB: {_short(result.b)}", size=10)
         figure.text(0.01, 0.08 / height, caption, size=8, va="bottom")
         metadata = {"Date": None} if path.suffix == ".svg" else None
-        options = {"format": path.suffix.removeprefix("."), "dpi": 150, "metadata": metadata}
+        options: dict[str, Any] = {"format": path.suffix.removeprefix("."), "dpi": 150, "metadata": metadata}
         write_atomically(path, lambda part: figure.savefig(part, **options))
 
 
