@@ -75,7 +75,18 @@ def padded(batch: TokenBatch, columns: int) -> TokenBatch:
 
 
 def _mapped(batch: TokenBatch, function: object) -> TokenBatch:
-    names = ("rewards", "groups", "mask", "advantages", "entropies", "logp", "old_logp", "ref_logp", "values")
+    names = (
+        "rewards",
+        "groups",
+        "mask",
+        "advantages",
+        "entropies",
+        "logp",
+        "old_logp",
+        "ref_logp",
+        "values",
+        "rollout_logp",
+    )
     return TokenBatch(
         vocab_size=batch.vocab_size, max_tokens=batch.max_tokens, **{n: function(getattr(batch, n)) for n in names}
     )  # type: ignore

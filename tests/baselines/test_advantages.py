@@ -19,7 +19,7 @@ from baselines.reinforce_pp import reinforce_pp
 from baselines.rloo import rloo
 from harness.step.batch import TokenBatch
 from tests.baselines.test_grpo import batch_of
-from tests.batches import padded, permuted, token_batches
+from tests.batches import token_batches
 
 NAN = math.nan
 
@@ -135,7 +135,7 @@ def test_by_hand() -> None:
 
 
 @given(token_batches())
-def test_equal_the_slow_versions_in_any_order_and_padding(batch: TokenBatch) -> None:
+def test_equal_the_slow_versions(batch: TokenBatch) -> None:
     mask = batch.mask
     per_response = {"rloo": (rloo(batch), slow_rloo(batch)), "gpg": (gpg(batch, scale=2.0), slow_gpg(batch, 2.0))}
     for name, (got, want) in per_response.items():
@@ -146,9 +146,6 @@ def test_equal_the_slow_versions_in_any_order_and_padding(batch: TokenBatch) -> 
         for i, row in enumerate(slow_reinforce_pp(batch, baseline)):
             assert got[i, : len(row)].tolist() == pytest.approx(row, abs=1e-6)
         assert not got[~mask].any()
-    order = torch.arange(len(mask)).flip(0)
-    torch.testing.assert_close(rloo(permuted(batch, order)), rloo(batch)[order])
-    torch.testing.assert_close(gpg(padded(batch, 2), scale=1.0)[:, : mask.shape[1]], gpg(batch, scale=1.0))
 
 
 @given(token_batches())

@@ -141,11 +141,6 @@ def test_impossible_stacks_are_refused_with_the_reason() -> None:
 # -- TRL's own losses --------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
-
-
 TRL: dict[str, tuple[dict[str, Any], Callable[..., torch.Tensor], dict[str, Any], str]] = {
     # name -> TRL's settings, our objective, its values, our aggregation
     "gspo": (
@@ -196,7 +191,7 @@ def _masked_surrogate(logp: Any, old: Any, a: Any, mask: Any) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", TRL)
-def test_loss_and_gradient_equal_trls(name: str, model_dir: Path, tmp_path: Path, record_property: Any) -> None:
+def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: Path, record_property: Any) -> None:
     from trl import GRPOTrainer
     from trl.experimental.gmpo import GMPOTrainer
 
@@ -204,7 +199,7 @@ def test_loss_and_gradient_equal_trls(name: str, model_dir: Path, tmp_path: Path
     from tests.harness.cases import CASES as METHODS
 
     theirs, function, values, aggregation = TRL[name]
-    trainer = make_trainer(declared_with(METHODS["grpo"]), model_dir, tmp_path, None)
+    trainer = make_trainer(declared_with(METHODS["grpo"]), random_model, tmp_path, None)
     trainer.model.train()
     fixed = rollout(trainer.model.config.vocab_size)
     logp, _ = trainer._signals(trainer.model, fixed)

@@ -11,7 +11,6 @@ import pytest
 
 from evals.data import benchmarks, prompts, protocols
 from harness.data.problems import count_rows, hub_id, load_problems
-from harness.errors import UsageError
 from harness.launch.prepare import read_jobs
 from rlvr.training import options_of
 
@@ -79,26 +78,6 @@ def test_a_column_map_by_either_option() -> None:
     assert (paper, values) == ("egsw", {"dataset": "a.parquet?problem=question&answer=gold"})
     assert hub_id("a.parquet?problem=question") is None
     assert count_rows("examples/own/problems.jsonl?problem=question&answer=gold") == 24
-
-
-@pytest.mark.parametrize(
-    ("words", "field"),
-    [
-        (["columns=problem:question"], "columns"),
-        (["data=a.jsonl", "dataset=tiny"], "data"),
-        (["data=a.jsonl", "columns=question"], "columns"),
-    ],
-)
-def test_wrong_options_are_named(words: list[str], field: str) -> None:
-    with pytest.raises(UsageError, match=f"^{field}"):
-        options_of(["paper=egsw", *words])
-
-
-def test_a_column_that_is_not_ours_is_named() -> None:
-    with pytest.raises(ValueError, match="expected FILE"):
-        load_problems("examples/own/problems.jsonl?question=problem")
-    with pytest.raises(ValueError, match="row 0: expected text in 'answer'"):
-        load_problems("examples/own/problems.jsonl?problem=question&answer=solution")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ need_verl()
 
 from transfer_queue import KVBatchMeta  # noqa: E402
 
-from tests.experiments import save_random_model  # noqa: E402
 from tests.harness.backends.test_trl_trainer import rollout  # noqa: E402
 from tests.parity.local_verl import LocalWorkers, Store, make_worker  # noqa: E402
 from tests.parity.rows import verl_rows  # noqa: E402
@@ -23,31 +22,26 @@ TEMPERATURES = (1.0, 0.6)
 
 
 @pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_random_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def plain(model_dir: Path) -> dict[float, dict[str, list[torch.Tensor]]]:
+def plain(random_model: Path) -> dict[float, dict[str, list[torch.Tensor]]]:
     """Temperature -> the signals of the ordinary forward pass."""
-    worker = make_worker(model_dir)
-    return {temperature: signals(worker, vocabulary(model_dir), temperature) for temperature in TEMPERATURES}
+    worker = make_worker(random_model)
+    return {temperature: signals(worker, vocabulary(random_model), temperature) for temperature in TEMPERATURES}
 
 
 @pytest.fixture(autouse=True)
-def own_forward(model_dir: Path, plain: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_forward(random_model: Path, plain: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the model's class its own forward back at the end: veRL's fused head replaces it for the whole process."""
     import transformers
 
-    config = transformers.AutoConfig.from_pretrained(model_dir)
+    config = transformers.AutoConfig.from_pretrained(random_model)
     kind = getattr(transformers, config.architectures[0])
     monkeypatch.setattr(kind, "forward", kind.forward)
 
 
-def vocabulary(model_dir: Path) -> int:
+def vocabulary(random_model: Path) -> int:
     from transformers import AutoConfig
 
-    return int(AutoConfig.from_pretrained(model_dir).vocab_size)
+    return int(AutoConfig.from_pretrained(random_model).vocab_size)
 
 
 def signals(worker: Any, vocab: int, temperature: float) -> dict[str, list[torch.Tensor]]:
@@ -68,10 +62,10 @@ def signals(worker: Any, vocab: int, temperature: float) -> dict[str, list[torch
     ids=["packed", "by-length", "fused"],
 )
 def test_log_probabilities_and_entropies_stay_what_they_are(
-    options: dict[str, Any], temperature: float, plain: dict[float, dict[str, list[torch.Tensor]]], model_dir: Path
+    options: dict[str, Any], temperature: float, plain: dict[float, dict[str, list[torch.Tensor]]], random_model: Path
 ) -> None:
-    vocab = vocabulary(model_dir)
-    fast = signals(make_worker(model_dir, **options), vocab, temperature)
+    vocab = vocabulary(random_model)
+    fast = signals(make_worker(random_model, **options), vocab, temperature)
     for name, rows in plain[temperature].items():
         for want, got, row in zip(rows, fast[name], verl_rows(rollout(vocab)).values(), strict=True):
             last = len(row["responses"])  # of a sequence only the response's positions are read

@@ -26,28 +26,21 @@ METRICS = ("train/zero_variance_groups", "train/accuracy", "train/shaping_ratio"
 
 
 @pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.experiments import save_random_model
-
-    return save_random_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def worker(model_dir: Path) -> Any:
-    return make_worker(model_dir)
+def worker(random_model: Path) -> Any:
+    return make_worker(random_model)
 
 
 @pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_step_is_the_same_through_both_backends(
-    name: str, micro_batch: int | None, worker: Any, model_dir: Path, tmp_path: Path
+    name: str, micro_batch: int | None, worker: Any, random_model: Path, tmp_path: Path
 ) -> None:
     declared = declared_with(CASES[name])
-    trainer = make_trainer(declared, model_dir, tmp_path, micro_batch)
+    trainer = make_trainer(declared, random_model, tmp_path, micro_batch)
     fixed = rollout(trainer.model.config.vocab_size)
     loss, _ = fast(trainer, fixed)
     # number 1: an update after the first, so that the policy is not the one that sampled
-    line = step(declared, verl_rows(fixed), worker, model_dir, number=1, micro_batch=micro_batch, out=tmp_path)
+    line = step(declared, verl_rows(fixed), worker, random_model, number=1, micro_batch=micro_batch, out=tmp_path)
     assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
     theirs = worker.engine.gradients
     mine = {n: p.grad for n, p in trainer.model.named_parameters()}
@@ -68,12 +61,12 @@ def test_a_step_is_the_same_through_both_backends(
     [("reward", "step 1: reward is inf"), ("weight", "step 2: loss is nan")],
 )
 def test_a_step_that_is_not_finite_stops_verl(
-    fault: str, message: str, worker: Any, model_dir: Path, tmp_path: Path
+    fault: str, message: str, worker: Any, random_model: Path, tmp_path: Path
 ) -> None:
     from harness.step.finite import Diverged, raise_left_word
 
     declared = declared_with(CASES["grpo"])
-    rows = verl_rows(rollout(make_trainer(declared, model_dir, tmp_path, None).model.config.vocab_size))
+    rows = verl_rows(rollout(make_trainer(declared, random_model, tmp_path, None).model.config.vocab_size))
     weight = next(worker.engine.module.parameters())
     kept = weight.detach().clone()
     try:
@@ -83,7 +76,7 @@ def test_a_step_that_is_not_finite_stops_verl(
             with torch.no_grad():
                 weight.fill_(float("nan"))
         with pytest.raises(Diverged, match=message):
-            step(declared, rows, worker, model_dir, number=1, micro_batch=None, out=tmp_path)
+            step(declared, rows, worker, random_model, number=1, micro_batch=None, out=tmp_path)
         with pytest.raises(Diverged, match=message):  # what the launcher, in another process, raises
             raise_left_word(tmp_path)
     finally:
@@ -93,7 +86,7 @@ def test_a_step_that_is_not_finite_stops_verl(
 
 @pytest.mark.parametrize("level", ["token", "sequence"])
 def test_a_corrected_step_is_the_same_through_both_backends(
-    level: str, worker: Any, model_dir: Path, tmp_path: Path
+    level: str, worker: Any, random_model: Path, tmp_path: Path
 ) -> None:
     from dataclasses import replace
 
@@ -102,7 +95,7 @@ def test_a_corrected_step_is_the_same_through_both_backends(
     from harness.spec import use
 
     own = declared_with(CASES["grpo"])
-    trainer = make_trainer(own, model_dir, tmp_path, 2)
+    trainer = make_trainer(own, random_model, tmp_path, 2)
     values = {"level": level, "outside": "truncate", "low": 0.9, "high": 1.1}
     sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
     declared = replace(own, method=replace(own.method, gates=(use(rollout_correction, **sourced),)))
@@ -111,7 +104,7 @@ def test_a_corrected_step_is_the_same_through_both_backends(
     noise = torch.randn(fixed["old_per_token_logps"].shape, generator=torch.Generator().manual_seed(4))
     fixed["sampling_per_token_logps"] = fixed["old_per_token_logps"] + 0.3 * noise
     loss, gradient = fast(trainer, fixed)
-    line = step(declared, verl_rows(fixed), worker, model_dir, number=1, micro_batch=2, out=tmp_path)
+    line = step(declared, verl_rows(fixed), worker, random_model, number=1, micro_batch=2, out=tmp_path)
     assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
     mine = {n: p.grad for n, p in trainer.model.named_parameters()}
     scale = max(float(g.abs().max()) for g in gradient)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.step.batch import TokenBatch
 from reproductions.egsw.method import egsw
-from tests.batches import VOCAB, one_group, padded, permuted, token_batches
+from tests.batches import VOCAB, one_group, token_batches
 
 DEFAULTS: dict[str, Any] = {
     "alpha": 0.3,
@@ -107,38 +107,17 @@ def test_two_sequences_by_hand() -> None:
     assert torch.allclose(got, batch.mask.float())
 
 
-@pytest.mark.parametrize("options", GRID, ids=lambda o: "-".join(o.values()))
-@given(batch=token_batches())
+@settings(max_examples=200)
+@given(st.sampled_from(GRID), token_batches())
 def test_equals_the_loops(options: dict[str, str], batch: TokenBatch) -> None:
-    settings = {**DEFAULTS, **options}
-    assert torch.allclose(egsw(batch, **settings), slow_egsw(batch, **settings), atol=1e-10)
+    values = {**DEFAULTS, **options}
+    assert torch.allclose(egsw(batch, **values), slow_egsw(batch, **values), atol=1e-10)
 
 
 @given(token_batches(), st.integers(1, 5), st.sampled_from(["step", "trajectory"]))
 def test_micro_batches_are_consecutive_sequences(batch: TokenBatch, size: int, level: str) -> None:
-    settings = {**DEFAULTS, "over": "micro_batch", "micro_batch": size, "level": level, "rescale": "mean_one"}
-    assert torch.allclose(egsw(batch, **settings), slow_egsw(batch, **settings), atol=1e-10)
-
-
-def test_one_micro_batch_is_the_batch_and_single_sequences_weigh_one() -> None:
-    batch = one_group(
-        advantages=torch.tensor([[1.0, 1.0], [0.0, 0.0], [-1.0, -1.0]]),
-        groups=torch.tensor([0, 0, 1]),
-        entropies=torch.rand(3, 2, generator=torch.Generator().manual_seed(0)),
-    )
-    blocks = {**DEFAULTS, "over": "micro_batch"}
-    assert torch.equal(egsw(batch, **{**blocks, "micro_batch": 3}), egsw(batch, **DEFAULTS))
-    assert torch.allclose(egsw(batch, **{**blocks, "micro_batch": 1}), torch.ones(3, 2))
-    # blocks of two: the third sequence is alone, the first two share what they had among themselves
-    two = egsw(batch, **{**blocks, "micro_batch": 2})
-    whole = egsw(batch, **DEFAULTS)
-    assert torch.allclose(two[:2], whole[:2] / whole[:2].sum(0)) and torch.allclose(two[2], torch.ones(2))
-
-
-def test_the_size_of_a_micro_batch_comes_with_it() -> None:
-    for over, size in (("micro_batch", None), ("batch", 16), ("group", 16)):
-        with pytest.raises(ValueError, match="micro_batch: expected a number of sequences with over='micro_batch'"):
-            egsw(None, **{**DEFAULTS, "over": over, "micro_batch": size})  # type: ignore[arg-type]
+    values = {**DEFAULTS, "over": "micro_batch", "micro_batch": size, "level": level, "rescale": "mean_one"}
+    assert torch.allclose(egsw(batch, **values), slow_egsw(batch, **values), atol=1e-10)
 
 
 @given(token_batches())
@@ -152,35 +131,9 @@ def test_weights_sum_to_one_at_each_step(batch: TokenBatch) -> None:
 
 
 @given(token_batches())
-def test_order_and_padding_change_nothing(batch: TokenBatch) -> None:
-    for options in ({"level": "step", "over": "batch"}, {"level": "trajectory", "over": "group"}):
-        settings = {**DEFAULTS, **options, "entropy": "z_score"}
-        want = egsw(batch, **settings)
-        order = torch.randperm(len(batch.rewards), generator=torch.Generator().manual_seed(1))
-        assert torch.allclose(egsw(permuted(batch, order), **settings), want[order])
-        assert torch.allclose(egsw(padded(batch, 3), **settings)[:, :-3], want)
-
-
-@given(token_batches())
 def test_alpha_zero_is_the_softmax_of_the_advantages(batch: TokenBatch) -> None:
     readings = [egsw(batch, **{**DEFAULTS, "alpha": 0.0, "entropy": r}) for r in ("raw", "log_vocab", "min_max")]
     assert torch.equal(readings[0], readings[1]) and torch.equal(readings[1], readings[2])
-
-
-@given(token_batches())
-def test_a_high_temperature_gives_equal_weights(batch: TokenBatch) -> None:
-    weights = egsw(batch, **{**DEFAULTS, "temperature": 1e9, "rescale": "mean_one"})
-    assert torch.allclose(weights, batch.mask.to(torch.float64), atol=1e-6)
-
-
-def test_more_entropy_weighs_more() -> None:
-    batch = one_group(
-        advantages=torch.zeros(2, 1),
-        entropies=torch.tensor([[2.0], [1.0]]),
-    )
-    for reading in ("raw", "log_vocab", "min_max", "z_score"):
-        high, low = egsw(batch, **{**DEFAULTS, "entropy": reading}).flatten().tolist()
-        assert high > low
 
 
 def test_huge_scores_do_not_overflow() -> None:
@@ -189,15 +142,6 @@ def test_huge_scores_do_not_overflow() -> None:
         entropies=torch.zeros(2, 1),
     )
     assert torch.equal(egsw(batch, **DEFAULTS), torch.tensor([[1.0], [0.0]]))
-
-
-def test_weights_carry_no_gradient() -> None:
-    entropies = torch.rand(2, 3, requires_grad=True)
-    batch = one_group(
-        advantages=torch.zeros(2, 3),
-        entropies=entropies,
-    )
-    assert not egsw(batch, **DEFAULTS).requires_grad
 
 
 @pytest.mark.parametrize("level", ["step", "trajectory"])
@@ -222,3 +166,9 @@ def test_a_token_without_an_entropy_changes_no_other_weight(level: str, entropy:
         weights.append(egsw(batch, **values))
     assert weights[0].isfinite().all()
     assert torch.equal(weights[0], weights[1]) and weights[0][0, 0] == 0 and (weights[0][1:] > 0).all()
+
+
+def test_the_size_of_a_micro_batch_comes_with_it() -> None:
+    for over, size in (("micro_batch", None), ("batch", 16), ("group", 16)):
+        with pytest.raises(ValueError, match="micro_batch: expected a number of sequences with over='micro_batch'"):
+            egsw(None, **{**DEFAULTS, "over": over, "micro_batch": size})  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.spec import catalogue
 from harness.step.batch import TokenBatch
 from reproductions.entropy_advantage.method import entropy_advantage
-from tests.batches import one_group, padded, permuted, token_batches
+from tests.batches import one_group, token_batches
 from tests.shared import excerpt
 
 
@@ -45,14 +45,6 @@ def test_equals_the_loops_keeps_the_sign_and_never_lowers(batch: TokenBatch, alp
     advantages = batch.need("advantages")
     assert torch.equal(shaped.sign(), advantages.sign())
     assert (shaped >= advantages).all()
-
-
-@given(token_batches())
-def test_order_and_padding_change_nothing(batch: TokenBatch) -> None:
-    want = entropy_advantage(batch, alpha=0.4, kappa=2.0)
-    order = torch.randperm(len(batch.rewards), generator=torch.Generator().manual_seed(2))
-    assert torch.equal(entropy_advantage(permuted(batch, order), alpha=0.4, kappa=2.0), want[order])
-    assert torch.equal(entropy_advantage(padded(batch, 2), alpha=0.4, kappa=2.0)[:, :-2], want)
 
 
 def test_the_declaration_is_table_4() -> None:

@@ -16,10 +16,10 @@ from evals.provenance import Origin, assumed
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
-from harness.spec import Experiment, Method, catalogue, use
+from harness.spec import Method, catalogue, use
 from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import filled, forking_tokens
-from tests.batches import one_group, padded, permuted, token_batches
+from tests.batches import one_group, token_batches
 from tests.experiments import GRPO, WHY, experiment
 from tests.shared import excerpt
 
@@ -143,16 +143,6 @@ def test_the_declared_micro_batch_needs_no_machine() -> None:
         method(micro_batch_tokens=6)
 
 
-@given(token_batches(), *OPTIONS)
-def test_order_and_padding_change_nothing(batch: TokenBatch, rho: float, keep: str, scope: str) -> None:
-    settings: dict[str, Any] = {"rho": rho, "keep": keep, "scope": "update"}
-    want = forking_tokens(batch, **settings)
-    assert not want[~batch.mask].any()
-    order = torch.randperm(len(batch.rewards), generator=torch.Generator().manual_seed(3))
-    assert torch.equal(forking_tokens(permuted(batch, order), **settings), want[order])
-    assert torch.equal(forking_tokens(padded(batch, 2), **settings)[:, :-2], want)
-
-
 @given(token_batches(), st.sampled_from(["top", "bottom"]))
 def test_all_tokens_is_the_method_without_gates(batch: TokenBatch, keep: str) -> None:
     batch = replace(batch, micro_batches=None)
@@ -197,14 +187,6 @@ def test_equals_the_mask_of_trl(batch: TokenBatch, rho: float) -> None:
     fake = type("Fake", (), {"accelerator": OneProcess})()
     theirs = GRPOTrainer.get_high_entropy_mask(fake, batch.need("entropies"), batch.mask.long(), 1 - rho)
     assert torch.equal(forking_tokens(batch, rho=rho, keep="top", scope="update").bool(), theirs)
-
-
-def test_a_rollout_of_several_updates_has_no_threshold_of_its_own_in_trl() -> None:
-    declared = experiment(method(scope="rollout"))
-    to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"))  # one update: the rollout is the batch
-    cut = declared.override({"updates_per_rollout": 2}, Origin.USER, WHY)
-    with pytest.raises(CannotExpress, match=r"forking_tokens\.scope='rollout' \(assumed: a test\).*one update"):
-        to_grpo_config(cut, TrlHardware(), seed=0, out_dir=Path("out"))
 
 
 def table_2() -> dict[tuple[str, str, str], dict[str, str]]:
@@ -259,22 +241,9 @@ def test_table_2_agrees_with_itself() -> None:
     assert [round(gain * 480 / 100) for gain in gains] == [6, 4]
 
 
-def test_the_arms_differ_in_the_gate_alone() -> None:
-    arms = {arm.key: arm.train for arm in catalogue.load("forking_tokens").arms if arm.model == "8b"}
-    assert list(arms) == ["base", "dapo", "top10", "top20", "top50", "top100", "bottom80"]
-    assert isinstance(arms["dapo"], Experiment)
-    plain = arms["dapo"].settings()
-    for key, declared in arms.items():
-        if key == "base":
-            continue
-        assert isinstance(declared, Experiment)
-        own = {k: s.value for k, s in declared.settings().items() if plain.get(k) != s}
-        if key != "dapo":
-            keep = key.rstrip("0123456789")
-            assert own == {
-                "denominator": "kept",
-                "forking_tokens.rho": int(key.removeprefix(keep)) / 100,
-                "forking_tokens.keep": keep,
-                "forking_tokens.scope": "micro_batch",
-                "forking_tokens.micro_batch_tokens": 180224,  # 8 GPUs of 22,528: 2,048 + 20,480
-            }
+def test_a_rollout_of_several_updates_has_no_threshold_of_its_own_in_trl() -> None:
+    declared = experiment(method(scope="rollout"))
+    to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"))  # one update: the rollout is the batch
+    cut = declared.override({"updates_per_rollout": 2}, Origin.USER, WHY)
+    with pytest.raises(CannotExpress, match=r"forking_tokens\.scope='rollout' \(assumed: a test\).*one update"):
+        to_grpo_config(cut, TrlHardware(), seed=0, out_dir=Path("out"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from evals.analysis.words import WordList
 from reproductions.entropy_advantage.figures import WORDS as EXPLORATION
@@ -26,15 +25,6 @@ def test_the_papers_words_are_in_the_paper(path: Path) -> None:
     assert stated and [word for word in stated if word.lower() not in text] == []
     words = WordList.read(path)
     assert len(every(path)) - words.assumed == len(stated)
-
-
-@pytest.mark.parametrize("path", FILES)
-def test_every_group_says_where_its_words_are_from_and_no_word_is_there_twice(path: Path) -> None:
-    for group in yaml.safe_load(path.read_text())["groups"]:
-        assert set(group) in ({"category", "kind", "words", "source"}, {"category", "kind", "words", "assumed"}), group
-        assert all(isinstance(word, str) and word for word in group["words"]), group  # yes and no are not words in YAML
-    words = [word.casefold() for word in every(path)]
-    assert len(words) == len(set(words))
 
 
 def test_exploration_has_the_papers_examples() -> None:

@@ -123,9 +123,3 @@ def test_a_selection_takes_each_at_most_once_and_the_best_first(
             inside = [score(s) for s in part if s in chosen]
             outside = [score(s) for s in part if s not in chosen]
             assert not inside or not outside or min(inside) >= max(outside)  # type: ignore[type-var]
-
-
-def test_a_ranking_needs_measured_samples() -> None:
-    unmeasured = Pool((sample("a"), sample("b")), (), 1, random.Random(0))
-    with pytest.raises(ValueError, match="was not measured"):
-        rft.select(unmeasured, by="branching", noise=0.0)

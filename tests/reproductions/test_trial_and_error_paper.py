@@ -14,7 +14,6 @@ from harness.command.resolve import resolve
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 from harness.spec.job import Job
-from harness.spec.rejection import Rejection
 from reproductions.trial_and_error.doubts import counts, doubts, fitting_sizes
 
 KEY = "trial_and_error"
@@ -27,49 +26,6 @@ def job(arm: str, *, model: str = "7b", scale: str = "paper", **overrides: Any) 
 
 def values(own: Job) -> dict[str, Any]:
     return {key: sourced.value for key, sourced in own.settings().items()}
-
-
-def test_every_arm_of_the_paper_is_there() -> None:
-    arms = {(arm.model, arm.key) for arm in catalogue.load(KEY).arms}
-    shaped = ("base", "grpo", "grpo_ppl", "grpo_ppl_released", "grpo_ppl_high", "grpo_position")
-    shaped += tuple(f"grpo_position_{kind}" for kind in ("as_printed", "throughout", "late", "early"))
-    tuned = ("base", "rft", "rft_noise", "rft_entropy", "rft_rbf", "rft_noise_rbf")
-    measured = ("32b-simplerl-zoo", "r1-distill-7b", "skywork-or1-math-7b")
-    assert arms == {
-        *((model, key) for model in ("7b", "math-7b") for key in shaped),
-        *(("32b", key) for key in tuned),
-        *(("math-7b", key) for key in ("base_boundary", "sft_math", "sft_all")),
-        *((model, "base") for model in measured),
-    }
-    published = {(cell.model, cell.arm) for cell in catalogue.published(KEY)}
-    assert published <= arms
-
-
-def test_grpo_is_the_released_recipe() -> None:
-    told = values(job("grpo"))
-    wanted = {
-        "clip_low": 0.2,
-        "clip_high": 0.28,
-        "dynamic_sampling": True,
-        "overlong.max_length": 8192,
-        "overlong.buffer": 1024,
-        "overlong.penalty": 1.0,
-        "aggregation": "token_mean",
-        "kl_beta": 0.0,
-        "entropy_coefficient": 0.0,
-        "prompts_per_rollout": 512,
-        "updates_per_rollout": 16,
-        "group_size": 8,
-        "learning_rate": 1e-6,
-        "weight_decay": 0.1,
-        "max_prompt_tokens": 1024,
-        "max_completion_tokens": 8192,
-        "protocol.temperature": 0.6,
-        "protocol.top_p": 0.95,
-    }
-    assert {key: told[key] for key in wanted} == wanted
-    # 10 rollouts of 16 updates are this share of all updates
-    assert told["warmup_ratio"] * told["max_steps"] == 160
 
 
 def test_a_record_names_its_position_bonus() -> None:
@@ -116,26 +72,6 @@ def test_the_tiny_scale_records_replaced_values_and_fits_trl() -> None:
     assert 0 < window[0] < sum(window) < told["max_steps"].value
 
 
-def test_table_3_has_its_own_protocol() -> None:
-    told = values(job("rft_noise_rbf", model="32b"))
-    assert told["protocol.benchmarks"] == ("aime24", "amc23", "minerva")
-    assert told["protocol.n"] == {"aime24": 128, "amc23": 64, "minerva": 64}
-    assert (told["selected"], told["batch_size"], told["learning_rate"], told["max_tokens"]) == (1100, 32, 1e-5, 20000)
-    assert told["not_redundant.limit"] == 0.31 and told["branching_mass"] == 0.95
-    assert values(job("grpo"))["protocol.benchmarks"] != told["protocol.benchmarks"]
-    ways = {}
-    for arm in catalogue.load(KEY).arms:
-        if isinstance(arm.train, Rejection):
-            ways[arm.key] = tuple(arm.train.select.values[key].value for key in ("by", "noise"))
-    assert ways == {
-        "rft": ("random", 0.0),
-        "rft_noise": ("random", 0.05),
-        "rft_entropy": ("entropy", 0.0),
-        "rft_rbf": ("branching", 0.0),
-        "rft_noise_rbf": ("branching", 0.05),
-    }
-
-
 # -- doubts ---------------------------------------------------------------------------------------------------------
 
 
@@ -143,14 +79,11 @@ def test_table_3_has_its_own_protocol() -> None:
     ("printed", "total", "expected"),
     [
         ("33.33", 30, [10]),
-        ("33.3", 30, [10]),
         ("33", 30, [10]),
         ("1.67", 240, [4]),  # 4 / 240 = 1.6667, rounded
         ("1.66", 240, [4]),  # the same, cut off
         ("1.68", 240, []),
-        ("12.5", 40, [5]),
         ("0.00", 30, [0]),
-        ("100.00", 30, [30]),
         ("101.00", 30, []),
         ("27.50", 17408, [4787, 4788]),  # 27.4988 and 27.5046: both print as 27.50
     ],

@@ -25,19 +25,5 @@ def interventions(**groups: str) -> pd.DataFrame:
     return frame.join(effects([(f"{i}o", f"{i}a") for i in range(len(rows))], pd.DataFrame(verdicts)))
 
 
-def samples(**problems: str) -> pd.DataFrame:
-    """Problem -> letters of its samples, as a verdict table."""
-    return pd.DataFrame(
-        [
-            {
-                "benchmark": "b", "problem_id": problem, "sample": i, "verdict": WORDS[letter], "boxed": True,
-                "answer_class": None if letter == "u" else "cw".index(letter), "tokens": 3, "response": "x",
-            }
-            for problem, letters in problems.items()
-            for i, letter in enumerate(letters)
-        ]
-    )  # fmt: skip
-
-
 FRAME = interventions(top="cc ww, cc cw, cc ww", bottom="cc cc, cc cw, cw cc")
 UNKNOWN = interventions(top="uu cc, cc ww, cc cc", bottom="uu cc, uu cc, uu cc")

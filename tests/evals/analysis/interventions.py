@@ -13,21 +13,6 @@ from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines.encode import load_tokenizer, response_text
 
 BENCHMARK = "numbers"
-MAX_TOKENS = 24
-
-
-def token_table(responses: dict[tuple[str, int], list[tuple[int, float, int]]]) -> pd.DataFrame:
-    """(problem, sample) -> (token id, entropy, alternative id) of each token, as a token table."""
-    rows = [
-        {
-            "problem_id": problem, "sample": sample, "position": position, "length": len(tokens), "token_id": token,
-            "token": str(token), "logp": -entropy, "entropy": entropy, "nucleus": 1, "alternative_id": alternative,
-            "alternative_logp": -1.0, "verdict": "correct",
-        }
-        for (problem, sample), tokens in responses.items()
-        for position, (token, entropy, alternative) in enumerate(tokens)
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
 
 
 def subject(model_path: Path, problems: Sequence[str], verdict: str = "correct") -> Subject:

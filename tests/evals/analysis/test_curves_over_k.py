@@ -14,7 +14,6 @@ from evals.analysis.curves_over_k import (
     diversity_curves,
     keep_common_problems,
     pass_curves,
-    powers_of_two_to,
 )
 from tests.evals.analysis.verdict_tables import table
 
@@ -69,13 +68,6 @@ def test_by_hand() -> None:
     assert set(frame["covers"]) == {"problems"} and same.k == 4
 
 
-def test_curves_use_the_same_problems() -> None:
-    # q has two scored samples in a: both curves end there
-    a, b = table({"p": "cww", "q": "ccu"}), table({"p": "www", "q": "ccc"})
-    frame, same = pass_curves({"a": a, "b": b})
-    assert same.excluded == 0 and frame["k"].tolist() == [1, 2, 1, 2]
-
-
 def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
     a = table({"p": "ccw", "q": "wwu", "r": "uuu", "s": "c"})
     b = table({"p": "cc", "q": "wwww", "r": "ccc"})
@@ -96,9 +88,3 @@ def test_every_training_seed_counts() -> None:
         keep_common_problems({"a": pd.concat([table({"p": "cc"}, train_seed=0), table({"p": "uu"}, train_seed=1)])})
     with pytest.raises(ValueError, match="at least one model"):
         keep_common_problems({})
-
-
-def test_ks_are_powers_of_two_up_to_the_number_of_samples() -> None:
-    assert [powers_of_two_to(most) for most in (1, 2, 3, 8, 640)] == [
-        [1], [1, 2], [1, 2, 3], [1, 2, 4, 8], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 640]
-    ]  # fmt: skip

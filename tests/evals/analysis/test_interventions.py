@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from evals.analysis.interventions import Prefix, PrefixedEngine, Sampling, Selection, measure, select
-from evals.analysis.token_table import perplexities
 from evals.sampling.engines import Decoding, Request
 from evals.sampling.engines.encode import model_stop_tokens
 from evals.sampling.engines.transformers import TransformersEngine
-from tests.evals.analysis.interventions import BENCHMARK, Rule, subject, token_table
+from tests.evals.analysis.interventions import BENCHMARK, Rule, subject
+from tests.evals.analysis.token_tables import token_table
 
 DECODING = Decoding(1.0, 1.0, 12)
 
@@ -64,20 +62,6 @@ def test_a_finished_prefix_is_its_own_only_continuation(random_model: Path) -> N
     assert [request.key[0] for request in inner.asked] == ["open"]
 
 
-def test_invalid_prefixes_are_refused(random_model: Path, tmp_path: Path) -> None:
-    sampling = Sampling(DECODING, 1, tmp_path, engine=Rule(random_model, lambda _: True))
-    model = subject(random_model, "p")
-    for prefixes, message in (
-        ([], "one prefix or more"),
-        ([Prefix("a", "p")] * 2, "with different ids"),
-        ([Prefix("a", "q")], "problem 'q': expected its prompt"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            measure(model, BENCHMARK, prefixes, sampling)
-    with pytest.raises(ValueError, match="model_path"):
-        measure(replace(model, model_path=None), BENCHMARK, [Prefix("a", "p")], sampling)
-
-
 ENTROPIES = {("a", 0): [0.1, 2.0, 0.5, 2.0, 0.0], ("a", 1): [1.0, 3.0], ("b", 0): [0.7]}
 TABLE = token_table({key: [(9, h, 8) for h in values] for key, values in ENTROPIES.items()})
 
@@ -110,39 +94,3 @@ def test_tokens_are_selected_within_a_part_of_the_response() -> None:
     assert taken(Selection("top", share=0.5, within=(0.0, 0.5))) == {("a", 0): [1, 2], ("a", 1): [0], ("b", 0): [0]}
     with pytest.raises(ValueError, match="no response has a token there"):
         select(TABLE, Selection("top", count=1, within=(0.9, 1.0)))
-
-
-def test_responses_by_perplexity() -> None:
-    # mean -logp is the mean entropy here: (4.6 / 5, 2, 0.7) = (0.92, 2, 0.7)
-    assert perplexities(TABLE).to_dict() == pytest.approx(
-        {("a", 0): 2.718281828**0.92, ("a", 1): 2.718281828**2, ("b", 0): 2.718281828**0.7}
-    )
-    assert set(taken(Selection("top", count=1, perplexity=(0.9, 1.0)))) == {("a", 1)}
-    assert set(taken(Selection("top", count=1, perplexity=(0.0, 0.5)))) == {("a", 0), ("b", 0)}
-
-
-@pytest.mark.parametrize(
-    ("values", "field"),
-    [
-        ({"kind": "tpo", "count": 1}, "kind"),
-        ({"kind": "top"}, "share or count"),
-        ({"kind": "top", "share": 0.1, "count": 1}, "share or count"),
-        ({"kind": "top", "share": 0.0}, "share=0.0"),
-        ({"kind": "top", "count": 0}, "count=0"),
-        ({"kind": "top", "count": 1, "within": (0.5, 0.5)}, "within="),
-    ],
-)
-def test_invalid_selections_are_refused(values: dict[str, Any], field: str) -> None:
-    with pytest.raises(ValueError, match=field):
-        Selection(**values)
-
-
-def test_incomplete_tables_are_refused() -> None:
-    for table, field in (
-        (TABLE.drop(columns="entropy"), "entropy"),
-        (TABLE.assign(train_seed=0), "one model"),
-        (TABLE.assign(entropy=float("nan")), "entropy"),
-        (TABLE.drop(index=2), "positions"),
-    ):
-        with pytest.raises(ValueError, match=field):
-            select(table, Selection("top", count=1))

@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.quality import Flags, flags, garbled, redundancy
-
-
-def test_a_clean_response_has_no_flag() -> None:
-    assert flags(r"Let α = π/2, 𝑥 ∈ ℝ, ℵ₀ and naïve; 3 × 10⁻⁴ µm → \boxed{42}") == Flags(False, False, False)
+from evals.analysis.quality import flags, garbled, redundancy
 
 
 @pytest.mark.parametrize(
@@ -70,8 +66,3 @@ def test_equals_loops(words: list[str], n: int) -> None:
     assert redundancy(" ".join(words), "not_distinct", n=n) == pytest.approx(again / len(grams) if grams else 0)
     repeated = sum(1 for gram in grams if grams.count(gram) > 1)
     assert redundancy(" ".join(words), "repeated", n=n) == pytest.approx(repeated / (len(grams) + 1))
-
-
-def test_n_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="n: expected at least 1, got 0"):
-        redundancy("a", "repeated", n=0)

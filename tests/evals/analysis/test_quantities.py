@@ -44,15 +44,6 @@ def test_update_size_is_the_gradient_norm_of_a_model(tmp_path: Path) -> None:
         assert float(sizes[t]) == pytest.approx(float(gradient.norm()), rel=1e-9, abs=1e-15)
 
 
-@given(st.lists(st.floats(-9, 9), min_size=2, max_size=6))
-def test_the_output_error_is_between_0_and_the_root_of_2_and_falls_with_probability(values: list[float]) -> None:
-    log_p = torch.tensor(values, dtype=torch.float64).log_softmax(-1)
-    errors = torch.stack([output_error(log_p, torch.tensor(o)) for o in range(len(values))])
-    assert float(errors.min()) >= 0 and float(errors.max()) <= math.sqrt(2) + 1e-12
-    # ||e(o) - pi||^2 = 1 - 2 pi(o) + sum pi^2: the surer the model is of a token, the less it pulls
-    assert bool((errors[log_p.argsort(descending=True)].diff() >= -1e-12).all())
-
-
 def test_uncertainty_by_hand() -> None:
     # 1/2, 1/4, 1/8, 1/8: H = (1/2) ln 2 + (1/4) ln 4 + 2 (1/8) ln 8 = (1/2 + 1/2 + 3/4) ln 2
     log_p = torch.tensor([0.5, 0.25, 0.125, 0.125], dtype=torch.float64).log()
@@ -90,8 +81,3 @@ def test_narrow_and_wide_distributions_together() -> None:
             total, size = total + p[size], size + 1
         assert got == size
     assert int(sizes.min()) <= 32 and 512 < int(sizes.flatten().sort().values[3]) < 8192 < int(sizes.max())
-
-
-def test_bad_mass_is_named() -> None:
-    with pytest.raises(ValueError, match="mass: expected a number in"):
-        branching_factor(torch.zeros(3), mass=0.0)

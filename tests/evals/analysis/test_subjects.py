@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -85,11 +84,3 @@ def test_what_differs_is_refused(measured: dict[str, Any], tmp_path: Path) -> No
     (measured["folder"] / "toy" / "manifest.json").unlink()
     with pytest.raises(ValueError, match=r"mine, toy: no manifest\.json"):
         read(measured)
-
-
-def test_what_is_missing_is_named() -> None:
-    subject = Subject("mine", {"toy": pd.DataFrame({"problem_id": ["a"], "sample": [0], "verdict": ["correct"]})})
-    with pytest.raises(ValueError, match="mine was not measured on 'other'; expected one of: toy"):
-        responses(subject, "other")
-    with pytest.raises(ValueError, match="mine, toy: the verdict table lacks the column response"):
-        responses(subject, "toy")

@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -88,17 +87,6 @@ def test_it_equals_the_whole_logits(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert start == len(table)
 
 
-def test_means_of_responses(folder: Path) -> None:
-    table = token_table(ANSWERS, str(folder), device="cpu")
-    made = measure(str(folder), [(str(a.prompt), a.text) for a in ANSWERS], mass=0.95, device="cpu")
-    assert (made[1].tokens, made[1].mean_entropy, made[1].mean_branching) == (0, None, None)
-    for i in (0, 2, 3):
-        rows = table[(table["problem_id"] == ANSWERS[i].problem_id) & (table["sample"] == ANSWERS[i].sample)]
-        assert made[i].tokens == len(rows)
-        assert made[i].mean_entropy == pytest.approx(rows["entropy"].mean(), rel=1e-6)
-        assert made[i].mean_branching == pytest.approx(rows["nucleus"].mean())
-
-
 def small(architecture: str) -> Any:
     """A random model of another architecture, float64."""
     from transformers import AutoModelForCausalLM, Gemma2Config, GPT2Config
@@ -164,7 +152,12 @@ def test_bad_input_is_named(folder: Path) -> None:
             token_table(answers, str(folder), device="cpu", **options)
 
 
-def test_nothing_to_read_is_an_empty_table(folder: Path) -> None:
-    table = token_table([ANSWERS[1]], str(folder), device="cpu")
-    assert len(table) == 0 and tuple(table.columns) == COLUMNS
-    assert np.isnan(table["entropy"].mean())
+def test_means_of_responses(folder: Path) -> None:
+    table = token_table(ANSWERS, str(folder), device="cpu")
+    made = measure(str(folder), [(str(a.prompt), a.text) for a in ANSWERS], mass=0.95, device="cpu")
+    assert (made[1].tokens, made[1].mean_entropy, made[1].mean_branching) == (0, None, None)
+    for i in (0, 2, 3):
+        rows = table[(table["problem_id"] == ANSWERS[i].problem_id) & (table["sample"] == ANSWERS[i].sample)]
+        assert made[i].tokens == len(rows)
+        assert made[i].mean_entropy == pytest.approx(rows["entropy"].mean(), rel=1e-6)
+        assert made[i].mean_branching == pytest.approx(rows["nucleus"].mean())

@@ -58,34 +58,6 @@ def scores(shift: float = 0.0, seed: int = 0) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def test_each_figure_shows_the_metrics_that_the_curves_have() -> None:
-    both = joined(curves(), curves(NAMES[2], **{"train/shaping_ratio": ENTROPY}))
-    plots = {d.name: d for d in plot_training(NAMES, both)}
-    assert list(plots) == [
-        "training_dynamics",
-        "training_response_length",
-        "training_zero_variance_groups",
-        "training_shaping_ratio",
-    ]
-    for plot in plots.values():
-        check_renders(plot)
-    assert set(plots["training_shaping_ratio"].numbers["model"]) == {NAMES[2]}
-    assert "Without such curves: base, GRPO" in plots["training_shaping_ratio"].caption
-    dynamics = plots["training_dynamics"].numbers
-    assert list(dict.fromkeys(dynamics["panel"])) == ["train/reward", "train/entropy", "train/grad_norm"]
-    shown = dynamics[(dynamics["model"] == "GRPO") & (dynamics["panel"] == "train/entropy")]
-    assert shown["mean"].tolist() == ENTROPY.tolist()
-
-
-def test_short_curves_are_plotted() -> None:
-    bare = pd.DataFrame({"model": "GRPO", "seed": 0, "step": [1, 2], "train/reward": [0.1, 0.2]})
-    (plot,) = plot_training(NAMES, bare)
-    assert plot.name == "training_dynamics"
-    check_renders(plot)
-    with pytest.raises(ValueError, match="at least one run, got none"):
-        plot_training(NAMES, pd.DataFrame())
-
-
 def test_bands_are_over_seeds_by_hand() -> None:
     two = joined(curves(**{"train/reward": 1.0}), curves(seed=1, **{"train/reward": 3.0}))
     dynamics = plot_training(NAMES, two)[0]

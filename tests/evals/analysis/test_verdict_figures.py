@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 
 from evals.analysis.forms import plot_verdicts
@@ -26,17 +25,4 @@ def test_numbers_and_captions() -> None:
     form = plots["response_form"].numbers.set_index(["model", "measure"])
     assert form.loc[("base", "truncated"), "mean"] == pytest.approx(100 / 8)
     for plot in plots.values():
-        check_renders(plot)
-
-
-def test_runs_with_unknown_values_are_plotted() -> None:
-    one = table({"p": "n"}, tokens=[None], finish_reason=[None])
-    plots = plot_verdicts({"one problem, one sample": one})
-    assert [plot.name for plot in plots] == ["pass_at_k", "answer_diversity", "response_form"]
-    assert "No interval" in plots[0].caption and "Truncation is not known" in plots[2].caption
-    seeds = pd.concat([table({"p": "cw", "q": "cc"}, train_seed=s) for s in (0, 1)])
-    unknown = table({"p": "cw", "q": "ww"}, tokens=[None] * 4)
-    plots += plot_verdicts({"seeds": seeds, "unknown length": unknown})
-    assert "seeds: 2 training seeds" in plots[-1].caption and "unknown length are excluded: 4" in plots[-2].caption
-    for plot in plots:
         check_renders(plot)

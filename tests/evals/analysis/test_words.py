@@ -7,9 +7,8 @@ import math
 import pandas as pd
 import pytest
 
-from evals.analysis.words import WordList, categorise, of_tokens, plot_words, word_measures
-from tests.evals.analysis.rendered import check_renders
-from tests.evals.analysis.tokens import token_table
+from evals.analysis.words import WordList, categorise, of_tokens, word_measures
+from tests.evals.analysis.token_tables import token_table
 
 WORDS = WordList("test", {"pivotal": ["so", "then", "on the other hand"], "reflective": ["check", "Wait"]}, 2)
 TABLE = token_table({
@@ -71,13 +70,3 @@ def test_measures_by_hand() -> None:
     # other tokens of p: (0.5 + 0.5 + 3 + 1) / 4, of q: 1
     assert entropy.loc["pivotal", "mean"] == 2 and entropy.loc["other", "mean"] == pytest.approx((1.25 + 1) / 2)
     assert entropy.loc["pivotal", "problems"] == 1 and math.isnan(entropy.loc["pivotal", "low"])
-
-
-def test_figures_are_plotted_where_a_category_is_absent() -> None:
-    names = ["base", "lost", "a long name of a run, " * 4]
-    tables = {"base": token_table({("p", 0): [("the", 1.0), (" sum", 0.0)]}), names[2]: TABLE}
-    categories = {run: categorise(table, WORDS.categories) for run, table in tables.items()}
-    plots = plot_words("words", names, tables, categories, ["pivotal", "other"], sources=("", ""), about="x")
-    assert [plot.name for plot in plots] == ["words_counts", "words_entropy"]
-    for plot in plots:
-        check_renders(plot)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from evals.analysis.token_pass import COLUMNS
 
 VERDICTS = ("correct", "wrong", "no_answer", "truncated", "unscored")
+
+
+def token_table(
+    responses: Mapping[tuple[str, int], Sequence[str | tuple[Any, ...]]], *, verdict: str = "correct"
+) -> pd.DataFrame:
+    """(problem, sample) -> tokens: a text, (text, entropy) or (id, entropy, id of the alternative)."""
+    rows: list[dict[str, Any]] = []
+    for (problem, sample), tokens in responses.items():
+        for position, given in enumerate(tokens):
+            token, entropy, alternative = (given, 0.0, 0) if isinstance(given, str) else (*given, 0)[:3]
+            number = token if isinstance(token, int) else len(token)
+            rows.append({"problem_id": problem, "sample": sample, "position": position, "length": len(tokens),
+                         "token_id": number, "token": str(token), "logp": -entropy, "entropy": entropy, "nucleus": 1,
+                         "alternative_id": alternative, "alternative_logp": -1.0, "verdict": verdict})  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def random_table(

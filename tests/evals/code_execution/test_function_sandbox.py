@@ -46,27 +46,17 @@ def test_tests_use_the_prompt_s_helpers_and_the_function_s_name() -> None:
 
 
 @needs_sandbox
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_plain_data_crosses_both_ways() -> None:
+    values = [
         "None", "True", "-(10 ** 5000)", "0.1", "float('inf')", "'\\ud800ä\\n'", "b'\\0x'", "1 + 2j", "[1, [2.0, (3,)]]", "set()",
         "{1, (2, 3)}", "{'a': [None], (1, 2): {3}}", "()", "[]", "{}", "(-1e-300,)", "-float('inf')",
-    ],
-)  # fmt: skip
-def test_plain_data_crosses_both_ways(value: str) -> None:
+    ]  # fmt: skip
     tests = (
-        f"def check(candidate):\n    value = {value}\n    given = candidate(value)\n"
-        "    assert given == value and type(given) is type(value)\n"
+        f"def check(candidate):\n    for value in [{', '.join(values)}]:\n        given = candidate(value)\n"
+        "        assert given == value and type(given) is type(value)\n"
     )
     returned = outcome("def f(x):\n    return x\n", tests)
     assert returned.passed, returned
-
-
-@needs_sandbox
-@pytest.mark.parametrize("value", ["range(3)", "(i for i in range(3))", "object()", "[lambda: 1]", "float('nan')"])
-def test_other_values_equal_nothing(value: str) -> None:
-    tests = "def check(candidate):\n    assert candidate(1) not in (None, [0, 1, 2], [], 0)\n"
-    assert outcome(f"def f(x):\n    return {value}\n", tests).passed
 
 
 HOSTILE = {
@@ -103,13 +93,6 @@ HOSTILE = {
 def test_programs_that_cheat_do_not_pass(name: str) -> None:
     tests = ENDLESS_TESTS if name == "endless values" else TESTS
     assert outcome(HOSTILE[name], tests).passed is False
-
-
-@needs_sandbox
-def test_an_idle_program_is_not_known_to_be_wrong() -> None:
-    idle = outcome("import time\ndef f(x): time.sleep(10 ** 6)", limits=Limits(cpu_s=1, wall_s=1.0))
-    assert idle.passed is None
-    assert "time: not finished after 1 s" in str(idle.reason)
 
 
 def probe(body: str) -> Any:

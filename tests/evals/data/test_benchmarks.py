@@ -22,7 +22,8 @@ ROWS = [
     {"id": "c", "problem": "Which?", "answer": "$x^2$"},
 ]
 PUBLIC = {"aime24": 30, "aime25": 30, "amc23": 40, "amc23_83": 83, "math500": 500, "minerva": 272, "olympiadbench": 675,
-          "gsm8k": 1319}  # fmt: skip
+          "gsm8k": 1319, "hmmt_feb_2025": 30, "aime_2026": 30, "olymmath_en_easy": 100, "olymmath_en_hard": 100,
+          "math_perturb_simple": 279, "math_perturb_hard": 279}  # fmt: skip
 
 
 @pytest.fixture
@@ -48,22 +49,10 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return data
 
 
-def write(folder: Path, rows: list[dict[str, Any]], name: str = "toy.jsonl") -> None:
-    path = folder / name
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix == ".csv":
-        import csv
-
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0].keys())
-            writer.writeheader()
-            writer.writerows(rows)
-    else:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist(rows), path)
+def write(folder: Path, rows: list[dict[str, Any]], name: str = "toy") -> Path:
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
 
 
 # ------------------------------------------------------------------------------------------------ the task files
@@ -87,9 +76,12 @@ def test_task_files_say_what_they_are(name: str) -> None:
     assert len(config["metadata"].get("file_sha256", 64 * "0")) == 64
 
 
-def test_row_counts_are_those_of_the_benchmarks() -> None:
-    pinned = {name: benchmarks.task(name)["metadata"]["rows"] for name in [*PUBLIC, "gpqa_diamond"]}
-    assert pinned == {**PUBLIC, "gpqa_diamond": 198}
+@needs_shared
+@pytest.mark.parametrize(("name", "rows"), PUBLIC.items())
+def test_real_rows_match_their_pin(name: str, rows: int) -> None:
+    fresh = SHARED.with_name("fresh")
+    loaded = benchmarks.load(name, data_dir=fresh if (fresh / f"{name}.jsonl").is_file() else SHARED)
+    assert len(loaded.problems) == rows == benchmarks.task(name)["metadata"]["rows"] and not loaded.changed
 
 
 def test_tiny_benchmarks_match_their_generator(tmp_path: Path) -> None:
@@ -98,14 +90,6 @@ def test_tiny_benchmarks_match_their_generator(tmp_path: Path) -> None:
     write_benchmarks(tmp_path)
     for tier in MADE:
         assert not benchmarks.load(tier, data_dir=tmp_path).changed
-
-
-@needs_shared
-@pytest.mark.parametrize(("name", "rows"), PUBLIC.items())
-def test_real_rows_match_their_pin(name: str, rows: int) -> None:
-    loaded = benchmarks.load(name, data_dir=SHARED)
-    assert len(loaded.problems) == rows
-    assert not loaded.changed
 
 
 @needs_shared
@@ -134,34 +118,21 @@ def test_the_answer_after_a_mark(toy: Path) -> None:
 # ------------------------------------------------------------------------------------------------------ reading
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".csv"])
-def test_files_of_our_columns_or_the_hubs_give_the_same_problems(toy: Path, suffix: str) -> None:
-    write(toy, ROWS, f"toy{suffix}")
+def test_the_hub_and_files_of_its_columns_or_ours_give_the_same_problems(toy: Path) -> None:
+    hub = benchmarks.load("toy")
+    path = write(toy, ROWS)
     ours = benchmarks.load("toy", data_dir=toy)
-    write(
-        toy,
-        [{"question": r["problem"], "unique": r["id"], "answer": r["answer"], "x": 1} for r in ROWS],
-        f"toy{suffix}",
-    )
-    hubs = benchmarks.load("toy", data_dir=toy)
-    assert ours == hubs
+    write(toy, [{"question": r["problem"], "unique": r["id"], "answer": r["answer"], "x": 1} for r in ROWS])
+    assert ours == benchmarks.load("toy", data_dir=toy) and not ours.changed
     assert [(p.id, p.problem, p.answer, p.choices) for p in ours.problems] == [
         (r["id"], r["problem"], r["answer"], None) for r in ROWS
     ]
-    assert ours.source == str(toy / f"toy{suffix}")
-    assert not ours.changed
-
-
-def test_the_hub_gives_what_a_file_gives(toy: Path) -> None:
-    write(toy, ROWS)
-    from_hub = benchmarks.load("toy")
-    assert from_hub.problems == benchmarks.load("toy", data_dir=toy).problems
-    assert from_hub.source.startswith("hub:")
-    assert from_hub.source.endswith("[train]")
+    assert hub.problems == ours.problems
+    assert ours.source == str(path) and hub.source.startswith("hub:") and hub.source.endswith("[train]")
 
 
 def test_other_file_names_and_missing_ids(toy: Path) -> None:
-    write(toy, [{"problem": r["problem"], "answer": r["answer"]} for r in ROWS], "toy_2.jsonl")
+    write(toy, [{"problem": r["problem"], "answer": r["answer"]} for r in ROWS], "toy_2")
     assert [p.id for p in benchmarks.load("toy", data_dir=toy).problems] == ["toy-0", "toy-1", "toy-2"]
 
 
@@ -216,9 +187,6 @@ def test_no_such_benchmark_file_or_json(toy: Path) -> None:
     with pytest.raises(ValueError, match="unknown benchmark 'toi': did you mean 'toy'"):
         benchmarks.load("toi", data_dir=toy)
     with pytest.raises(ValueError, match=r"no file for toy: expected one of toy\.jsonl"):
-        benchmarks.load("toy", data_dir=toy)
-    (toy / "toy.jsonl").write_text("not json\n")
-    with pytest.raises(ValueError, match=r"toy\.jsonl, line 1"):
         benchmarks.load("toy", data_dir=toy)
 
 
@@ -288,8 +256,8 @@ def gpqa(folder: Path, choice_seed: int = 0) -> benchmarks.Benchmark:
 def test_rows_without_a_hash_are_pinned_by_the_publisher_s_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
-    digest = hashlib.sha256((tmp_path / "gpqa_diamond.csv").read_bytes()).hexdigest()
+    path = write(tmp_path, gpqa_rows(), "gpqa_diamond")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
     with pytest.raises(ValueError, match=f"the file hashes to {digest}, the publisher's own to 41d1213c.* not known"):
         benchmarks.load("gpqa_diamond", data_dir=tmp_path)
     assert gpqa(tmp_path).changed
@@ -297,22 +265,13 @@ def test_rows_without_a_hash_are_pinned_by_the_publisher_s_file(
     config["metadata"]["file_sha256"] = digest
     monkeypatch.setattr(benchmarks, "task", lambda name: config)
     assert not benchmarks.load("gpqa_diamond", data_dir=tmp_path).changed
-    (tmp_path / "gpqa_diamond.csv").unlink()
-    write(tmp_path, gpqa_rows(), "gpqa_diamond.jsonl")  # the same rows, but nobody can know that
+    path.write_text(path.read_text() + "\n")  # the same rows, but nobody can know that
     with pytest.raises(ValueError, match="the file hashes to"):
         benchmarks.load("gpqa_diamond", data_dir=tmp_path)
 
 
-def test_a_gzipped_file_is_read(toy: Path) -> None:
-    import gzip
-
-    with gzip.open(toy / "toy_2.jsonl.gz", "wt") as file:
-        file.write("".join(json.dumps(row) + "\n" for row in ROWS))
-    assert [p.id for p in benchmarks.load("toy", data_dir=toy).problems] == ["a", "b", "c"]
-
-
 def test_choices_are_shuffled_by_seed_and_the_letter_follows(tmp_path: Path) -> None:
-    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    write(tmp_path, gpqa_rows(), "gpqa_diamond")
     first, again, other = (gpqa(tmp_path, choice_seed=s) for s in (0, 0, 1))
     assert first == again
     assert first.problems != other.problems
@@ -327,9 +286,9 @@ def test_choices_are_shuffled_by_seed_and_the_letter_follows(tmp_path: Path) -> 
 
 
 def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
-    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    write(tmp_path, gpqa_rows(), "gpqa_diamond")
     whole = {p.id: p for p in gpqa(tmp_path).problems}
-    write(tmp_path, gpqa_rows()[::-2], "gpqa_diamond.csv")
+    write(tmp_path, gpqa_rows()[::-2], "gpqa_diamond")
     half = gpqa(tmp_path).problems
     assert all(whole[p.id] == p for p in half)
 
@@ -346,7 +305,7 @@ def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
     manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False)
     assert set(benchmarks.names()) <= set(manager.all_tasks)
 
-    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    write(tmp_path, gpqa_rows(), "gpqa_diamond")
     manager = TaskManager(
         include_path=str(benchmarks.TASKS),
         include_defaults=False,
@@ -373,20 +332,8 @@ def test_the_written_answer_prompt_is_ours() -> None:
     assert text.replace("{{problem}}", "{problem}") == PROMPTS["boxed_suffix"].user
 
 
-def test_an_unreachable_hub_names_the_benchmark_and_what_to_do_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    import datasets
-
-    def offline(*_: Any, **__: Any) -> Any:
-        raise ConnectionError("Couldn't reach the Hub")
-
-    monkeypatch.setattr(datasets, "load_dataset", offline)
-    monkeypatch.setattr(benchmarks, "check_hub", lambda kind, name: None)
-    with pytest.raises(ValueError, match=r"math500: Couldn't reach the Hub; .* data_dir, a folder with math500\.jsonl"):
-        benchmarks.load("math500")
-
-
 def test_a_file_cannot_stand_for_rows_that_only_the_hub_pins(tmp_path: Path) -> None:
-    write(tmp_path, [{"id": str(i), "problem": f"p{i}", "answer": "1"} for i in range(33)], "hmmt_feb_2026.jsonl")
+    write(tmp_path, [{"id": str(i), "problem": f"p{i}", "answer": "1"} for i in range(33)], "hmmt_feb_2026")
     with pytest.raises(ValueError, match=r"hmmt_feb_2026.*not the pinned version.*only the hub's commit"):
         benchmarks.load("hmmt_feb_2026", data_dir=tmp_path)
     assert benchmarks.load("hmmt_feb_2026", data_dir=tmp_path, allow_changed_data=True).changed

@@ -166,36 +166,17 @@ def test_verdict_rows_differ_only_in_the_finish_reason(table: Any, data: Path, r
     assert {row["verdict"] for row in ours} == {"correct", "wrong", "no_answer", "truncated", "unscored"}
 
 
-def test_no_standard_error_and_every_problem_counts(result: Any) -> None:
-    own = result["results"]["tiny_short"]
-    assert {value for key, value in own.items() if "_stderr" in key} == {"N/A"}
-    assert result["n-samples"]["tiny_short"] == {"original": 11, "effective": 11}
-
-
 def test_one_sample_is_the_default(table: Any, data: Path) -> None:
     first = table.filter([sample == 0 for sample in table["sample"].to_pylist()])
     ours = {s.name: s.value for s in score(first, ks=(1,), metrics=("avg", "pass", "maj"))}
     assert values(theirs(data, gen_kwargs=None)) == ours | {"unscored": pytest.approx(3 / 11)}
 
 
-def test_a_yaml_that_includes_ours_sets_repeats(data: Path, tmp_path: Path, result: Any) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(f"include: {benchmarks.TASKS}/tiny_short/tiny_short.yaml\ntask: mine\nrepeats: {N}\n")
-    reported = values(theirs(data, path), "mine")
-    assert {name for name in reported if "@" in name} == {"avg@6"} | {
-        f"{m}@{k}" for m in ("pass", "maj") for k in (1, 2, 4, 6)
-    }
-    known = values(result)
-    assert {name: reported[name] for name in known if name in reported} == {n: known[n] for n in known if n in reported}
-
-
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
         ({"repeats": 0}, "repeats=0, expected a whole number >= 1"),
-        ({"repeats": "16"}, "repeats='16', expected a whole number"),
         ({"repeats": 4, "ks": [1, 5]}, r"ks=\[1, 5\], expected a list of whole numbers from 1 to repeats=4"),
-        ({"ks": 1}, "ks=1, expected a list"),
         ({"ks": []}, r"ks=\[\], expected a list"),
     ],
 )
@@ -204,7 +185,7 @@ def test_what_does_not_fit_is_refused(data: Path, metadata: dict[str, Any], mess
         theirs(data, **metadata)
 
 
-@pytest.mark.parametrize("gen_kwargs", [None, {"do_sample": True, "temperature": 0.0}, {"temperature": 1.0}])
-def test_greedy_samples_are_not_repeated(data: Path, gen_kwargs: Any) -> None:
-    with pytest.raises(ValueError, match="greedy samples are all the same; expected --gen_kwargs do_sample=True"):
-        theirs(data, gen_kwargs=gen_kwargs, repeats=2)
+def test_greedy_samples_are_not_repeated(data: Path) -> None:
+    for gen_kwargs in ({"do_sample": True, "temperature": 0.0}, {"temperature": 1.0}):
+        with pytest.raises(ValueError, match="greedy samples are all the same; expected --gen_kwargs do_sample=True"):
+            theirs(data, gen_kwargs=gen_kwargs, repeats=2)

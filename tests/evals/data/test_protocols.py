@@ -45,11 +45,6 @@ def test_every_value_has_a_source(protocol: Protocol) -> None:
         assert value.note
 
 
-def test_every_paper_has_one() -> None:
-    assert {"egsw", "erpo", "trial_and_error", "entropy_advantage", "forking_tokens", "tiny"} <= set(PROTOCOLS)
-    assert all(name == protocol.name for name, protocol in PROTOCOLS.items())
-
-
 @pytest.mark.parametrize(
     ("protocol", "benchmark", "expected"),
     [  # the table of measurements in the papers' README: n, temperature, top-p, tokens, k, rows
@@ -70,11 +65,6 @@ def test_values_that_the_papers_state(protocol: str, benchmark: str, expected: t
         if value is not None:
             assert PROTOCOLS[protocol].value(field, benchmark) == value
             assert getattr(PROTOCOLS[protocol], field).origin is not Origin.ASSUMED
-
-
-def test_which_amc_a_paper_used() -> None:
-    assert "amc23" in PROTOCOLS["erpo"].benchmarks.value
-    assert "amc23_83" in PROTOCOLS["entropy_advantage"].benchmarks.value
 
 
 def test_override_keeps_what_it_replaced() -> None:
@@ -99,22 +89,15 @@ def test_the_ks_follow_n() -> None:
     ("values", "message"),
     [
         ({"n": 0}, r"erpo, benchmark amc23: n=0, expected a whole number >= 1"),
-        ({"n": 1.5}, r"n=1.5, expected a whole number"),
-        ({"n": True}, r"n=True, expected a whole number"),
         ({"ks": []}, r"ks=\(\), expected one or more"),
         ({"benchmarks": ["amc23", "amc23"]}, "amc23 more than once"),
         ({"temperature": -1}, r"temperature=-1, expected a number >= 0"),
-        ({"temperature": "hot"}, r"temperature='hot', expected a number >= 0"),
         ({"temperature": 0}, r"n=16 at temperature 0, expected n=1"),
         ({"top_p": 0}, r"top_p=0, expected a number in \(0, 1\]"),
-        ({"top_p": 1.1}, r"top_p=1.1"),
         ({"max_tokens": 0}, r"max_tokens=0"),
         ({"rows": 0}, r"rows=0"),
-        ({"ks": 4}, r"ks=4, expected one or more whole numbers"),
-        ({"choice_seed": None}, r"choice_seed=None"),
         ({"prompt": "boxed_sufix"}, r"prompt: got 'boxed_sufix', did you mean 'boxed_suffix'"),
         ({"benchmarks": ["amc24"]}, r"unknown benchmark 'amc24': did you mean 'amc23'"),
-        ({"benchmarks": "amc23"}, r"benchmarks='amc23': expected a list"),
         ({"benchmarks": []}, r"expected a list of one or more names"),
         ({"n": {"amc23": 16}}, r"n has no value for minerva"),
         ({"temprature": 1}, r"no field 'temprature'; did you mean 'temperature'"),
@@ -188,21 +171,12 @@ def test_own_protocols_are_yaml_files(tmp_path: Path) -> None:
     assert mine.top_p == protocols.get("egsw").top_p
     for text, message in (
         ("n: 8\n", "missing benchmarks"),
-        ("base: egws\n", "'egsw'"),
         ("base: egsw\nsamples: 3\n", "no field 'samples'"),
         ("base: egsw\nn: 0\n", "n=0, expected a whole number >= 1"),
-        ("- 1\n", "expected a mapping"),
         ("a: [\n", "not YAML"),
-        ("base: [1]\n", r"base: unknown protocol \[1\]"),
         ("a: &a [x]\nb: [*a, *a]\n", "anchors and aliases"),
-        ("n: " + "[" * 5000, "more than 200 brackets"),
         ("base: !!python/object/apply:os.getcwd []\n", "not YAML"),
     ):
         file.write_text(text)
         with pytest.raises(ValueError, match=message):
             protocols.read(file)
-    from rlvr.cli import main
-
-    file.write_text("base: egsw\nn: 0\n")
-    assert main(["eval", "model=m", f"protocol={file}"]) == 2
-    assert main(["eval", "model=m", f"protocol={tmp_path / 'nowhere.yaml'}"]) == 2

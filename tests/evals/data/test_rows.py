@@ -23,18 +23,12 @@ LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS).enco
         ("a.jsonl", LINES.replace(b"p1", b"p\x001"), "line 2: not JSON"),
         ("a.jsonl", LINES + b'{"problem": "\\ud800"}\n', "line 4: half of a surrogate pair"),
         ("a.jsonl", LINES + b'{"problem": "\xff"}\n', "line 4: not UTF-8 text"),
-        ("a.jsonl", LINES + b"[1]\n", "line 4: expected a JSON object, got list"),
         ("a.jsonl", LINES + b"[" * 100_000 + b"\n", "line 4: nested too deeply"),
-        ("a.jsonl", LINES + b'{"answer": ' + b"9" * 5000 + b"}\n", "line 4: not JSON"),
-        ("a.jsonl.gz", b"not gzipped", "cannot be read"),
         ("a.jsonl.gz", gzip.compress(LINES, mtime=0)[:-9], "cannot be read"),
         ("a.parquet", b"PAR1xxxxPAR1", "not readable as Parquet"),
-        ("a.csv", b"id,answer\np0\n", "expected 2 cells"),
         ("a.csv", b"id,answer\np0,1,2\n", "expected 2 cells"),
-        ("a.csv", b"id\xff\n", "line 1: not UTF-8"),
         ("a.json", b'{"problem": "1"}', "expected a JSON list of rows, got dict"),
         ("a.json", b'[{"problem": "1"}, "2"]', "row 1: expected a JSON object, got str"),
-        ("a.json", b"[", "not JSON"),
         ("a.txt", b"", "expected a file ending in .jsonl"),
     ],
 )
@@ -55,13 +49,6 @@ def test_every_form_gives_the_same_rows(suffix: str, tmp_path: Path) -> None:
     how = {".json": {"orient": "records"}, ".jsonl": {"orient": "records", "lines": True}}
     write[suffix](path, **how.get(suffix, {"index": False}))
     assert list(read_rows(path)) == ROWS
-
-
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
-def test_byte_order_marks_and_blank_lines_are_ignored(name: str, tmp_path: Path) -> None:
-    content = b"\xef\xbb\xbf" + LINES.replace(b"\n", b"\r\n\n")
-    (tmp_path / name).write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
-    assert list(read_rows(tmp_path / name)) == ROWS
 
 
 @settings(max_examples=300)

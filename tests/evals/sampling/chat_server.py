@@ -24,14 +24,8 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             headers = {name.title(): value for name, value in self.headers.items()}
             self.server.seen.append((self.path, headers, body))
-            self.server.under_way += 1
-            self.server.most = max(self.server.most, self.server.under_way)
             faults = self.server.faults.get(body["seed"])
             fault = faults.pop(0) if faults else self.server.usual
-        if self.server.gate is not None:
-            self.server.gate.wait()
-        with self.server.lock:
-            self.server.under_way -= 1
         fault(self, body)
 
     def reply(self, code: int, content: bytes, **headers: str) -> None:
@@ -52,8 +46,6 @@ class Server(ThreadingHTTPServer):
         self.seen: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.faults: dict[int, list[Reply]] = {}
         self.usual: Reply = say
-        self.under_way = self.most = 0
-        self.gate: threading.Barrier | None = None
         self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def attempts(self) -> Counter[int]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, EngineError, Request
 from evals.sampling.engines.base import sample_seed
 from evals.sampling.engines.transformers import TransformersEngine, choose
@@ -166,29 +164,6 @@ def test_more_samples_and_another_order_keep_each_sample(engine: TransformersEng
     assert len({c.text for c in whole.values()}) == len(many), "samples of a problem differ"
 
 
-def test_a_prompt_is_read_once(engine: TransformersEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[tuple[int, int]] = []
-    forward = engine.model.forward
-
-    def spy(**kwargs: Any) -> Any:
-        read.append(tuple(kwargs["input_ids"].shape))
-        return forward(**kwargs)
-
-    monkeypatch.setattr(engine.model, "forward", spy)
-    generated(engine, some_requests(problems=2, samples=8), Decoding(1.0, 1.0, 5))
-    assert read[0][0] == 2
-    assert read[1] == (16, 1)
-
-
-def test_small_caches_make_small_batches(engine: TransformersEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    requests, decoding = some_requests(4, 2), Decoding(1.0, 1.0, 6)
-    expected = generated(engine, requests, decoding)
-    monkeypatch.setattr("evals.sampling.engines.transformers.CPU_CACHE_BYTES", 1)
-    batches = list(engine.generate(requests, decoding))
-    assert [len(batch) for batch in batches] == [1] * 8
-    assert {c.key: c for batch in batches for c in batch} == expected
-
-
 def test_rows_leave_the_batch_when_they_end(tmp_path: Path) -> None:
     """A model that ends each row at once is called for the prompts and for nothing else."""
     loud = TransformersEngine(str(make_model(tmp_path)), device="cpu")
@@ -233,22 +208,6 @@ def test_a_response_must_fit_the_context(engine: TransformersEngine) -> None:
         ValueError, match=r"max_tokens=1024 does not fit: the prompt of problem 'p0', the longest, .* context is 1024"
     ):
         list(engine.generate(request, Decoding(1.0, 1.0, 1024)))
-
-
-def test_engines_by_name(model_dir: Path) -> None:
-    made = engines.create("transformers", str(model_dir), device="cpu")
-    assert made.describe()["name"] == "transformers"
-    assert made.describe()["dtype"] == "float32"
-    with pytest.raises(ValueError, match="engine: got 'transformer', did you mean 'transformers'"):
-        engines.create("transformer", "x")
-    with pytest.raises(ValueError, match="batch_rows=0"):
-        engines.create("transformers", "x", batch_rows=0)
-
-
-def test_without_requests_nothing_is_loaded() -> None:
-    nowhere = TransformersEngine("/no/such/model")
-    got: Iterator[list[Completion]] = nowhere.generate([], Decoding(1.0, 1.0, 1))
-    assert list(got) == []
 
 
 # ------------------------------------------------------------------------------------------- responses with a prefix

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from evals.data.benchmarks import content_hash
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.evaluate import evaluate
 from evals.sampling.store import SampleStore
@@ -53,20 +51,6 @@ def test_the_first_rows_and_then_the_others(place: dict[str, Any]) -> None:
     assert sorted(more.asked) == [("p3", 0), ("p3", 1), ("p4", 0), ("p4", 1)]
 
 
-def test_the_manifest_states_the_settings(place: dict[str, Any]) -> None:
-    evaluate(protocol=protocol(2), engine=Scripted(), seed=3, **place)
-    manifest = json.loads((place["out_dir"] / "toy" / "manifest.json").read_text())
-    assert manifest["identity"]["seed"] == 3
-    assert manifest["identity"]["data"] == {
-        "sha256": content_hash(PROBLEMS),
-        "changed": False,
-        "choice_seed": None,
-    }
-    assert manifest["identity"]["decoding"] == {"temperature": 1.0, "top_p": 1.0, "max_tokens": 9}
-    assert manifest["record"]["model_path"] == str(place["model_path"])
-    assert manifest["record"]["protocol"]["n"] == {"value": 2, "origin": "assumed", "note": "a test", "was": None}
-
-
 def test_no_progress_unless_requested(place: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
     evaluate(protocol=protocol(1), engine=Scripted(), **place)
     assert capfd.readouterr().err == ""
@@ -84,7 +68,7 @@ def killed() -> None:
     raise KilledError
 
 
-@pytest.mark.parametrize("dies_at", range(8))  # 15 samples, 4 to a chunk, 2 to a batch: 8 batches
+@pytest.mark.parametrize("dies_at", [0, 3, 7])  # 15 samples, 4 to a chunk, 2 to a batch: 8 batches
 def test_a_killed_evaluation_resumes_where_it_stopped(place: dict[str, Any], dies_at: int) -> None:
     first = Scripted(dies_at, killed)
     with pytest.raises(KilledError):
@@ -121,21 +105,6 @@ def test_a_real_kill(tmp_path: Path, model_dir: Path, place: dict[str, Any]) -> 
     rest = Scripted()
     assert table(evaluate(protocol=protocol(3), engine=rest, **place)["toy"]) == expected_rows(3)
     assert len(rest.asked) == 15 - 5 * 2  # five batches of two were on disk
-
-
-def test_repeated_kills_generate_each_sample_once(place: dict[str, Any]) -> None:
-    """killed again and again, it still ends, having generated each sample once."""
-    asked: list[tuple[str, int]] = []
-    for _ in range(8):
-        life = Scripted(1, killed)
-        with pytest.raises(KilledError):
-            evaluate(protocol=protocol(3), engine=life, **place)
-        asked += life.asked
-        if len(asked) == 14:  # one sample is left: a batch of it does not reach the second
-            break
-    last = Scripted(1, killed)
-    assert table(evaluate(protocol=protocol(3), engine=last, **place)["toy"]) == expected_rows(3)
-    assert sorted(asked + last.asked) == [(p.id, s) for p in PROBLEMS for s in range(3)]
 
 
 def test_an_incomplete_shard_is_not_read(place: dict[str, Any]) -> None:
@@ -194,17 +163,6 @@ def test_samples_of_other_settings_are_refused(place: dict[str, Any], change: di
     assert path.read_bytes() == before
 
 
-def test_another_model_is_refused(place: dict[str, Any], tmp_path: Path) -> None:
-    from tests.evals.conftest import make_model
-
-    evaluate(protocol=protocol(1), engine=Scripted(), **place)
-    copy = make_model(tmp_path / "same")  # the same weights in another folder are the same model
-    evaluate(protocol=protocol(2), engine=Scripted(), **{**place, "model_path": copy})
-    other = make_model(tmp_path / "other", seed=1)
-    with pytest.raises(ValueError, match=r"toy holds samples of other settings: model.sha256 was "):
-        evaluate(protocol=protocol(2), engine=Scripted(), **{**place, "model_path": other})
-
-
 def test_a_fingerprint_covers_what_changes_outputs(tmp_path: Path) -> None:
     from evals.fingerprint import model_fingerprint
     from tests.evals.conftest import make_model
@@ -237,13 +195,6 @@ def test_two_processes_do_not_share_a_folder(place: dict[str, Any]) -> None:
         SampleStore(place["out_dir"] / "toy").locked(),
         pytest.raises(ValueError, match="another process is evaluating into"),
     ):
-        evaluate(protocol=protocol(1), engine=Scripted(), **place)
-
-
-def test_shards_without_a_manifest_are_refused(place: dict[str, Any]) -> None:
-    evaluate(protocol=protocol(1), engine=Scripted(), **place)
-    (place["out_dir"] / "toy" / "manifest.json").unlink()
-    with pytest.raises(ValueError, match="without a manifest"):
         evaluate(protocol=protocol(1), engine=Scripted(), **place)
 
 

@@ -51,12 +51,6 @@ def test_each_request_once_on_one_gpu_each(two: Replicas, tmp_path: Path) -> Non
     assert str(os.getpid()) not in {process for process, _ in places}
 
 
-def test_it_describes_one_replica(two: Replicas) -> None:
-    assert two.describe() == {"name": "scripted", "model": "m"}
-    assert two.tokenizer is None
-    assert two.chunk_rows == 3 * 2 * 16
-
-
 @pytest.mark.parametrize(
     ("fault", "kind", "message"),
     [
@@ -112,16 +106,6 @@ def test_impossible_replica_counts_are_refused() -> None:
         generated(short, some_requests(3))
     with pytest.raises(ValueError, match="engine transformers, option: got 'replica', did you mean 'replicas'"):
         engines.create("transformers", "m", replica=2)
-
-
-def test_options_are_those_of_the_constructors() -> None:
-    import inspect
-
-    for name in ("transformers", "vllm"):
-        parameters = inspect.signature(type(engines.create(name, "m"))).parameters.values()
-        stated = {p.name: p.annotation.removesuffix(" | None") for p in parameters if p.kind is p.KEYWORD_ONLY}
-        given = {key: kind.__name__ for key, kind in engines.OPTIONS[name].items() if key != "replicas"}
-        assert given == stated
 
 
 def test_two_replicas_of_a_real_model_give_what_one_gives(model_dir: Path) -> None:

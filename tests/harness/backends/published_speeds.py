@@ -32,7 +32,6 @@ class Row:
     another version or run of the same source."""
 
     what: str
-    unit: str
     published: float
     low: float
     middle: float
@@ -41,13 +40,8 @@ class Row:
     other: float | None = None
 
     @property
-    def ratio(self) -> float:
-        """Estimate divided by measurement."""
-        return self.middle / self.published
-
-    @property
     def ratios(self) -> list[float]:
-        """`ratio` for each published value."""
+        """Estimate divided by measurement, for each published value."""
         return [self.middle / value for value in (self.published, self.other) if value is not None]
 
 
@@ -84,14 +78,14 @@ def throughputs() -> list[Row]:
 
         what = f"{name.partition('/')[2]} GRPO, {gpus} H100, {mean:,} tokens on average"
         source = f"{NEMO_PAGE}{later:,})"
-        rows.append(Row(what, "tokens/s/GPU", published, rate(SLOW), rate(MIDDLE), rate(FAST), source, later))
+        rows.append(Row(what, published, rate(SLOW), rate(MIDDLE), rate(FAST), source, later))
     flops = pass_flops(QWEN3_4B, 16384, backward=True, recompute=True, frozen=True)
     low, middle, high = (reached(GPUS["h100"], rules) / flops for rules in (SLOW, MIDDLE, FAST))
     source = (
         PRIME
         + "Qwen3-4B-Instruct-2507-rl-16-1gpu-Recompute-flash_attention_3-16384 (another run is said to have 6,229)"
     )
-    rows.append(Row("Qwen3-4B LoRA trainer, 16,384 tokens, 1 H100", "tokens/s", 6038, low, middle, high, source, 6229))
+    rows.append(Row("Qwen3-4B LoRA trainer, 16,384 tokens, 1 H100", 6038, low, middle, high, source, 6229))
     e = experiment(
         "forking_tokens", "dapo", "8b", max_completion_tokens=28672, dynamic_sampling=False,
         **{"overlong.max_length": 28672},
@@ -102,9 +96,9 @@ def throughputs() -> list[Row]:
     ]
     rest = "512 x 16, 28k tokens; its mean length is not published: 2,500 are assumed"
     low, middle, high = (step.total for step in steps)
-    rows.append(Row("Qwen2.5-Math-7B DAPO, one step", "s", 356.3, low, middle, high, VERL + rest))
+    rows.append(Row("Qwen2.5-Math-7B DAPO, one step", 356.3, low, middle, high, VERL + rest))
     low, middle, high = (step.sample for step in steps)
-    rows.append(Row("of it sampling", "s", 177.9, low, middle, high, "the same"))
+    rows.append(Row("of it sampling", 177.9, low, middle, high, "the same"))
     return rows
 
 
@@ -121,7 +115,5 @@ def peaks() -> list[Row]:
         parts = states(KNOWN[name], e, hardware, "bfloat16")
         total = sum(parts.values()) + activations(KNOWN[name], 16384, "bfloat16", checkpointing=True, padded=False)
         what = f"{name.partition('/')[2]}, {'all weights' if rank is None else f'LoRA {rank}'}, {gpus} H100, peak"
-        rows.append(
-            Row(what, "GiB", gib, total / 2**30, total / 2**30, total / 2**30, PRIME + "...-16384, peak_memory")
-        )
+        rows.append(Row(what, gib, total / 2**30, total / 2**30, total / 2**30, PRIME + "...-16384, peak_memory"))
     return rows

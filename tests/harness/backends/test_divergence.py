@@ -21,6 +21,7 @@ from harness.step.batch import TokenBatch
 from harness.step.finite import Diverged
 from tests import experiments
 from tests.harness.backends.test_trl_finetune import PAIRS
+from tests.harness.backends.test_trl_trainer import make_trainer
 
 pytestmark = pytest.mark.slow
 
@@ -28,11 +29,6 @@ NAN = float("nan")
 CPU = TrlHardware(device="cpu", save_every=1)
 STEPS = 4
 Fault = Callable[[Any], None]
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
 
 
 def at_step(trainer: Any, step: int, fault: Callable[[Any], None]) -> None:
@@ -64,24 +60,17 @@ def nan_logits(model: Any) -> None:
     model.model.norm.register_forward_hook(break_one)
 
 
-def grpo_trainer(model_dir: Path, out: Path, rewards: Callable[..., list[float | None]], **values: Any) -> Any:
+def grpo_trainer(model: Path, out: Path, rewards: Callable[..., list[float | None]], **values: Any) -> Any:
     import peft
-    from datasets import Dataset
-    from transformers import AutoTokenizer
-    from trl import GRPOConfig
-
-    from harness.backends.trl.trainer import MethodTrainer
-    from harness.backends.trl.translate import to_grpo_config
 
     declared = experiments.experiment().override({"max_steps": STEPS, **values}, Origin.USER, "a test")
     lora = common.to_lora_config(declared)
-    return MethodTrainer(
+    return make_trainer(
         declared,
-        model=str(model_dir),
+        model,
+        out,
+        None,
         reward_funcs=[rewards],
-        args=GRPOConfig(**to_grpo_config(declared, CPU, seed=0, out_dir=out)),
-        train_dataset=Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
-        processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
         peft_config=None if lora is None else peft.LoraConfig(**lora),
         callbacks=[common.reporter({}, out, lambda *_: None)],
     )
@@ -109,23 +98,23 @@ def kept_steps(out: Path) -> list[int]:
     ("fault", "quantity"), [(nan_gradient, "gradient norm"), (nan_logits, "loss")], ids=["gradient", "logits"]
 )
 def test_a_fault_in_a_grpo_step_stops_the_training(
-    fault: Fault, quantity: str, model_dir: Path, tmp_path: Path
+    fault: Fault, quantity: str, random_model: Path, tmp_path: Path
 ) -> None:
-    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    trainer = grpo_trainer(random_model, tmp_path, alternate)
     at_step(trainer, 3, fault)
     with pytest.raises(Diverged, match=f"step 3: {quantity} is nan"):
         run_to_end(trainer, tmp_path)
     assert kept_steps(tmp_path) == [1, 2]
 
 
-def test_an_error_inside_a_step_is_unchanged_and_costs_only_that_step(model_dir: Path, tmp_path: Path) -> None:
+def test_an_error_inside_a_step_is_unchanged_and_costs_only_that_step(random_model: Path, tmp_path: Path) -> None:
     """Out of memory, and a reward that raises: never a reward of zero, and a later start resumes after step 2."""
     from torch import OutOfMemoryError
 
     def no_memory(_: Any) -> None:
         raise OutOfMemoryError("no memory is left")
 
-    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    trainer = grpo_trainer(random_model, tmp_path, alternate)
     at_step(trainer, 3, no_memory)
     with pytest.raises(OutOfMemoryError, match="no memory is left"):
         run_to_end(trainer, tmp_path)
@@ -135,16 +124,16 @@ def test_an_error_inside_a_step_is_unchanged_and_costs_only_that_step(model_dir:
         raise ZeroDivisionError("in the reward")
 
     with pytest.raises(ZeroDivisionError, match="in the reward"):
-        run_to_end(grpo_trainer(model_dir, tmp_path, raises), tmp_path)
+        run_to_end(grpo_trainer(random_model, tmp_path, raises), tmp_path)
     assert kept_steps(tmp_path) == [1, 2]
-    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    trainer = grpo_trainer(random_model, tmp_path, alternate)
     run_to_end(trainer, tmp_path)
     assert trainer.state.global_step == STEPS
     assert (tmp_path / "final").is_dir()
 
 
-def test_a_weight_that_becomes_nan_is_never_saved(model_dir: Path, tmp_path: Path) -> None:
-    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+def test_a_weight_that_becomes_nan_is_never_saved(random_model: Path, tmp_path: Path) -> None:
+    trainer = grpo_trainer(random_model, tmp_path, alternate)
 
     def at_update(model: Any) -> None:
         parameter = next(model.parameters())
@@ -156,7 +145,7 @@ def test_a_weight_that_becomes_nan_is_never_saved(model_dir: Path, tmp_path: Pat
     assert kept_steps(tmp_path) == [1]
 
 
-def test_an_infinite_reward_stops_and_a_missing_one_does_not(model_dir: Path, tmp_path: Path) -> None:
+def test_an_infinite_reward_stops_and_a_missing_one_does_not(random_model: Path, tmp_path: Path) -> None:
     def infinite(completions: list[str], **_: Any) -> list[float | None]:
         return [float("inf"), *([0.0] * (len(completions) - 1))]
 
@@ -164,31 +153,24 @@ def test_an_infinite_reward_stops_and_a_missing_one_does_not(model_dir: Path, tm
         return [None, *(float(i % 2) for i in range(len(completions) - 1))]
 
     with pytest.raises(Diverged, match="step 1: reward is inf"):
-        run_to_end(grpo_trainer(model_dir, tmp_path / "a", infinite), tmp_path / "a")
-    run_to_end(grpo_trainer(model_dir, tmp_path / "b", missing, max_steps=2), tmp_path / "b")
+        run_to_end(grpo_trainer(random_model, tmp_path / "a", infinite), tmp_path / "a")
+    run_to_end(grpo_trainer(random_model, tmp_path / "b", missing, max_steps=2), tmp_path / "b")
     assert (tmp_path / "b" / "final").is_dir()
 
 
-def test_a_base_model_with_a_nan_weight_does_not_train(model_dir: Path, tmp_path: Path) -> None:
-    trainer = grpo_trainer(model_dir, tmp_path, alternate)
-    next(trainer.model.parameters()).data.view(-1)[0] = NAN
-    with pytest.raises(Diverged, match=r"step 0: weight .* is nan"):
-        run_to_end(trainer, tmp_path)
-
-
-def test_overflowing_weights_of_a_method_stop_the_training(model_dir: Path, tmp_path: Path) -> None:
+def test_overflowing_weights_of_a_method_stop_the_training(random_model: Path, tmp_path: Path) -> None:
     def overflow(batch: TokenBatch, *, factor: float) -> torch.Tensor:
         return batch.mask * torch.tensor(factor, dtype=torch.float32)
 
     globals()["overflow"] = overflow
     method = replace(experiments.GRPO, weights=(use(overflow, factor=assumed(1e39, "a test")),))
-    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    trainer = grpo_trainer(random_model, tmp_path, alternate)
     trainer.experiment = replace(trainer.experiment, method=method)
     with pytest.raises(Diverged, match="step 1: weights of the method is inf"):
         run_to_end(trainer, tmp_path)
 
 
-def test_supervised_fine_tuning_stops_too(model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_supervised_fine_tuning_stops_too(random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import trl
 
     from harness.backends.trl.finetune import finetune
@@ -204,7 +186,7 @@ def test_supervised_fine_tuning_stops_too(model_dir: Path, tmp_path: Path, monke
     with pytest.raises(Diverged, match="step 2: gradient norm is nan"):
         finetune(
             declared,
-            base_model=str(model_dir),
+            base_model=str(random_model),
             seed=0,
             out_dir=tmp_path,
             hardware=CPU,
@@ -215,7 +197,7 @@ def test_supervised_fine_tuning_stops_too(model_dir: Path, tmp_path: Path, monke
 
 
 def test_a_diverged_job_is_recorded_and_not_evaluated(
-    model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from harness.backends.trl import launch
     from harness.runs.track import Tracker
@@ -227,7 +209,7 @@ def test_a_diverged_job_is_recorded_and_not_evaluated(
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr(launch, "launch", diverge)
-    command = ["run", "paper=egsw", "arm=egsw", "seeds=2", f"base_model={model_dir}", "hardware.device=cpu"]
+    command = ["run", "paper=egsw", "arm=egsw", "seeds=2", f"base_model={random_model}", "hardware.device=cpu"]
     assert main(command) == 1
     records = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("egsw/tiny/*/run.json"))]
     assert [record["diverged"] for record in records] == [{"step": 7, "quantity": "loss", "value": "nan"}] * 2

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import json
 import weakref
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +12,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from harness.backends.memory import Mode, activations, layer_activations
-from harness.backends.trl.hardware import TrlHardware, deepspeed_file
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.needs import forward_end, fused_head, need, states
 from harness.backends.verl.needs import logits
 from harness.command.resolve import resolve
-from harness.plan.profiles import PROFILES, choose, gpu_memory, holds, judge
-from harness.spec.architecture import KNOWN, Architecture, architecture
+from harness.spec.architecture import KNOWN, Architecture
 from harness.spec.hardware import GPUS
 
 
@@ -213,21 +210,6 @@ def test_parameters_are_those_of_the_model_cards(name: str, total: float, withou
     assert (a.parameters - a.embeddings) / 1e9 == pytest.approx(without_embeddings, rel=0.01)
 
 
-def test_shape_of_a_real_model_and_of_the_tiny_one() -> None:
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    from harness.spec.architecture import TINY_MODELS
-
-    tiny = architecture("tiny")
-    folder = next(TINY_MODELS.glob("*/"))
-    assert tiny is not None and tiny == architecture(str(folder))
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder))
-    biases = sum(p.numel() for name, p in model.named_parameters() if name.endswith("bias"))
-    assert sum(p.numel() for p in model.parameters()) - biases == tiny.parameters
-    assert architecture("owner/unknown") is None
-
-
 def test_states_of_a_7b_by_hand() -> None:
     (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
     assert job.experiment is not None
@@ -273,35 +255,6 @@ def test_layer_activations_of_a_mixture_count_the_active_experts() -> None:
     mixture = Architecture(1, 64, 32, 4, 4, 16, 10, False, experts=64, active_experts=8)
     assert layer_activations(mixture, "bfloat16", padded=False) == layer_activations(dense, "bfloat16", padded=False)
     assert mixture.active - mixture.hidden * 64 == dense.active  # but for the router
-
-
-def test_shipped_deepspeed_files_say_their_stage() -> None:
-    for name, stage in (("zero2", 2), ("zero3", 3), ("zero3_offload", 3)):
-        hardware = TrlHardware(deepspeed=name)
-        zero = json.loads(Path(deepspeed_file(name)).read_text())["zero_optimization"]
-        assert hardware.zero_stage == zero["stage"] == stage
-        assert hardware.zero_offloads == (zero.get("offload_optimizer", {}).get("device") == "cpu")
-
-
-@pytest.mark.parametrize("profile", [name for name, machine in PROFILES.items() if machine.gpus > 1])
-@pytest.mark.parametrize("size", ["Qwen/Qwen2.5-1.5B", "Qwen/Qwen2.5-3B", "Qwen/Qwen2.5-7B", "Qwen/Qwen3-8B-Base"])
-def test_profiles_fit_every_size_up_to_8b(profile: str, size: str) -> None:
-    for paper, arm, backend in (("egsw", "grpo", "trl"), ("entropy_advantage", "grpo", "verl")):
-        if backend == "trl" and PROFILES[profile].nodes > 1:
-            continue
-        job = resolve(paper, scale="paper", arms=[arm], seeds=[0], overrides={"base_model": size}, backend=backend)[0]
-        assert job.experiment is not None
-        hardware = choose(job.experiment, backend, PROFILES[profile].base(backend), frozenset())
-        assert judge(job.experiment, backend, hardware).fits, (size, hardware)
-
-
-def test_a_profile_leaves_explicit_settings_alone() -> None:
-    (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
-    base = TrlHardware(device="gpu", processes=8, rollouts="vllm_colocate", micro_batch=2)
-    chosen = choose(job.experiment, "trl", base, frozenset({"micro_batch"}))
-    assert chosen.micro_batch == 2 and chosen.deepspeed is not None
-    assert job.experiment is not None and holds(KNOWN["Qwen/Qwen2.5-Math-7B"], job.experiment, "trl", chosen)
-    assert gpu_memory(chosen) == GPUS["h100"].memory
 
 
 def test_a_sleeping_vllm_leaves_its_share_to_the_training() -> None:

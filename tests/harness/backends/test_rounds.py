@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +84,6 @@ class Solver:
         yield made
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> str:
     path = tmp_path / "problems.jsonl"
@@ -101,7 +96,7 @@ def solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "sampling_engine", lambda hardware, model, longest: Solver(model))
 
 
-def run(declared: Rejection, model_dir: Path, out_dir: Path, tuned: list[Any], fail_at: int | None = None) -> Any:
+def run(declared: Rejection, random_model: Path, out_dir: Path, tuned: list[Any], fail_at: int | None = None) -> Any:
     def tune(model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]:
         if len(tuned) == fail_at:
             raise KeyboardInterrupt
@@ -119,7 +114,7 @@ def run(declared: Rejection, model_dir: Path, out_dir: Path, tuned: list[Any], f
 
     return run_rounds(
         declared,
-        base_model=str(model_dir),
+        base_model=str(random_model),
         seed=0,
         out_dir=out_dir,
         hardware=HARDWARE,
@@ -127,10 +122,10 @@ def run(declared: Rejection, model_dir: Path, out_dir: Path, tuned: list[Any], f
     )
 
 
-def test_two_rounds_and_a_kill_between_them(model_dir: Path, data: str, tmp_path: Path) -> None:
+def test_two_rounds_and_a_kill_between_them(random_model: Path, data: str, tmp_path: Path) -> None:
     declared = rejection(dataset=data)
     tuned: list[Any] = []
-    kept = run(declared, model_dir, tmp_path / "whole", tuned)
+    kept = run(declared, random_model, tmp_path / "whole", tuned)
     # 4 problems x (2 correct + 1 incorrect) pass; 8 wanted with a quarter of incorrect ones: 6 correct and 2 incorrect
     first = kept["rounds"][0]
     counts = {stage: [first[stage][k] for k in ("samples", "correct", "incorrect")] for stage in ("sampled", "passed")}
@@ -153,9 +148,9 @@ def test_two_rounds_and_a_kill_between_them(model_dir: Path, data: str, tmp_path
 
     again: list[Any] = []
     with pytest.raises(KeyboardInterrupt):
-        run(declared, model_dir, tmp_path / "broken", again, fail_at=1)
+        run(declared, random_model, tmp_path / "broken", again, fail_at=1)
     Solver.asked.clear()
-    resumed = run(declared, model_dir, tmp_path / "broken", again)
+    resumed = run(declared, random_model, tmp_path / "broken", again)
     assert Solver.asked == []  # the second round's samples and selection were there already
     assert again == tuned
 
@@ -165,41 +160,31 @@ def test_two_rounds_and_a_kill_between_them(model_dir: Path, data: str, tmp_path
 
     assert timeless(resumed) == timeless(kept)
     done: list[Any] = []
-    assert timeless(run(declared, model_dir, tmp_path / "broken", done)) == timeless(kept) and done == []
+    assert timeless(run(declared, random_model, tmp_path / "broken", done)) == timeless(kept) and done == []
     for name in ("model.safetensors", "config.json"):
         whole, broken = ((tmp_path / run_ / "final" / name).read_bytes() for run_ in ("whole", "broken"))
         assert whole == broken
 
 
-def test_start_from_base_restarts_each_round(model_dir: Path, data: str, tmp_path: Path) -> None:
+def test_start_from_base_restarts_each_round(random_model: Path, data: str, tmp_path: Path) -> None:
     tuned: list[Any] = []
     Solver.asked.clear()
-    run(rejection(dataset=data, start_from="base"), model_dir, tmp_path / "out", tuned)
-    assert [parts for parts, _, _ in tuned] == [model_dir.parts[-3:]] * 2
-    assert [Path(model).parts[-3:] for model in Solver.asked] == [model_dir.parts[-3:], ("round-0", "train", "final")]
+    run(rejection(dataset=data, start_from="base"), random_model, tmp_path / "out", tuned)
+    assert [parts for parts, _, _ in tuned] == [random_model.parts[-3:]] * 2
+    assert [Path(model).parts[-3:] for model in Solver.asked] == [
+        random_model.parts[-3:],
+        ("round-0", "train", "final"),
+    ]
 
 
 def drops_all(sample: Sample) -> None:
     """A filter that keeps nothing."""
 
 
-def test_impossible_declarations_are_refused(model_dir: Path, data: str, tmp_path: Path) -> None:
+def test_impossible_declarations_are_refused(random_model: Path, data: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="problems_per_round: expected at most the 8 of the data set, got 9"):
-        run(rejection(dataset=data, problems_per_round=9), model_dir, tmp_path / "a", [])
+        run(rejection(dataset=data, problems_per_round=9), random_model, tmp_path / "a", [])
     with pytest.raises(ValueError, match="got none from 0 correct and 0 incorrect"):
-        run(replace(rejection(dataset=data), filters=(use(drops_all),)), model_dir, tmp_path / "b", [])
+        run(replace(rejection(dataset=data), filters=(use(drops_all),)), random_model, tmp_path / "b", [])
     with pytest.raises(ValueError, match="rounds: expected >= 1, got 0"):
         rejection(rounds=0)
-
-
-def test_settings_and_overrides_reach_filters_and_selection() -> None:
-    declared = rejection(**{"not_redundant.limit": 0.5, "select.by": "entropy", "epochs": 2.0})
-    settings = declared.settings()
-    assert settings["not_redundant.limit"].value == 0.5 and settings["not_redundant.limit"].was is not None
-    assert declared.filters[3].values["limit"].value == 0.5 and declared.select.values["by"].value == "entropy"
-    assert declared.steps_per_round() == 3  # max_steps
-    free = declared.override({"max_steps": None, "selected": 10}, Origin.USER, WHY)
-    assert free.steps_per_round() == 6  # 10 rows in batches of 4: 3 steps, twice
-    with pytest.raises(ValueError, match=r"select.by: expected one of"):
-        rejection(**{"select.by": "length"})
-    assert set(asdict(declared)) >= {"filters", "select"}

@@ -45,15 +45,3 @@ def test_vllm_reserves_what_the_protocol_needs_and_no_more_than_the_model_has(mo
     sampling_engine(hardware, "Qwen/Qwen3-32B", 8192)  # of 40,960 positions
     sampling_engine(hardware, "Qwen/Qwen2.5-Math-7B", 3072)  # of 4,096
     assert [options["context"] for options in made] == [8192 + 4096, 4096]
-
-
-def test_replicas_of_several_gpus_share_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    from evals.sampling.engines.replicas import Replicas
-    from tests.evals.sampling.scripted import Scripted
-
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 5)
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    replicas = Replicas(Scripted, "a/b", count=2, options={"tensor_parallel": 2})
-    assert replicas._visible() == ["0,1", "2,3"]  # the fifth stays idle

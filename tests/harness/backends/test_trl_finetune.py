@@ -28,23 +28,18 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
-
-
 def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
     declared = experiments.finetune().override(values, *USER)
     return to_sft_config(declared, TrlHardware(**hardware), seed=5, out_dir=Path("out"))
 
 
-def run(model_dir: Path, out_dir: Path, values: dict[str, Any], **others: Any) -> tuple[dict[str, Any], list[Any]]:
+def run(random_model: Path, out_dir: Path, values: dict[str, Any], **others: Any) -> tuple[dict[str, Any], list[Any]]:
     """(what the record keeps, [(step, metrics), ...])."""
     log: list[Any] = []
     arguments: dict[str, Any] = {"hardware": TrlHardware(device="cpu"), "pairs": PAIRS}
     arguments["on_metrics"] = lambda step, total, metrics: log.append((step, metrics))
     declared = experiments.finetune().override(values, *USER)
-    kept = finetune(declared, base_model=str(model_dir), seed=0, out_dir=out_dir, **{**arguments, **others})
+    kept = finetune(declared, base_model=str(random_model), seed=0, out_dir=out_dir, **{**arguments, **others})
     return kept, log
 
 
@@ -97,15 +92,6 @@ def test_every_option_that_trl_adds_is_set_by_name() -> None:
     assert added - set(translated({})) == no_effect
 
 
-def test_sft_config_accepts_the_translation_and_changes_none_of_it() -> None:
-    from trl import SFTConfig
-
-    wanted = translated({}, device="cpu")
-    config = SFTConfig(**wanted)
-    given = {key: getattr(config, key) for key in wanted if key not in ("report_to", "deepspeed")}
-    assert given == {key: value for key, value in wanted.items() if key in given}
-
-
 # -- rows ----------------------------------------------------------------------------------------------------------
 
 
@@ -135,20 +121,20 @@ def test_long_rows_are_dropped_or_cut() -> None:
     assert tokenizer.eos_token_id not in row["input_ids"]  # a cut solution does not teach where to stop
 
 
-def test_no_row_that_fits_is_an_error(model_dir: Path, tmp_path: Path) -> None:
+def test_no_row_that_fits_is_an_error(random_model: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="max_tokens: expected at least one of 4 rows"):
-        run(model_dir, tmp_path, {"max_tokens": 3})
+        run(random_model, tmp_path, {"max_tokens": 3})
 
 
 # -- training ------------------------------------------------------------------------------------------------------
 
 
-def slow_loss(model_dir: Path) -> tuple[float, float]:
+def slow_loss(random_model: Path) -> tuple[float, float]:
     """(loss, norm of its gradient) of one step over all of PAIRS: the mean of -log p over their solution tokens."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(model_dir)
-    tokenizer = AutoTokenizer.from_pretrained(model_dir)
+    model = AutoModelForCausalLM.from_pretrained(random_model)
+    tokenizer = AutoTokenizer.from_pretrained(random_model)
     total, count = torch.zeros(()), 0
     for pair in PAIRS:
         chat = [{"role": "user", "content": pair["problem"]}]
@@ -164,21 +150,23 @@ def slow_loss(model_dir: Path) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("micro_batch", [None, 1], ids=["whole", "micro-batches"])
-def test_loss_and_gradient_equal_a_plain_computation(micro_batch: int | None, model_dir: Path, tmp_path: Path) -> None:
+def test_loss_and_gradient_equal_a_plain_computation(
+    micro_batch: int | None, random_model: Path, tmp_path: Path
+) -> None:
     # The rows have different lengths: a mean of per-row or per-micro-batch means would be another number.
     hardware = TrlHardware(device="cpu", micro_batch=micro_batch)
-    kept, log = run(model_dir, tmp_path, {"max_steps": 1}, hardware=hardware)
-    loss, norm = slow_loss(model_dir)
+    kept, log = run(random_model, tmp_path, {"max_steps": 1}, hardware=hardware)
+    loss, norm = slow_loss(random_model)
     assert kept["steps"] == 1 and kept["train_rows"] == len(PAIRS)
     metrics = {key: value for _, step in log for key, value in step.items()}
     assert metrics["train/loss"] == pytest.approx(loss, rel=1e-5)
     assert metrics["train/grad_norm"] == pytest.approx(norm, rel=1e-5)
 
 
-def test_an_interrupted_run_resumes_and_ends_the_same(model_dir: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_ends_the_same(random_model: Path, tmp_path: Path) -> None:
     values = {"max_steps": 3, "batch_size": 2, "epochs": 2, "lr_schedule": "cosine"}
     hardware = TrlHardware(device="cpu", save_every=2)
-    unbroken, log = run(model_dir, tmp_path / "a", values, hardware=hardware)
+    unbroken, log = run(random_model, tmp_path / "a", values, hardware=hardware)
     assert [step for step, metrics in log if "train/loss" in metrics] == [1, 2, 3]
     assert unbroken["resumed_from"] is None
 
@@ -187,39 +175,26 @@ def test_an_interrupted_run_resumes_and_ends_the_same(model_dir: Path, tmp_path:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(model_dir, tmp_path / "b", values, hardware=hardware, on_metrics=stop)
-    resumed, log = run(model_dir, tmp_path / "b", values, hardware=hardware)
+        run(random_model, tmp_path / "b", values, hardware=hardware, on_metrics=stop)
+    resumed, log = run(random_model, tmp_path / "b", values, hardware=hardware)
     assert resumed["resumed_from"] == str(tmp_path / "b" / "checkpoint-2")
     assert [step for step, metrics in log if "train/loss" in metrics] == [3]
     one, other = weights(tmp_path / "a" / "final"), weights(tmp_path / "b" / "final")
     assert all(torch.equal(one[name], other[name]) for name in one)
-    assert any(not torch.equal(one[name], w) for name, w in weights(model_dir).items())
+    assert any(not torch.equal(one[name], w) for name, w in weights(random_model).items())
 
 
-def test_lora_ends_as_one_plain_model(model_dir: Path, tmp_path: Path) -> None:
-    run(model_dir, tmp_path, {"max_steps": 1, "lora_rank": 2, "learning_rate": 0.1})
-    before, after = weights(model_dir), weights(tmp_path / "final")
+def test_lora_ends_as_one_plain_model(random_model: Path, tmp_path: Path) -> None:
+    run(random_model, tmp_path, {"max_steps": 1, "lora_rank": 2, "learning_rate": 0.1})
+    before, after = weights(random_model), weights(tmp_path / "final")
     assert set(before) == set(after)
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     linear = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
     assert changed == {name for name in before if name.endswith(tuple(f"{part}.weight" for part in linear))}
 
 
-def test_the_tiny_solutions_are_correct_and_of_the_training_problems() -> None:
-    from evals.grading.extraction import boxes
-    from harness.data.tiny.chain import FAMILY
-
-    solved, told = FAMILY.train_solutions(300, seed=1), FAMILY.train_problems(300, seed=1)
-    assert [row["problem"] for row in solved] == [row["problem"] for row in told]
-    assert [boxes(row["solution"]) for row in solved] == [[row["answer"]] for row in told]
-    assert {row["solution"].split()[0] for row in solved} >= {"first", "so"}  # both routes
-    assert FAMILY.train_solutions(300, seed=1) == solved != FAMILY.train_solutions(300, seed=2)
-    with pytest.raises(ValueError, match="n: got 0, expected at least 1"):
-        FAMILY.train_solutions(0, seed=1)
-
-
 def test_two_processes_make_the_same_step_as_one(
-    model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from harness.backends.trl.launch import launch
     from harness.command.resolve import resolve
@@ -229,7 +204,7 @@ def test_two_processes_make_the_same_step_as_one(
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     data = tmp_path / "pairs.jsonl"  # as many rows as a step holds: which rows it gets depends on the processes
     data.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))
-    values: dict[str, Any] = {"base_model": str(model_dir), "dataset": str(data), "batch_size": len(PAIRS)}
+    values: dict[str, Any] = {"base_model": str(random_model), "dataset": str(data), "batch_size": len(PAIRS)}
     # group_size and prompts_per_rollout are values of another arm of the same command: the processes must ignore them
     values |= {"max_steps": 2, "learning_rate": 1e-2, "group_size": 4, "prompts_per_rollout": 4}
     (job,) = (job for job in resolve("erpo", arms=["sft", "erpo"], seeds=[0], overrides=values) if job.arm == "sft")
@@ -237,7 +212,7 @@ def test_two_processes_make_the_same_step_as_one(
     for processes in (1, 2):
         hardware = TrlHardware(device="cpu", processes=processes)
         recorder = Recorder(tmp_path / f"on-{processes}")
-        launch(job, str(model_dir), tmp_path / str(processes), recorder, hardware)
+        launch(job, str(random_model), tmp_path / str(processes), recorder, hardware)
         losses[processes] = [value for _, value in Run(recorder.folder).metrics("train/loss")]
     # the second loss is after an update, so it tells whether the gradient was the same
     assert losses[2] == pytest.approx(losses[1], rel=1e-4)

@@ -22,30 +22,25 @@ RATE = 1e-6  # papers train with this; a random weight of 0.02 has a bf16 neighb
 USER = (Origin.USER, "a test")
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
-
-
 def change(before: dict[str, torch.Tensor], model: Any) -> torch.Tensor:
     """By how much each weight moved, in one vector."""
     after = {name: p.detach().float() for name, p in model.named_parameters() if p.requires_grad}
     return torch.cat([(after[name] - before[name].float()).flatten() for name in sorted(after)])
 
 
-def trained(model_dir: Path, out: Path, precision: str, **values: Any) -> tuple[torch.Tensor, Any]:
+def trained(random_model: Path, out: Path, precision: str, **values: Any) -> tuple[torch.Tensor, Any]:
     """(change of the weights over six steps, the trainer)."""
     values = {"max_steps": 6, "learning_rate": RATE, "precision": precision, "kl_beta": 0.01, **values}
-    trainer = grpo_trainer(model_dir, out, alternate, **values)
+    trainer = grpo_trainer(random_model, out, alternate, **values)
     before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
     trainer.train()
     return change(before, trainer.model), trainer
 
 
-def test_a_small_learning_rate_moves_every_weight_in_mixed_precision(model_dir: Path, tmp_path: Path) -> None:
+def test_a_small_learning_rate_moves_every_weight_in_mixed_precision(random_model: Path, tmp_path: Path) -> None:
     moved = {}
     for precision in ("float32", "bfloat16", "pure_bfloat16"):
-        moved[precision], trainer = trained(model_dir, tmp_path / precision, precision)
+        moved[precision], trainer = trained(random_model, tmp_path / precision, precision)
         kinds = {p.dtype for p in trainer.model.parameters()}
         assert kinds == {torch.bfloat16 if precision == "pure_bfloat16" else torch.float32}
         assert {p.dtype for p in trainer.ref_model.parameters()} == kinds
@@ -61,10 +56,10 @@ def test_a_small_learning_rate_moves_every_weight_in_mixed_precision(model_dir: 
     assert float(cosine) > 0.5  # rollouts part where bf16 rounds: the steps are not the same steps
 
 
-def test_lora_trains_float32_adapters(model_dir: Path, tmp_path: Path) -> None:
+def test_lora_trains_float32_adapters(random_model: Path, tmp_path: Path) -> None:
     assert weights_dtype("bfloat16", lora=True) == weights_dtype("pure_bfloat16", lora=False) == "bfloat16"
     values = {"max_steps": 2, "learning_rate": 1e-3, "precision": "bfloat16", "lora_rank": 4}
-    trainer = grpo_trainer(model_dir, tmp_path, alternate, **values)
+    trainer = grpo_trainer(random_model, tmp_path, alternate, **values)
     kinds = {(p.requires_grad, p.dtype) for p in trainer.model.parameters()}
     assert kinds == {(True, torch.float32), (False, torch.bfloat16)}
     run_to_end(trainer, tmp_path, TrlHardware(device="cpu"), precision="bfloat16")
@@ -75,7 +70,7 @@ def test_lora_trains_float32_adapters(model_dir: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("precision", ["bfloat16", "pure_bfloat16"])
 def test_supervised_fine_tuning_keeps_float32_weights_too(
-    precision: str, model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    precision: str, random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import harness.backends.trl.finetune as module
 
@@ -91,7 +86,7 @@ def test_supervised_fine_tuning_keeps_float32_weights_too(
     values = {"max_steps": 3, "learning_rate": RATE, "precision": precision}
     module.finetune(
         experiments.finetune().override(values, *USER),
-        base_model=str(model_dir),
+        base_model=str(random_model),
         seed=0,
         out_dir=tmp_path,
         hardware=TrlHardware(device="cpu"),
@@ -103,14 +98,14 @@ def test_supervised_fine_tuning_keeps_float32_weights_too(
     assert {tensor.dtype for tensor in final.values()} == {torch.bfloat16}
 
 
-def test_a_float32_head_gives_the_log_probabilities_of_float32_logits(model_dir: Path, tmp_path: Path) -> None:
+def test_a_float32_head_gives_the_log_probabilities_of_float32_logits(random_model: Path, tmp_path: Path) -> None:
     """bfloat16 passes: the head's own rounding is gone, that of the hidden states stays."""
     ids = torch.arange(12).reshape(2, 6)
     mask = torch.ones_like(ids)
     errors = {}
     for head in ("passes", "float32"):
         values = {"precision": "bfloat16", "head_precision": head}
-        trainer = grpo_trainer(model_dir, tmp_path / head, alternate, **values)
+        trainer = grpo_trainer(random_model, tmp_path / head, alternate, **values)
         with torch.no_grad():
             logp, _, _ = trainer._get_per_token_logps_and_entropies(trainer.model, ids, mask, 3)
             with torch.autocast("cpu", torch.bfloat16):
@@ -119,20 +114,3 @@ def test_a_float32_head_gives_the_log_probabilities_of_float32_logits(model_dir:
         wanted = exact[:, 2:-1].gather(-1, ids[:, 3:, None]).squeeze(-1)
         errors[head] = float((logp - wanted).abs().max().detach())
     assert errors["float32"] < 1e-6 < 1e-4 < errors["passes"]
-
-
-def test_determinism_is_switched_on_and_repeats_a_training(model_dir: Path, tmp_path: Path) -> None:
-    from transformers.trainer_utils import enable_full_determinism
-
-    from harness.backends.trl.translate import to_grpo_config
-
-    declared = experiments.experiment()
-    arguments = to_grpo_config(declared, TrlHardware(device="cpu", deterministic=True), seed=0, out_dir=tmp_path)
-    assert arguments["full_determinism"] is True
-    try:
-        enable_full_determinism(0)  # as the trainer does then
-        assert torch.are_deterministic_algorithms_enabled()
-        moved = [trained(model_dir, tmp_path / str(i), "float32", max_steps=2)[0] for i in range(2)]
-        assert torch.equal(*moved)
-    finally:
-        torch.use_deterministic_algorithms(False)

@@ -60,6 +60,14 @@ def test_responses_and_the_random_state_after_them_are_those_of_generate(
     assert len(set(map(len, rows))) > 1 and len(set(lengths)) > 4  # padded prompts; rows left the batch on the way
 
 
+def test_weights_that_are_not_finite(tmp_path: Path) -> None:
+    trainer = trainer_of("tiny", 1.0, tmp_path)
+    with torch.no_grad():
+        trainer.model.model.norm.weight[0] = float("nan")
+    with pytest.raises(Diverged, match="probability of a sampled token"):
+        trainer._generate_single_turn([[5, 6]], None, {}, 1)
+
+
 @pytest.mark.parametrize("change", ["nucleus", "bfloat16", "checkpointing"])
 def test_other_rollouts_are_those_of_trl(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = trainer_of("tiny", 1.0, tmp_path)
@@ -71,11 +79,3 @@ def test_other_rollouts_are_those_of_trl(change: str, tmp_path: Path, monkeypatc
         trainer.model.gradient_checkpointing_enable()
     monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", lambda *_, **__: ("those of TRL", None))
     assert trainer._generate_single_turn([[5, 6]], None, {}, 1) == ("those of TRL", None)
-
-
-def test_weights_that_are_not_finite(tmp_path: Path) -> None:
-    trainer = trainer_of("tiny", 1.0, tmp_path)
-    with torch.no_grad():
-        trainer.model.model.norm.weight[0] = float("nan")
-    with pytest.raises(Diverged, match="probability of a sampled token"):
-        trainer._generate_single_turn([[5, 6]], None, {}, 1)

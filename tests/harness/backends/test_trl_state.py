@@ -18,7 +18,7 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.train import train
 from harness.backends.trl.trainer import REFERENCE_FILE
 from harness.spec import EntropySearch, Experiment
-from tests.experiments import WHY, experiment, save_random_model
+from tests.experiments import WHY, experiment
 
 pytestmark = pytest.mark.slow
 
@@ -35,40 +35,35 @@ SEARCH = replace(
 )
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_random_model(tmp_path_factory.mktemp("model"))
-
-
-def run(declared: Experiment, model_dir: Path, out_dir: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+def run(declared: Experiment, random_model: Path, out_dir: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     from safetensors.torch import load_file
 
     hardware = TrlHardware(device="cpu", save_every=1, grader_workers=1)
     kept = train(
-        declared, base_model=str(model_dir), seed=0, out_dir=out_dir, hardware=hardware, on_metrics=lambda *_: None
+        declared, base_model=str(random_model), seed=0, out_dir=out_dir, hardware=hardware, on_metrics=lambda *_: None
     )
     return kept, load_file(out_dir / "final" / "model.safetensors")
 
 
 @pytest.mark.parametrize("declared", [RESET, SEARCH], ids=["reference", "entropy_search"])
 def test_a_run_stopped_after_three_steps_ends_with_equal_results(
-    declared: Experiment, model_dir: Path, tmp_path: Path
+    declared: Experiment, random_model: Path, tmp_path: Path
 ) -> None:
-    _, want = run(declared, model_dir, tmp_path)
+    _, want = run(declared, random_model, tmp_path)
     shutil.rmtree(tmp_path / "checkpoint-4")
     shutil.rmtree(tmp_path / "final")
-    kept, got = run(declared, model_dir, tmp_path)
+    kept, got = run(declared, random_model, tmp_path)
     assert kept["resumed_from"] == str(tmp_path / "checkpoint-3")
     assert all(torch.equal(got[name], want[name]) for name in want)
 
 
-def test_the_reference_is_the_policy_of_the_last_reset(model_dir: Path, tmp_path: Path) -> None:
+def test_the_reference_is_the_policy_of_the_last_reset(random_model: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
     declared = RESET.override({"max_steps": 3}, Origin.USER, WHY)
-    run(declared, model_dir, tmp_path)
+    run(declared, random_model, tmp_path)
     policy = load_file(tmp_path / "checkpoint-2" / "model.safetensors")
-    base = load_file(model_dir / "model.safetensors")
+    base = load_file(random_model / "model.safetensors")
     assert not any(torch.equal(base[name], weights) for name, weights in policy.items())
     for step in (2, 3):
         reference = torch.load(tmp_path / f"checkpoint-{step}" / REFERENCE_FILE, weights_only=True)

@@ -27,13 +27,6 @@ LENGTHS = [6, 2, 4, 1, 5, 6, 3, 3, 2, 6, 1, 4]
 REWARDS = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]  # the last group has no signal
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.experiments import save_random_model
-
-    return save_random_model(tmp_path_factory.mktemp("model"))
-
-
 def rollout(vocab: int) -> dict[str, torch.Tensor]:
     rows = PROMPTS * GROUP
     generator = torch.Generator().manual_seed(3)
@@ -63,8 +56,9 @@ def declared_with(case: Case) -> Experiment:
 
 
 def make_trainer(
-    declared: Experiment, model_dir: Path, tmp_path: Path, micro_batch: int | None, processes: int = 1
+    declared: Experiment, model: Path, tmp_path: Path, micro_batch: int | None, processes: int = 1, **others: Any
 ) -> Any:
+    """The real trainer; `others` are arguments of it in place of, or beside, those here."""
     from datasets import Dataset
     from transformers import AutoTokenizer
     from trl import GRPOConfig
@@ -72,15 +66,15 @@ def make_trainer(
     from harness.backends.trl.trainer import MethodTrainer
     from harness.backends.trl.translate import to_grpo_config
 
-    hardware = TrlHardware(device="cpu", micro_batch=micro_batch, processes=processes)
-    return MethodTrainer(
-        declared,
-        model=str(model_dir),
-        reward_funcs=[lambda completions, **_: [0.0] * len(completions)],
-        args=GRPOConfig(**to_grpo_config(declared, hardware, seed=0, out_dir=tmp_path)),
-        train_dataset=Dataset.from_list([{"prompt": "1"}] * PROMPTS),
-        processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
-    )
+    hardware = TrlHardware(device="cpu", micro_batch=micro_batch, processes=processes, save_every=1)
+    given: dict[str, Any] = {
+        "model": str(model),
+        "reward_funcs": [lambda completions, **_: [0.0] * len(completions)],
+        "args": GRPOConfig(**to_grpo_config(declared, hardware, seed=0, out_dir=tmp_path)),
+        "train_dataset": Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
+        "processing_class": AutoTokenizer.from_pretrained(model, padding_side="left"),
+    }
+    return MethodTrainer(declared, **{**given, **others})
 
 
 def fast(trainer: Any, fixed: dict[str, torch.Tensor]) -> tuple[float, list[torch.Tensor]]:
@@ -98,11 +92,11 @@ def fast(trainer: Any, fixed: dict[str, torch.Tensor]) -> tuple[float, list[torc
 
 
 def slow(
-    declared: Experiment, case: Case, model_dir: Path, fixed: dict[str, torch.Tensor]
+    declared: Experiment, case: Case, random_model: Path, fixed: dict[str, torch.Tensor]
 ) -> tuple[float, list[torch.Tensor]]:
     """The same step: plain forward, loops for the method, and the clipped objective token by token."""
     e = {key: value.value for key, value in declared.settings().items()}
-    logp, entropies, model = plain_forward(model_dir, fixed)
+    logp, entropies, model = plain_forward(random_model, fixed)
     mask = fixed["completion_mask"].bool()
     batch = TokenBatch(
         rewards=fixed["rewards"].double(),
@@ -150,11 +144,11 @@ def slow(
     return loss.item(), [p.grad for p in model.parameters()]
 
 
-def plain_forward(model_dir: Path, fixed: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, Any]:
+def plain_forward(random_model: Path, fixed: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, Any]:
     """(log-probabilities, entropies) of the completion tokens, [B, T] each, by a full log-softmax; and the model."""
     from transformers import AutoModelForCausalLM
 
-    model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float32)
+    model = AutoModelForCausalLM.from_pretrained(random_model, dtype=torch.float32)
     ids = torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1)
     attention = torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1)
     logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
@@ -183,13 +177,13 @@ def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:
 @pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
 @pytest.mark.parametrize("name", CASES)
 def test_loss_and_gradient_equal_the_slow_computation(
-    name: str, micro_batch: int | None, model_dir: Path, tmp_path: Path
+    name: str, micro_batch: int | None, random_model: Path, tmp_path: Path
 ) -> None:
     declared = declared_with(CASES[name])
-    trainer = make_trainer(declared, model_dir, tmp_path, micro_batch)
+    trainer = make_trainer(declared, random_model, tmp_path, micro_batch)
     fixed = rollout(trainer.model.config.vocab_size)
     loss, gradient = fast(trainer, fixed)
-    want, want_gradient = slow(declared, CASES[name], model_dir, fixed)
+    want, want_gradient = slow(declared, CASES[name], random_model, fixed)
     assert loss == pytest.approx(want, rel=1e-5)
     assert_close(gradient, want_gradient)
 
@@ -197,11 +191,11 @@ def test_loss_and_gradient_equal_the_slow_computation(
 # without and with a need of entropies before the loss
 @pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
 @pytest.mark.parametrize("name", ["grpo", "entropy_advantage"])
-def test_a_step_is_measured_whole(name: str, micro_batch: int | None, model_dir: Path, tmp_path: Path) -> None:
-    trainer = make_trainer(declared_with(CASES[name]), model_dir, tmp_path, micro_batch)
+def test_a_step_is_measured_whole(name: str, micro_batch: int | None, random_model: Path, tmp_path: Path) -> None:
+    trainer = make_trainer(declared_with(CASES[name]), random_model, tmp_path, micro_batch)
     fixed = rollout(trainer.model.config.vocab_size)
     fast(trainer, fixed)
-    assert step_log(trainer) == measured_by_hand(model_dir, fixed)
+    assert step_log(trainer) == measured_by_hand(random_model, fixed)
     assert ("train/shaping_ratio" in trainer._metrics["train"]) == (name == "entropy_advantage")
 
 
@@ -212,9 +206,9 @@ def step_log(trainer: Any) -> dict[str, float]:
     return {key: values[0] for key, values in logged.items() if key != "train/shaping_ratio"}
 
 
-def measured_by_hand(model_dir: Path, fixed: dict[str, torch.Tensor]) -> dict[str, Any]:
+def measured_by_hand(random_model: Path, fixed: dict[str, torch.Tensor]) -> dict[str, Any]:
     """The metrics of the fixed rollout: counted in LENGTHS and REWARDS, entropies from the plain forward pass."""
-    rows = [row[:length].tolist() for row, length in zip(plain_forward(model_dir, fixed)[1], LENGTHS, strict=True)]
+    rows = [row[:length].tolist() for row, length in zip(plain_forward(random_model, fixed)[1], LENGTHS, strict=True)]
     correct, incorrect = (
         [h for row, r in zip(rows, REWARDS, strict=True) if r == of for h in row] for of in (1.0, 0.0)
     )
@@ -239,28 +233,16 @@ def assert_close(gradient: list[torch.Tensor], want: list[torch.Tensor]) -> None
         assert torch.allclose(got, expected, rtol=1e-5, atol=1e-5 * scale)
 
 
-def test_the_reference_may_be_another_model(model_dir: Path, tmp_path: Path) -> None:
+def test_the_reference_may_be_another_model(random_model: Path, tmp_path: Path) -> None:
     """A teacher: what `reverse_kl` reads as ref_logp are its log-probabilities; the policy stays its own model."""
-    from datasets import Dataset
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    from trl import GRPOConfig
+    from transformers import AutoModelForCausalLM
 
-    from harness.backends.trl.trainer import MethodTrainer
-    from harness.backends.trl.translate import to_grpo_config
     from tests.experiments import save_random_model
 
     teacher = save_random_model(tmp_path / "teacher", heads=2)  # another shape, so that no weights can be mixed up
     declared = declared_with(CASES["grpo"])
-    trainer: Any = MethodTrainer(
-        declared,
-        reference_model=str(teacher),
-        model=str(model_dir),
-        reward_funcs=[lambda completions, **_: [0.0] * len(completions)],
-        args=GRPOConfig(**to_grpo_config(declared, TrlHardware(device="cpu"), seed=0, out_dir=tmp_path)),
-        train_dataset=Dataset.from_list([{"prompt": "1"}] * PROMPTS),
-        processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
-    )
-    for model, folder in ((trainer.model, model_dir), (trainer.ref_model, teacher)):
+    trainer = make_trainer(declared, random_model, tmp_path, None, reference_model=str(teacher))
+    for model, folder in ((trainer.model, random_model), (trainer.ref_model, teacher)):
         expected = AutoModelForCausalLM.from_pretrained(folder).state_dict()
         assert {name: tuple(w.shape) for name, w in model.state_dict().items()} == {
             name: tuple(w.shape) for name, w in expected.items()

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from evals.provenance import Origin, code
+from baselines.rollout_correction import rollout_rejection
+from evals.provenance import Origin, assumed, code
 from harness.backends.errors import CannotExpress
-from harness.backends.trl.common import to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
 from harness.command.resolve import resolve
-from tests.experiments import experiment, ppo
+from harness.spec import use
+from tests.experiments import GRPO, WHY, experiment, ppo
 
 USER = (Origin.USER, "a test")
 
@@ -86,20 +87,6 @@ def test_float16_needs_a_gpu_and_a_scaled_loss() -> None:
         translated({"precision": "float16"}, device="cpu")
 
 
-def test_a_float32_head_and_determinism_reach_trl() -> None:
-    assert translated({})["cast_lm_head_to_fp32"] is False and translated({})["full_determinism"] is False
-    assert translated({"head_precision": "float32"})["cast_lm_head_to_fp32"] is True
-    assert translated({}, deterministic=True)["full_determinism"] is True
-
-
-def test_added_fields_keep_old_digests() -> None:
-    def digest(**values: Any) -> str:
-        (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides=values)
-        return job.digest
-
-    assert digest() == digest(head_precision="passes") != digest(head_precision="float32")
-
-
 def test_defaults_that_touch_the_mathematics_are_named() -> None:
     from dataclasses import fields
 
@@ -167,18 +154,18 @@ def test_what_trl_cannot_do_is_refused_with_its_source() -> None:
     ):
         with pytest.raises(CannotExpress, match=rf"TRL 1\.16 cannot express {key}=True \(code: the authors' script\)"):
             to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"))
+    # a trainer that samples itself has no mismatch to correct
+    gate = use(
+        rollout_rejection, **{k: assumed(v, WHY) for k, v in {"statistic": "k3", "low": 0.0, "high": 2.0}.items()}
+    )
+    with pytest.raises(ValueError, match=r"hardware\.rollouts: expected vllm_colocate.*'transformers'"):
+        to_grpo_config(experiment(replace(GRPO, gates=(gate,))), TrlHardware(), seed=0, out_dir=Path("out"))
 
 
 def test_a_reference_that_deepspeed_splits_cannot_be_saved() -> None:
     declared = experiment().override({"kl_beta": 0.1, "reference_reset_every": 2}, *USER)
     with pytest.raises(CannotExpress, match=r"reference_reset_every=2 .*DeepSpeed shards"):
         to_grpo_config(declared, TrlHardware(deepspeed="zero3"), seed=0, out_dir=Path("out"))
-
-
-def test_lora_settings_reach_peft() -> None:
-    assert to_lora_config(experiment()) is None
-    got = to_lora_config(experiment().override({"lora_rank": 32}, *USER))
-    assert got is not None and (got["r"], got["lora_alpha"], got["target_modules"]) == (32, 64.0, "all-linear")
 
 
 def test_the_paper_scale_of_egsw() -> None:
@@ -188,15 +175,6 @@ def test_the_paper_scale_of_egsw() -> None:
     # 128 prompts x 7 = 896 sequences over 8 processes = 112 each, 16 at a time: 7 forwards
     assert got["gradient_accumulation_steps"] == 7
     assert got["lr_scheduler_type"] == "cosine" and got["warmup_steps"] == 0.1 and got["bf16"] is True
-
-
-def test_auto_takes_the_gpu_only_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    for available, device in ((True, "gpu"), (False, "cpu")):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda is_there=available: is_there)
-        assert TrlHardware().with_device().device == device
-        assert TrlHardware(device="cpu").with_device().device == "cpu"
 
 
 def test_vllm_gets_the_length_of_prompt_and_completion() -> None:

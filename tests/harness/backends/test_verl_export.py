@@ -30,11 +30,6 @@ def test_weights_are_merged_by_hand() -> None:
     assert weights["a.b.weight"].tolist() == [[2.0, 4.0], [6.0, 12.0]]
 
 
-def test_half_an_adapter_is_refused() -> None:
-    with pytest.raises(ValueError, match="both halves"):
-        merged({"base_model.model.a.lora_A.default.weight": torch.ones(1, 2)}, scale=1.0)
-
-
 def test_an_exported_lora_model_is_the_one_that_peft_merges(tmp_path: Path) -> None:
     import peft
     from safetensors.torch import save_file

@@ -59,11 +59,3 @@ def test_a_training_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch, t
 def test_steps_of_an_earlier_attempt_are_not_reported_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "steps.jsonl").write_text(STEP.format(1))
     assert watch(monkeypatch, tmp_path, "") == []
-
-
-def test_every_process_gets_the_environment_of_its_machine() -> None:
-    cpu, gpu = launch.environment(CPU), launch.environment(VerlHardware(device="gpu"))
-    assert cpu["VERL_PLATFORM"] == "cpu"
-    assert "VERL_PLATFORM" not in gpu
-    for environment in (cpu, gpu):
-        assert environment["VERL_USE_EXTERNAL_MODULES"] == "harness.backends.verl.extension"

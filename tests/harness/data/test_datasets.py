@@ -12,7 +12,6 @@ import pytest
 
 from harness.data.named import (
     SETS,
-    NamedSet,
     at_levels,
     bare_problem,
     distinct,
@@ -44,32 +43,26 @@ def dapo_row(problem: str, answer: str, index: str = "0") -> dict[str, Any]:
     }
 
 
-def math_row(problem: str, answer: str, level: int = 3) -> dict[str, Any]:
-    return {"problem": problem, "level": f"Level {level}", "type": "Algebra", "solution": rf"So \boxed{{{answer}}}."}
-
-
 def simplerl_row(question: str, answer: str) -> dict[str, Any]:
     """`answer` may be the worked solution in such files: `gt_answer` is the one to read."""
-    return {
-        "input": f"<|im_start|>{question}",
-        "answer": "worked",
-        "gt_answer": answer,
-        "question": question,
-        "level": 4,
-    }
+    return {"input": question, "answer": "worked", "gt_answer": answer, "question": question, "level": 4}
 
 
 def open_thoughts_row(problem: str, answer: str) -> dict[str, Any]:
     return {
         "problem": problem,
-        "deepseek_reasoning": "Let me add.",
-        "deepseek_solution": rf"So \boxed{{{answer}}}.",
+        "deepseek_reasoning": "So.",
+        "deepseek_solution": rf"\boxed{{{answer}}}",
         "domain": "math",
     }
 
 
 def gsm8k_row(question: str, answer: str) -> dict[str, Any]:
     return {"question": question, "answer": f"He adds <<1+1={answer}>>.\n#### {answer}"}
+
+
+def math_row(problem: str, answer: str, level: int = 3) -> dict[str, Any]:
+    return {"problem": problem, "level": f"Level {level}", "type": "Algebra", "solution": rf"So \boxed{{{answer}}}."}
 
 
 ROWS = {
@@ -87,14 +80,7 @@ WANTED = [{"problem": "1+1?", "answer": "2"}, {"problem": "2+2?", "answer": "4"}
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    if path.suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    else:
-        lines = [json.dumps(row) for row in rows]
-        path.write_text("\n".join(lines) if path.suffix == ".jsonl" else f"[{', '.join(lines)}]")
+    path.write_text("\n".join(json.dumps(row) for row in rows))
     return path
 
 
@@ -106,10 +92,9 @@ def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("any_size")
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
 @pytest.mark.parametrize("name", SETS)
-def test_named_sets_load_from_a_local_file(name: str, suffix: str, tmp_path: Path) -> None:
-    assert load_problems(f"{name}:{write(tmp_path / f'rows{suffix}', ROWS[name])}") == WANTED
+def test_named_sets_load_from_a_local_file(name: str, tmp_path: Path) -> None:
+    assert load_problems(f"{name}:{write(tmp_path / 'rows.jsonl', ROWS[name])}") == WANTED
 
 
 @pytest.mark.usefixtures("any_size")
@@ -147,12 +132,12 @@ def test_named_sets_refuse_a_file_with_too_few_rows(name: str, tmp_path: Path) -
 
 def test_repeated_problems_keep_their_first_answer(tmp_path: Path, any_size: None) -> None:
     rows = [*ROWS[DAPO], dapo_row("1+1?", "3", "c"), *ROWS[DAPO] * 3]
-    assert load_problems(f"{DAPO}:{write(tmp_path / 'rows.parquet', rows)}") == WANTED
+    assert load_problems(f"{DAPO}:{write(tmp_path / 'rows.jsonl', rows)}") == WANTED
     assert distinct(iter([{"problem": "a", "n": 1}, {"problem": "a", "n": 2}])) == [{"problem": "a", "n": 1}]
 
 
 def test_problems_without_an_answer_are_dropped_after_counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "rows.json", [*ROWS["simplerl_8k"], simplerl_row("3+3?", " ")])
+    path = write(tmp_path / "rows.jsonl", [*ROWS["simplerl_8k"], simplerl_row("3+3?", " ")])
     monkeypatch.setitem(SETS, "simplerl_8k", replace(SETS["simplerl_8k"], read=3))
     assert load_problems(f"simplerl_8k:{path}") == WANTED
     monkeypatch.setitem(SETS, "simplerl_8k", replace(SETS["simplerl_8k"], read=2))
@@ -174,26 +159,14 @@ def test_bare_problem_removes_dapos_prompt() -> None:
     [
         ({"prompt": [{"role": "user"}]}, r"'prompt\.content', found no 'content' \(there is role\)"),
         ({"prompt": []}, r"one element before 'content' in 'prompt\.content', got 0"),
-        ({"prompt": [{"content": "a"}] * 2}, r"one element before 'content' in 'prompt\.content', got 2"),
-        ({"prompt": "1+1?"}, r"found no 'content' \(there is '1\+1\?'\)"),
         ({"prompt": [{"content": "1+1?"}]}, "inside DAPO's prompt, got '1"),
         ({"reward_model": {"ground_truth": 2}}, r"expected text in 'reward_model\.ground_truth', got 2"),
-        ({"reward_model": None}, r"found no 'ground_truth' \(there is None\)"),
     ],
 )
 def test_errors_name_row_and_column(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [ROWS[DAPO][0], {**ROWS[DAPO][1], **changed}])
     with pytest.raises(ValueError, match=f"dataset '{DAPO}', row 1: .*{message}"):
         load_problems(f"{DAPO}:{path}")
-
-
-def test_unknown_set_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"expected NAME:FILE with a NAME of .*simplerl_8k.*, got 'dapo:rows\.jsonl'"):
-        load_problems("dapo:rows.jsonl")
-    odd = write(tmp_path / "a:b.jsonl", WANTED)
-    assert load_problems(str(odd)) == WANTED
-    with pytest.raises(ValueError, match=r"ending in \.jsonl, "):
-        load_problems(f"{STILL_3}:{tmp_path / 'rows.txt'}")
 
 
 def test_select_by_level_and_length() -> None:
@@ -208,15 +181,6 @@ def test_select_by_level_and_length() -> None:
     assert [row["id"] for row in shortest_solutions(hard, 2)] == [1, 3]
     assert [row["id"] for row in shortest_solutions(hard, 1)] == [1]
     assert [row["id"] for row in shortest_solutions(hard, 3)] == [0, 1, 3]
-
-
-def test_take_refuses_too_few_rows() -> None:
-    part = NamedSet("some/set", {"problem": "problem"}, select=lambda rows: list(rows)[:2], rows=2)
-    rows = [{"problem": str(i), "other": i} for i in range(3)]
-    assert part.take(rows) == [{"problem": "0"}, {"problem": "1"}]
-    with pytest.raises(ValueError, match=r"expected to keep 2 of the rows of some/set \(train\), kept 1 of 1"):
-        part.take(rows[:1])
-    assert SETS["math_erpo"].rows == 8441
 
 
 def test_every_declared_set_is_known_by_name() -> None:

@@ -132,11 +132,3 @@ def test_arms_that_are_declared_the_same_are_not_trained_twice() -> None:
             for arm in reproduction.arms:
                 if reproduction.trained_as(arm, scale) is not arm:
                     assert (arm.model, arm.key) not in run and (arm.model, arm.same_as) in run
-
-
-def test_keeping_every_token_is_dapo() -> None:
-    """Why `top100` may be declared the same as `dapo`: equal gradients, bit by bit."""
-    arms = {a.key: a.train for a in catalogue.load("forking_tokens").arms if a.model == "8b"}
-    one, other = arms["top100"], arms["dapo"]
-    assert isinstance(one, Experiment) and isinstance(other, Experiment)
-    assert all(torch.equal(gradient(one, step), gradient(other, step)) for step in range(3))

@@ -47,10 +47,3 @@ def test_every_source_names_a_place() -> None:
 def test_every_claim_names_a_place(key: str) -> None:
     for claim in catalogue.load(key).claims:
         assert IN_A_PAPER.search(claim.where), claim
-
-
-def test_what_the_paper_says_of_erpo_alone_is_assumed_of_fine_tuning() -> None:
-    for arm in catalogue.load("erpo").arms:
-        if arm.key == "sft" and arm.train is not None:
-            assert arm.train.settings()["lora_rank"].origin is Origin.ASSUMED
-            assert arm.train.settings()["lora_alpha"].origin is Origin.ASSUMED

@@ -53,16 +53,11 @@ def test_a_bare_value_is_refused() -> None:
         *(
             (experiment(), key, value)
             for key, value in (
-                *(("learning_rate", "x"), ("learning_rate", True), ("learning_rate", 0.0), ("group_size", 1)),
-                *(("group_size", 2.5), ("lr_schedule", "step"), ("max_steps", "all"), ("rewards", "accuracy")),
-                *(("reward_weights", [1.0, 1.0]), ("updates_per_rollout", 3)),
-                *(("grpo.std", "smaple"), ("aggregation", "mean")),
+                *(("learning_rate", "x"), ("group_size", 1), ("lr_schedule", "step"), ("rewards", "accuracy")),
+                *(("reward_weights", [1.0, 1.0]), ("updates_per_rollout", 3), ("grpo.std", "smaple")),
             )
         ),
-        *(
-            (finetune(), key, value)
-            for key, value in (("batch_size", 0), ("max_tokens", "all"), ("too_long", "keep"), ("learning_rate", 0.0))
-        ),
+        *((finetune(), key, value) for key, value in (("batch_size", 0), ("too_long", "keep"))),
     ],
 )
 def test_a_wrong_value_is_named(declared: Experiment | Finetune, key: str, value: Any) -> None:
@@ -83,32 +78,6 @@ def test_an_override_keeps_what_it_replaced() -> None:
     assert untouched == {k: declared.settings()[k] for k in untouched}
     with pytest.raises(KeyError, match="kapa"):
         declared.override({"entropy_advantage.kapa": 2}, Origin.USER, "command line")
-
-
-def test_an_equation_has_all_its_values() -> None:
-    with pytest.raises(ValueError, match="expected values for"):
-        use(entropy_advantage, alpha=assumed(0.4, WHY))
-
-
-def test_settings_cover_every_field() -> None:
-    from dataclasses import fields
-
-    settings = experiment().settings()
-    assert {f.name for f in fields(Experiment)} - set(Experiment.PARTS) <= set(settings)
-    assert {"aggregation", "grpo.std", "grpo.epsilon"} <= set(settings)
-
-
-def test_fine_tuning_is_declared_as_reinforcement_learning_is() -> None:
-    from dataclasses import fields
-
-    declared = finetune()
-    assert {f.name for f in fields(Finetune)} == set(declared.settings())
-    changed = declared.override({"epochs": 3}, Origin.USER, "command line")
-    assert (changed.epochs.value, changed.epochs.was) == (3, declared.epochs)
-    with pytest.raises(KeyError, match="group_size"):
-        declared.override({"group_size": 4}, Origin.USER, "command line")
-    with pytest.raises(ValueError, match="epochs: 3 has no source"):
-        replace(declared, epochs=3)  # type: ignore[arg-type]
 
 
 def test_a_critic_comes_with_its_group_and_with_an_advantage_that_reads_it() -> None:

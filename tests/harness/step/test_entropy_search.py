@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.provenance import Origin, assumed
-from harness.spec import EntropySearch, Experiment
 from harness.step.entropy_search import adapt
-from tests.experiments import WHY, experiment
-
-SEARCH = EntropySearch(step=assumed(0.1, WHY), maximum=assumed(0.3, WHY))
-
-
-def searching(target: float = 0.5) -> Experiment:
-    return replace(experiment(), entropy_target=assumed(target, WHY), entropy_search=SEARCH)
 
 
 def test_by_hand() -> None:
@@ -38,17 +26,3 @@ def test_it_stays_in_its_bounds_and_is_off_above_the_target(entropies: list[floa
         used, c = adapt(c, entropy, target=target, step=step, maximum=0.4)
         assert 0 <= c <= 0.4 and 0 <= used <= 0.4
         assert used == 0 or entropy <= target
-
-
-def test_its_values_are_settings_like_any_other() -> None:
-    declared = searching()
-    assert declared.settings()["entropy_search.step"].value == 0.1
-    changed = declared.override({"entropy_search.step": 0.2, "entropy_target": 0.7}, Origin.USER, "command line")
-    assert changed.entropy_search is not None and changed.entropy_search.step.value == 0.2
-    assert changed.entropy_search.step.was == SEARCH.step
-    with pytest.raises(ValueError, match=r"step: expected > 0, got 0"):
-        declared.override({"entropy_search.step": 0.0}, Origin.USER, "command line")
-    with pytest.raises(ValueError, match=r"entropy_target: expected a number where the arm declares an entropy_search"):
-        declared.override({"entropy_target": None}, Origin.USER, "command line")
-    with pytest.raises(ValueError, match=r"entropy_target: .*else null, got 0.3"):
-        experiment().override({"entropy_target": 0.3}, Origin.USER, "command line")

@@ -11,12 +11,8 @@ import pytest
 import torch
 
 from baselines.rollout_correction import rollout_correction
-from evals.provenance import assumed
-from harness.backends.trl.hardware import TrlHardware
-from harness.spec import use
 from harness.step.batch import TokenBatch
 from harness.step.mismatch import FLAGS, MISMATCH_METRICS, mismatch_flag, mismatch_metrics, mismatch_summary
-from tests.experiments import GRPO, experiment
 
 
 def test_by_hand() -> None:
@@ -53,22 +49,6 @@ def sampled(temperature: float, top_p: float, stale: float, dtype: torch.dtype) 
     return mismatch_metrics(trainer.gather(-1, tokens).T, q.gather(-1, tokens).log().T, mask)
 
 
-def test_planted_mismatches_are_detected() -> None:
-    exact = sampled(1.0, 1.0, 0.0, torch.float64)
-    assert exact["train/mismatch_max_logp_gap"] < 1e-9 and exact["train/mismatch_ess"] > 1 - 1e-9
-    rounded = sampled(1.0, 1.0, 0.0, torch.bfloat16)
-    # bfloat16 has 8 bits: a logit of 8 is off by up to 1/64, and with it the log-probability
-    assert 1e-3 < rounded["train/mismatch_max_logp_gap"] < 0.2 and rounded["train/mismatch_share_beyond"] == 0
-    for planted in (
-        sampled(1.0, 0.7, 0.0, torch.float64),  # top_p forgotten
-        sampled(0.6, 1.0, 0.0, torch.float64),  # temperature forgotten
-        sampled(1.0, 1.0, 0.5, torch.float64),  # weights of an earlier step
-    ):
-        assert planted["train/mismatch_kl"] > 20 * rounded["train/mismatch_kl"]
-        assert planted["train/mismatch_chi2"] > 0.02 or planted["train/mismatch_kl"] > 0.02
-        assert planted["train/mismatch_ess"] < 0.99 or planted["train/mismatch_max_logp_gap"] > 0.3
-
-
 def test_each_planted_mismatch_is_flagged_as_what_it_is() -> None:
     assert mismatch_flag({}) is None
     assert mismatch_flag(sampled(1.0, 1.0, 0.0, torch.float64)) is None
@@ -81,23 +61,12 @@ def test_each_planted_mismatch_is_flagged_as_what_it_is() -> None:
     assert mismatch_flag(sampled(0.6, 1.0, 0.0, torch.float64)) in ("other_policy", "omitted")
 
 
-def test_flags_are_summed_up_by_kind() -> None:
-    exact, rounded = sampled(1.0, 1.0, 0.0, torch.float64), sampled(1.0, 1.0, 0.0, torch.bfloat16)
-    cut = sampled(1.0, 0.9, 0.0, torch.float64)
-    flags = mismatch_summary({1: exact, 4: rounded, 3: rounded, 5: cut, 6: {"train/loss": 1.0}})
-    assert list(flags) == ["rounding", "omitted"]
-    assert flags["rounding"]["first_step"] == 3 and flags["rounding"]["steps"] == 2
-    assert flags["omitted"]["worst_kl"] == cut["train/mismatch_kl"]
-
-
-def test_a_flagged_step_is_warned_of_once_and_is_in_record_and_summary(
+def test_a_flagged_step_is_warned_of_once_and_is_in_the_record(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from harness.backends.common import metrics_reporter
     from harness.record.run import Run
     from harness.record.write import Recorder
-    from harness.tables.summary import ArmResult, Summary
-    from rlvr.run_summary import as_text
 
     report = metrics_reporter(Recorder(tmp_path))
     stale = sampled(1.0, 1.0, 0.5, torch.float64)
@@ -107,9 +76,7 @@ def test_a_flagged_step_is_warned_of_once_and_is_in_record_and_summary(
     assert said.count("warning") == 1 and f"warning: step 2: {FLAGS['other_policy']}" in said
     kept = mismatch_summary(Run(tmp_path).curve)
     assert kept["other_policy"]["steps"] == 2
-    arm = ArmResult("7b", "grpo", 1, None, 0, tuple(kept))
-    text = as_text(Summary("egsw", "tiny", "a label", None, (), (arm,), None, (tmp_path,)))
-    assert FLAGS["other_policy"] in " ".join(text.split())
+    assert list(kept) == ["other_policy"] and kept["other_policy"]["first_step"] == 2
 
 
 def enumerable(theta: torch.Tensor, texts: list[tuple[int, int]]) -> torch.Tensor:
@@ -168,16 +135,3 @@ def test_weights_equal_trls_formula(level: Any, outside: Any) -> None:
             want = min(max(w, 0.8), 1.2) if outside == "truncate" else (w if 0.8 <= w <= 1.2 else 0.0)
             assert got[i, t].item() == pytest.approx(want, rel=1e-5)
     assert not got[~mask].any()
-
-
-def test_a_trainer_that_samples_itself_has_nothing_to_correct(tmp_path: Any) -> None:
-    from dataclasses import replace
-
-    from harness.backends.trl.translate import to_grpo_config
-
-    values = {"level": "token", "outside": "truncate", "low": 0.0, "high": 2.0}
-    sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
-    own = experiment(replace(GRPO, gates=(use(rollout_correction, **sourced),)))
-    with pytest.raises(ValueError, match=r"hardware\.rollouts: expected vllm_colocate.*'transformers'"):
-        to_grpo_config(own, TrlHardware(device="cpu"), seed=0, out_dir=tmp_path)
-    to_grpo_config(own, TrlHardware(device="cpu", rollouts="vllm_colocate"), seed=0, out_dir=tmp_path)

@@ -12,20 +12,19 @@ import pytest
 from evals.analysis.effects import compare_groups
 from evals.analysis.interventions import Sampling
 from evals.sampling.engines import Decoding
-from evals.sampling.engines.encode import load_tokenizer
 from reproductions.erpo.figures import (
     Perturbation,
     chosen_responses,
     measure_perturbation,
     perturbations,
-    plain_tokens,
     plot_perturbation,
     random_other,
     sure_problems,
 )
 from tests.evals.analysis.intervention_frames import FRAME, LONG
-from tests.evals.analysis.interventions import BENCHMARK, Rule, subject, token_table
+from tests.evals.analysis.interventions import BENCHMARK, Rule, subject
 from tests.evals.analysis.rendered import check_renders
+from tests.evals.analysis.token_tables import token_table
 
 # ten tokens: entropy falls and rises again; ids 40 to 49, alternatives 50 to 59
 TABLE = token_table({(p, 0): [(40 + i, h, 50 + i) for i, h in enumerate((5, 1, 4, 0, 2, 9, 9, 9, 9, 3))] for p in "ab"})
@@ -64,13 +63,6 @@ def test_random_replacements_are_other_tokens_with_equal_probability() -> None:
     assert set(forced["a|0|top|perturbed"]) - {41, 43, 44} <= {60, 61, 62, 63}
     assert prefixes_of(Perturbation(share=0.4))[1] == forced
     assert prefixes_of(Perturbation(share=0.4), seed=1)[1] != forced
-
-
-def test_special_tokens_never_replace_a_token(random_model: Path) -> None:
-    tokenizer = load_tokenizer(str(random_model))
-    plain = plain_tokens(tokenizer)
-    assert tokenizer.eos_token_id not in plain
-    assert len(plain) == len(tokenizer) - len(set(tokenizer.all_special_ids))
 
 
 def verdicts(**letters: str) -> pd.DataFrame:

@@ -18,15 +18,15 @@ from evals.sampling.engines.transformers import TransformersEngine
 from evals.sampling.evaluate import sample_problems
 from reproductions.forking_tokens.figures.fork_temperature import (
     ForkTemperatureEngine,
-    around,
     choose_at_forks,
     measure_fork_temperatures,
     plot_fork_temperatures,
     scores,
 )
-from tests.evals.analysis.intervention_frames import LONG, samples
+from tests.evals.analysis.intervention_frames import LONG
 from tests.evals.analysis.interventions import BENCHMARK, subject
 from tests.evals.analysis.rendered import check_renders
+from tests.evals.analysis.verdict_tables import table as samples
 
 PROBLEMS = ("12", "3", "45")
 MIDDLE = 4.7  # nats: about half of the random model's tokens are above
@@ -35,11 +35,6 @@ MIDDLE = 4.7  # nats: about half of the random model's tokens are above
 def sampled(engine: TransformersEngine, decoding: Decoding) -> dict[object, Completion]:
     requests = [Request((p, s), f"{p}+1=", sample_seed(0, BENCHMARK, (p, s))) for p in PROBLEMS for s in range(4)]
     return {c.key: c for batch in engine.generate(requests, decoding) for c in batch}
-
-
-def test_one_temperature_varies_at_a_time() -> None:
-    assert around([0.5, 1.0, 2.0, 0.5]) == [(1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.5), (1.0, 2.0)]
-    assert around([1.0]) == [(1.0, 1.0)]
 
 
 def test_the_temperature_follows_the_entropy() -> None:
@@ -125,30 +120,21 @@ def test_scores_by_hand() -> None:
     assert table.loc[2.0, ["unscored", "mean_tokens"]].tolist() == [1, 3] and np.isnan(table.loc[0.0, "mean"])
 
 
-@pytest.mark.parametrize(("fork", "at"), [(-1.0, 1.0), (1.0, float("inf")), (float("nan"), 1.0)])
-def test_invalid_temperatures_are_refused(fork: float, at: float) -> None:
-    with pytest.raises(ValueError, match="expected a number >= 0"):
-        ForkTemperatureEngine("m", fork_temperature=fork, threshold=at)
-
-
 def forks(*pairs: tuple[float, float]) -> pd.DataFrame:
     tables = []
     for index, (fork, other) in enumerate(pairs):
-        table = samples(p0="cc" if index else "cw", p1="ww", p2="cu")
+        table = samples({"p0": "cc" if index else "cw", "p1": "ww", "p2": "cu"})
         tables.append(table.assign(fork_temperature=fork, other_temperature=other, threshold=0.672))
     return pd.concat(tables, ignore_index=True)
 
 
-@pytest.mark.parametrize("runs", [1, 4])
-def test_the_figure_of_fork_temperatures_shows_accuracy(runs: int) -> None:
-    frame = forks((1.0, 1.0), (0.5, 1.0), (1.0, 2.0))
-    names = [f"{i} {LONG}" for i in range(runs)]
-    one = plot_fork_temperatures(dict.fromkeys(names, frame), names)
-    rows = one.numbers[one.numbers["model"] == names[0]]
+def test_the_figure_of_fork_temperatures_shows_accuracy() -> None:
+    one = plot_fork_temperatures({LONG: forks((1.0, 1.0), (0.5, 1.0), (1.0, 2.0))}, [LONG])
+    rows = one.numbers
     # (1/2, 0, 1) at the reference, which is in both panels, and (1, 0, 1) elsewhere
     assert rows[["panel", "temperature"]].to_numpy().tolist() == [
         ["fork_temperature", 1.0], ["fork_temperature", 0.5], ["other_temperature", 1.0], ["other_temperature", 2.0]
     ]  # fmt: skip
     assert rows["mean"].tolist() == pytest.approx([50, 200 / 3, 50, 200 / 3])
-    assert f"{3 * runs} responses" in one.caption and "0.672 nats" in one.caption  # unscored ones; the threshold
+    assert "3 responses" in one.caption and "0.672 nats" in one.caption  # unscored ones; the threshold
     check_renders(one)

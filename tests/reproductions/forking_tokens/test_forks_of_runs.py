@@ -5,9 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from reproductions.forking_tokens.figures.forks import fork_kept, fork_overlap, fork_words, word_entropies
-from tests.evals.analysis.rendered import check_renders
-from tests.evals.analysis.token_tables import random_table
+from reproductions.forking_tokens.figures.forks import fork_overlap, word_entropies
 
 
 def test_words_by_hand() -> None:
@@ -38,18 +36,3 @@ def test_forks_kept_by_hand() -> None:
     overlap = fork_overlap(before, after, rho=0.2)
     assert [overlap[k] for k in ("mean", "pooled", "count", "problems")] == [0.25, pytest.approx(1 / 3), 3, 2]
     assert fork_overlap(before, before, rho=0.2)["mean"] == 1
-
-
-def test_figures_have_the_numbers_of_the_tables() -> None:
-    tables = {"base": random_table(seed=1), "GRPO": random_table(seed=2)}
-    plots = fork_words(["base", "missing", "GRPO"], tables)
-    assert [plot.name for plot in plots] == ["fork_words_0", "fork_words_2"]
-    words = plots[1].numbers.set_index("word")["mean_entropy"]
-    assert words["w3"] == pytest.approx(tables["GRPO"].query("token == ' w3'")["entropy"].mean())
-    before = random_table(seed=3)
-    pairs = {"GRPO": (before, random_table(seed=3, shift=0.2)), "ERPO": (before, random_table(seed=3, shift=1.5))}
-    kept = fork_kept(["base", "GRPO", "ERPO"], pairs)
-    share = kept.numbers.set_index("model")["mean"]
-    assert 100 > share["GRPO"] > share["ERPO"] > 20  # the more it moves, the fewer forks it keeps
-    for plot in [*plots, kept]:
-        check_renders(plot)

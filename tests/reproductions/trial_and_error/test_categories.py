@@ -12,7 +12,7 @@ import pytest
 from evals.analysis.words import WordList, of_tokens
 from reproductions.trial_and_error.figures.categories import CATEGORIES, WORDS, characters, plot_categories
 from tests.evals.analysis.rendered import check_renders
-from tests.evals.analysis.tokens import token_table
+from tests.evals.analysis.token_tables import token_table
 from tests.shared import shared_file
 
 LIST = WordList.read(WORDS)
@@ -76,14 +76,6 @@ def test_real_responses_resemble_table_5() -> None:
     )
     assert set(shares.index) == set(CATEGORIES)
     assert 0.4 < shares["formal"] < 0.6 and 0.01 < shares["logical"] < 0.04 and shares["metacognitive"] < 0.001
-
-
-def test_categories_are_known_and_the_assumed_can_be_excluded() -> None:
-    assert set(LIST.words) == {"formal", "logical", "metacognitive"} < set(CATEGORIES)
-    assert set(WordList.read(WORDS, stated_only=True).words["logical"]) == {
-        "therefore", "because", "however", "but", "first", "next", "finally", "and", "also"
-    }  # fmt: skip
-    assert f"token_categories: 22 words of the paper, {LIST.assumed} assumed" in LIST.describe()
 
 
 def test_counts_of_a_response_by_hand() -> None:

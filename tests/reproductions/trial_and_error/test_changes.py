@@ -10,13 +10,9 @@ import pytest
 
 from evals.analysis.token_table import same_tokens
 from reproductions.trial_and_error.figures.changes import (
-    change_concentration,
-    change_distribution,
     concentration,
     probability_change,
-    update_sizes,
 )
-from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.token_tables import random_table
 
 
@@ -63,18 +59,3 @@ def test_changes_at_uncertain_tokens_are_reported_there() -> None:
     by_entropy = concentration(before, uncertain.astype(float) * 0.5, share=0.1).query("by == 'entropy'")["pooled"]
     assert by_entropy.iloc[-1] == pytest.approx(1, abs=0.05) and by_entropy.iloc[:-1].max() < 0.05
     assert (concentration(before, 0.0 * before["logp"])["pooled"] == 0).all()  # no change is no change anywhere
-
-
-def test_changes_between_runs() -> None:
-    before = random_table(seed=3)
-    pairs = {"GRPO": (before, random_table(seed=3, shift=0.2)), "ERPO": (before, before)}  # ERPO did not change
-    names = ["base", "GRPO", "ERPO"]
-    moved = change_distribution(names, pairs)
-    scored = before[before["verdict"] != "unscored"]
-    for name, (_, after) in pairs.items():
-        assert moved.numbers.query("model == @name")["count"].sum() == len(scored)
-        stable = (np.exp(after["logp"]) - np.exp(before["logp"])).abs() < 0.06
-        assert f"{name}: {100 * stable.mean():.1f} %" in moved.caption
-    tables = {name: after for name, (_, after) in pairs.items()}
-    for plot in (moved, change_concentration(names, pairs), update_sizes(names, tables)):
-        check_renders(plot)

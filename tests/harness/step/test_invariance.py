@@ -1,0 +1,34 @@
+"""For every method: the order of responses, padding and masked values change nothing, and no result has a gradient."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+
+from harness.spec.method import MethodOutput
+from harness.step.batch import SIGNALS, TokenBatch
+from tests.batches import padded, permuted, token_batches
+from tests.harness.cases import CASES
+
+# consecutive responses form a micro-batch; tokens are drawn, or ranked where they tie, in their order
+ORDERED = ("egsw-micro-batch", "clip_cov", "kl_cov", "entropy_advantage on dapo with clip_cov")
+
+
+@pytest.mark.parametrize("name", CASES)
+@settings(max_examples=20)
+@given(token_batches())
+def test_order_padding_and_masked_values_change_nothing(name: str, batch: TokenBatch) -> None:
+    method = CASES[name].method
+    batch = replace(batch, **{signal: getattr(batch, signal).requires_grad_() for signal in SIGNALS})
+    order = torch.arange(len(batch.rewards)).flip(0).roll(1)
+    whole, wider, moved = (method.apply(b) for b in (batch, padded(batch, 2), permuted(batch, order)))
+    for of in fields(MethodOutput):
+        want = getattr(whole, of.name)
+        if want is not None:
+            assert want.isfinite().all() and not want.requires_grad  # masked positions of the signals are NaN
+            torch.testing.assert_close(getattr(wider, of.name)[:, :-2], want)
+            if name not in ORDERED:
+                torch.testing.assert_close(getattr(moved, of.name), want[order])
