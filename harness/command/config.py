@@ -6,6 +6,7 @@ the nearest valid name.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,10 +17,18 @@ MOST_SEEDS = 10_000  # of one command
 MOST_CHARACTERS = 10_000  # of one argument: Hydra's time for a list grows with the square of its length
 
 
+_KEY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_WORD = re.compile(r"(\.{0,2}/)?[A-Za-z_][\w./-]*", re.ASCII)
+_INT = re.compile(r"-?(0|[1-9]\d{0,8})", re.ASCII)
+_FLOAT = re.compile(r"-?(0|[1-9]\d{0,8})\.\d{1,9}", re.ASCII)
+_NAMED = {"true": True, "false": False, "null": None}
+
+
 def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
     """`["paper=egsw", "seeds=3", "arm=base,grpo"]` -> {"paper": "egsw", "seeds": 3, "arm": ["base", "grpo"]}.
 
-    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list.
+    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list. Words, numbers and
+    flat lists of them are read here, to the same values, because Hydra's import alone takes longer than most answers.
 
     Raises:
         UsageError: an argument does not parse, sweeps by a function, or a key is given twice.
@@ -31,7 +40,13 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
                 f"cannot read {_short(argument)}: expected at most {MOST_CHARACTERS:,} characters, "
                 f"got {len(argument):,}"
             )
-        key, value = _read(argument)
+        key, _, text = argument.partition("=")
+        try:
+            if not _KEY.fullmatch(key):
+                raise LookupError(key)
+            value = _simple(text)
+        except LookupError:
+            key, value = _by_hydra(argument)
         if key in parsed:
             raise UsageError(f"{key}: given twice ({parsed[key]!r} and {_short(argument)})")
         if not _finite(value):
@@ -40,7 +55,27 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
     return parsed
 
 
-def _read(argument: str) -> tuple[str, Any]:
+def _simple(text: str) -> Any:
+    """A word, a number, true, false, null, or a flat list of these; LookupError for all else."""
+    if "," in text or text.startswith("["):
+        inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+        return [_simple_scalar(part) for part in inside.split(",")]
+    return _simple_scalar(text)
+
+
+def _simple_scalar(text: str) -> Any:
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if text.lower() in _NAMED:
+        return _NAMED[text.lower()]
+    if _WORD.fullmatch(text) and text.lower() not in ("inf", "nan"):
+        return text
+    raise LookupError(text)
+
+
+def _by_hydra(argument: str) -> tuple[str, Any]:
     """(key, value) of an argument in Hydra's whole grammar."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.core.override_parser.types import ChoiceSweep
