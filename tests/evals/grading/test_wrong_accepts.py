@@ -341,3 +341,8 @@ def test_prose_states_no_number_that_it_denies_or_bounds() -> None:
         "5 of 12 are red",
     ):
         assert not equal("5", locate(text)), text
+
+
+@pytest.mark.parametrize("response", ["Answer: $D'", "Answer: $D", "Answer: 'D'", "Answer: $D$"])
+def test_a_letter_beside_a_stray_sign_is_one(response: str) -> None:
+    assert extract(response, "letter").answer == "D"
