@@ -25,6 +25,7 @@ _AGGREGATIONS = {
     "token_mean": "token-mean",
     "fixed_length": "seq-mean-token-sum-norm",
     "sequence_sum": "seq-mean-token-sum",
+    "prompt_mean": "token-mean",  # veRL has none like it; the method's own weights decide
 }
 
 
