@@ -15,6 +15,7 @@ from evals.stats.measured_run import MeasuredRun
 from harness.record.find import seeds_of, together
 from harness.record.write import Recorder
 from tests.evals.stats.runs import IDENTITY, save_run
+from tests.harness.record.folders import arm_record
 
 # shares right: a 1, 1, 1/2, 1/2, 1 and b 0, 1/2, 0, 0, 0 on p, q, r, s, t
 A = {"p": "++", "q": "++", "r": "+a", "s": "+a", "t": "++"}
@@ -104,7 +105,7 @@ def test_a_base_model_needs_one_run(tmp_path: Path) -> None:
     right, wrong = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
     seeds = [save_run(tmp_path / f"a{s}", "x", {**right, f"p{s}": "+a"}) for s in range(3)]
     base = save_run(tmp_path / "b", "x", wrong)
-    Recorder(base).start(kind="arm", settings={"base_model": {}})
+    Recorder(base).start(**arm_record(settings={"base_model": {}}))
     a, b = read_run(seeds), read_run([base])
     assert (a.trained, b.trained) == (True, False)
     (line,) = compare_runs(a, b, metrics=("avg",)).lines

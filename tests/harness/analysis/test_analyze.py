@@ -22,6 +22,7 @@ from harness.errors import UsageError
 from harness.record.write import Recorder
 from rlvr.cli import main
 from tests.experiments import save_random_model
+from tests.harness.record.folders import arm_record
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +62,7 @@ def job(folder: Path, arm: str, right: int, seed: int = 0) -> Path:
     evaluation(folder / "eval", right)
     recorder = Recorder(folder)
     record = {"paper": "made_up", "model": "m", "arm": arm, "scale": "tiny", "backend": "trl", "seed": seed}
-    recorder.start(kind="arm", scale_label="tiny", **record, settings={"base_model": {}, "learning_rate": {}})
+    recorder.start(**arm_record(scale_label="tiny", **record, settings={"base_model": {}, "learning_rate": {}}))
     write_json(folder / "mlflow.json", {"experiment": "1", "run_id": f"{seed:032x}"})
     for step, reward in ((1, 0.5), (2, 0.25 + seed), (2, 9.0)):  # a step that was repeated after a kill
         recorder.metrics(step, {"train/reward": reward})

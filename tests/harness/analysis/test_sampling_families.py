@@ -13,6 +13,7 @@ from evals.sampling.engines import transformers as transformers_engine
 from harness.record.write import Recorder
 from rlvr.cli import main
 from tests.experiments import save_random_model
+from tests.harness.record.folders import arm_record
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +84,7 @@ def test_checkpoints_of_a_training_are_read(
     job = tmp_path / "job"
     shutil.copytree(base, job / "eval")
     recorder = Recorder(job)
-    recorder.start(kind="arm", arm="grpo", settings={"learning_rate": {}})
+    recorder.start(**arm_record(settings={"learning_rate": {}}))
     for step in range(1, 10):
         recorder.metrics(step, {"train/reward": 1.0})
     shutil.copytree(models[0], job / "train" / "final")

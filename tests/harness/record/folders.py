@@ -27,16 +27,21 @@ IDENTITY: dict[str, Any] = {
 }
 
 
-def started(home: Path, *, arm: str = "grpo", seed: int = 0, paper: str = "egsw", **more: Any) -> Recorder:
-    """A run that has begun: its record says so, and nothing else is there."""
+def arm_record(*, arm: str = "grpo", seed: int = 0, paper: str = "egsw", **more: Any) -> dict[str, Any]:
+    """What a job writes when it begins."""
     settings = {key: value for key, value in SETTINGS.items() if arm != "base" or key != "alpha"}
-    record: dict[str, Any] = {
+    return {
         "kind": "arm", "paper": paper, "model": "math-7b", "arm": arm, "title": arm, "scale": "tiny", "backend": "trl",
         "seed": seed, "scale_label": "tiny scale", "digest": f"{sum(map(ord, arm)):08x}", "overrides": {},
         "settings": settings, "base_model": {"loaded_from": "tiny", "sha256": "00aabb" + "0" * 58},
         "environment": {"command": "rlvr run", "commit": "0123456789abcdef", "packages": {}, "lock_sha256": None},
         "own_files": {}, "hardware": {}, **more,
     }  # fmt: skip
+
+
+def started(home: Path, **fields: Any) -> Recorder:
+    """A run that has begun: its record says so, and nothing else is there."""
+    record = arm_record(**fields)
     recorder = Recorder(home / record["paper"] / record["scale"] / folder_name(record))
     recorder.folder.mkdir(parents=True)
     recorder.start(**record)
