@@ -13,9 +13,8 @@ from evals.stats.compare import CompareResult, compare_runs
 from evals.stats.differences import holm, paired
 from evals.stats.measured_run import MeasuredRun
 from harness.record.find import seeds_of, together
-from harness.record.write import Recorder
 from tests.evals.stats.runs import IDENTITY, save_run
-from tests.harness.record.folders import arm_record
+from tests.harness.record.folders import started
 
 # shares right: a 1, 1, 1/2, 1/2, 1 and b 0, 1/2, 0, 0, 0 on p, q, r, s, t
 A = {"p": "++", "q": "++", "r": "+a", "s": "+a", "t": "++"}
@@ -104,14 +103,16 @@ def test_a_margin_makes_equal_runs_equal(tmp_path: Path) -> None:
 def test_a_base_model_needs_one_run(tmp_path: Path) -> None:
     right, wrong = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
     seeds = [save_run(tmp_path / f"a{s}", "x", {**right, f"p{s}": "+a"}) for s in range(3)]
-    base = save_run(tmp_path / "b", "x", wrong)
-    Recorder(base).start(**arm_record(settings={"base_model": {}}))
-    a, b = read_run(seeds), read_run([base])
+    recorder = started(tmp_path, arm="base", settings={"base_model": {}})
+    base = save_run(recorder.folder / "eval", "x", wrong)
+    files = recorder.hashes([base / "x" / name for name in ("verdicts.parquet", "manifest.json")])
+    recorder.update(files=files, state="finished", scores={"x": {}})
+    a, b = read_run(seeds), read_run([recorder.folder])
     assert (a.trained, b.trained) == (True, False)
     (line,) = compare_runs(a, b, metrics=("avg",)).lines
     assert (line.verdict, line.covers, line.seeds_b) == ("higher", "problems and seeds", 1)
-    (base / "run.json").unlink()  # of unknown origin: taken as trained once
-    assert compare_runs(a, read_run([base]), metrics=("avg",)).lines[0].verdict == "checkpoint higher"
+    other = save_run(tmp_path / "b", "x", wrong)  # of unknown origin: taken as trained once
+    assert compare_runs(a, read_run([other]), metrics=("avg",)).lines[0].verdict == "checkpoint higher"
 
 
 def test_problems_in_one_run_only_are_counted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from evals.analysis import token_pass
 from evals.analysis.subjects import Subject
-from evals.files import DamagedFileError, write_json
+from evals.files import DamagedFileError, read_json, write_json
 from evals.grading.verdicts import schema
 from evals.plots.plot import Plot
 from harness.analysis.families import Family, families, plot_all
@@ -63,7 +63,8 @@ def job(folder: Path, arm: str, right: int, seed: int = 0) -> Path:
     recorder = Recorder(folder)
     record = {"paper": "made_up", "model": "m", "arm": arm, "scale": "tiny", "backend": "trl", "seed": seed}
     recorder.start(**arm_record(scale_label="tiny", **record, settings={"base_model": {}, "learning_rate": {}}))
-    write_json(folder / "mlflow.json", {"experiment": "1", "run_id": f"{seed:032x}"})
+    link = {"experiment": "1", "run_id": f"{seed:032x}", "run": read_json(folder / "run.json")["id"]}
+    write_json(folder / "mlflow.json", link)
     for step, reward in ((1, 0.5), (2, 0.25 + seed), (2, 9.0)):  # a step that was repeated after a kill
         recorder.metrics(step, {"train/reward": reward})
     files = recorder.hashes([folder / "metrics.jsonl", folder / "eval" / "b" / "verdicts.parquet"])
