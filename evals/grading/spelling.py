@@ -92,7 +92,7 @@ class Rewrite(NamedTuple):
 
 
 _SIGN = re.compile(rf"[<>]|\\[lg]e{END}")
-_AND = re.compile(r"\s*,?\s*(?:\\text\s*\{\s*and\s*\}|(?<![A-Za-z])and(?![A-Za-z]))\s*")
+_AND = re.compile(r"(?:\s*,)?\s*(?:\\text\s*\{\s*and\s*\}|(?<![A-Za-z])and(?![A-Za-z]))\s*")
 _CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "₹": "rupee", "¥": "yuan"}
 
 
@@ -155,7 +155,11 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     ("commas", r",(?:\s*,)+|\{,\}", ","),
     # units
-    ("ohm", rf"(?<=[\d}}])\s*{_TEXT}?([kMGm]?)\s*\}}?\s*{_TEXT}?\\Omega{END}\s*\}}*\s*$", r"\\text{ \1ohm}"),
+    (
+        "ohm",
+        rf"(?<=[\d}}])\s*{_TEXT}?(?:([kMGm])\s*)?(?:\}}\s*)?{_TEXT}?\\Omega{END}\s*(?:\}}+\s*)?$",
+        r"\\text{ \1ohm}",
+    ),
     (
         "micro",
         rf"(?<=[\d}}])(?:\s+(?=\\mu)|\s*(?=\\mu\s*\\text)|\s*{_TEXT}(?=\\mu))\\mu\s*\}}?\s*{_TEXT}?([mgsALVFCHWNJM]){END}\s*\}}?",
