@@ -5,91 +5,47 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result, results_folder
 
 PathLike = str | os.PathLike[str]
-RELATIONS = ("first_party", "third_party", "collaborative", "other")
 
 
 def export(
     run: str | None = None,
     *,
-    format: Literal["records", "bundle", "eee", "mlflow"] = "records",
+    format: Literal["records", "mlflow"] = "records",
     paper: list[str] | None = None,
     scale: str | None = None,
     out: PathLike | None = None,
-    responses: bool = True,
-    model: str | None = None,
-    organisation: str | None = None,
-    relationship: str | None = None,
 ) -> Result:
-    """Export finished runs: a paper's as one small file, or one run in another format, or all to another MLflow store.
+    """Export finished runs: a paper's as one small file, one run with its responses, or all to another MLflow store.
 
         rlvr export paper=egsw
-        rlvr export RUN format=bundle
+        rlvr export RUN
         rlvr export format=mlflow
 
     Args:
-        run: of one run: a job's folder, the folder of an evaluation, or the MLflow run id of an arm.
+        run: one run with its responses: a job's folder, the folder of an evaluation, or the MLflow run id of an arm.
         format: records: what tables are computed from, of all runs of a paper (verdicts, tokens, curves; no responses).
-            Of one run: bundle (the same with responses), eee (Every Eval Ever).
             mlflow: send what MLflow does not have yet, after a server was away or into another store.
-        paper: of records: which papers (default: all that have finished runs).
-        scale: of records: only runs of this scale.
-        out: folder or file (default below RLVR_HOME/results; out=results/records writes a checkout's own archives).
-        responses: of bundle: keep the responses' text.
-        model: of eee, required: ORG/NAME, what the model is called.
-        organisation: of eee, required: who evaluated.
-        relationship: of eee, required: first_party, third_party, collaborative or other, to the model's developer.
+        paper: which papers (default: all that have finished runs).
+        scale: only runs of this scale.
+        out: folder, of one run a new file (default below RLVR_HOME/results; out=results/records writes a checkout's own
+            archives).
     Raises:
-        UsageError: no such run, or an option that the format needs is missing.
+        UsageError: no such run, or a file that is there already.
     """
     if format == "mlflow":
         return _sync()
-    if format == "records":
-        if run is not None:
-            raise UsageError(f"format: missing; give format=bundle or eee with run={run}")
-        return _records(paper, scale, out)
-    if run is None:
-        raise UsageError(f"run: missing; format={format} is of one run")
-    if format == "bundle":
-        return _bundle(run, out, responses)
-    if model is None or organisation is None or relationship is None:
-        needed = {
-            "model=ORG/NAME, what the model is called": model,
-            "organisation=NAME, who evaluated": organisation,
-            f"relationship={'|'.join(RELATIONS)}, to the model's developer": relationship,
-        }
-        raise UsageError(f"format=eee also needs: {'; '.join(key for key, value in needed.items() if value is None)}")
-    choose("relationship", [relationship], RELATIONS)
-    if not all(model.partition("/")[::2]):
-        raise UsageError(f"model: expected ORGANISATION/NAME, got {model!r}")
-    from harness.exchange.eee import write_records
-
-    target = Path(out) if out is not None else results_folder() / "exports" / f"{Path(run).name}-{format}"
-    return _files(write_records(_one(run), model, target, organisation=organisation, relationship=relationship))
+    return _records(paper, scale, out) if run is None else _bundle(run, out)
 
 
-def _files(paths: Sequence[Path], text: str | None = None) -> Result:
+def _files(paths: Sequence[Path], text: str) -> Result:
     files = [str(path) for path in paths]
-    return Result({"files": files}, "\n".join(files) if text is None else text, [{"file": file} for file in files])
-
-
-def _one(text: str) -> Any:
-    """The one run that a text names.
-
-    Raises:
-        UsageError: none, or several.
-    """
-    from harness.record.find import seeds_of
-
-    found = seeds_of(text)
-    if len(found) != 1:
-        raise UsageError(f"{text}: expected one run, found {len(found)}")
-    return found[0]
+    return Result({"files": files}, text, [{"file": file} for file in files])
 
 
 def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -> Result:
@@ -113,13 +69,17 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
     return _files(written, "\n".join(lines) or "no finished runs")
 
 
-def _bundle(run: str, out: PathLike | None, responses: bool) -> Result:
+def _bundle(run: str, out: PathLike | None) -> Result:
     from harness.record.archive import SUFFIX, write_archive
+    from harness.record.find import seeds_of
 
+    found = seeds_of(run)
+    if len(found) != 1:
+        raise UsageError(f"{run}: expected one run, found {len(found)}")
     target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}{SUFFIX}"
     if not target.name.endswith(SUFFIX) or target.exists():
         raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}")
-    write_archive([_one(run)], target, responses=responses)
+    write_archive(found, target, responses=True)
     return _files([target], f"{target}: check it with: rlvr import {target} verify=true")
 
 

@@ -1,1 +1,1 @@
-"""Runs in other people's formats, and as bundles that can be verified."""
+"""Archives of runs, checked."""

@@ -58,8 +58,8 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("tables paper=egws", "paper"),
         ("analyze", "runs"),
         ("report", "paper"),
-        ("export RUN", "format"),
-        ("export format=eee", "run"),
+        ("export RUN", "RUN"),
+        ("export format=csv", "format"),
         ("import", "files"),
         ("new", "name"),
         ("new ours stage=gate", "stage"),
@@ -179,7 +179,7 @@ def takes(
 def test_words_become_the_arguments_of_a_call(words: list[str], named: dict[str, Any]) -> None:
     assert signature.bind(takes, words) == ([], named)
     assert signature.bind(rlvr.import_, ["a", "b", "verify=true"]) == (["a", "b"], {"verify": True})
-    assert signature.bind(rlvr.compare, ["a", "b", "columns=x:y,z:w"])[1]["columns"] == {"x": "y", "z": "w"}
+    assert signature.bind(rlvr.grade, ["a", "columns=x:y,z:w"])[1]["columns"] == {"x": "y", "z": "w"}
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from evals.answer_files import grade_file
 from evals.answer_files.reading import Reading
 from evals.files import file_sha256, write_json
-from harness.record.answers import graded
 from harness.record.run import with_sha256
 
 LOG = Path(__file__).parents[2] / "evals" / "answer_files" / "real" / "inspect" / "six_sums.eval"
@@ -40,9 +40,10 @@ def job(tmp_path: Path) -> Path:
     folder = tmp_path / "job"
     scores, files = {}, {}
     for benchmark in ("math500", "sums"):
-        graded(LOG, folder / "eval", Reading(benchmark=benchmark))
-        (folder / "eval" / benchmark / "manifest.json").write_text(json.dumps(manifest(benchmark)))
         table = folder / "eval" / benchmark / "verdicts.parquet"
+        table.parent.mkdir(parents=True)
+        grade_file(LOG, out=table, reading=Reading(benchmark=benchmark))
+        table.with_name("manifest.json").write_text(json.dumps(manifest(benchmark)))
         for path in (table, table.with_name("manifest.json")):
             files[f"eval/{benchmark}/{path.name}"] = file_sha256(path)
         scores[benchmark] = {s.key: {"value": s.value} for s in score(read_parquet(table), ks=[1, 2])}

@@ -17,8 +17,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RLVR_CACHE", str(tmp_path / "cache"))
 
 
-def bundle(job: Path, out: Path, *options: str) -> Path:
-    assert main(["export", str(job), "format=bundle", f"out={out}", *options]) == 0
+def bundle(job: Path, out: Path) -> Path:
+    assert main(["export", str(job), f"out={out}"]) == 0
     return out
 
 
@@ -28,15 +28,8 @@ def test_a_bundle_is_whole_and_the_same_twice(job: Path, tmp_path: Path) -> None
     assert main(["import", str(one), "verify=true"]) == 0
     (run,) = read_archive(one)
     assert run.curve == {} and run.benchmarks == ["math500", "sums"] and run.samples("sums")["response"].all()
-    assert main(["export", str(job), "format=bundle", f"out={one}"]) == 2  # it exists already
-    assert main(["export", str(job), "format=bundle", f"out={tmp_path / 'b.zip'}"]) == 2
-
-
-def test_a_bundle_without_responses(job: Path, tmp_path: Path) -> None:
-    (run,) = read_archive(bundle(job, tmp_path / "b.tar.xz", "responses=false"))
-    with pytest.raises(ValueError, match="without the responses"):
-        run.samples("sums")
-    assert main(["import", str(tmp_path / "b.tar.xz"), "verify=true"]) == 0
+    assert main(["export", str(job), f"out={one}"]) == 2  # it exists already
+    assert main(["export", str(job), f"out={tmp_path / 'b.zip'}"]) == 2
 
 
 def test_the_bundle_of_an_evaluation_without_a_record(job: Path, tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.exchange.eee import check
-from studies.ledger import by_hand, eee
+from studies.ledger import by_hand
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLES = ROOT / "results" / "ledger"
@@ -94,17 +93,3 @@ def test_two_findings_by_hand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "rho070 pairs called different: 14 of 15" in printed and "33 of 36" in printed
     assert re.search(r"largest of equal +46\.\d+ +81\.\d+", printed)
-
-
-def test_each_printed_score_is_a_record_of_every_eval_ever() -> None:
-    claims = pd.read_csv(TABLES / "claims.csv", dtype={"printed": str}).to_dict("records")
-    for claim in claims:
-        record = eee.record(claim)
-        check(record)
-        scores = {
-            r["evaluation_result_id"].rpartition(".")[2]: r["score_details"]["score"]
-            for r in record["evaluation_results"]
-        }
-        assert scores["file"] == pytest.approx(claim["file"] / 100)
-        assert ("ours" in scores) == (not pd.isna(claim["ours"]))
-        assert record["source_metadata"]["additional_details"]["verdict"] == claim["verdict"]
