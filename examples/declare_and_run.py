@@ -1,4 +1,4 @@
-"""Declare an experiment in ten lines, look at every value's source, call its equation, train it at tiny scale.
+"""Declare an experiment in ten lines, look at every value's source, train it at tiny scale.
 
 python examples/declare_and_run.py [STEPS]
 """
@@ -20,9 +20,6 @@ def main(steps: int) -> None:
     )
     for key, value in mine.settings().items():
         print(f"{key:<24} {value.value!r:<32} {value.origin}: {value.note}")
-    # two tokens with advantages 1 and -1: the entropy term is added, and never turns the sign
-    signals = {"advantages": [[1.0, -1.0]], "entropies": [[1.0, 10.0]]}
-    print(rlvr.apply(entropy_advantage, signals=signals, alpha=0.4, kappa=2.0))
     # tiny scale replaces the model, the data and the sizes; its numbers show that the method trains, nothing else
     small = {"max_steps": steps, "protocol.n": 2, "protocol.ks": [1, 2], "protocol.benchmarks": ["tiny_short"]}
     done = rlvr.run(mine, arm="entropy_advantage", scale="tiny", hardware={"device": "cpu"}, **small)

@@ -47,7 +47,7 @@ def main(folder: Path) -> None:
     difference = rlvr.compare(run, folder / "old-graded.parquet", metrics=["avg"])
     for line in difference.lines:
         print(line["name"], line["difference"], [line["low"], line["high"]], line["verdict"])
-    print("written:", difference.plot().save(folder / "difference.svg"))
+    print("written:", difference.save(folder / "difference.svg"))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch, reads
     from rlvr.auditing import audit
     from rlvr.comparing import compare, power
-    from rlvr.declaring import experiment, papers, use
-    from rlvr.equations import apply
+    from rlvr.declaring import experiment, use
     from rlvr.evaluation import evaluate, grade
     from rlvr.grading import explain, grade_answers, grade_file, grade_responses
     from rlvr.listing import list_, show
@@ -45,8 +44,7 @@ if TYPE_CHECKING:
 _HOME = {
     "rlvr.auditing": ("audit",),
     "rlvr.comparing": ("compare", "power"),
-    "rlvr.declaring": ("experiment", "papers", "use"),
-    "rlvr.equations": ("apply",),
+    "rlvr.declaring": ("experiment", "use"),
     "rlvr.evaluation": ("evaluate", "grade"),
     "rlvr.grading": ("explain", "grade_answers", "grade_file", "grade_responses"),
     "rlvr.listing": ("list_", "show"),
@@ -72,7 +70,6 @@ __all__ = [
     "TokenBatch",
     "UsageError",
     "analyze",
-    "apply",
     "assumed",
     "audit",
     "avg_at_k",
@@ -92,7 +89,6 @@ __all__ = [
     "maj_at_k",
     "new",
     "paper",
-    "papers",
     "pass_at_k",
     "plan",
     "power",

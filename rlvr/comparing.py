@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result
 
 if TYPE_CHECKING:
+    from evals.plots.comparison import Differences
     from evals.stats.compare import CompareResult
-    from evals.stats.measured_run import MeasuredRun
-    from rlvr.results import Figure
     from rlvr.runs import Run
 
 PathLike = str | os.PathLike[str]
@@ -42,12 +40,14 @@ class Difference(Result):
         """Warnings, and what was measured differently in the two runs."""
         return [*(f"measured differently: {text}" for text in self.result.different), *self.result.notes]
 
-    def plot(self) -> Figure:
-        """The differences with their intervals, one row for each benchmark and metric."""
-        from evals.plots.comparison import write_figure
-        from rlvr.results import Figure
+    def plot(self) -> Differences:
+        """The differences with their intervals, one row for each benchmark and metric; `savefig(FILE)` writes it."""
+        from evals.plots.comparison import Differences
 
-        return Figure(lambda path: write_figure(self.result, path))
+        return Differences(self.result)
+
+    def formats(self) -> dict[str, Callable[[], str | bytes]]:
+        return super().formats() | {f".{form}": lambda form=form: self.plot().rendered(form) for form in ("svg", "png")}
 
 
 def compare(
@@ -61,24 +61,17 @@ def compare(
     metrics: list[str] | None = None,
     ks: list[int] | None = None,
     benchmarks: list[str] | None = None,
-    figure: PathLike | None = None,
     margin: float | None = None,
     allow_different: bool = False,
-    columns: dict[str, str] | None = None,
-    gold: PathLike | None = None,
-    benchmark: str | None = None,
-    label: str | None = None,
-    policy: str | None = None,
 ) -> Difference:
     """The differences of two methods on the same problems: A minus B, paired by problem.
 
         rlvr compare paper=egsw arm=egsw,grpo
-        rlvr compare ours.parquet theirs.parquet figure=difference.svg
+        rlvr compare ours.parquet theirs.parquet out=difference.svg
 
     Args:
-        a: a job's folder, the folder of an evaluation, a file of verdicts (as rlvr grade out=FILE writes), a file of
-            answers that rlvr grade reads, or the MLflow run id of an arm; the training seeds of one method are joined
-            by commas: a0,a1,a2.
+        a: a job's folder, the folder of an evaluation, a file of verdicts (as rlvr grade out=FILE writes), or the
+            MLflow run id of an arm; the training seeds of one method are joined by commas: a0,a1,a2.
         b: likewise.
         paper: instead of A and B: two arms of this paper, with all their finished training seeds under RLVR_HOME.
         arm: those arms, as arm=mine,grpo.
@@ -87,18 +80,12 @@ def compare(
         metrics: of avg, pass, maj (these are the default), unsolvable, fmt, mean_tokens, truncation_rate.
         ks: for pass, maj, unsolvable (default: the fewest samples of a problem).
         benchmarks: some of those in both.
-        figure: FILE.svg or FILE.png: plot the differences.
         margin: a difference up to this size (a fraction, as 0.01) counts as none: adds the verdict equal.
         allow_different: compare even if protocol, prompt, decoding or data differ; the output says what differs.
-        columns: of files of answers: our column:theirs, as columns=problem_id:idx,response:output.
-        gold: of files of answers: the file with gold answers.
-        benchmark: of files of answers: what the problems are called.
-        label: of files of answers: which of the authors' verdicts is read, where there are several.
-        policy: of files of answers: how answers are extracted (default boxed_last).
     Raises:
         UsageError: no such run, no problem in common, other golds, or measured differently.
     """
-    from rlvr.evaluation import at_least_one, reading_of
+    from rlvr.evaluation import at_least_one
 
     if paper is None and (a is None or b is None):  # before anything heavy is imported
         raise UsageError("b: missing; give two runs, or paper=KEY arm=A,B")
@@ -108,42 +95,21 @@ def compare(
     at_least_one("ks", ks)
     if margin is not None and not 0 < margin < 1:
         raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
-    reading = reading_of(columns, gold, benchmark, label, policy)
     if paper is not None:
         if a is not None or b is not None:
             raise UsageError(f"paper={paper}: expected it with arm=A,B, or two runs, not both")
         a, b = _two_arms(paper, arm, scale, model)
-    first, second = (_measured(run, reading, policy) for run in (a, b))
-    from evals.plots.comparison import check_figure, write_figure
     from evals.stats.compare import compare_runs
-
-    try:
-        if figure is not None:
-            check_figure(Path(figure))
-        result = compare_runs(
-            first,
-            second,
-            metrics=metrics,
-            ks=ks,
-            benchmarks=benchmarks,
-            margin=margin,
-            allow_different=allow_different,
-        )
-        if figure is not None:
-            write_figure(result, Path(figure))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    return Difference(result)
-
-
-def _measured(run: Any, reading: Any, policy: str | None) -> MeasuredRun:
-    """The verdicts of a run, or of what names one."""
     from harness.record.find import method
 
-    if hasattr(run, "measured"):
-        found: MeasuredRun = run.measured
-        return found
-    return method(os.fspath(run), reading, policy)
+    first, second = (
+        method(os.fspath(run)) if isinstance(run, (str, os.PathLike)) else cast("Run", run).measured for run in (a, b)
+    )
+    given: dict[str, Any] = {"metrics": metrics, "ks": ks, "benchmarks": benchmarks, "margin": margin}
+    try:
+        return Difference(compare_runs(first, second, **given, allow_different=allow_different))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _two_arms(paper: str, arms: Sequence[str] | None, scale: str, model: str | None) -> tuple[str, str]:

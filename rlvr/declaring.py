@@ -8,14 +8,9 @@ from typing import Any
 
 from evals.provenance import Origin, Sourced
 from harness.errors import nearest
-from harness.spec import Experiment, Method, Use, catalogue
+from harness.spec import Experiment, Method, Use
 
 NOTE = "declared in Python"
-
-
-def papers() -> dict[str, str]:
-    """Key -> title of every declared paper; `rlvr.run` takes a key."""
-    return {key: catalogue.load(key).title for key in catalogue.papers()}
 
 
 def use(equation: Callable[..., Any], **values: Any) -> Use:

@@ -15,7 +15,6 @@ from rlvr import signature
 from rlvr.results import Result
 
 if TYPE_CHECKING:
-    from evals.answer_files.reading import Reading
     from evals.data.protocols import Protocol
     from evals.stats.score import Score
     from rlvr.runs import Run
@@ -287,7 +286,9 @@ def grade(
         UsageError: no such file, an option that does not fit, or a format that is not known.
     """
     from evals.answer_files import grade_file
+    from evals.answer_files.reading import Reading
     from evals.grading import LIMIT_S, Conventions
+    from evals.grading.extraction import POLICIES
     from evals.sampling.progress import grading_bar
     from rlvr.metrics import Scores
 
@@ -307,7 +308,10 @@ def grade(
         raise UsageError(f"limit: expected a number of seconds > 0, got {limit:g}")
     at_least_one("ks", ks)
     at_least_one("explain", explain)
-    reading = reading_of(columns, gold, benchmark, label, policy)
+    if gold is not None and not Path(gold).is_file():
+        raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
+    if policy is not None:
+        choose("policy", [policy], POLICIES)
     try:
         with grading_bar("grading") as progress:
             report = grade_file(
@@ -319,7 +323,7 @@ def grade(
                 workers=workers,
                 limit_s=LIMIT_S if limit is None else limit,
                 explain=explain or (),
-                reading=reading,
+                reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label),
                 progress=progress,
             )
     except (ValueError, OSError) as error:
@@ -331,25 +335,3 @@ def at_least_one(key: str, numbers: Sequence[float] | None) -> None:
     """Raise UsageError unless every number is positive, and there is one."""
     if numbers is not None and (not numbers or min(numbers) <= 0):
         raise UsageError(f"{key}: expected one or more positive numbers, got {list(numbers)}")
-
-
-def reading_of(
-    columns: Mapping[str, str] | None,
-    gold: PathLike | None,
-    benchmark: str | None,
-    label: str | None,
-    policy: str | None,
-) -> Reading:
-    """What a file of answers does not state.
-
-    Raises:
-        UsageError: no such file of gold answers, or no such policy.
-    """
-    from evals.answer_files.reading import Reading
-    from evals.grading.extraction import POLICIES
-
-    if gold is not None and not Path(gold).is_file():
-        raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
-    if policy is not None:
-        choose("policy", [policy], POLICIES)
-    return Reading(dict(columns or {}), None if gold is None else Path(gold), benchmark, label)

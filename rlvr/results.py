@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evals.files import write_bytes
@@ -52,6 +51,17 @@ class Tabular:
         """The table in Markdown."""
         return self._tabulated("github")
 
+    def formats(self) -> dict[str, Callable[[], str | bytes]]:
+        """Suffix of a file -> what makes its content."""
+        return {
+            ".json": self.as_json,
+            ".csv": lambda: self.to_pandas().to_csv(index=False),
+            ".parquet": lambda: self.to_pandas().to_parquet(),
+            ".tex": self.to_latex,
+            ".md": self.to_markdown,
+            ".txt": self.__str__,
+        }
+
     def _tabulated(self, form: str) -> str:
         from tabulate import tabulate
 
@@ -60,20 +70,12 @@ class Tabular:
         return str(tabulate(frame.to_dict("records"), headers="keys", tablefmt=form))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it to a file, in the format of its suffix: .json, .csv, .parquet, .tex, .md or .txt.
+        """Write it to a file, in the format of its suffix (`formats`).
 
         Raises:
             ValueError: another suffix, no such folder, or a table is wanted and there is none.
         """
-        target = Path(path)
-        write: dict[str, Callable[[], str | bytes]] = {
-            ".json": self.as_json,
-            ".csv": lambda: self.to_pandas().to_csv(index=False),
-            ".parquet": lambda: self.to_pandas().to_parquet(),
-            ".tex": self.to_latex,
-            ".md": self.to_markdown,
-            ".txt": self.__str__,
-        }
+        target, write = Path(path), self.formats()
         if target.suffix not in write:
             raise UsageError(f"out={target}: expected a file that ends in {', '.join(write)}")
         if not target.parent.is_dir():
@@ -144,26 +146,6 @@ class Rows(list[T], Tabular):
         return f"{text_table(self.header, map(self.cells, self), left=len(self.header))}\n{self.caption}".rstrip()
 
     __repr__ = __str__
-
-
-class Figure:
-    """A figure: shown inline in a notebook, written by `save`."""
-
-    def __init__(self, write: Callable[[Path], None]) -> None:
-        self._write = write
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it to a file that ends in .svg or .png.
-
-        Raises:
-            ValueError: another suffix, or no such folder.
-        """
-        self._write(Path(path))
-        return Path(path)
-
-    def _repr_svg_(self) -> str:
-        with TemporaryDirectory() as folder:
-            return self.save(Path(folder) / "figure.svg").read_text(encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from io import BytesIO
 
-from evals.files import write_atomically
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
 from evals.plots.parts import ForestRow, Verdict, forest
 from evals.stats.compare import CompareResult, Line
 from evals.stats.score import p_words
 
-FORMATS = (".svg", ".png")
 # Okabe and Ito's palette, distinct for all kinds of colour vision; marker shapes repeat the information
 _STYLE = {
     "higher": Verdict("#0072B2", "o"),
@@ -32,45 +32,40 @@ _AXIS = {
 _ROW, _TOP, _WIDTH = 0.34, 1.0, 9.0  # inches
 
 
-def check_figure(path: Path) -> None:
-    """Raises ValueError if no figure can be written there: a wrong file ending, or no such folder."""
-    if path.suffix not in FORMATS:
-        raise ValueError(f"figure={path}: expected a file that ends in {' or '.join(FORMATS)}")
-    if not path.parent.is_dir():
-        raise ValueError(f"figure={path}: the folder {path.parent} does not exist")
-
-
-def write_figure(result: CompareResult, path: Path) -> None:
-    """Plot the lines that have an interval, and write an SVG or PNG file.
+class Differences(Figure):
+    """The lines that have an interval, as matplotlib's figure; a notebook shows it.
 
     Raises:
-        ValueError: no line has an interval, or as `check_figure`.
+        ValueError: no line has an interval.
     """
-    check_figure(path)
-    shown = [line for line in result.lines if line.low is not None]
-    if not shown:
-        raise ValueError(f"figure={path}: no difference has an interval, so there is nothing to plot")
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    panels = [[line for line in shown if line.unit == unit] for unit in _AXIS]
-    panels = [lines for lines in panels if lines]
-    caption = textwrap.fill(_caption(result, shown), 140)
-    below = 0.17 * (caption.count("\n") + 1) + 0.15
-    height = sum(_ROW * len(lines) + _TOP for lines in panels) + 0.6 + below
-    with rc_context({"svg.hashsalt": "rlvr", "font.size": 9}):  # the same table gives the same file
-        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
-        FigureCanvasAgg(figure)
-        figure.get_layout_engine().set(w_pad=0.1, rect=(0, below / height, 1, 1 - below / height))  # type: ignore[union-attr, call-arg]
-        axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=[_ROW * len(p) + _TOP for p in panels])
-        for axis, lines in zip(axes[:, 0], panels, strict=True):
-            forest(axis, [_row(line) for line in lines], _AXIS[lines[0].unit])
-        figure.suptitle(f"A: {_short(result.a)}\nB: {_short(result.b)}", size=10)
-        figure.text(0.01, 0.08 / height, caption, size=8, va="bottom")
-        metadata = {"Date": None} if path.suffix == ".svg" else None
-        options: dict[str, Any] = {"format": path.suffix.removeprefix("."), "dpi": 150, "metadata": metadata}
-        write_atomically(path, lambda part: figure.savefig(part, **options))
+    def __init__(self, result: CompareResult) -> None:
+        shown = [line for line in result.lines if line.low is not None]
+        if not shown:
+            raise ValueError("no difference has an interval, so there is nothing to plot")
+        panels = [[line for line in shown if line.unit == unit] for unit in _AXIS]
+        panels = [lines for lines in panels if lines]
+        caption = textwrap.fill(_caption(result, shown), 140)
+        below = 0.17 * (caption.count("\n") + 1) + 0.15
+        height = sum(_ROW * len(lines) + _TOP for lines in panels) + 0.6 + below
+        with rc_context({"font.size": 9}):
+            super().__init__(figsize=(_WIDTH, height), layout="constrained")
+            self.get_layout_engine().set(w_pad=0.1, rect=(0, below / height, 1, 1 - below / height))  # type: ignore[union-attr, call-arg]
+            axes = self.subplots(len(panels), 1, squeeze=False, height_ratios=[_ROW * len(p) + _TOP for p in panels])
+            for axis, lines in zip(axes[:, 0], panels, strict=True):
+                forest(axis, [_row(line) for line in lines], _AXIS[lines[0].unit])
+            self.suptitle(f"A: {_short(result.a)}\nB: {_short(result.b)}", size=10)
+            self.text(0.01, 0.08 / height, caption, size=8, va="bottom")
+
+    def rendered(self, form: str) -> bytes:
+        """The figure as a file of that form, svg or png; the same table gives the same file."""
+        file = BytesIO()
+        with rc_context({"svg.hashsalt": "rlvr", "font.size": 9}):
+            self.savefig(file, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+        return file.getvalue()
+
+    def _repr_svg_(self) -> str:
+        return self.rendered("svg").decode()
 
 
 def _row(line: Line) -> ForestRow:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from evals.answer_files.reading import NOTHING_SAID, Reading
-from evals.files import text_sha256
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from harness.errors import UsageError
-from harness.record.answers import graded, holds_verdicts
 from harness.record.archive import SUFFIX, read_archive
 from harness.record.run import RECORD, Run, benchmark_of, counted
-from harness.runs.track import cache_dir
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
-EXPECTED = (
-    "expected a run's folder, a folder of an evaluation, an archive, a file of verdicts or answers, or an MLflow run id"
-)
+EXPECTED = "expected a run's folder, a folder of an evaluation, an archive, a file of verdicts, or an MLflow run id"
 
 
 def runs(
@@ -28,22 +23,19 @@ def runs(
     paper: str | None = None,
     scale: str | None = None,
     finished: bool = True,
-    reading: Reading = NOTHING_SAID,
-    policy: str | None = None,
 ) -> list[Run]:
     """The runs that these names say, in their order; without any, those of this project.
 
     Args:
         what: each a run's folder, a folder of runs or archives, the folder of an evaluation, a glob of them, an
-            archive, a file of verdicts or of answers (any format that `rlvr grade` reads; graded here), or an MLflow
-            run id. None: the tracking server that MLFLOW_TRACKING_URI names, else RLVR_HOME.
+            archive, a file of verdicts (as `rlvr grade out=FILE` writes), or an MLflow run id. None: the tracking
+            server that MLFLOW_TRACKING_URI names, else RLVR_HOME.
         paper, scale: only runs of these.
         finished: only those with a result.
-        reading, policy: for files of answers: what they do not state, and how to extract answers.
     Raises:
         UsageError: no such path or run. DamagedFileError: a run's record is.
     """
-    found = [run for text in what for run in _named(str(text), reading, policy)] if what else _project(paper)
+    found = [run for text in what for run in _named(str(text))] if what else _project(paper)
     return [
         run
         for run in found
@@ -66,19 +58,19 @@ def check_names(*texts: str) -> None:
             raise UsageError(f"{part}: {EXPECTED}")
 
 
-def method(text: str, reading: Reading = NOTHING_SAID, policy: str | None = None) -> MeasuredRun:
+def method(text: str) -> MeasuredRun:
     """The verdicts of one method, to compare: of the runs that a text names, its training seeds joined by commas.
 
     Raises:
         UsageError: as `seeds_of`, or as `together`.
     """
     try:
-        return together(seeds_of(text, reading, policy), text)
+        return together(seeds_of(text), text)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
 
 
-def seeds_of(text: str, reading: Reading = NOTHING_SAID, policy: str | None = None) -> list[Run]:
+def seeds_of(text: str) -> list[Run]:
     """The runs that a text names, joined by commas: the training seeds of one method.
 
     Raises:
@@ -89,7 +81,7 @@ def seeds_of(text: str, reading: Reading = NOTHING_SAID, policy: str | None = No
         raise UsageError(f"{text!r}: {EXPECTED}")
     check_names(*parts)
     try:
-        found = runs(*parts, finished=False, reading=reading, policy=policy)
+        found = runs(*parts, finished=False)
         for run in found:
             if not run.benchmarks:
                 raise UsageError(
@@ -124,27 +116,48 @@ def together(seeds: Sequence[Run], name: str) -> MeasuredRun:
     return MeasuredRun(name, tables, conditions, trained=any(run.trained for run in seeds))
 
 
-def _named(text: str, reading: Reading, policy: str | None) -> Iterator[Run]:
+def _named(text: str) -> Iterator[Run]:
     path = Path(text)
     if path.is_dir():
         yield from _in_folder(path)
     elif path.is_file() and text.endswith(SUFFIX):
         yield from read_archive(path)
-    elif path.is_file() and holds_verdicts(path):
+    elif path.is_file() and _holds_verdicts(path):
         yield Run(path.parent, path.name.partition(".")[0], {benchmark_of(path): path})
     elif path.is_file():
-        folder = cache_dir() / "answers" / text_sha256(f"{path.resolve()} {reading} {policy}")[:16]
-        graded(path, folder, reading, policy)  # always again: the file may have changed
-        yield Run(folder, path.name.partition(".")[0])
+        raise UsageError(
+            f"{text}: expected a file of verdicts, which `rlvr grade {text} out=FILE.parquet` makes of answers"
+        )
     elif glob.has_magic(text) and (places := sorted(glob.glob(text))):
         for place in places:
-            yield from _named(place, reading, policy)
+            yield from _named(place)
     elif RUN_ID.fullmatch(text):
         from harness.record.mirror import mirrored_run
 
         yield mirrored_run(text)
     else:
         raise UsageError(f"{text}: {EXPECTED}")
+
+
+def _holds_verdicts(path: Path) -> bool:
+    """Whether a file is a table of verdicts (`verdicts.parquet`, or what `rlvr grade out=` wrote)."""
+    with path.open("rb") as file:
+        start = file.read(4)
+        if start == b"PAR1":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            try:
+                return "verdict" in pq.read_schema(path).names
+            except pa.ArrowInvalid:
+                return True  # damaged: the reader of verdicts reports it
+        file.seek(0)
+        first = file.readline()
+    try:
+        row = json.loads(first)
+    except ValueError:
+        return False
+    return isinstance(row, dict) and "verdict" in row
 
 
 def _in_folder(folder: Path) -> Iterable[Run]:

@@ -37,7 +37,7 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
 def test_a_different_measurement_needs_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = save_run(tmp_path / "a", "x", CORRECT)
     b = save_run(tmp_path / "b", "x", WRONG, decoding={"temperature": 0.6, "top_p": 1.0, "max_tokens": 64})
-    command = ["compare", str(a), str(b), f"figure={tmp_path / 'f.svg'}"]
+    command = ["compare", str(a), str(b), f"out={tmp_path / 'f.svg'}"]
     assert main(command) == 2
     assert "decoding.temperature is 1.0 in A and 0.6 in B" in capsys.readouterr().err
     assert not (tmp_path / "f.svg").exists()
