@@ -140,6 +140,13 @@ def _advantages(recipe: Experiment) -> Arms:
     unclipped: Sourced[float | None] = assumed(None, M2PO + "the mask takes the place of clipping")
     second_moment = use(m2po, threshold=code(0.04, M2PO_CODE + "M2_budget, as in the other scripts"))
     mean_scaled = use(maxrl, epsilon=code(1e-6, MAXRL_CODE + "compute_maxrl_advantage"))
+    two_rewards = replace(
+        recipe,
+        method=replace(recipe.method, rewards=()),
+        rewards=assumed(("accuracy", "boxed_format"), GDPO + "needs several; correctness and form"),
+        reward_weights=assumed((1.0, 1.0), "not stated; equal"),
+    )
+    apart = use(gdpo, epsilon=code(1e-4, TRL + "multi_objective_aggregation='normalize_then_sum'"))
     plain = _objective(recipe, use(policy_gradient), GPG, token_mean)
     scaled = use(gpg, scale=code(1.0, VERL + "compute_gpg_outcome_advantage: f_norm"))
     return {
@@ -155,19 +162,8 @@ def _advantages(recipe: Experiment) -> Arms:
             ),
         ),
         "lite_ppo": ("Lite PPO", advantage(use(lite_ppo, epsilon=code(1e-4, TRL + "scale_rewards='batch'")))),
-        "gdpo": (
-            "GDPO",
-            replace(
-                recipe,
-                method=replace(
-                    recipe.method,
-                    advantage=use(gdpo, epsilon=code(1e-4, TRL + "multi_objective_aggregation='normalize_then_sum'")),
-                    rewards=(),
-                ),
-                rewards=assumed(("accuracy", "boxed_format"), GDPO + "needs several; correctness and form"),
-                reward_weights=assumed((1.0, 1.0), "not stated; equal"),
-            ),
-        ),
+        "grpo_two_rewards": ("GRPO on GDPO's rewards", two_rewards),
+        "gdpo": ("GDPO", replace(two_rewards, method=replace(two_rewards.method, advantage=apart))),
         "m2po": (
             "M2PO",
             replace(

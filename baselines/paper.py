@@ -249,7 +249,8 @@ ARMS = {
 }
 SCALES: dict[str, dict[str, dict[str, Any]]] = {
     "kl_reset": {"tiny": {"reference_reset_every": 20}},
-    "grpo_pairs": {"tiny": {"group_size": 2}, "small": {"group_size": 2}},
+    # pairs of four times as many prompts: as many responses as the other arms
+    "grpo_pairs": {"tiny": {"group_size": 2, "prompts_per_rollout": 64}, "small": {"group_size": 2}},
     # the tiny base model teaches nothing: give a trained one, reference_model=FOLDER
     **{key: {"tiny": {"reference_model": "tiny"}} for key in DISTILLED},
 }

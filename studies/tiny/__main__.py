@@ -4,6 +4,8 @@ python -m studies.tiny run         train and evaluate what is not finished yet (
 python -m studies.tiny write       tables, page and figures of results/study, from the finished runs
 python -m studies.tiny page        page and figures alone, from the tables
 python -m studies.tiny seeds 5-9   placebo comparisons and gains of these training seeds alone, from the tables
+
+With --later before the command: the same of the later tier, in results/study/later.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from studies.tiny.design import STUDY, Design
-from studies.tiny.jobs import FOLDER, base_jobs, read_settings, study_jobs
+from studies.tiny.design import LATER, STUDY, Design
+from studies.tiny.jobs import FOLDER, LATER_FOLDER, base_jobs, read_settings, study_jobs
 from studies.tiny.scores import read_arms, write_tables
 
 
@@ -21,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m studies.tiny", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--later", action="store_true", help="the later tier")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="train and evaluate what is not finished yet")
     run.add_argument("--family", action="append", choices=STUDY.families, help="only this task family")
@@ -30,18 +34,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("page", help="page and figures from the tables")
     commands.add_parser("seeds", help="comparisons of some training seeds").add_argument("range", type=parse_seeds)
     options = parser.parse_args(arguments)
+    study, folder = (LATER, LATER_FOLDER) if options.later else (STUDY, FOLDER)
     if options.command == "run":
-        design = STUDY.of_families(options.family or STUDY.families)
+        design = study.of_families(options.family or study.families)
         return run_study(design, tiers=options.tier or design.tiers(), seeds=options.seeds)
     if options.command == "seeds":
-        print_differences(STUDY, options.range)
+        print_differences(study, folder, options.range)
         return 0
     from harness.record.find import runs
     from studies.tiny.page import write_page
 
     if options.command == "write":
-        write_tables(STUDY, read_settings(), runs(), FOLDER)
-    write_page(STUDY, FOLDER, FOLDER)
+        write_tables(study, read_settings(study), runs(), folder)
+    write_page(study, folder, folder)
     return 0
 
 
@@ -55,7 +60,7 @@ def run_study(design: Design, *, tiers: Sequence[int], seeds: int) -> int:
     from harness.runs.interrupt import handled
     from harness.runs.track import make_home
 
-    jobs = [*base_jobs(design), *(j for j in study_jobs(design, read_settings(), tiers=tiers) if j.seed < seeds)]
+    jobs = [*base_jobs(design), *(j for j in study_jobs(design, read_settings(design), tiers=tiers) if j.seed < seeds)]
     torch.set_num_threads(1)  # the number of threads decides the last bits of a sum
     machines, home, data_dir = take_machine({}).by_arm(jobs), make_home(), check_data(jobs, None)
     check_machine(jobs, machines, data_dir=data_dir)
@@ -65,12 +70,12 @@ def run_study(design: Design, *, tiers: Sequence[int], seeds: int) -> int:
     return int(any(outcome.error is not None for outcome in outcomes))
 
 
-def print_differences(design: Design, seeds: range) -> None:
+def print_differences(design: Design, folder: Path, seeds: range) -> None:
     """A Markdown table of the placebo comparisons and the gains, corrected as on the page."""
     from evals.stats.score import difference_text, p_text
     from studies.tiny.outcomes import gains, placebos
 
-    arms = read_arms(design, FOLDER, seeds)
+    arms = read_arms(design, folder, seeds)
     print("| family | difference | metric | seeds | points | p (Holm) | word |\n|" + " --- |" * 7)
     for d in [*placebos(design, arms), *gains(design, arms)]:
         line = d.line

@@ -157,3 +157,18 @@ STUDY = Design(
 )
 """The study of results/study. Knobs: the smallest and largest value that the paper tries, or values well below and
 above the declared one if it tries none."""
+
+LATER = replace(
+    STUDY,
+    learning_rates=(),  # no search: each arm takes the values that the first study's search chose for GRPO
+    tuning_rollouts=0,
+    tuning_samples=0,
+    arms=(
+        StudyArm("baselines", "grpo"),
+        *(StudyArm("baselines", arm, "grpo") for arm in ("maxrl", "opo", "lite_ppo", "vespo", "grpo_pairs", "scalerl")),
+        StudyArm("baselines", "scalerl+random_reward", "grpo"),
+        StudyArm("baselines", "grpo_two_rewards"),
+        StudyArm("baselines", "gdpo", "grpo_two_rewards"),
+    ),
+)
+"""The later tier, in results/study/later: objectives added after the first study was registered."""

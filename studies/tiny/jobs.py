@@ -2,7 +2,7 @@
 
 The search is finished: trials.csv has every trial (one run each at the design's learning rates, then the other values
 of the knob at the best of them, `tuning_rollouts` long, on the validation set, which no result uses). `chosen` repeats
-its choice.
+its choice. The later tier has no search: its arms take what was chosen for GRPO.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = Path("results") / "study"
+LATER_FOLDER = FOLDER / "later"
 Settings = Mapping[tuple[str, str, str], Mapping[str, float]]
 """(scale, paper, method) -> the values that the search chose."""
 
 
-def read_settings(folder: Path = FOLDER) -> Settings:
-    """The values that the committed search chose."""
+def read_settings(design: Design) -> Settings:
+    """The values that the committed search chose for each method; for one that it did not try, GRPO's."""
     import pandas as pd
 
-    return chosen(pd.read_csv(folder / "trials.csv"))
+    found = chosen(pd.read_csv(FOLDER / "trials.csv"))
+    keys = {(scale, arm.paper, arm.method) for scale in design.families for arm in design.arms}
+    return {(scale, paper, m): found.get((scale, paper, m)) or found[scale, paper, "grpo"] for scale, paper, m in keys}
 
 
 def chosen(trials: pd.DataFrame) -> Settings:

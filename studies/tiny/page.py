@@ -47,7 +47,7 @@ def write_page(design: Design, folder: Path, out: Path, *, pictures: bool = True
     checked = {scale: outcomes.claims(design, arms, scale) for scale in design.families}
     plots = figures(design, arms)
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
-    write_text(out / "README.md", page(design, arms, checked, plots, read_settings(folder)))
+    write_text(out / "README.md", page(design, arms, checked, plots, read_settings(design)))
     for plot in plots:
         save(plot, out / FIGURES, ("png", "csv") if pictures else ("csv",))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from studies.tiny.design import STUDY, Design, Knob, StudyArm
+from studies.tiny.design import LATER, STUDY, Design, Knob, StudyArm
 from studies.tiny.jobs import base_jobs, chosen, read_settings, study_jobs
 
 FOLDER = Path(__file__).parents[3] / "results" / "study"
@@ -71,7 +71,7 @@ def test_runs_go_tier_by_tier_and_seed_by_seed_with_the_settings_of_their_method
 
 
 def test_the_committed_search_chose_the_settings_of_the_committed_runs() -> None:
-    settings = read_settings(FOLDER)
+    settings = read_settings(STUDY)
     marked = pd.read_csv(FOLDER / "trials.csv").query("chosen")
     for trial in marked.itertuples():
         knob = {} if pd.isna(trial.value) else {trial.knob: trial.value}
@@ -89,6 +89,17 @@ def test_a_change_of_the_design_changes_its_digest() -> None:
     assert replace(DESIGN, seeds=4).digest != DESIGN.digest
 
 
-def test_the_registered_design_is_unchanged() -> None:
-    page = (FOLDER / "preregistration.md").read_text(encoding="utf-8")
-    assert f"Design {STUDY.digest}, " in page
+@pytest.mark.parametrize(("design", "folder"), [(STUDY, FOLDER), (LATER, FOLDER / "later")])
+def test_the_registered_design_is_unchanged(design: Design, folder: Path) -> None:
+    assert f"Design {design.digest}, " in (folder / "preregistration.md").read_text(encoding="utf-8")
+
+
+def test_later_arms_take_what_the_search_chose_for_grpo() -> None:
+    settings = read_settings(LATER)
+    assert {key[2] for key in settings} == {arm.method for arm in LATER.arms}
+    for (scale, paper, _), values in settings.items():
+        assert values == settings[scale, paper, "grpo"]
+    # every arm samples as much as GRPO: 16 prompts x 8 responses, or 64 x 2
+    for job in study_jobs(LATER, settings):
+        values = job.settings()
+        assert values["prompts_per_rollout"].value * values["group_size"].value == 128
