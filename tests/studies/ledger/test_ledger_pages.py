@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from studies.ledger import by_hand
+from studies.ledger import by_hand, eee
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLES = ROOT / "results" / "ledger"
@@ -93,3 +94,19 @@ def test_two_findings_by_hand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "rho070 pairs called different: 14 of 15" in printed and "33 of 36" in printed
     assert re.search(r"largest of equal +46\.\d+ +81\.\d+", printed)
+
+
+def test_each_printed_score_is_a_record_of_every_eval_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # `main` checks each record against the schema of Every Eval Ever
+    monkeypatch.setattr(sys, "argv", ["eee", str(tmp_path)])
+    eee.main()
+    claims = pd.read_csv(TABLES / "claims.csv")
+    records = [json.loads(file.read_text(encoding="utf-8")) for file in tmp_path.iterdir()]
+    assert len(records) == len(claims)
+    scores = {
+        (record["model_info"]["name"], result["evaluation_result_id"]): result["score_details"]["score"]
+        for record in records
+        for result in record["evaluation_results"]
+    }
+    for claim in claims.to_dict("records"):
+        assert scores[claim["recipe"], f"{claim['benchmark']}.file"] == pytest.approx(claim["file"] / 100)
