@@ -57,5 +57,5 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path):
     assert all(not cell.get("outputs") for cell in notebook.cells)  # outputs are not committed
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert sum("text/html" in data for data in shown) == 5  # grades, a score, scores, difference, experiment
+    assert sum("text/html" in data for data in shown) == 6  # papers, grades, a score, scores, difference, experiment
     assert sum("image/svg+xml" in data for data in shown) == 1
