@@ -148,15 +148,14 @@ def rehearse(session: nox.Session) -> None:
 
     About two hours on two cores; the tables go to stdout."""
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
-    papers = sorted(path.parent.name for path in (ROOT / "reproductions").glob("*/paper.py"))
     asked = [words for words in session.posargs if words.startswith("paper=")]
     others = [words for words in session.posargs if words not in asked]
-    for words in asked or [f"paper={key}" for key in papers]:
+    for words in asked or [f"paper={key}" for key in PAPERS]:
         for scale in ("scale=paper", "scale=small"):
             card = "h100" if words == "paper=anchors" else "rtx4090" if scale == "scale=small" else "h100x8"
-            codes = [0, 1]  # 1: an arm that would stop, which the table says
             command = [str(python(session, False)), "-m", "rlvr", "run", words, scale, "rehearse=true"]
-            session.run(*command, f"hardware={card}", *others, external=True, success_codes=codes)
+            # 1: an arm would stop, which the table says
+            session.run(*command, f"hardware={card}", *others, external=True, success_codes=[0, 1])
 
 
 @nox.session(venv_backend="venv")
@@ -180,27 +179,6 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
-def bench(session: nox.Session) -> None:
-    """How fast, as ratios in one run; `-- step --rounds 9` for one part."""
-    environment(session)
-    session.run(str(PYTHON), "-m", "benchmarks.speed", *session.posargs, external=True)
-
-
-@nox.session(venv_backend="none")
-def grader(session: nox.Session) -> None:
-    """Our grader and math-verify on labelled pairs; `-- --texts FOLDER ...` reads others' texts, `--write` the page."""
-    environment(session)
-    session.run(str(PYTHON), "-m", "benchmarks.grader", *session.posargs, external=True)
-
-
-@nox.session(venv_backend="none")
-def ledger(session: nox.Session) -> None:
-    """Fetch other labs' logs and verdicts at their pinned commits (git), grade and audit them: results/ledger."""
-    environment(session)
-    session.run(str(PYTHON), "-m", "studies.ledger", *session.posargs, external=True)
-
-
-@nox.session(venv_backend="none")
 def faults(session: nox.Session) -> None:
     """Kill, signal and damage real runs, break MLflow's server (half an hour); arguments go to pytest."""
     environment(session)
@@ -217,18 +195,6 @@ def methods(session: nox.Session) -> None:
         rlvr(session, "run", *which, *small, *session.posargs)
 
 
-@nox.session(venv_backend="none")
-def tables(session: nox.Session) -> None:
-    """Make the papers' tables in results/ from the runs of RLVR_HOME, or of the store in MLFLOW_TRACKING_URI."""
-    rlvr(session, "tables", "out=results", *session.posargs)
-
-
-@nox.session(venv_backend="none")
-def ui(session: nox.Session) -> None:
-    """MLflow's web interface on the runs."""
-    rlvr(session, "ui", *session.posargs)
-
-
 def reproduce(key: str) -> None:
     """One session a paper, tiny by default: `nox -s egsw -- scale=paper` is the real thing."""
 
@@ -239,5 +205,19 @@ def reproduce(key: str) -> None:
     nox.session(session, venv_backend="none", name=key)
 
 
+def module(name: str, what: str, doc: str) -> None:
+    """A session that runs a module of the repository."""
+
+    def session(session: nox.Session) -> None:
+        environment(session)
+        session.run(str(PYTHON), "-m", what, *session.posargs, external=True)
+
+    session.__doc__ = doc
+    nox.session(session, venv_backend="none", name=name)
+
+
 for paper in DECLARED:
     reproduce(paper)
+module("bench", "benchmarks.speed", "How fast, as ratios in one run; `-- step --rounds 9` for one part.")
+module("grader", "benchmarks.grader", "Our grader and math-verify on labelled pairs; `-- --texts FOLDER ... --write`.")
+module("ledger", "studies.ledger", "Others' files at pinned commits (git), graded and audited: results/ledger.")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result
 from rlvr.terminal import paragraph, sentence, table
-
-if TYPE_CHECKING:
-    from harness.runs.state import JobState
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
 MORE = ("hardware",)  # groups that are shown only when they are named
@@ -149,7 +145,7 @@ def _states(papers: list[str] | None) -> Result:
 
     if not next(place for place in (home(), *home().parents) if place.exists()).is_dir():
         raise UsageError(f"RLVR_HOME={home()}: expected a folder, found a file")
-    states = in_queue(job_states(home())) if home().is_dir() else []
+    states = job_states(home()) if home().is_dir() else []
     if papers is not None:
         choose("paper", papers, {*catalogue.papers(), *(state.paper for state in states)})
         states = [state for state in states if state.paper in papers]
@@ -186,25 +182,6 @@ def _states(papers: list[str] | None) -> Result:
     rows = [asdict(state) for state in states]
     rows += [{"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder} for run in measured]
     return Result(rows, text, rows)
-
-
-def in_queue(states: list[JobState]) -> list[JobState]:
-    """The states. Jobs in Slurm's queue have Slurm's state; a job that Slurm no longer knows is failed or stopped."""
-    from harness.launch.slurm import queue, state_of
-    from harness.runs.state import in_slurm
-
-    ids = {s.folder: job for s in states if s.state == "waiting" and (job := in_slurm(s.folder)) is not None}
-    if not ids or shutil.which("squeue") is None:
-        return states
-    words = queue(ids.values())
-    made = []
-    for s in states:
-        if s.folder in ids:
-            word = state_of(words.get(ids[s.folder]))
-            ended = word not in ("waiting", "running")
-            s = replace(s, state="stopped" if ended else word, error=s.error or (word if ended else None))
-        made.append(s)
-    return made
 
 
 def _shortened(text: str, width: int) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 OPTIONS = (  # that are left out when they are not given; None as a value of the declaration stays
-    "arm", "model", "arms", "control", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force",
+    "arm", "model", "arms", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force",
 )  # fmt: skip
 
 
@@ -53,7 +53,6 @@ def run(
     arm: str | list[str] | None = None,
     model: str | list[str] | None = None,
     arms: str | list[str] | None = None,
-    control: str | list[str] | None = None,
     scale: Literal["tiny", "tiny_search", "small", "paper"] | None = None,
     backend: str | None = None,
     seeds: int | list[int] | None = None,
@@ -80,10 +79,10 @@ def run(
     Args:
         paper: its key; `rlvr list` shows them.
         arm: which arms (default: those of the paper's tables); the name of an experiment declared in Python.
+            ARM+CONTROL is an arm with one thing broken: random_reward, inverted_reward, format_only, majority_reward,
+            no_update, shuffled_signal, shuffled_response.
         model: which base models (default: all; at tiny scale one).
         arms: a set of arms: all, table4, ... (a wrong name lists them).
-        control: also train each arm with one thing broken: random_reward, inverted_reward, format_only,
-            majority_reward, no_update, shuffled_signal, shuffled_response (or arm=egsw+random_reward).
         scale: a smaller scale replaces values and labels every number. Default: tiny for a paper's key; an experiment
             declared in Python is trained as declared.
         backend: the trainer (default trl); verl has PPO and dynamic sampling, and needs an environment of its own.

@@ -30,7 +30,6 @@ def resolve(
     scale: str = "tiny",
     backend: str = "trl",
     seeds: list[int] | None = None,
-    controls: list[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Job]:
     """All jobs of a command, in the paper's order. An arm that trains the same as another runs once, under the other's
@@ -41,8 +40,6 @@ def resolve(
         arms: keys of arms, each as it is or under a control (`egsw+random_reward`); None: those of the sets, or the
             arms of the paper's tables.
         sets: names of sets of arms (`harness.spec.catalogue.arm_sets`): "table4", "all", ...
-        controls: names in `harness.spec.controls`; adds each requested trained arm under each control (if no arm is
-            requested: each arm that the control applies to).
         overrides: values by key of an arm's `settings()`, or `protocol.<name>`; a key must exist in at least one of
             the requested arms, and is applied to all arms that have it.
     Raises:
@@ -55,7 +52,7 @@ def resolve(
     (scale,) = choose("scale", [scale], SCALES)
     (backend,) = choose("backend", [backend], BACKENDS)
     size = SCALES[scale]
-    picked = _picked(reproduction, models, arms, sets, controls, size)
+    picked = _picked(reproduction, models, arms, sets, size)
     seeds = seeds if seeds is not None else list(range(reproduction.seeds.value))
     overrides = dict(overrides or {})
     try:
@@ -97,7 +94,6 @@ def _picked(
     models: list[str] | None,
     arms: list[str] | None,
     sets: list[str] | None,
-    controls: list[str] | None,
     scale: Scale,
 ) -> list[tuple[Arm, str | None]]:
     """(arm, its control or None) that a command names, in the paper's order; arms that train the same appear once."""
@@ -112,7 +108,6 @@ def _picked(
     choose("arms", sets, known)
     choose("arm", None if asked is None else [key for key, _ in asked], keys)
     choose("model", models, reproduction.models)
-    added = choose("control", controls, CONTROLS, [])
     choose("control", [control for _, control in asked or () if control is not None], CONTROLS)
 
     def own(arm: Arm) -> set[str | None]:
@@ -131,8 +126,6 @@ def _picked(
         if models is not None and arm.model not in models:
             continue
         under = own(arm)
-        if None in under and arm.train is not None:
-            under |= {control for control in added if asked is not None or _fits(arm, control)}
         run = reproduction.trained_as(arm, scale.name)
         for control in (None, *CONTROLS):
             if control in under:
@@ -140,14 +133,6 @@ def _picked(
     if not picked:
         raise UsageError(f"arm={arms or sets}: {reproduction.key} has no such arm for model={models}")
     return list(picked.values())
-
-
-def _fits(arm: Arm, control: str) -> bool:
-    try:
-        controlled(arm.train, control)
-    except ValueError:
-        return False
-    return True
 
 
 def _under(arm: Arm, control: str | None) -> Arm:

@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from evals.files import text_sha256, write_jsonl, write_text
 from harness.backends import CannotExpress, backend
@@ -28,8 +29,9 @@ from harness.command.resolve import resolve
 from harness.data import dwarf
 from harness.data.base_models import located
 from harness.jobs.run import JobRun, say
-from harness.plan.context import context_need
-from harness.plan.profiles import ENGINE_SHARE, SEQUENCES, gpu_memory, judge, measures, with_engine
+from harness.plan.context import check_context, context_need
+from harness.plan.machine import check_memory
+from harness.plan.profiles import ENGINE_SHARE, SEQUENCES, gpu_memory, measures, with_engine
 from harness.record.archive import write_archive
 from harness.record.run import Run
 from harness.runs.interrupt import Interrupted
@@ -76,7 +78,8 @@ def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproducti
         recipe = (job.model, type(job.experiment), longest_response(job.protocol))
         real, seen = lengths and recipe not in seen, seen | {recipe}
         if configured:
-            with _home(home() / "rehearsal"):
+            (home() / "rehearsal").mkdir(parents=True, exist_ok=True)
+            with patch.dict(os.environ, RLVR_HOME=str(home() / "rehearsal")):  # apart from real runs
                 _run(job, hardware, row, paper, LONGEST if real else SHORT)
         rows.append(row)
     return rows
@@ -96,25 +99,19 @@ def as_text(rows: Sequence[Row]) -> str:
 
 def plan_faults(job: Job, hardware: Hardware) -> list[str]:
     """What the plan says against a run: context, memory of the training and of the evaluation."""
-    faults, need = [], context_need(job)
-    if not need.fits:
-        longest = max(need.training, need.evaluation + 1)
-        faults.append(f"{longest:,} tokens do not fit the {need.positions:,} positions of {job.base_model.value}")
-    if job.experiment is not None:
-        verdict = judge(job.experiment, job.backend, hardware)
-        if not verdict.fits:
-            faults.append(f"the training does not fit {hardware.gpu}; {verdict.remedy or 'no settings help'}")
-    sized, on = with_engine(job, hardware, frozenset()), f"the {hardware.engine_tensor_parallel} {hardware.gpu}"
+    faults = []
+    for check in (partial(check_context, job), partial(check_memory, [job], {(job.model, job.arm): hardware})):
+        try:
+            check()
+        except ValueError as error:
+            faults += str(error).splitlines()
+    sized = with_engine(job, hardware, frozenset()).engine_tensor_parallel
     if architecture(job.base_model.value) is None and hardware.engine != "openai":
         faults.append(f"whether {job.base_model.value} fits is not known; hardware.engine=openai asks a server")
-    elif not measures(job, hardware):
+    elif sized > hardware.engine_tensor_parallel and measures(job, hardware):
         faults.append(
-            f"{job.base_model.value} does not fit {on} of an evaluation's engine; engine=openai asks a server"
-        )
-    elif sized.engine_tensor_parallel > hardware.engine_tensor_parallel:
-        faults.append(
-            f"fewer than {SEQUENCES} responses at once fit {on} of an evaluation's engine; "
-            f"hardware.engine_tensor_parallel={sized.engine_tensor_parallel}"
+            f"fewer than {SEQUENCES} responses at once fit the {hardware.engine_tensor_parallel} {hardware.gpu} of an "
+            f"evaluation's engine; hardware.engine_tensor_parallel={sized}"
         )
     return faults
 
@@ -339,17 +336,3 @@ def _write_data(folder: Path, job: Job) -> None:
     write_jsonl(folder / "rehearsal.jsonl", [{"id": f"{i}", **rows[i]} for i in range(2)])
     name = text_sha256(str(folder))[:8]  # a process knows a benchmark's name once
     write_text(folder / "rehearsal.yaml", f"task: rehearsal_{name}\nfile: rehearsal.jsonl\n")
-
-
-@contextmanager
-def _home(folder: Path) -> Iterator[None]:
-    """Runs are kept under this folder, apart from real ones."""
-    before = os.environ.get("RLVR_HOME")
-    os.environ["RLVR_HOME"] = str(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        os.environ.pop("RLVR_HOME")
-        if before is not None:
-            os.environ["RLVR_HOME"] = before

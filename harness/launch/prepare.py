@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,42 +28,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A checked command; nothing has been started."""
+    """What the options of a command say; nothing has been started.
 
-    paper: Reproduction
-    jobs: list[Job]
-    hardware: Mapping[tuple[str, str], Hardware]
-    data_dir: str | None
-    command: str
-    watch: Watch
-    launcher: Launcher
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What the options of a command say."""
+    Args:
+        hardware: by (model, arm). refused: why the backend cannot train an arm. named: whether the command names arms.
+        command: how the run was started, for its record.
+    """
 
     paper: Reproduction
     jobs: list[Job]
     machine: Machine
-    machines: Mapping[tuple[str, str], Hardware]
+    hardware: Mapping[tuple[str, str], Hardware]
     refused: Mapping[tuple[str, str], CannotExpress]
     named: bool
     launcher: Launcher
     watch: Watch
     data_dir: str | None
     force: bool
+    command: str = ""
+
+    def check_machine(self, here: bool = True) -> None:
+        """As `harness.plan.machine.check_machine`, for the arms that are not refused."""
+        able = [job for job in self.jobs if (job.model, job.arm) not in self.refused]
+        room: dict[str, Any] = {"slots": self.launcher.here, "force": self.force, "watch": self.watch}
+        check_machine(able, self.hardware, data_dir=self.data_dir, here=here, **room)
 
 
-def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> _Asked:
+def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
     values = dict(values)
     launcher, machine, watch = take_launcher(values), take_machine(values), take_watch(values)
     data_dir, force, named = take(values, "data_dir", str), take(values, "force", bool, False), "arm" in values
     jobs = read_jobs(paper, values)
     check_watch(watch, jobs)
-    machines = machine.by_arm(jobs)
-    wrong = refusals(jobs, machines)
-    return _Asked(declaration(paper), jobs, machine, machines, wrong, named, launcher, watch, data_dir, force)
+    hardware = machine.by_arm(jobs)
+    wrong = refusals(jobs, hardware)
+    return Prepared(declaration(paper), jobs, machine, hardware, wrong, named, launcher, watch, data_dir, force)
 
 
 @contextmanager
@@ -88,25 +87,23 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
     """
     threads_sleep()
     asked = _read(paper, values)
-    jobs, machines = that_run(asked.jobs, asked.refused, named=asked.named), asked.machines
-    launcher, data_dir = asked.launcher, asked.data_dir
+    jobs, hardware, data_dir = that_run(asked), asked.hardware, asked.data_dir
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     from harness.jobs.run import check_data
     from harness.runs.track import make_home
 
     make_home()
-    here = launcher.name != "slurm"  # there each job checks its own machine
-    room: dict[str, Any] = {"slots": launcher.here, "force": asked.force, "watch": asked.watch}
-    check_machine(jobs, machines, data_dir=data_dir, here=here, **room)
+    here = asked.launcher.name != "slurm"  # there each job checks its own machine
+    asked.check_machine(here)
     if here:
-        machines = {key: hardware.with_device() for key, hardware in machines.items()}
+        hardware = {key: settings.with_device() for key, settings in hardware.items()}
     else:
         from harness.launch.slurm import executor
 
-        executor(launcher, machines.values())
+        executor(asked.launcher, hardware.values())
     data_dir = check_data(jobs, data_dir)
-    return Prepared(asked.paper, jobs, machines, data_dir, redact(command), asked.watch, launcher)
+    return replace(asked, jobs=jobs, hardware=hardware, data_dir=data_dir, command=redact(command))
 
 
 @_usage()
@@ -122,14 +119,12 @@ def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: floa
     asked = _read(paper, values)
     missing: list[str] | None = None
     if asked.machine.profile in (None, AUTO) or gpu_count():  # else the plan is for another machine
-        able = [job for job in asked.jobs if (job.model, job.arm) not in asked.refused]
-        room: dict[str, Any] = {"slots": asked.launcher.here, "force": asked.force, "watch": asked.watch}
         missing = []
         try:
-            check_machine(able, asked.machines, data_dir=asked.data_dir, **room)
+            asked.check_machine()
         except ValueError as error:
             missing = str(error).splitlines()
-    how: dict[str, Any] = {"machines": asked.machines, "explicit": asked.machine.explicit, "watch": asked.watch}
+    how: dict[str, Any] = {"machines": asked.hardware, "explicit": asked.machine.explicit, "watch": asked.watch}
     return {"missing": missing, **plan(asked.jobs, asked.refused, paper=asked.paper, price=price, **how)}
 
 
@@ -143,7 +138,7 @@ def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str
     from harness.plan.plan import trainer_configs
 
     asked = _read(paper, values)
-    return trainer_configs(that_run(asked.jobs, asked.refused, named=asked.named), asked.machines)
+    return trainer_configs(that_run(asked), asked.hardware)
 
 
 @_usage()
@@ -164,7 +159,7 @@ def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Row]
         jobs = [job for job in asked.jobs if left is None or (job.model, job.arm) in left]
         left = {} if named else asked.refused
         jobs = [job for job in jobs if (job.model, job.arm) not in left or name == list(BACKENDS)[-1]]
-        rows += rehearse(jobs, asked.machines, paper=paper)
+        rows += rehearse(jobs, asked.hardware, paper=paper)
     return rows
 
 
@@ -187,14 +182,13 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
     scale = take(values, "scale", str, "tiny" if isinstance(paper, str) else "paper")
     declared = declaration(paper)
     models, arms, sets = take_list(values, "model"), take_list(values, "arm"), take_list(values, "arms")
-    controls = take_list(values, "control")
     backend = take(values, "backend", str, "trl")
     seeds = read_seeds(values.pop("seeds", declared.seeds.value))
     for key in values:
-        if key in ("models", "seed", "controls"):
-            meant = {"models": "model", "seed": "seeds", "controls": "control"}[key]
+        if key in ("models", "seed"):
+            meant = {"models": "model", "seed": "seeds"}[key]
             raise UsageError(f"{key}={values[key]}: no such option; did you mean {meant!r}?")
-    choices = {"models": models, "arms": arms, "sets": sets, "controls": controls}
+    choices = {"models": models, "arms": arms, "sets": sets}
     jobs = resolve(declared, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
     for key in sorted(set(arms or ()) - {job.arm for job in jobs}):
         same = next((arm.same_as for arm in declared.arms if arm.key == key), "")
@@ -205,11 +199,11 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
     return jobs
 
 
-def that_run(jobs: list[Job], refused: Mapping[tuple[str, str], CannotExpress], *, named: bool) -> list[Job]:
+def that_run(asked: Prepared) -> list[Job]:
     """The jobs without the refused arms, which are printed. An error if the user named a refused arm or value."""
-    kept = [job for job in jobs if (job.model, job.arm) not in refused]
-    for (model, arm), error in refused.items():
-        if named or error.asked_for or not kept:
+    kept = [job for job in asked.jobs if (job.model, job.arm) not in asked.refused]
+    for (model, arm), error in asked.refused.items():
+        if asked.named or error.asked_for or not kept:
             raise UsageError(f"{model}/{arm}: {error}") from error
         print(f"skipped {model}/{arm}: {error}", file=sys.stderr)
     return kept

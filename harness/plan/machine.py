@@ -116,7 +116,9 @@ def this_machine() -> Profile:
     return profile_of(names, float(torch.cuda.get_device_properties(0).total_memory) if names else 0.0)
 
 
-def check_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], *, memory: float | None) -> None:
+def check_memory(
+    jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], *, memory: float | None = None
+) -> None:
     """Raise ValueError for arms that cannot fit the device, with what would make them fit: a line for each.
 
     Args:

@@ -1,4 +1,4 @@
-"""The state of each job under the runs' folder: running, waiting, finished, diverged, failed, stopped or damaged."""
+"""The state of each job under the runs' folder: submitted, running, finished, diverged, failed, stopped or damaged."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
     if _held(folder):
         state, error = "running", None
     elif not error and in_slurm(folder) is not None:
-        state = "waiting"  # `rlvr show` asks Slurm
+        state = "submitted"  # squeue says more
     else:
         state = "failed" if error else "stopped"
     return state, *last_step(folder / METRICS), error

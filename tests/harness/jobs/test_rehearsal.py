@@ -82,7 +82,7 @@ def test_today_nothing_is_said() -> None:
 
 def test_a_context_that_is_too_short() -> None:
     job, hardware = one("entropy_advantage", "math-7b", "grpo")
-    assert "do not fit the 4,096 positions of Qwen/Qwen2.5-Math-7B" in said(replace(job, context=None), hardware)
+    assert "Qwen/Qwen2.5-Math-7B has 4,096 positions" in said(replace(job, context=None), hardware)
     assert "rollouts: vLLM refuses max_model_len=10,240" in said(replace(job, context=None), hardware)
 
 
