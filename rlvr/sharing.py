@@ -114,8 +114,8 @@ def import_(*files: PathLike, verify: bool = False) -> Result:
     archives = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
     if not archives or any(archive.suffixes[-2:] != [".tar", ".xz"] for archive in archives):
         raise UsageError(f"files: expected archives (.tar.xz), got {', '.join(map(str, files))}")
-    from harness.exchange.verify import verify as faults_of
     from harness.record.archive import import_archive
+    from harness.record.verify import verify as faults_of
 
     wrong = [{"file": str(path), "wrong": line} for path in archives for line in faults_of(path)]
     if wrong or verify:

@@ -63,7 +63,7 @@ def read_archive(path: Path) -> list[Run]:
 
 
 def import_archive(path: Path) -> int:
-    """Put the runs of a verified archive (`harness.exchange.verify`) into RLVR_HOME, and into MLflow from there; those
+    """Put the runs of a verified archive (`harness.record.verify`) into RLVR_HOME, and into MLflow from there; those
     that are there already are skipped. Returns how many were added.
 
     Raises:

@@ -1,1 +1,0 @@
-"""Archives of runs, checked."""

@@ -1,0 +1,49 @@
+"""Check an archive of runs: the hash of every file, and every recorded score against the verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness.record.archive import read_archive
+from harness.record.run import Run
+
+METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
+DIGITS = 10  # decimals to compare: beyond them, the order of a sum may differ between processors
+
+
+def verify(path: Path) -> list[str]:
+    """The faults of an archive; none if it is complete and every score follows from its verdicts.
+
+    Raises:
+        DamagedFileError: it cannot be read, or is no archive.
+    """
+    wrong = []
+    for run in read_archive(path):
+        try:
+            faults = run.damage() or _wrong_scores(run)
+        except (ValueError, KeyError) as error:  # damaged; or verdicts that contradict themselves
+            faults = [str(error)]
+        wrong += [f"{run.folder.name}: {fault}" for fault in faults]
+    return wrong
+
+
+def _wrong_scores(run: Run) -> list[str]:
+    from evals.stats.score import score
+
+    wrong = []
+    for benchmark, recorded in run.record.get("scores", {}).items():
+        table = run.counts(benchmark)
+        protocol = (run.manifest(benchmark) or {}).get("record", {}).get("protocol") or {}
+        ks: Any = (protocol.get("ks") or {}).get("value") or [1]
+        ks = ks.get(benchmark, ks.get("default", [1])) if isinstance(ks, dict) else ks
+        found = score(table, ks=[int(k) for k in ks if k <= table.generated.min()], metrics=METRICS)
+        now = {one.key: one.value for one in found}
+        for key, was in recorded.items():
+            if key in now and _rounded(now[key]) != _rounded(was["value"]):
+                wrong.append(f"{benchmark} {key}: run.json says {was['value']}, the verdicts give {now[key]}")
+    return wrong
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
