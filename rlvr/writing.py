@@ -64,8 +64,6 @@ def analyze(
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
     samples: int | None = None,
-    sure: float | None = None,
-    temperatures: list[float] | None = None,
 ) -> Result:
     """The papers' figures and numbers for some runs.
 
@@ -78,27 +76,18 @@ def analyze(
         names: what legends call them (default: the arms).
         benchmarks: some of those that all runs have.
         only: families of figures; those that generate text with the models run only when they are named, as
-            interventions, fork_temperature. A wrong name lists them.
+            interventions. A wrong name lists them.
         out: folder (default RLVR_HOME/results/analyses/NAMES): per figure svg, png, csv and json, and an index page.
         data_dir: the benchmarks' files, instead of the hub (to render the prompts again).
-        samples: continuations of each changed response, in interventions (default 8); responses to a problem, in
-            fork_temperature (default: as many as the run has).
-        sure: in interventions, perturb responses to problems with at least this accuracy (default 1).
-        temperatures: in fork_temperature: each at forks with 1 elsewhere, and the other way round.
+        samples: continuations of each changed response, in interventions (default 8).
     Raises:
         UsageError: a run or an option that cannot be used.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
     """
     from harness.record.find import check_names
-    from rlvr.evaluation import at_least_one
 
-    given = {"samples": samples, "sure": sure, "temperatures": temperatures}
-    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if samples is not None and samples < 1:
         raise UsageError(f"samples: expected at least 1, got {samples}")
-    if sure is not None and not 0 < sure <= 1:
-        raise UsageError(f"sure: expected a number in (0, 1], got {sure}")
-    at_least_one("temperatures", temperatures)
     families = _families(only)
     check_names(*runs)
     from harness.analysis.analyze import analyze as plotted
@@ -108,7 +97,8 @@ def analyze(
 
     place = None if data_dir is None else os.fspath(data_dir)
     models = read_runs(runs, names, data_dir=place)
-    material = Material(models, common_benchmarks(models, benchmarks), _cache(), **options)
+    shared = common_benchmarks(models, benchmarks)
+    material = Material(models, shared, _cache(), **({} if samples is None else {"samples": samples}))
     default = results_folder() / "analyses" / "-".join(m.name.replace("/", "_") for m in models)
     folder = Path(out) if out is not None else default
     command = COMMAND_LINE.get() or f"rlvr.analyze({runs!r})"

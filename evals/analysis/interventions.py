@@ -3,8 +3,8 @@
     sampling = Sampling(Decoding(1.0, 1.0, 8192), n=8, folder=Path("out"))
     frame = measure_drops(subject, "aime24", plan, sampling, name="replacement")
 
-`measure` samples and grades continuations of prefixes as an evaluation does; the engine of its `Sampling` may change
-how (a temperature at forks, code that runs). `measure_drops` compares pairs of prefixes, without and with a change.
+`measure` samples and grades continuations of prefixes as an evaluation does. `measure_drops` compares pairs of
+prefixes, without and with a change.
 
 A `Selection` takes the most uncertain tokens of a response, the most certain, or random ones. A prefix consists of
 token ids, never of text that would need tokenising again. `evals.sampling.evaluate` samples and grades: the same call
@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -31,12 +31,10 @@ from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Completion, Decoding, Engine, Request, sample_seed
 from evals.sampling.engines.encode import model_stop_tokens, response_text
 from evals.sampling.evaluate import sample_problems
-from evals.suggest import expected
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = ("top", "bottom", "random")
 CONTINUATIONS = 8  # of each changed response; the papers leave their number open
 
 
@@ -48,33 +46,17 @@ class Selection:
         kind: "top" takes those of highest entropy, "bottom" those of lowest (ties: the earlier token first), "random"
             any, chosen by the seed.
         share: of the eligible tokens, rounded up, so at least one.
-        count: the maximum number, instead of `share`.
+        count: the maximum number, where there is no `share`.
         within: the part of the response to choose from: relative positions position / length in [first, last).
         perplexity: the responses to choose from, by the quantile of their perplexity in the table: (0.8, 1) is the
             highest fifth.
-    Raises:
-        ValueError: an unknown kind; not exactly one of share in (0, 1] and count >= 1; or an invalid range.
     """
 
-    kind: str
+    kind: Literal["top", "bottom", "random"]
     share: float | None = None
     count: int | None = None
     within: tuple[float, float] = (0.0, 1.0)
     perplexity: tuple[float, float] = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind: got {self.kind!r}, {expected(self.kind, KINDS)}")
-        if (self.share is None) == (self.count is None):
-            raise ValueError(f"expected either share or count, got share={self.share} and count={self.count}")
-        if self.share is not None and not 0 < self.share <= 1:
-            raise ValueError(f"share={self.share}, expected a number in (0, 1]")
-        if self.count is not None and self.count < 1:
-            raise ValueError(f"count={self.count}, expected >= 1")
-        for name in ("within", "perplexity"):
-            low, high = getattr(self, name)
-            if not 0 <= low < high <= 1:
-                raise ValueError(f"{name}={(low, high)}, expected 0 <= first < last <= 1")
 
 
 def select(table: pd.DataFrame, selection: Selection, *, seed: int = 0) -> pd.DataFrame:
@@ -164,13 +146,13 @@ class Prefix:
 
 
 def measure(
-    subject: Subject, benchmark: str, prefixes: Sequence[Prefix], sampling: Sampling, *, name: str | None = None
+    subject: Subject, benchmark: str, prefixes: Sequence[Prefix], sampling: Sampling, *, name: str
 ) -> pd.DataFrame:
     """n continuations of each prefix, graded.
 
     Args:
         subject: with model_path, its prompts, and its verdict table (for the golds).
-        name: what is measured, part of every sample's seed; None: the benchmark.
+        name: what is measured, part of every sample's seed.
     Returns:
         a verdict table (`evals.grading.verdicts.schema`): problem_id is the prefix's id, response the whole response.
     Raises:
@@ -178,7 +160,7 @@ def measure(
     """
     import pandas as pd
 
-    name, model_path = name or benchmark, need_model(subject)
+    model_path = need_model(subject)
     if not prefixes or len({prefix.id for prefix in prefixes}) != len(prefixes):
         raise ValueError(f"{name}: expected one prefix or more, with different ids, got {len(prefixes)}")
     table, prompts = subject.tables[benchmark], subject.prompts.get(benchmark, {})

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evals.analysis import EGSW, ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
-from evals.plots.curves import mean_over_seeds
 from evals.plots.figures import NO_LIMITS, band_lines
 from evals.plots.plot import Plot
+from evals.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +49,31 @@ def fair_performance(curves: pd.DataFrame) -> str:
     return "train/accuracy" if every else "train/reward"
 
 
+def mean_over_seeds(curves: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The mean of a metric over training seeds at each step, with its pointwise 95 % t-interval.
+
+    Args:
+        curves: `model` (the run), `seed`, `step` and the metric; missing values are excluded.
+    Returns:
+        `model`, `step`, `mean`, `low`, `high` (NaN with one seed), `seeds`.
+    Raises:
+        ValueError: a column is missing, or a seed has a step twice.
+    """
+    if missing := [column for column in ("model", "seed", "step", metric) if column not in curves]:
+        raise ValueError(f"curves: expected the column {missing[0]!r}, got {', '.join(map(str, curves.columns))}")
+    present = curves[curves[metric].notna()]
+    if present.duplicated(["model", "seed", "step"]).any():
+        row = present[present.duplicated(["model", "seed", "step"])].iloc[0]
+        raise ValueError(f"curves: expected each step once, got model {row['model']!r}, seed {row['seed']}, step "
+                         f"{row['step']} twice")  # fmt: skip
+    means = present.groupby(["model", "step"], sort=False)[metric].agg(["mean", "std", "size"]).reset_index()
+    means = means.sort_values(["model", "step"], kind="stable", ignore_index=True)
+    t = np.array([t_quantile(0.975, n - 1) if n > 1 else np.nan for n in means["size"]])
+    half = t * means["std"] / np.sqrt(means["size"])
+    means = means.assign(low=means["mean"] - half, high=means["mean"] + half, seeds=means["size"])
+    return means[["model", "step", "mean", "low", "high", "seeds"]]
+
+
 def over_steps(
     name: str,
     title: str,
@@ -69,7 +94,7 @@ def over_steps(
     """
     import pandas as pd
 
-    means = [mean_over_seeds(curves, metric, by="model").assign(panel=metric) for metric in panels]
+    means = [mean_over_seeds(curves, metric).assign(panel=metric) for metric in panels]
     numbers = pd.concat(means, ignore_index=True)
     of_run = numbers.groupby("model", sort=False)
     steps, seeds = of_run["step"].nunique(), of_run["seeds"].max()

@@ -1,4 +1,4 @@
-"""Parts of figures: points with intervals, curves with bands, rows of names, grids of panels, legends, forest plots.
+"""Parts of figures: points with intervals, curves with bands, rows of names, grids of panels, legends.
 
 An interval that does not exist (NaN ends) is not plotted; the point stays.
 """
@@ -6,7 +6,6 @@ An interval that does not exist (NaN ends) is not plotted; the point stays.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -139,44 +138,3 @@ def span(values: pd.Series) -> str:
         return "no"
     low, high = finite.min(), finite.max()
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A forest plot's mark for an outcome: a colour and a shape, each distinct on its own; filled or not."""
-
-    color: str
-    marker: str
-    filled: bool = True
-
-
-@dataclass(frozen=True)
-class ForestRow:
-    """One difference of a forest plot, in the axis' unit. `note` stands at its right."""
-
-    name: str
-    low: float
-    middle: float
-    high: float
-    verdict: Verdict
-    note: str = ""
-
-
-def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str) -> None:
-    """Differences with intervals around 0, one row each, with notes beside the axis."""
-    axis.axvline(0, color="black", linewidth=0.8)
-    name_rows(axis, [row.name for row in rows], 70)
-    for text in axis.get_yticklabels():
-        text.set(fontsize=7, linespacing=1.1)  # two lines of a long name fit into a row of a quarter inch
-    axis.grid(axis="x", linewidth=0.4, alpha=0.5)
-    for place, row in enumerate(rows):
-        colour = row.verdict.color
-        axis.hlines(place, row.low, row.high, color=colour, linewidth=1.6)
-        face = colour if row.verdict.filled else "white"
-        axis.plot([row.middle], [place], row.verdict.marker, color=colour, markerfacecolor=face, markersize=6)
-        if row.note:
-            axis.annotate(row.note, (1.01, place), xycoords=("axes fraction", "data"), va="center", size=8,
-                          annotation_clip=False)  # fmt: skip
-    axis.spines["left"].set_visible(False)
-    axis.tick_params(axis="y", length=0)
-    axis.set_xlabel(xlabel)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evals.analysis.interventions import Sampling
+from evals.analysis.interventions import CONTINUATIONS, Sampling
 from evals.analysis.subjects import Subject
 from harness.analysis.runs import Analysed
 from harness.analysis.token_cache import content, token_table
@@ -26,9 +26,7 @@ class Material:
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
     cache: Path  # cache of slow parts: token tables, interventions
-    samples: int | None = None  # of a prefix or a problem, of measures that sample; None: the measure's default
-    sure: float = 1.0  # perturb responses to problems with at least this share of correct samples
-    temperatures: Sequence[float] = (0.5, 1.0, 1.5)  # at forks and elsewhere, in fork_temperature
+    samples: int = CONTINUATIONS  # of each prefix, in interventions
 
     @property
     def names(self) -> list[str]:
@@ -96,35 +94,12 @@ class Material:
         before = token_table(first, benchmark, folder)
         return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
 
-    def over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
-        """Optimiser step -> the reading of the first model's responses by the model of that step: the first model's own
-        at 0, kept checkpoints, the trained model's at the end; of trained models with kept checkpoints.
-
-        Raises:
-            ValueError: no run has kept a checkpoint between; or as `readings`.
-        """
-        between = {m.name: m.sources[0] for m in self.models[1:] if m.sources[0].checkpoints}
-        if not between:
-            raise ValueError(
-                "no run's folder holds a checkpoint between the first model and the trained one (hardware.save_every; "
-                "the trainer keeps the last two), and a slope over steps needs three"
-            )
-        first, folder, ends = self.readable[0], self.cache / "tokens", self.readings(benchmark)
-        by_model = {}
-        for name, run in between.items():
-            read = {step: token_table(first, benchmark, folder, reader=p) for step, p in run.checkpoints.items()}
-            by_model[name] = {0: ends[name][0], **read, max(run.curve): ends[name][1]}
-        return by_model
-
-    def sampling(self, subject: Subject, benchmark: str, name: str, n: int | None = None) -> Sampling:
+    def sampling(self, subject: Subject, benchmark: str, name: str) -> Sampling:
         """How to sample from a model: as its responses were sampled. Each measure has its folder, by its name.
 
-        Args:
-            n: responses or continuations of each prompt without `samples`; None: as many as each problem has.
         Raises:
             ValueError: nothing says how they were.
         """
         decoding, prompt = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
         folder = self.cache / "interventions" / content(subject, benchmark) / name.replace(" ", "_")
-        n = self.samples or n or int(subject.tables[benchmark].groupby("problem_id").size().min())
-        return Sampling(decoding, n, folder, policy=prompt.policy)
+        return Sampling(decoding, self.samples, folder, policy=prompt.policy)

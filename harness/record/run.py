@@ -227,14 +227,6 @@ class Run:
             return None
         return str(self.record["base_model"]["loaded_from"])
 
-    @property
-    def checkpoints(self) -> dict[int, str]:
-        """Optimiser step -> folder of the whole models that the trainer keeps, of steps before the last."""
-        whole = {int(mark.parent.name.partition("-")[2]): mark.parent for mark in self.folder.glob("train/*-*/whole")}
-        last = max(self.curve, default=0)
-        kept = [step for step in sorted(whole) if step < last and (whole[step] / "config.json").is_file()]
-        return {step: str(whole[step]) for step in kept}
-
     # -- the training --------------------------------------------------------------------------------------------
 
     @cached_property

@@ -6,21 +6,22 @@ Do high-entropy tokens matter more? Perturb the most and the least uncertain tok
     by_group(frame); compare_groups(frame, "top", "bottom")    # evals.analysis.effects
 
 The paper "randomly perturbed" the top 5 % and the bottom 5 % of each response to 50 questions that the model answers
-reliably, by "controlled truncation and random replacement". It states no more; `Perturbation` lists our choices.
+reliably, by "controlled truncation and random replacement". It states no more. Our reading: of the first correct
+response to a problem that is always solved keep the first half, replace all chosen tokens in it at once by random ones
+(of the vocabulary without special tokens), and decode the rest again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from evals.analysis import ERPO
 from evals.analysis.effects import compare_groups, correctness, plot_groups
 from evals.analysis.interventions import (
-    CONTINUATIONS,
     Plan,
     Prefix,
     Sampling,
@@ -41,49 +42,35 @@ from harness.analysis.material import Material
 if TYPE_CHECKING:
     import pandas as pd
 
-GROUPS = ("top", "bottom")
+GROUPS: tuple[Literal["top", "bottom"], ...] = ("top", "bottom")
+SHARE = 0.05  # of the tokens, those of highest and of lowest entropy, at least one
+KEEP = 0.5  # of a response; open in the paper
+PROBLEMS = 50
 
 
-@dataclass(frozen=True)
-class Perturbation:
-    """Our reading of "perturb": keep the first `keep` of the response, replace all chosen tokens in it at once by
-    random ones (of the vocabulary without special tokens), and decode the rest again.
-
-    Args:
-        share: of the tokens, those of highest and of lowest entropy (the paper: 0.05), at least one.
-        keep: open in the paper. The share of a response to keep; only an answer after it is decoded again.
-        problems: their number (the paper: 50), chosen by the seed from the reliably answered ones; all if fewer.
-        sure: open. The share of a problem's graded samples that must be correct to count as reliable.
-    """
-
-    share: float = 0.05
-    keep: float = 0.5
-    problems: int = 50
-    sure: float = 1.0
-
-
-def sure_problems(verdicts: pd.DataFrame, sure: float) -> list[str]:
-    """The problems with at least this share of correct samples, sorted; ungraded problems do not count."""
+def sure_problems(verdicts: pd.DataFrame) -> list[str]:
+    """The problems whose graded samples are all correct, sorted; ungraded problems do not count."""
     correct = verdicts.assign(correct=correctness(verdicts["verdict"])).groupby("problem_id")["correct"].mean()
-    return sorted(str(problem) for problem in correct.index[correct >= sure])
+    return sorted(str(problem) for problem in correct.index[correct == 1])
 
 
 def chosen_responses(
-    tokens: pd.DataFrame, verdicts: pd.DataFrame, perturbation: Perturbation, *, seed: int
+    tokens: pd.DataFrame, verdicts: pd.DataFrame, *, problems: int = PROBLEMS, seed: int
 ) -> pd.DataFrame:
-    """The token-table rows of the first correct response to each reliably answered problem.
+    """The token-table rows of the first correct response to that many problems that are always solved (all if fewer).
 
     Raises:
         ValueError: no such response.
     """
     need_columns(tokens, ("problem_id", "sample", "verdict"))
-    sure = sure_problems(verdicts, perturbation.sure)
-    correct = tokens[(tokens["verdict"] == Verdict.CORRECT) & tokens["problem_id"].isin(sure)]
+    correct = tokens[(tokens["verdict"] == Verdict.CORRECT) & tokens["problem_id"].isin(sure_problems(verdicts))]
     first = correct.groupby("problem_id")["sample"].min()
     if first.empty:
-        raise ValueError(f"sure={perturbation.sure}: no problem of the token table has this share of correct samples")
+        raise ValueError(
+            "perturbation: expected a problem of the token table whose samples are all correct, found none"
+        )
     names = sorted(first.index)
-    kept = np.random.default_rng(seed).permutation(len(names))[: perturbation.problems]
+    kept = np.random.default_rng(seed).permutation(len(names))[:problems]
     chosen = [(names[i], first[names[i]]) for i in kept]
     return correct[correct.set_index(["problem_id", "sample"]).index.isin(chosen)]
 
@@ -95,7 +82,7 @@ def random_other(generator: np.random.Generator, vocabulary: Sequence[int], toke
     return vocabulary[-1] if chosen == token else chosen
 
 
-def perturbations(table: pd.DataFrame, perturbation: Perturbation, vocabulary: Sequence[int], *, seed: int) -> Plan:
+def perturbations(table: pd.DataFrame, vocabulary: Sequence[int], *, share: float = SHARE, seed: int) -> Plan:
     """Both prefixes of each response and group: the original one and the perturbed one.
 
     Args:
@@ -108,12 +95,12 @@ def perturbations(table: pd.DataFrame, perturbation: Perturbation, vocabulary: S
     need_columns(table, ("token_id",))
     rows, prefixes = [], {}
     for group in GROUPS:
-        selection = Selection(group, share=perturbation.share, within=(0.0, perturbation.keep))
+        selection = Selection(group, share=share, within=(0.0, KEEP))
         taken = dict(list(select(table, selection, seed=seed).groupby(RESPONSE)))
         for response in whole_responses(table):
             problem, sample, length = (response[name].iloc[0] for name in ("problem_id", "sample", "length"))
             generator = np.random.default_rng(sample_seed(seed, f"perturbation|{group}", (str(problem), int(sample))))
-            kept = int((response["position"] / response["length"] < perturbation.keep).sum())
+            kept = int((response["position"] / response["length"] < KEEP).sum())
             before = response["token_id"].tolist()[:kept]
             changed = before.copy()
             for position in taken[problem, sample]["position"].tolist():
@@ -126,13 +113,7 @@ def perturbations(table: pd.DataFrame, perturbation: Perturbation, vocabulary: S
     return Plan(pd.DataFrame(rows, columns=columns), list(prefixes.values()))
 
 
-def measure_perturbation(
-    subject: Subject,
-    benchmark: str,
-    tokens: pd.DataFrame,
-    sampling: Sampling,
-    perturbation: Perturbation,
-) -> pd.DataFrame:
+def measure_perturbation(subject: Subject, benchmark: str, tokens: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
     """Accuracy with and without the perturbation of the most and of the least uncertain tokens.
 
     Both continue from the same position, so the drop excludes the cost of decoding again.
@@ -143,8 +124,8 @@ def measure_perturbation(
         `perturbations`' rows with the columns of `effects`.
     """
     engine = sampling.with_engine(need_model(subject))
-    table = chosen_responses(tokens, subject.tables[benchmark], perturbation, seed=sampling.seed)
-    plan = perturbations(table, perturbation, plain_tokens(engine.tokenizer), seed=sampling.seed)
+    table = chosen_responses(tokens, subject.tables[benchmark], seed=sampling.seed)
+    plan = perturbations(table, plain_tokens(engine.tokenizer), seed=sampling.seed)
     return measure_drops(subject, benchmark, plan, replace(sampling, engine=engine), name="perturbation")
 
 
@@ -154,23 +135,23 @@ def plain_tokens(tokenizer: object) -> list[int]:
     return [i for i in range(len(tokenizer)) if i not in special]  # type: ignore[arg-type]
 
 
-def plot_perturbation(frames: Mapping[str, pd.DataFrame], names: Sequence[str], perturbation: Perturbation) -> Plot:
+def plot_perturbation(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Plot:
     """Accuracy lost by perturbing the tokens of highest and of lowest entropy (arXiv 2603.28204, Fig. 1b).
 
     Args:
-        frames: run -> `measure_perturbation`'s frame. names: all runs. perturbation: as they were measured with.
+        frames: run -> `measure_perturbation`'s frame. names: all runs.
     """
     tests = []
     for run, frame in frames.items():
         result = compare_groups(frame, "top", "bottom")
         p = "p not known" if result.p_value is None else p_words(result.p_value)
         tests.append(f"{run}: top less bottom {100 * result.difference:+.1f} points, {p}")
-    share = f"{100 * perturbation.share:g} %"
+    share = f"{100 * SHARE:g} %"
     caption = (
-        f"The first {100 * perturbation.keep:g} % of a response are kept; in them the {share} of tokens of highest "
+        f"The first {100 * KEEP:g} % of a response are kept; in them the {share} of tokens of highest "
         f"(lowest) entropy, at least one, are each replaced by a random token; the rest is decoded again. "
-        f"Problems with an accuracy of at least {100 * perturbation.sure:g} %; the first "
-        "correct response to each. Accuracy of what is decoded again without the perturbation less that with it. "
+        "Problems with an accuracy of 100 %; the first correct response to each. Accuracy of what is decoded again "
+        "without the perturbation less that with it. "
         f"{'; '.join(tests)} (t over problems, paired)."
     )
     words = {"top": f"highest {share} entropy", "bottom": f"lowest {share} entropy"}
@@ -188,12 +169,11 @@ def plot_perturbation(frames: Mapping[str, pd.DataFrame], names: Sequence[str], 
 
 def perturbation(m: Material, benchmark: str) -> list[Plot]:
     """Fig. 1b, of correct responses."""
-    perturbed_as = Perturbation(sure=m.sure)
     frames = {}
     for subject, table in m.read_tables(benchmark):
-        sampling = m.sampling(subject, benchmark, f"perturbation, {m.sure:g} correct", CONTINUATIONS)
-        frames[subject.name] = measure_perturbation(subject, benchmark, table, sampling, perturbed_as)
-    return [plot_perturbation(frames, m.names, perturbed_as)]
+        sampling = m.sampling(subject, benchmark, "perturbation")
+        frames[subject.name] = measure_perturbation(subject, benchmark, table, sampling)
+    return [plot_perturbation(frames, m.names)]
 
 
 FAMILIES = {

@@ -256,8 +256,8 @@ TOKENS = (
         "In the rising stage tokens without use for the task lose most entropy; tokens of reasoning get more frequent.",
         "section 3.2.2, figure 3(b): digits, signs and variables against fragments of other languages",
         undecided=(
-            "examples from one training, with no rule that says which tokens have no use: rlvr analyze lists the "
-            "tokens whose entropy falls fastest, and of two checkpoints how many tokens of each category there are"
+            "examples from one training, with no rule that says which tokens have no use: rlvr analyze of two "
+            "checkpoints says how many tokens of each category there are"
         ),
     ),
     Claim(

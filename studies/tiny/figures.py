@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evals.plots.curves import learning_curves
-from evals.plots.parts import (
-    legend_below,
-    legend_height,
-    name_rows,
-    offsets,
-    point_look,
-    points,
-)
+from evals.analysis.training_curves import mean_over_seeds
+from evals.plots.figures import band_lines
+from evals.plots.parts import legend_below, legend_height, name_rows, offsets, point_look, points, span
 from evals.plots.plot import WIDTH, Plot
 from harness.spec.scales import SCALES
 from studies.tiny.design import Design
@@ -32,28 +27,17 @@ def figures(design: Design, arms: Arms) -> list[Plot]:
         curves = curve_points(arms, scale)
         for metric, label in CURVES.items():
             if metric in curves:
-                plots.append(
-                    learning_curves(
-                        curves,
-                        metric,
-                        label=label,
-                        name=f"{scale}_{metric.rpartition('/')[2]}",
-                        title=f"{scale}: {label}",
-                        reference=("baselines grpo",),
-                        bounds=(0.0, 1.0) if metric == "train/accuracy" else (0.0, float("inf")),
-                        note=f"{SCALES[scale].label.partition(':')[0].capitalize()}, family {scale}.",
-                    )
-                )
+                plots.append(learning_curves(curves, metric, scale, label))
     beside = gains_beside_placebos(design, arms)
     return plots if beside.empty else [*plots, placebo_points(beside)]
 
 
 def curve_points(arms: Arms, scale: str) -> pd.DataFrame:
-    """`arm` ("PAPER ARM"), `seed`, `step` and a column for each of CURVES, of the trained arms of one family."""
+    """`model` ("PAPER ARM"), `seed`, `step` and a column for each of CURVES, of the trained arms of one family."""
     import pandas as pd
 
     rows = [
-        {"arm": f"{paper} {arm}", "seed": seed, "step": step, "metric": metric, "value": value}
+        {"model": f"{paper} {arm}", "seed": seed, "step": step, "metric": metric, "value": value}
         for (family, paper, arm), m in arms.items()
         if family == scale and m.trained
         for seed in m.seeds
@@ -62,8 +46,37 @@ def curve_points(arms: Arms, scale: str) -> pd.DataFrame:
     ]
     if not rows:
         return pd.DataFrame()
-    wide = pd.DataFrame(rows).pivot_table(index=["arm", "seed", "step"], columns="metric", values="value", sort=False)
+    wide = pd.DataFrame(rows).pivot_table(index=["model", "seed", "step"], columns="metric", values="value", sort=False)
     return wide.reset_index()
+
+
+def learning_curves(curves: pd.DataFrame, metric: str, scale: str, label: str) -> Plot:
+    """A metric over optimiser steps, mean over seeds with a band: a panel an arm, with GRPO in each."""
+    import pandas as pd
+
+    numbers = mean_over_seeds(curves, metric)
+    reference = numbers[numbers["model"] == "baselines grpo"].assign(model="GRPO")
+    panels = [numbers.assign(panel=numbers["model"], model="this arm")]
+    panels += [reference.assign(panel=arm) for arm in numbers["model"].unique()]
+    caption = (
+        f"Mean over training seeds; band: pointwise 95 % t-interval over seeds. Seeds: {span(numbers['seeds'])}. "
+        f"Steps: to {numbers['step'].max()}. {SCALES[scale].label.partition(':')[0].capitalize()}, family {scale}."
+    )
+    plot = band_lines(
+        f"{scale}_{metric.rpartition('/')[2]}",
+        f"{scale}: {label}",
+        caption,
+        "",
+        pd.concat(panels, ignore_index=True),
+        ["", "this arm", "GRPO"],
+        x="step",
+        xlabel="optimiser step",
+        panels={arm: arm for arm in dict.fromkeys(curves["model"])},
+        ylabel=label,
+        limits=(0.0, 1.0) if metric == "train/accuracy" else (0.0, float("inf")),
+        marker=False,
+    )
+    return replace(plot, numbers=numbers.rename(columns={"model": "arm"}))
 
 
 def gains_beside_placebos(design: Design, arms: Arms) -> pd.DataFrame:

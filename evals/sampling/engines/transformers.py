@@ -123,7 +123,7 @@ class TransformersEngine(LocalModel):
             [decoding.max_tokens - len(r.forced) for r in requests],
             ends,
             self.tokenizer.pad_token_id,
-            lambda logits, rows, step: self.pick(logits, streams.at(rows, step), decoding),
+            lambda logits, rows, step: choose(logits, streams.at(rows, step), decoding),
         )
         whole = [[*request.forced, *row] for request, row in zip(requests, tokens, strict=True)]
         texts = response_text(self.tokenizer, whole, stopped)
@@ -131,10 +131,6 @@ class TransformersEngine(LocalModel):
             Completion(request.key, text, len(row), "stop" if stop else "length")
             for request, text, row, stop in zip(requests, texts, whole, stopped, strict=True)
         ]
-
-    def pick(self, logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
-        """How a token is chosen; a subclass may override it."""
-        return choose(logits, uniform, decoding)
 
 
 def check_weights(model: Any, model_path: str) -> None:

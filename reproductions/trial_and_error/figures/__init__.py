@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from evals.analysis.interventions import CONTINUATIONS
+from evals.analysis import TRIAL_AND_ERROR
 from evals.plots.plot import Plot
 from harness.analysis.families import Family
 from harness.analysis.material import Material
@@ -17,18 +17,27 @@ def unsolved_problems(m: Material, benchmark: str) -> list[Plot]:
     return [plot_unsolvable(m.tables(benchmark))]
 
 
-def entropy_and_reward(m: Material) -> list[Plot]:
-    """Section 3.1."""
-    from reproductions.trial_and_error.figures.training import entropy_against_reward
-
-    return [entropy_against_reward(m.names, m.curves())]
-
-
 def entropy_and_outcome(m: Material) -> list[Plot]:
-    """Fig. 3c without its bars."""
-    from reproductions.trial_and_error.figures.training import entropy_by_outcome
+    """Fig. 3c without its bars: entropy of correct and of incorrect responses over steps."""
+    from evals.analysis.training_curves import measured, over_steps
 
-    return [entropy_by_outcome(m.names, m.curves())]
+    outcomes = {"train/entropy_positive": "correct responses", "train/entropy_negative": "incorrect responses"}
+    curves = m.curves()
+    if not (metrics := measured(curves, list(outcomes))):
+        raise ValueError(f"curves: expected {' or '.join(outcomes)}")
+    return [
+        over_steps(
+            "training_entropy_by_outcome",
+            "Entropy of correct and of incorrect responses in training",
+            "Mean over the tokens of a step's correct and incorrect responses.",
+            f"{TRIAL_AND_ERROR}, Fig. 3c",
+            curves,
+            m.names,
+            {metric: outcomes[metric] for metric in metrics},
+            ylabel="entropy (nats)",
+            limits=(0.0, float("inf")),
+        )
+    ]
 
 
 def update_sizes(m: Material, benchmark: str) -> list[Plot]:
@@ -50,16 +59,6 @@ def changes_of_tokens(m: Material, benchmark: str) -> list[Plot]:
     return [plot(m.names, pairs) for plot in (change_distribution, change_concentration)] if pairs else []
 
 
-def entropy_drops(m: Material, benchmark: str) -> list[Plot]:
-    """Fig. 3b and the bars of Fig. 3c."""
-    from reproductions.trial_and_error.figures.entropy_drop import fastest_tokens, places_of_drops
-
-    if len(m.models) == 1:
-        return []
-    readings = m.over_steps(benchmark)
-    return [places_of_drops(m.names, readings), *fastest_tokens(m.names, readings)]
-
-
 def token_categories(m: Material, benchmark: str) -> list[Plot]:
     """Table 5, by the categories of Table 1."""
     from reproductions.trial_and_error.figures.categories import plot_categories
@@ -74,15 +73,15 @@ def replaced_tokens(m: Material, benchmark: str, by: str) -> list[Plot]:
     frames = {}
     for subject, table in m.read_tables(benchmark):
         first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
-        sampling = m.sampling(subject, benchmark, f"replacement by {by}", CONTINUATIONS)
+        sampling = m.sampling(subject, benchmark, f"replacement by {by}")
         frames[subject.name] = measure_impact(subject, benchmark, first, sampling, GROUPINGS[by][0])
     return [plot_replacement(frames, m.names, by=by)]
 
 
 FAMILIES = {
     "unsolvable": Family("Unsolvable problems", of_benchmark=(unsolved_problems,)),
-    "training": Family("Training", of_runs=(entropy_and_outcome, entropy_and_reward)),
-    "tokens": Family("Tokens", of_benchmark=(update_sizes, changes_of_tokens, entropy_drops)),
+    "training": Family("Training", of_runs=(entropy_and_outcome,)),
+    "tokens": Family("Tokens", of_benchmark=(update_sizes, changes_of_tokens)),
     "words": Family("Words", of_benchmark=(token_categories,)),
     "interventions": Family(
         "Interventions",

@@ -13,7 +13,6 @@ from evals.analysis.effects import compare_groups
 from evals.analysis.interventions import Sampling
 from evals.sampling.engines import Decoding
 from reproductions.erpo.figures import (
-    Perturbation,
     chosen_responses,
     measure_perturbation,
     perturbations,
@@ -31,15 +30,13 @@ TABLE = token_table({(p, 0): [(40 + i, h, 50 + i) for i, h in enumerate((5, 1, 4
 DECODING = Decoding(1.0, 1.0, 20)
 
 
-def prefixes_of(
-    perturbation: Perturbation, vocabulary: range = range(60, 64), seed: int = 0
-) -> tuple[pd.DataFrame, dict[str, tuple[int, ...]]]:
-    plan = perturbations(TABLE, perturbation, vocabulary, seed=seed)
+def prefixes_of(vocabulary: range = range(60, 64), seed: int = 0) -> tuple[pd.DataFrame, dict[str, tuple[int, ...]]]:
+    plan = perturbations(TABLE, vocabulary, share=0.4, seed=seed)
     return plan.rows, {prefix.id: prefix.forced for prefix in plan.prefixes}
 
 
 def test_all_selected_tokens_are_replaced_at_once() -> None:
-    rows, forced = prefixes_of(Perturbation(share=0.4), range(60, 61))
+    rows, forced = prefixes_of(range(60, 61))
     # the first half is kept: 5 tokens with entropies 5, 1, 4, 0, 2, of which 40 % are two
     kept = [40, 41, 42, 43, 44]
     for problem in "ab":
@@ -59,10 +56,10 @@ def test_random_replacements_are_other_tokens_with_equal_probability() -> None:
     assert all(abs(counts[i] - 1000) < 5 * 26 for i in (0, 2, 3))  # standard deviation sqrt(3000 * 2/9) = 26
     assert {random_other(generator, [3, 5], 7) for _ in range(50)} == {3, 5}  # a token from elsewhere excludes none
     assert {random_other(generator, [3, 5], 5) for _ in range(20)} == {3}
-    _, forced = prefixes_of(Perturbation(share=0.4))
+    _, forced = prefixes_of()
     assert set(forced["a|0|top|perturbed"]) - {41, 43, 44} <= {60, 61, 62, 63}
-    assert prefixes_of(Perturbation(share=0.4))[1] == forced
-    assert prefixes_of(Perturbation(share=0.4), seed=1)[1] != forced
+    assert prefixes_of()[1] == forced
+    assert prefixes_of(seed=1)[1] != forced
 
 
 def verdicts(**letters: str) -> pd.DataFrame:
@@ -75,23 +72,22 @@ def verdicts(**letters: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_reliable_problems_have_at_least_the_requested_accuracy() -> None:
+def test_reliable_problems_are_always_solved() -> None:
     table = verdicts(a="ccc", b="ccw", c="cuc", d="uuu", e="www")
-    assert sure_problems(table, 1.0) == ["a", "c"]  # unscored is not wrong, and three of them say nothing
-    assert sure_problems(table, 0.6) == ["a", "b", "c"]
+    assert sure_problems(table) == ["a", "c"]  # unscored is not wrong, and three of them say nothing
 
 
 def test_the_first_correct_response_of_each_problem_is_chosen() -> None:
     samples = {(p, s): [(40, 1.0, 41)] for p in "abc" for s in (0, 1, 2)}
     tokens = token_table(samples)
-    tokens.loc[(tokens["problem_id"] == "b") & (tokens["sample"] < 2), "verdict"] = "wrong"
-    table = verdicts(a="ccc", b="wwc", c="ccc")
-    taken = chosen_responses(tokens, table, Perturbation(sure=0.3), seed=0)
-    assert set(zip(taken["problem_id"], taken["sample"], strict=True)) == {("a", 0), ("b", 2), ("c", 0)}
-    few = [chosen_responses(tokens, table, Perturbation(problems=1), seed=s)["problem_id"].tolist() for s in range(20)]
-    assert {tuple(problems) for problems in few} == {("a",), ("c",)}
-    with pytest.raises(ValueError, match=r"sure=1\.0: no problem of the token table"):
-        chosen_responses(tokens[tokens["problem_id"] == "b"], table, Perturbation(), seed=0)
+    tokens.loc[(tokens["problem_id"] == "b") & (tokens["sample"] < 2), "verdict"] = "unscored"
+    table = verdicts(a="ccc", b="uuc", c="wcc")
+    taken = chosen_responses(tokens, table, seed=0)
+    assert set(zip(taken["problem_id"], taken["sample"], strict=True)) == {("a", 0), ("b", 2)}
+    few = [chosen_responses(tokens, table, problems=1, seed=s)["problem_id"].tolist() for s in range(20)]
+    assert {tuple(problems) for problems in few} == {("a",), ("b",)}
+    with pytest.raises(ValueError, match="whose samples are all correct, found none"):
+        chosen_responses(tokens[tokens["problem_id"] == "c"], table, seed=0)
 
 
 def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path) -> None:
@@ -102,7 +98,7 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
 
     engine = Rule(random_model, right)
     sampling = Sampling(DECODING, 2, tmp_path, engine=engine)
-    frame = measure_perturbation(subject(random_model, "ab"), BENCHMARK, TABLE, sampling, Perturbation(share=0.2))
+    frame = measure_perturbation(subject(random_model, "ab"), BENCHMARK, TABLE, sampling)
     got = {(row.group, row.problem_id): (row.original, row.altered, row.drop) for row in frame.itertuples()}
     assert got == {
         ("top", "a"): (1, 0, 1), ("top", "b"): (1, 0, 1), ("bottom", "a"): (1, 1, 0), ("bottom", "b"): (1, 0, 1)
@@ -111,7 +107,7 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
 
 
 def test_the_figure_of_perturbation_shows_the_accuracy_lost() -> None:
-    one = plot_perturbation({"base": FRAME, LONG: FRAME}, ["base", LONG], Perturbation(keep=0.25))
+    one = plot_perturbation({"base": FRAME, LONG: FRAME}, ["base", LONG])
     # differences by problem 1, 0, 3/2: mean 5/6
     result = compare_groups(FRAME, "top", "bottom")
     assert result.difference == pytest.approx(5 / 6) and result.p_value is not None and 0.05 < result.p_value < 0.5
