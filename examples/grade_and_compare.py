@@ -38,8 +38,8 @@ def write(model: str, folder: Path) -> Path:
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for model in ANSWERS:
-        report = rlvr.grade_file(write(model, folder), out=folder / f"{model}-graded.parquet")
-        print(report.as_text())
+        report = rlvr.grade(write(model, folder), out=folder / f"{model}-graded.parquet")
+        print(report)
     with rlvr.Grader(workers=1) as grader:  # why one answer got its verdict
         print(grader.explain(GOLD["half"], r"so it is \boxed{50\%}", "boxed_last"))
     run = rlvr.read_run(folder / "new-graded.parquet", name="new")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.errors import UsageError, choose
@@ -177,19 +177,6 @@ def power(
         return _aa(runs or [], seeds)
     if difference is None:
         raise UsageError("difference: missing; give difference=0.05 (a fraction), or aa=true")
-    return _power(difference, benchmark, problems, samples, seeds, power, runs or [], spread)
-
-
-def _power(
-    difference: float,
-    benchmark: str | None,
-    problems: int | None,
-    samples: Sequence[int] | None,
-    seeds: Sequence[int] | None,
-    target_power: float,
-    names: Sequence[str],
-    values: Mapping[str, float],
-) -> Result:
     from evals.data import benchmarks
     from evals.stats.power import default_spread, measured_spread
     from evals.stats.power import power as power_of
@@ -197,22 +184,23 @@ def _power(
 
     if benchmark is not None:
         choose("benchmark", [benchmark], benchmarks.names())
+    names = runs or []
     if len(names) > 2:
         raise UsageError(f"runs: expected one run or two, got {len(names)}")
     check_names(*names)
     try:
-        spread = default_spread(benchmark or "")
-        choose("key", list(values), spread.sourced())
+        noise = default_spread(benchmark or "")
+        choose("key", list(spread), noise.sourced())
         if names:
-            runs = [method(text) for text in names]
-            shared = [name for name in runs[0].tables if name in runs[-1].tables]
+            measured = [method(text) for text in names]
+            shared = [name for name in measured[0].tables if name in measured[-1].tables]
             if benchmark is None and len(shared) == 1:
                 (benchmark,) = shared
             if benchmark is None or benchmark not in shared:
                 raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(shared) or 'none'}")
-            first, *other = [run.tables[benchmark] for run in runs]
-            spread = measured_spread(first, " and ".join(names), fallback=spread, other=other[0] if other else None)
-        spread = spread.override({key: float(value) for key, value in values.items()}, "command line")
+            first, *other = [run.tables[benchmark] for run in measured]
+            noise = measured_spread(first, " and ".join(names), fallback=noise, other=other[0] if other else None)
+        noise = noise.override({key: float(value) for key, value in spread.items()}, "command line")
         if problems is None and benchmark is None:
             raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
         result = power_of(
@@ -221,8 +209,8 @@ def _power(
             problems=problems or benchmarks.count(benchmark or ""),
             samples=samples or (1, 4, 16, 64),
             seeds=seeds or (1, 3, 5, 10),
-            target_power=target_power,
-            spread=spread,
+            target_power=power,
+            spread=noise,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -44,7 +44,6 @@ def evaluate(
     columns: dict[str, str] | None = None,
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
-    extraction: str | None = None,
     seed: int = 0,
     engine: Literal["transformers", "vllm", "openai"] = "transformers",
     allow_changed_data: bool = False,
@@ -63,13 +62,13 @@ def evaluate(
         columns: of files of problems: our column:theirs.
         out: folder for samples and verdicts (default RLVR_HOME/evaluations/NAME).
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
-        extraction: how an answer is extracted, instead of the form that the prompt asks for: boxed_last,
-            boxed_strict, answer_line, qwen, letter, ...; the report says what other policies would change.
         seed: of the sampling.
         engine: who samples. Settings as engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and
             vllm; url, key_env (the variable with the key), concurrency for openai.
         allow_changed_data: accept rows other than the pinned ones; the record says so.
-        **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...
+        **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...;
+            extraction=boxed_last|boxed_strict|answer_line|qwen|letter|...: how an answer is extracted, instead of the
+            form that the prompt asks for; the report says what other policies would change.
     Raises:
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
@@ -85,7 +84,7 @@ def evaluate(
     if columns is not None:
         query = "&".join(f"{ours}={theirs}" for ours, theirs in columns.items())
         benchmarks = [f"{name}?{query}" for name in benchmarks or ()]
-    named = {key: value for key, value in (("benchmarks", benchmarks), ("extraction", extraction)) if value}
+    named = {"benchmarks": benchmarks} if benchmarks else {}
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
     sampler, chosen = make_engine(model, engine, settings), _protocol(protocol, values | named)
     folder = Path(out or folder_of(f"{model_label(model)}-{chosen.name}-seed{seed}"))

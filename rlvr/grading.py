@@ -1,14 +1,11 @@
-"""Grade answers: lists or a file, by the one answer checker that training and evaluation use."""
+"""Grade lists of answers, by the one answer checker that training and evaluation use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evals.answer_files import grade_file
-from evals.grading import LIMIT_S, Conventions, Explanation, Grade, Grader
+from evals.grading import LIMIT_S, Conventions, Grade, Grader
 from rlvr.results import Rows
-
-__all__ = ["Conventions", "Grades", "explain", "grade_answers", "grade_file", "grade_responses"]
 
 _DEFAULT = Conventions()
 
@@ -66,16 +63,3 @@ def grade_responses(
     whole = [(*row, None) if not isinstance(row, str) and len(row) == 2 else row for row in rows]
     with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
         return Grades(grader.grade_responses(whole, policy))
-
-
-def explain(
-    gold: str,
-    response: str,
-    *,
-    policy: str | None = None,
-    conventions: Conventions = _DEFAULT,
-    limit_s: float = LIMIT_S,
-) -> Explanation:
-    """How a response, or with `policy=None` a bare answer, gets its verdict: each step of the comparison."""
-    with Grader(workers=1, limit_s=limit_s, conventions=conventions) as grader:
-        return grader.explain(gold, response, policy)

@@ -78,7 +78,7 @@ def read_run(*sources: PathLike, name: str | None = None) -> Run:
     """Read a run's verdicts.
 
     Args:
-        sources: the folder of a job or of an evaluation, a file of verdicts (as `rlvr.grade_file(out=...)` writes),
+        sources: the folder of a job or of an evaluation, a file of verdicts (as `rlvr.grade(out=...)` writes),
             or an MLflow run id; one for each training seed of the method.
         name: shown in tables.
     Raises:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import UsageError, choose
-from rlvr import signature
 from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
 
@@ -159,17 +158,6 @@ def plan(
 
     document = prepare.planned(what, asked, price=price)
     return Result(json.loads(json.dumps(document, default=list)), lambda: as_text(document, brief=brief))
-
-
-def options_of(words: Sequence[str]) -> tuple[str | Reproduction, dict[str, Any]]:
-    """The paper and the options that the words after `rlvr run` say.
-
-    Raises:
-        UsageError: a word that does not parse, or no paper.
-    """
-    given = signature.bind(run, words)[1]
-    what, asked, _ = _asked(**{key: value for key, value in given.items() if key != "rehearse"})
-    return what, asked
 
 
 def _asked(

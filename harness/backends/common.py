@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -105,7 +104,6 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
 
     `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
     """
-    first: list[tuple[int, float]] = []  # the first reported step and its time: start-up time is not step time
     bar: list[Any] = []
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
 
@@ -117,8 +115,6 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             kl, gap = metrics["train/mismatch_kl"], metrics["train/mismatch_max_logp_gap"]
             numbers = f"KL {kl:.2g}, |log r| up to {gap:.2g}"
             print(f"    warning: step {steps_before + step}: {FLAGS[flag]} ({numbers})", file=sys.stderr, flush=True)
-        if not first:
-            first.append((step, time.monotonic()))
         text = "  ".join(
             f"{label} {metrics[key]:.3f}"
             for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))
@@ -134,8 +130,6 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             if step == total:
                 bar[0].close()
         elif step == total or step % max(1, total // 10) == 0:
-            first_step, when = first[0]
-            rate = "" if step == first_step else f"  {(time.monotonic() - when) / (step - first_step):.2f} s/step"
-            print(f"    step {step}/{total}  {text}{rate}", file=sys.stderr, flush=True)
+            print(f"    step {step}/{total}  {text}", file=sys.stderr, flush=True)
 
     return report

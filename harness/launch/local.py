@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from evals.environment import variables
@@ -22,7 +23,6 @@ from harness.launch.task import RUNNING, WAITING, Task
 from harness.runs.interrupt import StoppedAtOnce
 from harness.spec.hardware import Hardware
 
-LAST_S = 10.0  # seconds that a process has to end after a second signal, before it is killed
 THREADS, VISIBLE = "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"
 
 
@@ -128,10 +128,7 @@ class Local:
                 process.wait()
         except StoppedAtOnce:
             for process in processes:
-                process.send_signal(signal.SIGTERM)
-                try:
-                    process.wait(LAST_S)
-                except subprocess.TimeoutExpired:
+                with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
             raise
         return ", with what the others had saved"

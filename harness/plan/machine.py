@@ -87,8 +87,6 @@ def take_machine(values: dict[str, Any]) -> Machine:
     Raises:
         UsageError: no such profile or key, or a value that does not fit.
     """
-    if "deterministic" in values:
-        values["hardware.deterministic"] = values.pop("deterministic")
     explicit = frozenset(key.removeprefix("hardware.") for key in values if key.startswith("hardware."))
     (name,) = choose_name("backend", [str(values.get("backend", DEFAULT))], BACKENDS)
     if "hardware" not in values:

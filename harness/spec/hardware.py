@@ -60,9 +60,7 @@ class Hardware:
     snapshot_every: Count | None = setting(
         None, "optimiser steps between two saved models (eval.every and keep set it)"
     )
-    deterministic: bool = setting(
-        False, "deterministic algorithms, slower; also deterministic=true (its limits: docs/tutorials/running.md)"
-    )
+    deterministic: bool = setting(False, "deterministic algorithms, slower (its limits: docs/tutorials/running.md)")
     grader_workers: Count = setting(2, "processes that check answers")
     grader_limit_s: Positive = setting(LIMIT_S, "seconds that one answer may take")
 

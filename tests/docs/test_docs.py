@@ -13,7 +13,7 @@ import pytest
 from harness.launch.prepare import planned
 from harness.spec.catalogue import papers
 from rlvr.cli import parse
-from rlvr.training import options_of
+from tests.options import options_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

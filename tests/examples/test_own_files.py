@@ -12,7 +12,7 @@ import pytest
 from evals.data import benchmarks, prompts, protocols
 from harness.data.problems import count_rows, hub_id, load_problems
 from harness.launch.prepare import read_jobs
-from rlvr.training import options_of
+from tests.options import options_of
 
 pytestmark = pytest.mark.slow
 

@@ -17,9 +17,9 @@ from evals.fingerprint import model_fingerprint
 from harness.jobs.run import job_folder
 from harness.launch.prepare import prepare
 from harness.record.run import Run
-from rlvr.training import options_of
 from tests.forked import Command
 from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, wait_for
+from tests.options import options_of
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from harness.plan.machine import check_memory, take_machine
 from harness.plan.plan import plan
 from harness.spec import catalogue
 from rlvr.cli import main
-from rlvr.training import options_of
+from tests.options import options_of
 
 
 @pytest.mark.parametrize("paper", catalogue.papers())
