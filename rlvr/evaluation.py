@@ -284,11 +284,12 @@ def grade(
     Raises:
         UsageError: no such file, an option that does not fit, or a format that is not known.
     """
+    from tqdm import tqdm
+
     from evals.answer_files import grade_file
     from evals.answer_files.reading import Reading
     from evals.grading import LIMIT_S, Conventions
     from evals.grading.extraction import POLICIES
-    from evals.sampling.progress import grading_bar
     from rlvr.metrics import Scores
 
     if file is None:
@@ -312,7 +313,12 @@ def grade(
     if policy is not None:
         choose("policy", [policy], POLICIES)
     try:
-        with grading_bar("grading") as progress:
+        with tqdm(desc="grading", unit="row", disable=None) as bar:  # on a terminal
+
+            def progress(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
             report = grade_file(
                 file,
                 out=out,

@@ -36,8 +36,9 @@ from evals.sampling.engines import Completion, Decoding, Engine, Request
 from evals.sampling.engines.base import Key, Messages, sample_seed
 from evals.sampling.engines.encode import encode, model_stop_tokens
 from evals.sampling.engines.local import LocalModel
-from evals.sampling.progress import sampling_bar
 from evals.sampling.store import OWNER, SampleStore
+
+LINES_S = 30.0  # seconds between two states of the progress without a terminal
 
 
 @dataclass(frozen=True)
@@ -234,20 +235,28 @@ def _run(
     after_batch: Callable[[str], object] | None = None,
 ) -> Path:
     """Sample what is missing, grade everything, write the verdict table."""
+    from tqdm import tqdm
+
     path = store.folder / "verdicts.parquet"
     with store.locked():
         ranges = store.grow(plan.n)
         keys = {request.key for request in plan.requests(0, plan.n)}
         samples = {key: sample for key, sample in store.samples().items() if key in keys}
-        bar = sampling_bar(plan.benchmark.name, len(keys), len(samples), show)
-        with _GradingQueue(plan, grader) as grading, bar as sampled:
+        pause = 0.5 if sys.stderr.isatty() else LINES_S
+        progress: dict[str, Any] = {
+            "total": len(keys),
+            "initial": len(samples),
+            "mininterval": pause,
+            "disable": not show,
+        }
+        with _GradingQueue(plan, grader) as grading, tqdm(desc=plan.benchmark.name, unit="sample", **progress) as bar:
             grading.add(list(samples.values()))
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
                 for completions in engine.generate(chunk, plan.decoding):
                     store.add(completions)
                     samples.update((c.key, c) for c in completions)
                     grading.add(completions)
-                    sampled(completions)
+                    bar.update(len(completions))
                     if after_batch is not None:
                         after_batch(f"after {len(samples)} of {len(keys)} samples of {plan.benchmark.name}")
             grades = grading.finish()

@@ -15,7 +15,7 @@ from harness.step.finite import FILE, raise_left_word
 STOP = "stop"  # a file in a training's folder that asks the training processes to save and stop
 
 
-def write_order(order: dict[str, Any], out_dir: Path) -> Path:
+def write_order(order: Any, out_dir: Path) -> Path:
     """Pickle an order into a training's folder, without the messages of an earlier attempt."""
     out_dir.mkdir(parents=True, exist_ok=True)
     for message in (FILE, STOP):
@@ -24,9 +24,9 @@ def write_order(order: dict[str, Any], out_dir: Path) -> Path:
     return out_dir / "order.pkl"
 
 
-def read_order(file: str) -> dict[str, Any]:
+def read_order(file: str) -> Any:
     """What `write_order` of the process that started this one wrote."""
-    return dict(pickle.loads(Path(file).read_bytes()))  # noqa: S301
+    return pickle.loads(Path(file).read_bytes())  # noqa: S301
 
 
 def wait(process: subprocess.Popen[Any], out_dir: Path, look: Callable[[], None], *, every_s: float) -> int:

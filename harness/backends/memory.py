@@ -12,10 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.backends.engine import PROMPT_TOKENS
-from harness.spec import Experiment
 from harness.spec.architecture import Architecture
-from harness.spec.hardware import Hardware
 
 # How the forward pass computes: float32; autocast, whose residual stream stays float32; weights cast to bfloat16.
 Mode = Literal["float32", "autocast", "bfloat16"]  # the last two also with float16 instead of bfloat16
@@ -76,18 +73,9 @@ def weights_bytes(how: Mode) -> int:
     return 4 if how == "float32" else 2
 
 
-def engine_need(a: Architecture, training: Experiment, hardware: Hardware) -> float:
-    """Bytes that a vLLM engine needs on one GPU for its weights and the cache of one sequence of maximum length."""
-    context = training.max_prompt_tokens.value + training.max_completion_tokens.value
-    each = weights_bytes("float32" if training.precision.value == "float32" else "bfloat16")
-    return (a.parameters * each + context * a.cache(each)) / hardware.vllm_tensor_parallel + VLLM_OVERHEAD
-
-
-def evaluation_need(a: Architecture, longest: int, hardware: Hardware, sequences: int = 1) -> float:
-    """Bytes that a vLLM engine needs on each of its GPUs to measure a model, with that many `sequences` at once whose
-    responses have `longest` tokens."""
-    cache = sequences * (longest + PROMPT_TOKENS) * a.cache()
-    return (2.0 * a.parameters + cache) / hardware.engine_tensor_parallel + VLLM_OVERHEAD
+def engine_need(a: Architecture, tokens: int, tensor_parallel: int, each: int = 2) -> float:
+    """Bytes that a vLLM engine needs on each of its GPUs for weights of `each` bytes and a cache of so many tokens."""
+    return (a.parameters * each + tokens * a.cache(each)) / tensor_parallel + VLLM_OVERHEAD
 
 
 def fits(need: Need, gpu_memory: float) -> bool:

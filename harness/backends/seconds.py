@@ -175,8 +175,3 @@ def evaluation_seconds(
             a, gpu, sequences, limit * rules.mean_share, limit, 200, rules, tensor_parallel=tensor_parallel, eager=eager
         )
     return seconds
-
-
-def gpu_of(hardware: Hardware) -> Gpu:
-    """The GPU that the plan is for."""
-    return GPUS[hardware.gpu or "h100"]

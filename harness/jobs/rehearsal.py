@@ -24,14 +24,14 @@ from evals.files import text_sha256, write_jsonl, write_text
 from harness.backends import CannotExpress, backend
 from harness.backends.children import STOP
 from harness.backends.engine import PROMPT_TOKENS, longest_response
-from harness.backends.memory import VLLM_OVERHEAD
+from harness.backends.memory import engine_need
 from harness.command.resolve import resolve
 from harness.data import dwarf
 from harness.data.base_models import located
 from harness.jobs.run import JobRun, say
 from harness.plan.context import check_context, context_need
 from harness.plan.machine import check_memory
-from harness.plan.profiles import ENGINE_SHARE, SEQUENCES, gpu_memory, measures, with_engine
+from harness.plan.profiles import ENGINE_SHARE, SEQUENCES, measures, with_engine
 from harness.record.archive import write_archive
 from harness.record.run import Run
 from harness.runs.interrupt import Interrupted
@@ -175,9 +175,9 @@ def engine_faults(
     if a is not None and reserved is not None:
         if a.heads % tensor_parallel:
             faults.append(f"{name}: {a.heads} attention heads do not divide by tensor parallel {tensor_parallel}")
-        need = (2.0 * a.parameters + reserved * a.cache()) / tensor_parallel + VLLM_OVERHEAD
-        if need > share * gpu_memory(hardware):
-            room = f"{share:g} of a {hardware.gpu} are {share * gpu_memory(hardware) / 1e9:.0f} GB"
+        need, has = engine_need(a, reserved, tensor_parallel), share * hardware.card.memory
+        if need > has:
+            room = f"{share:g} of a {hardware.gpu} are {has / 1e9:.0f} GB"
             faults.append(f"{name}: weights and the cache of one sequence need {need / 1e9:.0f} GB, and {room}")
     return faults
 

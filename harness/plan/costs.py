@@ -98,7 +98,7 @@ def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> t
     a = known_shape(job)
     if a is None:
         return None
-    gpu, engine = seconds.gpu_of(hardware), hardware.engine_tensor_parallel
+    gpu, engine = hardware.card, hardware.engine_tensor_parallel
     final = training = 0.0
     if hardware.engine != "openai":  # a server has its own GPUs
         eager = seconds.eager(hardware)

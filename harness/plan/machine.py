@@ -24,7 +24,7 @@ from harness.errors import UsageError, nearest
 from harness.errors import choose as choose_name
 from harness.plan.context import check_context
 from harness.plan.costs import disk, disk_of_all, host_memory, in_rollouts_engine
-from harness.plan.profiles import PROFILES, Profile, choose, gpu_memory, judge, measures, profile_of, with_engine
+from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of, with_engine
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -138,7 +138,7 @@ def check_memory(
             remedy = f"it fits with {verdict.remedy}" if verdict.remedy else "no settings known here make it fit"
             lines.append(
                 f"{model}/{arm} needs about {verdict.need.peak / 1e9:.0f} GB on each device while "
-                f"{verdict.need.phase}, which has {(memory or gpu_memory(hardware)) / 1e9:.0f} GB: {remedy} (`rlvr "
+                f"{verdict.need.phase}, which has {(memory or hardware.card.memory) / 1e9:.0f} GB: {remedy} (`rlvr "
                 "plan` shows the parts; force=true runs it anyway)"
             )
     if lines:
@@ -264,14 +264,7 @@ def check_engine(hardware: Hardware) -> None:
 
 
 def gpu_count() -> int:
-    """GPUs that the driver shows this process (CUDA_VISIBLE_DEVICES counts), without importing torch.
-
-    With AMD's driver loaded, torch counts them.
-    """
-    if Path("/dev/kfd").exists():
-        import torch
-
-        return int(torch.cuda.device_count())
+    """GPUs that the driver shows this process (CUDA_VISIBLE_DEVICES counts), without importing torch."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:

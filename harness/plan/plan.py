@@ -15,7 +15,7 @@ from harness.backends.memory import CONTEXT, USABLE
 from harness.command.watch import Watch
 from harness.plan.context import context_need
 from harness.plan.costs import UNKNOWN, cost, disk_of_all, in_rollouts_engine, known_shape, training_steps
-from harness.plan.profiles import changes, gpu_memory, judge, measures
+from harness.plan.profiles import changes, judge, measures
 from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.declarations import cited
 from harness.spec.hardware import Hardware, Machines, of_job
@@ -155,7 +155,7 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str], watch: Watch)
     if job.experiment is None:
         return None
     verdict = judge(job.experiment, job.backend, hardware, explicit)
-    a, size = known_shape(job), gpu_memory(hardware)
+    a, size = known_shape(job), hardware.card.memory
     if verdict.need is None:
         return None
     training, sampling = verdict.need.training, verdict.need.sampling

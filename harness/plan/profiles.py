@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from harness.backends import backend
-from harness.backends.engine import longest_response
-from harness.backends.memory import Need, divisors, engine_need, evaluation_need, fits
+from harness.backends.engine import PROMPT_TOKENS, longest_response
+from harness.backends.memory import Need, divisors, engine_need, fits, weights_bytes
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import GPUS, NO_GPU, Hardware
@@ -104,19 +104,16 @@ class Verdict:
     remedy: str = ""
 
 
-def gpu_memory(hardware: Hardware) -> float:
-    """Bytes of the GPU that the plan is for."""
-    return GPUS[hardware.gpu or "h100"].memory
-
-
 def holds(a: Architecture, training: Training, name: str, hardware: Hardware, memory: float | None = None) -> bool:
     """Whether each device (of `memory` bytes, or a `hardware.gpu`) has room for its part, and for a colocated vLLM."""
-    memory, trainer = memory or gpu_memory(hardware), backend(name)
+    memory, trainer = memory or hardware.card.memory, backend(name)
     if not fits(trainer.need(a, training, hardware, memory), memory):
         return False
     if not isinstance(training, Experiment) or not trainer.colocated(training, hardware):
         return True
-    return engine_need(a, training, hardware) <= hardware.vllm_gpu_memory * memory
+    tokens = training.max_prompt_tokens.value + training.max_completion_tokens.value
+    each = weights_bytes("float32" if training.precision.value == "float32" else "bfloat16")
+    return engine_need(a, tokens, hardware.vllm_tensor_parallel, each) <= hardware.vllm_gpu_memory * memory
 
 
 def judge(
@@ -135,7 +132,7 @@ def judge(
     a = architecture(training.base_model.value)
     if a is None:
         return Verdict(True, None)
-    needs = backend(name).need(a, training, hardware, memory or gpu_memory(hardware))
+    needs = backend(name).need(a, training, hardware, memory or hardware.card.memory)
     if holds(a, training, name, hardware, memory):
         return Verdict(True, needs)
     for fixed in (explicit, frozenset[str]()):
@@ -177,8 +174,8 @@ def measures(job: Job, hardware: Hardware, sequences: int = 1, *, memory: float 
     a = architecture(job.base_model.value)
     if a is None or hardware.engine != "vllm" or hardware.device == "cpu":
         return True
-    need = evaluation_need(a, longest_response(job.protocol), hardware, sequences)
-    return need <= ENGINE_SHARE * (memory or gpu_memory(hardware))
+    tokens = sequences * (longest_response(job.protocol) + PROMPT_TOKENS)
+    return engine_need(a, tokens, hardware.engine_tensor_parallel) <= ENGINE_SHARE * (memory or hardware.card.memory)
 
 
 def candidates(

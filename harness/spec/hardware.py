@@ -76,6 +76,11 @@ class Hardware:
         return self.processes
 
     @property
+    def card(self) -> Gpu:
+        """The GPU that the plan is for."""
+        return GPUS[self.gpu or "h100"]
+
+    @property
     def gpus(self) -> int:
         """GPUs of a machine that one job needs at a time: to train, or to sample."""
         return max(self.processes, self.engine_replicas * self.engine_tensor_parallel) if self.device == "gpu" else 0

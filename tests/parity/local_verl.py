@@ -174,20 +174,21 @@ def step(
     from harness.backends.method_step import LossSettings
     from harness.backends.verl import STEPS, trainer
     from harness.backends.verl.loss import method_loss
+    from harness.backends.verl.order import Order
     from harness.backends.verl.schema import compose
     from harness.backends.verl.translate import to_verl_config
 
     processes = torch.distributed.get_world_size()
     hardware = VerlHardware(device="cpu", micro_batch=micro_batch, processes=processes)
-    values = to_verl_config(
-        declared, hardware, base_model=str(model), rows=100, policy="boxed_last", seed=0, out_dir=out
-    )
+    vocabulary = AutoConfig.from_pretrained(model).vocab_size
+    order = Order(declared, str(model), out, hardware, 0, 100, "boxed_last", vocabulary, (0,))
+    values = to_verl_config(order)
     store = Store()
     store.rows = rows
     trainer.tq, kept = store, trainer.tq  # type: ignore[assignment]
     try:
         mine = trainer.MethodTrainer.__new__(trainer.MethodTrainer)
-        mine.job = trainer.Job(declared, 1, out, AutoConfig.from_pretrained(model).vocab_size, (0,))
+        mine.order = order
         mine.config = compose(values)
         mine.actor_rollout_wg = LocalWorkers(worker, store)
         mine.use_reference_policy, mine.use_critic = True, False

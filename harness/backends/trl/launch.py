@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,55 +26,53 @@ from harness.spec.rejection import Rejection
 from harness.step.finite import Diverged, leave_word
 
 
+@dataclass(frozen=True)
+class Order:
+    """One training, in this process or in several.
+
+    Args:
+        run: the run's folder. pairs: of a rejection-sampling round, the file of its rows; None: the declaration names
+            the data. steps_before: optimiser steps of the rounds before.
+    """
+
+    job: Job
+    base_model: str
+    out_dir: Path
+    run: Path
+    hardware: TrlHardware
+    pairs: Path | None = None
+    steps_before: int = 0
+
+
 def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware) -> dict[str, Any]:
     """Train `job` into `out_dir/final`; returns what the record keeps (see `train`, `finetune` and `run_rounds`).
 
     Raises:
         RuntimeError: the training processes ended with an error (their output is above it).
     """
+    order = Order(job, base_model, out_dir, recorder.folder, hardware)
     if not isinstance(job.experiment, Rejection):
-        return _start(job, base_model, out_dir, recorder, hardware)
+        return _start(order, recorder)
 
-    def tune(model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]:
-        return _start(job, model, out_dir, recorder, hardware, str(pairs), steps_before)
+    def tune(model: str, **changes: Any) -> dict[str, Any]:
+        return _start(replace(order, base_model=model, **changes), recorder)
 
     return run_rounds(
         job.experiment, base_model=base_model, seed=job.seed, out_dir=out_dir, hardware=hardware, tune=tune
     )
 
 
-def _start(
-    job: Job,
-    base_model: str,
-    out_dir: Path,
-    recorder: Recorder,
-    hardware: TrlHardware,
-    pairs: str | None = None,
-    steps_before: int = 0,
-) -> dict[str, Any]:
-    """One training, in this process or in several.
-
-    Args:
-        pairs: of a rejection-sampling round, the file of its rows; None: the declaration names the data.
-        steps_before: optimiser steps of the rounds before.
-    """
+def _start(order: Order, recorder: Recorder) -> dict[str, Any]:
+    """One training, in this process or in several."""
+    hardware, out_dir = order.hardware, order.out_dir
     if hardware.processes == 1:
-        return _train(job, base_model, out_dir, recorder, hardware, pairs, steps_before)
+        return _train(order, recorder)
     result = out_dir / "result.json"
     result.unlink(missing_ok=True)
-    order = {
-        "job": job,
-        "base_model": base_model,
-        "out_dir": out_dir,
-        "run": recorder.folder,
-        "hardware": hardware,
-        "pairs": pairs,
-        "steps_before": steps_before,
-    }
     order_file = write_order(order, out_dir)
     code = _run_processes([*starter(hardware), "-m", "harness.backends.trl.launch", str(order_file)], out_dir)
     if code != 0:
-        raise RuntimeError(f"training {job.name} on {hardware.processes} processes ended with exit code {code}")
+        raise RuntimeError(f"training {order.job.name} on {hardware.processes} processes ended with exit code {code}")
     record: dict[str, Any] = read_json(result)
     if "stopped" in record:
         raise Interrupted(record["stopped"])
@@ -110,58 +109,42 @@ def starter(hardware: TrlHardware) -> list[str]:
     return [*command, "--multi_gpu"]
 
 
-def _train(
-    job: Job,
-    base_model: str,
-    out_dir: Path,
-    recorder: Recorder,
-    hardware: TrlHardware,
-    pairs: str | None,
-    steps_before: int,
-) -> dict[str, Any]:
-    assert job.experiment is not None
+def _train(order: Order, recorder: Recorder) -> dict[str, Any]:
+    experiment, pairs, before = order.job.experiment, order.pairs, order.steps_before
+    assert experiment is not None
     common: dict[str, Any] = {
-        "base_model": base_model,
-        "seed": job.seed,
-        "out_dir": out_dir,
-        "hardware": hardware,
-        "on_metrics": metrics_reporter(recorder, steps_before=steps_before),
+        "base_model": order.base_model,
+        "seed": order.job.seed,
+        "out_dir": order.out_dir,
+        "hardware": order.hardware,
+        "on_metrics": metrics_reporter(recorder, steps_before=before),
     }
-    if not isinstance(job.experiment, Finetune):
-        return train(job.experiment, **common)
+    if not isinstance(experiment, Finetune):
+        return train(experiment, **common)
     try:
-        return finetune(job.experiment, pairs=None if pairs is None else read_pairs(Path(pairs)), **common)
+        return finetune(experiment, pairs=None if pairs is None else read_pairs(pairs), **common)
     except Diverged as error:  # count the steps of earlier rounds too
-        raise Diverged(steps_before + error.step, error.quantity, error.value) from error
+        raise Diverged(before + error.step, error.quantity, error.value) from error
 
 
 def main(order_file: str) -> None:
     """One of several training processes: run the order; the first process writes the result."""
     from accelerate import PartialState
 
-    order = read_order(order_file)
-    hardware: TrlHardware = order["hardware"]
+    order: Order = read_order(order_file)
+    hardware, out_dir = order.hardware, order.out_dir
     state = PartialState(cpu=hardware.device == "cpu")
     if state.num_processes != hardware.processes:
         raise RuntimeError(
             f"hardware.processes: expected {hardware.processes} training processes, {state.num_processes} "
             "run; a step would hold another number of sequences than declared"
         )
-    out_dir: Path = order["out_dir"]
     if hardware.threads is not None:
         import torch
 
         torch.set_num_threads(hardware.threads)
     try:
-        record = _train(
-            order["job"],
-            order["base_model"],
-            out_dir,
-            Recorder(order["run"]),  # only the main process writes to it
-            hardware,
-            order["pairs"],
-            order["steps_before"],
-        )
+        record = _train(order, Recorder(order.run))  # only the main process writes to it
     except Diverged as error:
         leave_word(error, out_dir)
         raise

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 from evals.data import prompts
 from evals.data.benchmarks import Benchmark, Problem
@@ -28,14 +28,9 @@ from harness.data.problems import content_hash, load_problems
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection, Sample
 
-
-class Tune(Protocol):
-    """Fine-tune a model on the rows of a file (`problem`, `solution`) into `out_dir/final`; returns the record of it.
-
-    `steps_before`: optimiser steps of the rounds before.
-    """
-
-    def __call__(self, model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]: ...
+Tune = Callable[..., dict[str, Any]]
+"""(model, out_dir, pairs, steps_before) -> the record of it: fine-tunes a model on the rows of the file `pairs`
+(`problem`, `solution`) into `out_dir/final`; `steps_before`: optimiser steps of the rounds before."""
 
 
 def run_rounds(

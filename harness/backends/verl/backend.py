@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from harness.backends.base import Backend
 from harness.backends.verl import needs, translate
 from harness.backends.verl.hardware import VerlHardware
+from harness.backends.verl.order import Order
 from harness.spec import Experiment, Training
 
 if TYPE_CHECKING:
@@ -78,15 +79,9 @@ class Verl(Backend[VerlHardware]):
         assert isinstance(training, Experiment)
         from evals.data import prompts
 
-        values = translate.to_verl_config(
-            training,
-            hardware,
-            base_model=training.base_model.value,
-            rows=training.dataset_rows.value,
-            policy=prompts.get(training.prompt.value).policy,
-            seed=seed,
-            out_dir=out_dir,
-        )
+        policy, base = prompts.get(training.prompt.value).policy, training.base_model.value
+        rows = training.dataset_rows.value
+        values = translate.to_verl_config(Order(training, base, out_dir, hardware, seed, rows, policy, 0, ()))
         if find_spec("verl") is None:
             return {"NOT_VALIDATED": NOT_VALIDATED, **values}
         from omegaconf import OmegaConf

@@ -6,60 +6,37 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from harness.backends.children import read_order
-from harness.backends.verl.hardware import VerlHardware
+from harness.backends.verl.order import Order
 from harness.backends.verl.processes import VARIABLE
-from harness.spec import Experiment
 
 
 def main(order_file: str) -> None:
     """Carry out the training in the order, to its end."""
     import ray
 
-    from harness.backends.common import optimiser_steps
     from harness.backends.verl.schema import compose, validate
     from harness.backends.verl.translate import to_verl_config
 
-    order = read_order(order_file)
-    experiment, hardware, out_dir = order["job"].experiment, order["hardware"], order["out_dir"]
-    assert isinstance(experiment, Experiment)
-    values = to_verl_config(
-        experiment,
-        hardware,
-        base_model=order["base_model"],
-        rows=order["rows"],
-        policy=order["policy"],
-        seed=order["job"].seed,
-        out_dir=out_dir,
-        resume_from=order["resume_from"],
-    )
-    config = compose(values)
+    order: Order = read_order(order_file)
+    config = compose(to_verl_config(order))
     validate(config)
-    job = {
-        "experiment": experiment,
-        "steps": optimiser_steps(experiment, order["rows"]),
-        "out_dir": out_dir,
-        "vocab_size": order["vocab_size"],
-        "end_tokens": tuple(order["end_tokens"]),
-        "save_minutes": hardware.save_minutes,
-        "snapshot_every": hardware.snapshot_every,
-    }
-    start_ray(config, hardware, order["scratch"])
+    start_ray(config, order)
     try:
-        ray.get(_runner().remote().train.remote(config, job))
+        ray.get(_runner().remote().train.remote(config, order))
     finally:
         ray.shutdown()
 
 
-def start_ray(config: Any, hardware: VerlHardware, scratch: Path) -> None:
+def start_ray(config: Any, order: Order) -> None:
     """Connect to a cluster, or start Ray here. On a CPU a process of ours is a logical GPU of Ray's."""
     import ray
     from omegaconf import OmegaConf
     from verl.trainer.constants_ppo import get_ppo_ray_runtime_env
 
+    hardware = order.hardware
     environment = OmegaConf.to_container(OmegaConf.create(get_ppo_ray_runtime_env(config)))
     assert isinstance(environment, dict)
     inherited = {name: os.environ[name] for name in sorted(os.environ) if name in INHERITED}
@@ -67,7 +44,7 @@ def start_ray(config: Any, hardware: VerlHardware, scratch: Path) -> None:
     if hardware.ray_address is not None:
         ray.init(address=hardware.ray_address, runtime_env=environment)
         return
-    arguments: dict[str, Any] = {"_temp_dir": str(scratch), "include_dashboard": False}
+    arguments: dict[str, Any] = {"_temp_dir": str(order.scratch), "include_dashboard": False}
     if hardware.device == "cpu":
         # veRL requests 3 CPUs per process and more for its services; on two cores these are logical, not real cores
         arguments |= {"num_cpus": 16 * hardware.processes, "num_gpus": hardware.processes}
@@ -86,15 +63,15 @@ INHERITED = {
 
 
 def _runner() -> Any:
-    """The Ray actor that holds veRL's trainer: veRL's own, with our job put in its registry first."""
+    """The Ray actor that holds veRL's trainer: veRL's own, with our trainer put in its registry first."""
     import ray
     from verl.trainer.main_ppo import TaskRunnerV1
 
     class Runner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ignore[name-defined, misc]
-        def train(self, config: Any, job: dict[str, Any]) -> None:
-            from harness.backends.verl.trainer import Job, register
+        def train(self, config: Any, order: Order) -> None:
+            from harness.backends.verl.trainer import register
 
-            register(Job(**job))
+            register(order)
             self.run(config)
 
     return ray.remote(Runner)

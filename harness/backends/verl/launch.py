@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,12 +18,13 @@ from uuid import uuid4
 from evals.environment import variables
 from evals.files import write_jsonl
 from harness.backends.children import wait, write_order
-from harness.backends.common import metrics_reporter, optimiser_steps, prompt_rows
+from harness.backends.common import metrics_reporter, prompt_rows
 from harness.backends.snapshots import notify
 from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
 from harness.backends.verl.checkpoints import last_checkpoint, step_of
 from harness.backends.verl.export import export
 from harness.backends.verl.hardware import VerlHardware
+from harness.backends.verl.order import Order
 from harness.backends.verl.processes import Session
 from harness.record.write import Recorder
 from harness.runs.interrupt import Interrupted
@@ -50,29 +52,31 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     from evals.data import prompts
     from evals.sampling.engines.encode import model_stop_tokens
 
-    assert isinstance(job.experiment, Experiment)
+    experiment = job.experiment
+    assert isinstance(experiment, Experiment)
     installed(hardware)
     started = time.monotonic()
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     tokenizer = AutoTokenizer.from_pretrained(base_model)
-    rows, dropped, digest = prompt_rows(job.experiment, tokenizer, seed=job.seed)
+    rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=job.seed)
     write_jsonl(out_dir / ROWS, rows)
     checkpoint = last_checkpoint(out_dir / CHECKPOINTS)
-    order = {
-        "job": job,
-        "base_model": base_model,
-        "out_dir": out_dir,
-        "hardware": hardware,
-        "rows": len(rows),
-        "policy": prompts.get(job.experiment.prompt.value).policy,
-        "vocab_size": AutoConfig.from_pretrained(base_model).vocab_size,
-        "end_tokens": model_stop_tokens(base_model, tokenizer),
-        "resume_from": checkpoint,
-    }
-    updates, steps = job.experiment.updates_per_rollout.value, optimiser_steps(job.experiment, len(rows))
+    order = Order(
+        experiment,
+        base_model,
+        out_dir,
+        hardware,
+        job.seed,
+        rows=len(rows),
+        policy=prompts.get(experiment.prompt.value).policy,
+        vocab_size=AutoConfig.from_pretrained(base_model).vocab_size,
+        end_tokens=tuple(model_stop_tokens(base_model, tokenizer)),
+        resume_from=checkpoint,
+    )
+    updates, steps = experiment.updates_per_rollout.value, order.steps
     if checkpoint is None or step_of(checkpoint) * updates < steps:
-        run_driver(order, out_dir, hardware, metrics_reporter(recorder))
+        run_driver(order, metrics_reporter(recorder))
         checkpoint = last_checkpoint(out_dir / CHECKPOINTS)
     if checkpoint is None:
         raise RuntimeError(f"training with veRL ended without a checkpoint. {_last_lines(out_dir / LOG)}")
@@ -81,7 +85,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     export(checkpoint, out_dir / "final")
     return {
         "steps": steps,
-        "resumed_from": None if order["resume_from"] is None else str(order["resume_from"]),
+        "resumed_from": None if order.resume_from is None else str(order.resume_from),
         "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
@@ -101,16 +105,17 @@ def installed(hardware: VerlHardware) -> None:
     os.environ.update({key: value for key, value in environment(hardware).items() if key.startswith("VERL_")})
 
 
-def run_driver(order: dict[str, Any], out_dir: Path, hardware: VerlHardware, on_step: OnStep) -> None:
+def run_driver(order: Order, on_step: OnStep) -> None:
     """Run the driver process to its end, and pass on each step as it arrives.
 
     Raises:
         RuntimeError: as `launch`.
     """
+    out_dir, hardware = order.out_dir, order.hardware
     scratch = Path(tempfile.mkdtemp(prefix="rlvr"))  # short: Ray's sockets are in it
     steps, log = out_dir / STEPS, out_dir / LOG
     steps.write_text("")
-    order_file = write_order({**order, "scratch": scratch}, out_dir)
+    order_file = write_order(replace(order, scratch=scratch), out_dir)
     torn, moved = "", time.monotonic()  # the beginning of a line that is being written; the time of the last step
 
     def look() -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -34,51 +33,23 @@ from harness.backends.verl import STEPS, TRAINER
 from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, method_loss
 from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
-from harness.backends.verl.reference import REFERENCE
+from harness.backends.verl.order import Order
 from harness.backends.verl.rewards import CORRECT, PART
 from harness.backends.verl.rollout import group_key
-from harness.command.watch import due
-from harness.spec import Experiment
 from harness.step.batch import TokenBatch
 from harness.step.finite import Diverged, check_metrics, leave_word
 from harness.step.step_metrics import step_metrics
 
 
-@dataclass(frozen=True)
-class Job:
-    """What the trainer needs in addition to veRL's configuration.
-
-    Args:
-        steps: optimiser steps of the whole training.
-        out_dir: where the step metrics go.
-        vocab_size: of the model's output.
-        end_tokens: ids that end a response; one whose last token is another was cut off.
-    """
-
-    experiment: Experiment
-    steps: int
-    out_dir: Path
-    vocab_size: int
-    end_tokens: tuple[int, ...]
-    save_minutes: float = 10.0
-    snapshot_every: int | None = None
-
-    def snapshot_step(self, rollouts: int) -> int | None:
-        """The optimiser step after so many rollouts, if its model is to be kept for an evaluation."""
-        updates = self.experiment.updates_per_rollout.value
-        step = rollouts * updates
-        return step if self.snapshot_every and due(step, self.snapshot_every, updates) else None
-
-
-def register(job: Job) -> None:
-    """Make veRL's `trainer.v1.trainer_mode=rlvr` train this job in this process."""
-    register_trainer(TRAINER)(type("JobTrainer", (MethodTrainer,), {"job": job}))
+def register(order: Order) -> None:
+    """Make veRL's `trainer.v1.trainer_mode=rlvr` train this in this process."""
+    register_trainer(TRAINER)(type("OrderedTrainer", (MethodTrainer,), {"order": order}))
 
 
 class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
-    """PPOTrainerSync that trains `job.experiment.method`."""
+    """PPOTrainerSync that trains `order.experiment.method`."""
 
-    job: Job
+    order: Order
     trainer_mode = property(lambda self: "sync", lambda self, value: None)  # read by the base class
 
     # -- set up --------------------------------------------------------------------------------------------------
@@ -87,18 +58,14 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         super()._init_dataloader()
         # veRL's learning rate moves with each call of its update; one call is one optimiser step here
         with open_dict(self.config):
-            self.config.actor_rollout_ref.actor.optim.total_training_steps = self.job.steps
+            self.config.actor_rollout_ref.actor.optim.total_training_steps = self.order.steps
 
     def on_init_end(self) -> None:
-        self.entropy_coefficient = self.job.experiment.entropy_coefficient.value
+        self.entropy_coefficient = self.order.experiment.entropy_coefficient.value
         restore = self.config.trainer.resume_from_path
-        self.reference_was_reset = False
         if restore and (state := Path(restore) / STATE).is_file():
             self.entropy_coefficient = json.loads(state.read_text())["entropy_coefficient"]
-        if restore and (reference := Path(restore) / REFERENCE).is_dir():
-            self.actor_rollout_wg.load_reference(str(reference))
-            self.reference_was_reset = True
-        self.actor_rollout_wg.set_loss_fn(partial(method_loss, settings=LossSettings.of(self.job.experiment)))
+        self.actor_rollout_wg.set_loss_fn(partial(method_loss, settings=LossSettings.of(self.order.experiment)))
         super().on_init_end()
 
     def _fetch_one_gen_batch(self) -> TensorDict:
@@ -122,7 +89,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             return uid, int(sample)
 
         batch.reorder(sorted(range(len(batch)), key=lambda i: place(batch.keys[i])))
-        e = self.job.experiment
+        e = self.order.experiment
         expected = e.prompts_per_rollout.value * e.group_size.value
         if len(batch) != expected:
             raise RuntimeError(f"a rollout came back with {len(batch)} responses, expected {expected}")
@@ -133,7 +100,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return batch
 
     def _update_critic(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
-        method = self.job.experiment.method
+        method = self.order.experiment.method
         whole = self._token_batch(batch, self._fetch(batch))
         for step in method.rewards:
             whole = whole.with_rewards(step(whole))
@@ -141,9 +108,9 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return super()._update_critic(batch, metrics)
 
     def _update_actor(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
-        updates = self.job.experiment.updates_per_rollout.value
+        updates = self.order.experiment.updates_per_rollout.value
         rollout = self._rollout_metrics(batch, metrics)
-        left = self.job.steps - (self.global_steps - 1) * updates
+        left = self.order.steps - (self.global_steps - 1) * updates
         for number, part in enumerate(islice(_parts(batch, updates), left)):
             self._update_policy(number, part, {**rollout, **critic_metrics(metrics)})
         return batch
@@ -158,10 +125,6 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         metrics = {**rollout, **measured, **update_metrics(report)}
         self._report(number, metrics)
         self._stop_at_nonfinite(number, metrics)
-        every = self.job.experiment.reference_reset_every.value
-        if every is not None and self._step_number(number) % every == 0:
-            self.actor_rollout_wg.reset_reference()
-            self.reference_was_reset = True
 
     def _stop_at_nonfinite(self, number: int, metrics: dict[str, float]) -> None:
         """Raise Diverged, and write it to a file for the launcher. veRL has skipped an update whose gradient is not
@@ -173,7 +136,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
                 if bad is not None:
                     raise Diverged(step, f"weight {bad[0]}", bad[1])
         except Diverged as error:
-            leave_word(error, self.job.out_dir)
+            leave_word(error, self.order.out_dir)
             raise
 
     def _save_checkpoint(self) -> None:
@@ -186,9 +149,9 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def on_step_end(self) -> None:
         """Save by time, and save and stop when the launcher asks for it (`launch.run_driver`)."""
-        stop = (self.job.out_dir / STOP).exists()
-        due = time.monotonic() - self._saved_at > 60 * self.job.save_minutes
-        due = due or self.job.snapshot_step(self.global_steps) is not None
+        stop = (self.order.out_dir / STOP).exists()
+        due = time.monotonic() - self._saved_at > 60 * self.order.hardware.save_minutes
+        due = due or self.order.snapshot_step(self.global_steps) is not None
         if (stop or due) and self._saved_step != self.global_steps:
             self._save_checkpoint()
         super().on_step_end()
@@ -198,7 +161,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *_: Any, **__: Any) -> None:
         """Ours are written by `_report`; a step on which only the critic was trained is written here."""
         if self.config.trainer.critic_warmup > self.global_steps:
-            last = self.job.experiment.updates_per_rollout.value - 1
+            last = self.order.experiment.updates_per_rollout.value - 1
             values = {**self._rollout_metrics(batch, metrics), **critic_metrics(metrics)}
             self._report(last, values)
             self._stop_at_nonfinite(last, values)
@@ -206,7 +169,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     # -- an optimiser step ---------------------------------------------------------------------------------------
 
     def _reads_policy(self) -> bool:
-        e = self.job.experiment
+        e = self.order.experiment
         return bool(e.method.reads & {"entropies", "logp"}) or e.entropy_search is not None
 
     def _compute_current_policy(self, part: KVBatchMeta) -> KVBatchMeta:
@@ -262,13 +225,13 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             signals["values"] = padded("values")
         names = [key.split("_")[0] for key in batch.keys]
         number = {name: i for i, name in enumerate(dict.fromkeys(names))}
-        e = self.job.experiment
+        e = self.order.experiment
         extras = [reward_extras(fields) for fields in data["extra_fields"]]
         return TokenBatch(
             rewards=torch.stack([tokens[-1] for tokens in data["rm_scores"].unbind()]).float(),
             groups=torch.tensor([number[name] for name in names]),
             mask=mask,
-            vocab_size=self.job.vocab_size,
+            vocab_size=self.order.vocab_size,
             max_tokens=e.max_completion_tokens.value,
             step=(self.global_steps - 1) * e.updates_per_rollout.value,
             seed=self.config.data.seed,
@@ -292,9 +255,9 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         data = self._fetch(part, *(() if fresh or not self._reads_policy() else ("logp", "entropies")))
         tokens = self._token_batch(part, data, fresh=fresh)
         try:
-            applied = apply_method(self.job.experiment, tokens, self.entropy_coefficient)
+            applied = apply_method(self.order.experiment, tokens, self.entropy_coefficient)
         except Diverged as error:
-            leave_word(error, self.job.out_dir)
+            leave_word(error, self.order.out_dir)
             raise
         self.entropy_coefficient = applied.next_coefficient
         shaped = {name: getattr(applied.shaped, name) for name in SHAPED}
@@ -306,7 +269,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             correct=None if bool(correct.isnan().all()) else correct,  # all NaN: no reward says which are correct
             shaped_advantages=applied.shaped_advantages,
         )
-        if self.job.experiment.entropy_search is not None:
+        if self.order.experiment.entropy_search is not None:
             metrics["train/entropy_coefficient"] = applied.coefficient
         return part, metrics
 
@@ -325,12 +288,12 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _rollout_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> dict[str, float]:
         data = self._fetch(batch)
-        tokens, size = self._token_batch(batch, data), self.job.experiment.group_size.value
-        return rollout_metrics(tokens, data["responses"].unbind(), metrics, group_size=size, ends=self.job.end_tokens)
+        tokens, size = self._token_batch(batch, data), self.order.experiment.group_size.value
+        return rollout_metrics(tokens, data["responses"].unbind(), metrics, group_size=size, ends=self.order.end_tokens)
 
     def _step_number(self, update: int) -> int:
         """The number of an optimiser step, from 1; `update` counts those of this rollout from 0."""
-        return int((self.global_steps - 1) * self.job.experiment.updates_per_rollout.value + update + 1)
+        return int((self.global_steps - 1) * self.order.experiment.updates_per_rollout.value + update + 1)
 
     def _report(self, update: int, values: dict[str, float]) -> None:
         """One line of the metrics file: an optimiser step and its metrics."""
@@ -338,10 +301,10 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         values["train/step_seconds"], self._started = now - self._started, now
         line = {
             "step": self._step_number(update),
-            "total": self.job.steps,
+            "total": self.order.steps,
             "metrics": {name: float(value) for name, value in values.items()},
         }
-        with (self.job.out_dir / STEPS).open("a") as file:
+        with (self.order.out_dir / STEPS).open("a") as file:
             file.write(json.dumps(line) + "\n")
 
 

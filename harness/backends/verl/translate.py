@@ -11,10 +11,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from harness.backends.common import cut_update, needs_gpu, needs_reference, optimiser_steps, whole_update
+from harness.backends.common import cut_update, needs_gpu, needs_reference, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
 from harness.backends.verl.hardware import VerlHardware
+from harness.backends.verl.order import Order
 from harness.spec import Experiment, Training
 from harness.step.rewards import GROUP_REWARDS
 
@@ -57,8 +58,8 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
         reasons["lr_schedule"] = "it has constant and cosine schedules"
     if e.lora_rank.value is not None and e.lora_dropout.value:
         reasons["lora_dropout"] = "it has no dropout for LoRA"
-    if e.lora_rank.value is not None and e.reference_reset_every.value is not None:
-        reasons["reference_reset_every"] = "with LoRA the reference is the base model itself"
+    if e.reference_reset_every.value is not None:
+        reasons["reference_reset_every"] = "its reference stays the base model; use backend=trl"
     if e.reference_model.value is not None:
         reasons["reference_model"] = "its reference is built from the policy's own model; use backend=trl"
     if e.old_policy.value == "sampler":
@@ -73,60 +74,49 @@ def update_rows(experiment: Experiment, hardware: VerlHardware) -> tuple[int, in
     return cut_update(e.prompts_per_rollout.value * e.group_size.value // e.updates_per_rollout.value, hardware)
 
 
-def to_verl_config(
-    experiment: Experiment,
-    hardware: VerlHardware,
-    *,
-    base_model: str,
-    rows: int,
-    policy: str,
-    seed: int,
-    out_dir: Path,
-    resume_from: Path | None = None,
-) -> dict[str, Any]:
+def to_verl_config(order: Order) -> dict[str, Any]:
     """veRL's configuration, without irrelevant defaults: dotted key -> value.
 
-    Args:
-        base_model: a folder or a hub id. rows: how many training prompts there are. policy: of answer extraction.
-        out_dir: holds the rows (`rows.FILE`) and gets the checkpoints.
     Raises:
         CannotExpress, ValueError: as `check`.
     """
+    experiment, hardware = order.experiment, order.hardware
     check(experiment, hardware)
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     _, micro_batch = update_rows(experiment, hardware)
     return {
-        **_data(e, out_dir, seed),
-        **_model(e, hardware, base_model),
+        **_data(e, order),
+        **_model(e, order),
         **_actor(e, hardware, micro_batch, reference=needs_reference(experiment)),
         **_reference(e, hardware, micro_batch),
-        **_rollout(e, hardware, micro_batch, seed),
-        **(_critic(e, hardware, micro_batch, base_model) if e["critic"] else {"critic.enable": False}),
-        **_rewards(e, hardware, policy),
-        **_trainer(e, experiment, hardware, rows, out_dir, resume_from),
+        **_rollout(e, order, micro_batch),
+        **(_critic(e, order, micro_batch) if e["critic"] else {"critic.enable": False}),
+        **_rewards(e, order),
+        **_trainer(e, order),
     }
 
 
-def _data(e: dict[str, Any], out_dir: Path, seed: int) -> dict[str, Any]:
+def _data(e: dict[str, Any], order: Order) -> dict[str, Any]:
     return {
-        "data.train_files": str(out_dir / ROWS),
-        "data.val_files": str(out_dir / ROWS),  # never read: evaluation is done by `evals`, on saved models
+        "data.train_files": str(order.out_dir / ROWS),
+        "data.val_files": str(order.out_dir / ROWS),  # never read: evaluation is done by `evals`, on saved models
         "data.custom_cls.path": "pkg://harness.backends.verl.rows",
         "data.custom_cls.name": "PromptRows",
         "data.train_batch_size": e["prompts_per_rollout"],
         "data.max_prompt_length": e["max_prompt_tokens"],
         "data.max_response_length": e["max_completion_tokens"],
         "data.shuffle": True,
-        "data.seed": seed,
+        "data.seed": order.seed,
         "data.dataloader_num_workers": 0,
     }
 
 
-def _model(e: dict[str, Any], hardware: VerlHardware, base_model: str) -> dict[str, Any]:
+def _model(e: dict[str, Any], order: Order) -> dict[str, Any]:
+    hardware = order.hardware
     packed = hardware.device == "gpu" and hardware.packing  # packing needs flash attention, which a CPU lacks
     attention = "flash_attention_2" if packed else "sdpa"
     model = {
-        "path": base_model,
+        "path": order.base_model,
         "override_config.attn_implementation": attention,
         "use_remove_padding": packed,
         "use_fused_kernels": hardware.fused_kernels,
@@ -215,15 +205,15 @@ def _reference(e: dict[str, Any], hardware: VerlHardware, micro_batch: int) -> d
     }
 
 
-def _rollout(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, seed: int) -> dict[str, Any]:
-    context = e["max_prompt_tokens"] + e["max_completion_tokens"]
+def _rollout(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any]:
+    hardware, context = order.hardware, e["max_prompt_tokens"] + e["max_completion_tokens"]
     # vLLM on a CPU: little cache; and no prompt in pieces, after which a seeded sample takes a step back that no CPU
     # generator can ("CPU Generator does not use offset")
     small = {"max_num_seqs": 64, "max_num_batched_tokens": max(4096, context), "enable_chunked_prefill": False}
     rollout = {
         "name": "vllm",
         "mode": "async",
-        "seed": seed,
+        "seed": order.seed,
         "n": e["group_size"],
         "temperature": e["rollout_temperature"],
         "top_p": e["rollout_top_p"],
@@ -249,8 +239,8 @@ def _rollout(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, seed: 
     return {f"actor_rollout_ref.rollout.{key}": value for key, value in rollout.items()}
 
 
-def _critic(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, base_model: str) -> dict[str, Any]:
-    rate = e["ppo.critic_learning_rate"]
+def _critic(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any]:
+    hardware, rate = order.hardware, e["ppo.critic_learning_rate"]
     return {
         "critic.enable": True,
         "critic.strategy": "fsdp2",
@@ -263,14 +253,14 @@ def _critic(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, base_mo
         "critic.shuffle": False,
         "critic.cliprange_value": e["ppo.value_clip"],
         "critic.loss_agg_mode": "token-mean",
-        "critic.model.path": base_model,
+        "critic.model.path": order.base_model,
         "critic.model.use_remove_padding": hardware.device == "gpu" and hardware.packing,
         "critic.model.enable_gradient_checkpointing": hardware.gradient_checkpointing,
     }
 
 
-def _rewards(e: dict[str, Any], hardware: VerlHardware, policy: str) -> dict[str, Any]:
-    reward = "reward.custom_reward_function"
+def _rewards(e: dict[str, Any], order: Order) -> dict[str, Any]:
+    hardware, reward = order.hardware, "reward.custom_reward_function"
     return {
         "reward.num_workers": 1 if hardware.device == "cpu" else 8,
         f"{reward}.path": "pkg://harness.backends.verl.rewards",
@@ -278,7 +268,7 @@ def _rewards(e: dict[str, Any], hardware: VerlHardware, policy: str) -> dict[str
         f"{reward}.reward_kwargs": {
             "names": list(e["rewards"]),
             "weights": list(e["reward_weights"]),
-            "policy": policy,
+            "policy": order.policy,
             "unscored": e["unscored"],
             "workers": hardware.grader_workers,
             "limit_s": hardware.grader_limit_s,
@@ -287,16 +277,10 @@ def _rewards(e: dict[str, Any], hardware: VerlHardware, policy: str) -> dict[str
     }
 
 
-def _trainer(
-    e: dict[str, Any],
-    experiment: Experiment,
-    hardware: VerlHardware,
-    rows: int,
-    out_dir: Path,
-    resume_from: Path | None,
-) -> dict[str, Any]:
+def _trainer(e: dict[str, Any], order: Order) -> dict[str, Any]:
+    hardware, resume_from = order.hardware, order.resume_from
     # veRL counts rollouts; the trainer skips the extra updates of the last one
-    steps = math.ceil(optimiser_steps(experiment, rows) / e["updates_per_rollout"])
+    steps = math.ceil(order.steps / e["updates_per_rollout"])
     return {
         # the advantage is the method's; of veRL's estimators only "gae" comes with a critic
         "algorithm.adv_estimator": "gae" if e["critic"] else "grpo",
@@ -320,7 +304,7 @@ def _trainer(
         "trainer.val_before_train": False,
         "trainer.test_freq": -1,
         "trainer.save_freq": hardware.save_every,
-        "trainer.default_local_dir": str(out_dir / CHECKPOINTS),
+        "trainer.default_local_dir": str(order.out_dir / CHECKPOINTS),
         "trainer.checkpoint_callback_class": "harness.backends.verl.checkpoints.MarkWhole",
         "trainer.resume_mode": "resume_path" if resume_from else "disable",
         "trainer.resume_from_path": None if resume_from is None else str(resume_from),

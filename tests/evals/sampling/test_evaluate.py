@@ -58,7 +58,7 @@ def test_no_progress_unless_requested(place: dict[str, Any], capfd: pytest.Captu
     shown = capfd.readouterr().err
     assert "toy" in shown
     assert "10/10" in shown
-    assert "tokens/s" in shown
+    assert "sample/s" in shown
 
 
 # ---------------------------------------------------------------------------------------------- kills and growth

@@ -15,6 +15,8 @@ import pytest
 from harness.backends.children import read_order
 from harness.backends.verl import launch
 from harness.backends.verl.hardware import VerlHardware
+from harness.backends.verl.order import Order
+from tests.experiments import experiment
 
 CPU = VerlHardware(device="cpu")
 STEP = '{{"step": {0}, "total": 3, "metrics": {{"train/reward": 0.{0}}}}}\n'
@@ -26,9 +28,10 @@ def watch(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str, hardware: 
     monkeypatch.setattr(launch, "DRIVER", (sys.executable, "-c", head + script))
     seen: list[Any] = []
     try:
-        launch.run_driver({"seed": 3}, folder, hardware, lambda *step: seen.append(step))
+        order = Order(experiment(), "m", folder, hardware, 0, 8, "boxed_last", 300, (0,))
+        launch.run_driver(order, lambda *step: seen.append(step))
     finally:
-        scratch = read_order(str(folder / "order.pkl"))["scratch"]
+        scratch = read_order(str(folder / "order.pkl")).scratch
         assert not scratch.exists()
     return seen
 

@@ -12,6 +12,7 @@ from evals.provenance import Origin
 from harness.backends.common import optimiser_steps
 from harness.backends.errors import CannotExpress
 from harness.backends.verl.hardware import VerlHardware
+from harness.backends.verl.order import Order
 from harness.backends.verl.translate import check, to_verl_config, update_rows
 from harness.command.resolve import resolve
 from harness.spec import Experiment, catalogue
@@ -21,9 +22,7 @@ CPU = VerlHardware(device="cpu")
 
 
 def translated(declared: Experiment, hardware: VerlHardware = CPU) -> dict[str, Any]:
-    return to_verl_config(
-        declared, hardware, base_model="MODEL", rows=100, policy="boxed_last", seed=3, out_dir=Path("OUT")
-    )
+    return to_verl_config(Order(declared, "MODEL", Path("OUT"), hardware, 3, 100, "boxed_last", 300, (0,)))
 
 
 def with_values(declared: Experiment, **values: Any) -> Experiment:
@@ -109,7 +108,7 @@ def test_ppo_has_a_critic_and_starts_the_policy_after_its_warm_up() -> None:
     [
         ({"lr_schedule": "linear"}, "lr_schedule"),
         ({"lora_rank": 8, "lora_dropout": 0.1}, "lora_dropout"),
-        ({"kl_beta": 0.1, "reference_reset_every": 5, "lora_rank": 8}, "reference_reset_every"),
+        ({"kl_beta": 0.1, "reference_reset_every": 5}, "reference_reset_every"),
     ],
 )
 def test_what_verl_has_no_way_to_train_is_refused_with_its_source(values: dict[str, Any], key: str) -> None:

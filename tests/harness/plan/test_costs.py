@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.backends import backend
-from harness.backends.seconds import MIDDLE, evaluation_seconds, gpu_of, rollout_seconds
+from harness.backends.seconds import MIDDLE, evaluation_seconds, rollout_seconds
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.verl.hardware import VerlHardware
 from harness.command.resolve import resolve
@@ -87,7 +87,7 @@ def test_evaluations_beside_the_training_take_time_and_memory() -> None:
     assert without is not None and beside is not None
     shape = architecture(job().base_model.value)
     assert shape is not None
-    each = evaluation_seconds(shape, gpu_of(H100X8), watch.protocol(job().protocol), MIDDLE)
+    each = evaluation_seconds(shape, H100X8.card, watch.protocol(job().protocol), MIDDLE)
     # of the base model, and after 20, 40, 60 and the last of 66 steps
     assert beside[1] - without[1] == pytest.approx(5 * each / 3600)
     assert beside[0] - without[0] == pytest.approx(8 * 5 * each / 3600)  # seven GPUs wait
@@ -100,7 +100,7 @@ def test_evaluations_beside_the_training_take_time_and_memory() -> None:
         *(hours(job(), alone, MIDDLE, w) for w in (Watch(), watch)),
     )
     assert needs is not None and needs["evaluation beside it"] == {} and before is not None and after is not None
-    fast = evaluation_seconds(shape, gpu_of(alone), watch.protocol(job().protocol), MIDDLE, eager=False)
+    fast = evaluation_seconds(shape, alone.card, watch.protocol(job().protocol), MIDDLE, eager=False)
     assert after[1] - before[1] == pytest.approx(5 * fast / 3600) and fast < each
 
 
@@ -112,10 +112,10 @@ def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_updat
     shape = architecture(of.base_model.value)
     assert shape is not None
     score = [
-        backend("verl").step_seconds(shape, gpu_of(hardware), e, hardware, MIDDLE, None).score
+        backend("verl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None).score
         for e in (of.experiment, plain.experiment)
     ]
-    once = rollout_seconds(shape, gpu_of(hardware), of.experiment, hardware, MIDDLE, None, passes=1, eager=False).score
+    once = rollout_seconds(shape, hardware.card, of.experiment, hardware, MIDDLE, None, passes=1, eager=False).score
     assert of.experiment.updates_per_rollout.value == 16
     assert score[0] - score[1] == pytest.approx(15 / 16 * once)
 
