@@ -12,6 +12,7 @@ import pkgutil
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.spec.declarations import Reproduction
 
@@ -97,3 +98,13 @@ def published(key: str) -> list[Published]:
     path = Path(importlib.import_module(package(key)).__path__[0]) / "published.csv"
     with path.open(newline="") as file:
         return [Published(printed=row.pop("value"), **row) for row in csv.DictReader(file)]
+
+
+def elsewhere() -> list[dict[str, Any]]:
+    """What others measured of the papers' untrained models: a dictionary a source, as `reproductions/elsewhere.yaml`
+    has it; `scores` is model -> benchmark -> text."""
+    import yaml
+
+    path = Path(importlib.import_module("reproductions").__path__[0]) / "elsewhere.yaml"
+    sources: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return sources

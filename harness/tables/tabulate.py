@@ -20,6 +20,7 @@ from harness.spec import catalogue
 from harness.spec.scales import SCALES
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid, difference_rows
+from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
 from harness.tables.measured import Measured, gather
@@ -70,7 +71,8 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
     """All measurements of a paper beside its printed numbers, from the runs (those of other papers are left out)."""
     reproduction = catalogue.load(paper)
     measured = gather(paper, runs)
-    grids = [*published_grids(paper, measured), *scale_grids(paper, measured)]
+    elsewhere = elsewhere_grid(reproduction)
+    grids = [*published_grids(paper, measured), *([elsewhere] if elsewhere else []), *scale_grids(paper, measured)]
     compared = [grid for grid in (difference_grid(reproduction, measured), control_grid(paper, measured)) if grid]
     origin = "" if reproduction.arxiv is None else f"arXiv {reproduction.arxiv}. "
     header = [

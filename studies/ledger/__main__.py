@@ -17,7 +17,7 @@ from studies.ledger.corpus import CORPUS, UNLICENSED, Corpus, Series, read_corpu
 from studies.ledger.figures import figures
 from studies.ledger.graded import LIMIT_S, disagreements, graded_samples
 from studies.ledger.page import page
-from studies.ledger.tables import claim_row, evaluation_rows, grade_row, history_rows, series_row
+from studies.ledger.tables import base_rows, claim_row, evaluation_rows, grade_row, history_rows, series_row
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "results" / "ledger"
@@ -38,7 +38,7 @@ def main() -> None:
     corpus = read_corpus(given.corpus)
     chosen = Corpus(tuple(series for series in corpus if given.only in series.repository.name))
     with Grader(limit_s=LIMIT_S) as grader:
-        tables = measure(chosen, given.cache, given.grades or given.cache, grader)
+        tables = measure(chosen, given.cache, given.grades or given.cache, grader) | {"base_rows": base_rows()}
     if given.only:
         print(page(tables))
         return

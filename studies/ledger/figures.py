@@ -19,6 +19,7 @@ def figures(tables: Tables) -> list[Plot]:
     """Every figure."""
     return [make(tables) for make in (
         _format, _minerva, _largest, _seeds, _pairs, _readme, _peaks, _baselines, _collapse, _variance, _s_grpo,
+        _base_rows,
     )]  # fmt: skip
 
 
@@ -216,3 +217,17 @@ def _s_grpo(tables: Tables) -> Plot:
         axis.legend(frameon=False)
 
     return _plot("s_grpo", "27 checkpoints by two graders", means, draw)
+
+
+def _base_rows(tables: Tables) -> Plot:
+    """Papers' printed scores of untrained models, and the mean of others' evaluations of the same models."""
+    rows = tables["base_rows"].query("by == 'bethgelab/sober-reasoning'").astype({"published": float})
+    rows = rows.assign(others=rows["others"].str.partition(" ")[0].astype(float))
+    rows = rows.sort_values("others", ascending=False)
+    names = rows["model"].str.partition("/")[2] + ", " + rows["cell"] + " (" + rows["paper"] + ")"
+
+    def draw(axis: Any) -> None:
+        _dumbbells(axis, list(names), rows["published"], rows["others"], ("printed", "measured by others"))
+        axis.tick_params(axis="y", labelsize=7)
+
+    return _plot("base_rows", "Untrained models, printed and measured by others", rows, draw, 6.0, 6.4)

@@ -76,6 +76,13 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             "cause samples files",
         ),
         *_section(
+            "Untrained models in the tables of reproduced papers",
+            "The five papers' printed scores, and others' measurements of the same models with other prompts and "
+            "decoding; sources in `reproductions/elsewhere.yaml`.",
+            tables.get("base_rows", none),
+            "paper model cell published others by",
+        ),
+        *_section(
             "Repositories",
             "As `github.com/REPOSITORY/tree/COMMIT`.",
             tables["repositories"],

@@ -12,6 +12,8 @@ import pandas as pd
 from evals.answer_files.differing import POLICIES
 from evals.audit import Audit, Evidence, Selection, selection
 from evals.stats.intervals import over_problems
+from harness.spec import catalogue
+from harness.tables.elsewhere import elsewhere_rows
 from studies.ledger.corpus import Series
 from studies.ledger.graded import COMPARED, explained, gap, share
 
@@ -132,6 +134,12 @@ def grade_row(series: Series, graded: pd.DataFrame) -> dict[str, Any]:
     row["unscored"] = int(samples[list(POLICIES)].isna().sum().sum())
     row["causes"] = explained(gap(samples), most=3)
     return row
+
+
+def base_rows() -> pd.DataFrame:
+    """The reproduced papers' printed scores of untrained models, and what others measured of the same models."""
+    rows = [(key, *row) for key in catalogue.papers() for row in elsewhere_rows(catalogue.load(key))]
+    return pd.DataFrame(rows, columns=["paper", "model", "cell", "published", "others", "by"])
 
 
 def counts(tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:

@@ -11,6 +11,7 @@ from harness.record.find import runs
 from harness.record.mirror import sync
 from harness.runs.track import Tracker
 from harness.spec import catalogue
+from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.published import published_grids
 from harness.tables.tabulate import Report, report
@@ -128,6 +129,13 @@ def test_markdown_and_csv_hold_the_same_rows(made: Report) -> None:
 def test_every_published_cell_is_shown_once(paper: str) -> None:
     shown = [cell for grid in published_grids(paper, []) for row in grid.rows for cell in row[1:] if cell]
     assert sorted(shown) == sorted(cell.printed for cell in catalogue.published(paper))
+
+
+def test_others_measurements_of_untrained_models_stand_apart() -> None:
+    grid = elsewhere_grid(catalogue.load("erpo"))
+    assert grid is not None and "Qwen2.5-7B | Minerva Acc | 4.38 | 21.4 ± 1.9 | bethgelab/sober" in grid.markdown()
+    assert not any("GRPO" in row[0] for row in grid.rows)  # trained arms are nobody else's
+    assert elsewhere_grid(catalogue.load("baselines")) is None
 
 
 def test_a_table_in_markdown() -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness.spec import catalogue
 from studies.ledger import by_hand, eee
+from studies.ledger.tables import base_rows
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLES = ROOT / "results" / "ledger"
@@ -25,6 +27,7 @@ def numbers_of_tables() -> list[float]:
     found = [v for t in tables.values() for column in t.select_dtypes("number") for v in t[column].dropna().unique()]
     found += [float(text) for text in re.findall(r"\d+\.\d+", " ".join(tables["claims"]["why"].dropna()))]
     found += list(tables["claims"]["printed"])
+    found += [float(number) for number in re.findall(r"\d+\.\d+", " ".join(tables["base_rows"]["others"]))]
     grades, history, evaluations = tables["grades"], tables["history"], tables["evaluations"]
     found += list((grades["qwen"] - grades["labels"]).dropna())
     rates = history["mean"] * (1 - history["mean"]) / 8
@@ -75,6 +78,21 @@ def test_the_page_states_the_size_of_the_corpus() -> None:
     assert (
         f"Of {len(chosen)} curves" in text and f"{(chosen['largest'] > chosen['last']).sum()} have an earlier" in text
     )
+
+
+def test_untrained_models_beside_what_others_measured() -> None:
+    rows, grades = (pd.read_csv(TABLES / f"{name}.csv") for name in ("base_rows", "grades"))
+    pd.testing.assert_frame_equal(rows, base_rows().astype({"published": float}))
+    theirs = rows[rows["by"].str.endswith("sober-reasoning")]
+    gap = theirs["others"].str.partition(" ")[0].astype(float) - theirs["published"]
+    assert (
+        f"{(gap > 0).sum()} of {len(gap)} printed scores are lower, five" in PAGE.read_text() and (gap > 10).sum() == 5
+    )
+    # responses of Qwen2.5-Math-7B, by our verdicts: those of the ledger
+    (source,) = (source for source in catalogue.elsewhere() if source["repository"].endswith("SkyThought"))
+    graded = grades[grades["repository"].str.endswith("SkyThought") & (grades["recipe"] == "Qwen2.5-Math-7B")]
+    texts = [f"{row.qwen:.1f} [{row.qwen_low:.1f}, {row.qwen_high:.1f}]" for row in graded.itertuples()]
+    assert sorted(source["scores"]["Qwen/Qwen2.5-Math-7B"].values()) == sorted(texts)
 
 
 def test_by_hand_on_made_files() -> None:
