@@ -70,8 +70,8 @@ def compare(
         rlvr compare ours.parquet theirs.parquet out=difference.svg
 
     Args:
-        a: a job's folder, the folder of an evaluation, a file of verdicts (as rlvr grade out=FILE writes), or the
-            MLflow run id of an arm; the training seeds of one method are joined by commas: a0,a1,a2.
+        a: a job's folder, the folder of an evaluation, or a file of verdicts (as rlvr grade out=FILE writes); the
+            training seeds of one method are joined by commas: a0,a1,a2.
         b: likewise.
         paper: instead of A and B: two arms of this paper, with all their finished training seeds under RLVR_HOME.
         arm: those arms, as arm=mine,grpo.

@@ -97,7 +97,7 @@ def show(run: str | None = None, *, paper: list[str] | None = None) -> Result:
     """The runs under RLVR_HOME: running, finished, failed with the last error. With RUN: its values and scores.
 
     Args:
-        run: a job's folder, the folder of an evaluation, a file of verdicts, or the MLflow run id of an arm.
+        run: a job's folder, the folder of an evaluation, or a file of verdicts.
         paper: runs of these papers (default: all).
     """
     return _states(paper) if run is None else _one(run)

@@ -78,8 +78,8 @@ def read_run(*sources: PathLike, name: str | None = None) -> Run:
     """Read a run's verdicts.
 
     Args:
-        sources: the folder of a job or of an evaluation, a file of verdicts (as `rlvr.grade(out=...)` writes),
-            or an MLflow run id; one for each training seed of the method.
+        sources: the folder of a job or of an evaluation, or a file of verdicts (as `rlvr.grade(out=...)` writes);
+            one for each training seed of the method.
         name: shown in tables.
     Raises:
         ValueError: nothing there, or seeds that were measured differently.

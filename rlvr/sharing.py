@@ -28,7 +28,7 @@ def export(
         rlvr export format=mlflow
 
     Args:
-        run: one run with its responses: a job's folder, the folder of an evaluation, or the MLflow run id of an arm.
+        run: one run with its responses: a job's folder or the folder of an evaluation.
         format: records: what tables are computed from, of all runs of a paper (verdicts, tokens, curves; no responses).
             mlflow: send what MLflow does not have yet, after a server was away or into another store.
         paper: which papers (default: all that have finished runs).

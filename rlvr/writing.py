@@ -70,9 +70,8 @@ def analyze(
     What a model read or generated is cached under RLVR_HOME: the same call resumes.
 
     Args:
-        runs: the base model first. Each is a job's folder, a folder of an evaluation, a file of verdicts (as rlvr grade
-            out=FILE writes) or of answers, or the MLflow run id of an arm; the training seeds of one method are joined
-            by commas and quoted: runs=[A,"B0,B1,B2"].
+        runs: the base model first. Each is a job's folder, a folder of an evaluation, or a file of verdicts (as rlvr
+            grade out=FILE writes); the training seeds of one method are joined by commas: runs=[A,"B0,B1,B2"].
         names: what legends call them (default: the arms).
         benchmarks: some of those that all runs have.
         only: families of figures; those that generate text with the models run only when they are named, as

@@ -63,7 +63,6 @@ def _model(m: Analysed) -> dict[str, Any]:
         "name": m.name,
         "seeds": len(m.sources),
         "made_by": list(dict.fromkeys(text for run in m.sources if (text := made_by(run)))),
-        "mlflow_runs": [run.mlflow[1] for run in m.sources if run.mlflow is not None],
         **m.tags,
     }
 

@@ -1,7 +1,7 @@
 """The runs of `rlvr analyze` and `rlvr report`: their responses, models and training curves.
 
-A run is a job's folder, a folder of an evaluation, a file of verdicts, or an MLflow run id; the training seeds of one
-method are joined by commas. Analyses that need a model (teacher-forced passes, interventions) use the first seed, and
+A run is a job's folder, a folder of an evaluation, or a file of verdicts; the training seeds of one method are joined
+by commas. Analyses that need a model (teacher-forced passes, interventions) use the first seed, and
 say so.
 """
 

@@ -124,12 +124,7 @@ def _extract(path: Path, folder: Path) -> None:
                     raise DamagedFileError(path, f"{member.name!r} is no plain file in it", "do not use it")
                 if size > most:
                     raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GB", "do not use it")
-                target = folder / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                content = archive.extractfile(member)
-                assert content is not None  # of a regular file
-                with content, target.open("wb") as file:
-                    shutil.copyfileobj(content, file)
+                archive.extract(member, folder, filter="data")
             while rest := stream.read(1 << 20):  # to the end of the file, whose checksum is there
                 size += len(rest)
                 if size > most:

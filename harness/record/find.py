@@ -1,21 +1,19 @@
-"""Find runs by what names them: paths, globs, archives, MLflow run ids, or RLVR_HOME by paper and scale."""
+"""Find runs by what names them: paths, globs, archives, or RLVR_HOME by paper and scale."""
 
 from __future__ import annotations
 
 import glob
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import RECORD, Run, benchmark_of, counted
+from harness.record.run import RECORD, Run, benchmarks_of, counted
 
-RUN_ID = re.compile(r"[0-9a-f]{32}")
-EXPECTED = "expected a run's folder, a folder of an evaluation, an archive, a file of verdicts, or an MLflow run id"
+EXPECTED = "expected a run's folder, a folder of an evaluation, an archive or a file of verdicts"
 
 
 def runs(
@@ -28,8 +26,8 @@ def runs(
 
     Args:
         what: each a run's folder, a folder of runs or archives, the folder of an evaluation, a glob of them, an
-            archive, a file of verdicts (as `rlvr grade out=FILE` writes), or an MLflow run id. None: the tracking
-            server that MLFLOW_TRACKING_URI names, else RLVR_HOME.
+            archive, or a file of verdicts (as `rlvr grade out=FILE` writes). None: the tracking server that
+            MLFLOW_TRACKING_URI names, else RLVR_HOME.
         paper, scale: only runs of these.
         finished: only those with a result.
     Raises:
@@ -46,15 +44,15 @@ def runs(
 
 
 def check_names(*texts: str) -> None:
-    """Before heavy imports, refuse a name that is neither a path nor a run id.
+    """Before heavy imports, refuse a name that is no path.
 
     Args:
         texts: one method each; its training seeds are joined by commas.
     Raises:
-        UsageError: no such path, and no run id.
+        UsageError: no such path.
     """
     for part in (part for text in texts for part in text.split(",") if part):
-        if not Path(part).exists() and not RUN_ID.fullmatch(part) and not glob.glob(part):
+        if not Path(part).exists() and not glob.glob(part):
             raise UsageError(f"{part}: {EXPECTED}")
 
 
@@ -123,7 +121,7 @@ def _named(text: str) -> Iterator[Run]:
     elif path.is_file() and text.endswith(SUFFIX):
         yield from read_archive(path)
     elif path.is_file() and _holds_verdicts(path):
-        yield Run(path.parent, path.name.partition(".")[0], {benchmark_of(path): path})
+        yield Run(path.parent, path.name.partition(".")[0], dict.fromkeys(benchmarks_of(path), path))
     elif path.is_file():
         raise UsageError(
             f"{text}: expected a file of verdicts, which `rlvr grade {text} out=FILE.parquet` makes of answers"
@@ -131,10 +129,6 @@ def _named(text: str) -> Iterator[Run]:
     elif glob.has_magic(text) and (places := sorted(glob.glob(text))):
         for place in places:
             yield from _named(place)
-    elif RUN_ID.fullmatch(text):
-        from harness.record.mirror import mirrored_run
-
-        yield mirrored_run(text)
     else:
         raise UsageError(f"{text}: {EXPECTED}")
 

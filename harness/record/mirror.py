@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, read_object, text_sha256, write_json
 from evals.redaction import redact, redact_all
-from harness.errors import UsageError
 from harness.record.run import FINAL, IDENTITY, JOB_FOLDER, METRICS, RECORD, RESTORE, Run, folder_name, read_record
 from harness.runs.track import Tracker, cache_dir, home, local_store, no_store, shown_uri
 from harness.spec.scales import SCALES
@@ -334,7 +333,9 @@ def mirrored_runs(paper: str | None = None) -> list[Run]:
     Raises:
         RefusedError: the store cannot be used.
     """
-    _check_there()
+    path = local_store()
+    if path is not None and not os.path.lexists(path):  # a new one would have no runs
+        raise no_store(f"there is no file {path}")
     from mlflow.exceptions import MlflowException
 
     tracker = Tracker.open()
@@ -343,29 +344,6 @@ def mirrored_runs(paper: str | None = None) -> list[Run]:
         return [_read_back(tracker, run) for name in papers for run in tracker.arms(name)]
     except MlflowException as error:  # the store has gone meanwhile
         raise no_store(error) from error
-
-
-def _check_there() -> None:
-    """Raise StoreError where the store is a file that is missing: a new one would have no runs."""
-    path = local_store()
-    if path is not None and not os.path.lexists(path):
-        raise no_store(f"there is no file {path}")
-
-
-def mirrored_run(run_id: str) -> Run:
-    """The run of an MLflow run id.
-
-    Raises:
-        UsageError: there is no such finished run. StoreError: no store.
-    """
-    _check_there()
-    from mlflow.exceptions import MlflowException
-
-    tracker = Tracker.open()
-    try:
-        return _read_back(tracker, tracker.client.get_run(run_id))
-    except (MlflowException, OSError) as error:
-        raise UsageError(f"{run_id}: no finished run with {RECORD} in {shown_uri()} ({redact(str(error))})") from error
 
 
 def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
@@ -385,9 +363,8 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
             new.rename(folder)
     elif not (folder / RECORD).is_file():
         raise DamagedFileError(folder / RECORD, "it is missing", RESTORE)
-    at = str(run.info.experiment_id), run_id
-    found = Run(folder, mlflow=at)
+    found = Run(folder)
     here = home() / found.paper / found.scale / folder_name(found.record)
     if (here / RECORD).is_file() and Run(here).record.get("sha256") == found.record.get("sha256"):
-        return Run(here, mlflow=at)
+        return Run(here)
     return found

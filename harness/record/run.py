@@ -46,6 +46,8 @@ SHAPE: Mapping[str, Any] = {
 """What the fields of a record are, as far as readers rely on it."""
 ARM = (*IDENTITY, "digest", "settings", "overrides", "environment", "base_model", "state")  # what a job's record has
 
+NEEDED = ("benchmark", "problem_id", "sample", "gold", "verdict")  # what every table of verdicts has
+
 Points = Sequence[tuple[int, float]]
 """(optimiser step, value)."""
 
@@ -57,7 +59,6 @@ class Run:
         folder: of the run.
         name: what tables and legends call it; None takes the arm, or the folder's name.
         tables: benchmark -> file of verdicts, of a run that is these files alone; None: as the folder has them.
-        mlflow: experiment and id of the MLflow run that this folder was read back from; None: as mlflow.json says.
     """
 
     def __init__(
@@ -65,10 +66,9 @@ class Run:
         folder: Path,
         name: str | None = None,
         tables: Mapping[str, Path] | None = None,
-        mlflow: tuple[str, str] | None = None,
     ) -> None:
         self.folder = folder
-        self._name, self._tables, self._mlflow = name, tables, mlflow
+        self._name, self._tables = name, tables
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -173,11 +173,6 @@ class Run:
         """The first ten digits of the code's commit; "None" outside a checkout."""
         return str(self.record.get("environment", {}).get("commit"))[:10]
 
-    @property
-    def label(self) -> str:
-        """What numbers of a scale other than the paper's are labelled with; "" at the paper's."""
-        return "" if self.record.get("scale", "paper") == "paper" else str(self.record["scale_label"])
-
     # -- files ---------------------------------------------------------------------------------------------------
 
     def file(self, name: str) -> Path:
@@ -273,7 +268,7 @@ class Run:
             return self._tables
         place = self.folder / "eval" if self.record.get("arm") or (self.folder / "eval").is_dir() else self.folder
         if (place / "verdicts.parquet").is_file():  # one benchmark's folder
-            return {benchmark_of(place / "verdicts.parquet"): place / "verdicts.parquet"}
+            return dict.fromkeys(benchmarks_of(place / "verdicts.parquet"), place / "verdicts.parquet")
         there = {path.parent.name: path for path in sorted(place.glob("*/verdicts.parquet"))}
         if not self.is_finished:
             return there
@@ -306,21 +301,25 @@ class Run:
         """A row for each problem and sample, with the columns of `evals.grading.verdicts.schema`.
 
         Args:
-            columns: some of them; None: all that the file has.
+            columns: of these, those that the file has are read; None: all.
         Raises:
-            ValueError: it was not measured on that benchmark, or a column is missing.
+            ValueError: it was not measured on that benchmark, or a column is missing that every file has.
             DamagedFileError: as `file`.
         """
         path = self.table_file(benchmark)
-        frame = _json_lines(path) if path.suffix == ".jsonl" else read_parquet(path).to_pandas()
-        needed = ("benchmark", "problem_id", "sample", "gold", "verdict", *(columns or ()))
-        if missing := [name for name in needed if name not in frame]:
+        if path.suffix == ".jsonl":
+            frame = _json_lines(path)
+        else:
+            wanted = None if columns is None else [name for name in _columns(path) if name in {*NEEDED, *columns}]
+            frame = read_parquet(path, wanted).to_pandas()
+        if missing := [name for name in NEEDED if name not in frame]:
             raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
         if (names := set(frame["benchmark"])) != {benchmark} and self.record:
             raise DamagedFileError(path, f"it has rows of {', '.join(map(str, names))}", RESTORE)
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
-        frame = frame.assign(**unknown, problem_id=frame["problem_id"].astype(str))
-        return frame if columns is None else frame[list(columns)]
+        ours = {"answer": frame["extracted"]} if "extracted" in frame else {}  # of `rlvr grade`, beside the file's own
+        frame = frame.assign(**unknown, **ours, problem_id=frame["problem_id"].astype(str))
+        return frame[frame["benchmark"] == benchmark].reset_index(drop=True)
 
     @property
     def keeps_responses(self) -> bool:
@@ -344,17 +343,6 @@ class Run:
         """The counted `verdicts`, from which every score is computed: of this run's training seed, or of those in a
         column `train_seed`."""
         return counted({self.record.get("seed", 0): self}, benchmark)
-
-    def counted_columns(self, benchmark: str) -> pd.DataFrame:
-        """Of `verdicts` the columns that are counted, as far as the file has them."""
-        from evals.stats.counted import COLUMNS
-
-        path = self.table_file(benchmark)
-        if path.suffix == ".jsonl":
-            return self.verdicts(benchmark)
-        there = _columns(path)
-        frame: pd.DataFrame = read_parquet(path, [name for name in COLUMNS if name in there]).to_pandas()
-        return frame
 
     def samples_at(self, step: int, benchmark: str) -> pd.DataFrame | None:
         """The verdicts of an evaluation while it trained, with the responses; None where it was not made."""
@@ -409,15 +397,6 @@ class Run:
         fields = ("prompt", "decoding", "data", "engine", "model")
         return {"protocol": protocol.get("name"), **{key: identity.get(key) for key in fields}}
 
-    @property
-    def mlflow(self) -> tuple[str, str] | None:
-        """(experiment, id) of the MLflow run that mirrors it; None before its first delivery."""
-        if self._mlflow is None and (link := read_object(self.folder / "mlflow.json")) is not None:
-            if link.get("run") != self.record.get("id"):
-                raise DamagedFileError(self.folder / "mlflow.json", "it is of another run")
-            return str(link.get("experiment")), str(link.get("run_id"))
-        return self._mlflow
-
 
 def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
     """The counted verdicts of a method's training seeds, counted together.
@@ -429,11 +408,12 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
     """
     import pandas as pd
 
+    from evals.stats.counted import COLUMNS
     from evals.stats.verdict_table import VerdictTable
 
     frames = []
     for seed, run in runs.items():
-        rows = run.counted_columns(benchmark)
+        rows = run.verdicts(benchmark, COLUMNS)
         if run.record or "train_seed" not in rows:
             rows = rows.assign(train_seed=seed)
         elif len(runs) > 1:
@@ -521,17 +501,16 @@ def _named_model(manifests: Sequence[Mapping[str, Any] | None]) -> str | None:
     return str(model)
 
 
-def benchmark_of(path: Path) -> str:
-    """The one benchmark of a file of verdicts.
+def benchmarks_of(path: Path) -> list[str]:
+    """The benchmarks of a file of verdicts.
 
     Raises:
-        ValueError: none, or several.
+        ValueError: it names none.
     """
     rows = _json_lines(path) if path.suffix == ".jsonl" else read_parquet(path, ["benchmark"]).to_pandas()
-    names = list(dict.fromkeys(rows["benchmark"])) if "benchmark" in rows else []
-    if len(names) != 1:
-        raise ValueError(f"{path}: expected the rows of one benchmark, got {', '.join(map(str, names)) or 'none'}")
-    return str(names[0])
+    if "benchmark" not in rows or rows.empty:
+        raise ValueError(f"{path}: expected rows with the name of their benchmark, got none")
+    return [str(name) for name in dict.fromkeys(rows["benchmark"])]
 
 
 def _columns(path: Path) -> list[str]:

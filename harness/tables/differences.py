@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import ALPHA, FEW_SEEDS
@@ -30,7 +29,10 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     """
     common = common_overrides(measured)
     rows = []
-    for a, b, lines in difference_lines(paper, measured):
+    for a, b in contrasts(paper, measured):
+        if not set(a.verdicts) & set(b.verdicts):
+            continue
+        lines = compare_runs(a.run, b.run, metrics=("avg",), allow_different=True).lines
         name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
         diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.diverged)
         same = alike(a, b)
@@ -54,25 +56,6 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         ),
         in_all_arms(common),
     )
-
-
-def difference_lines(
-    paper: Reproduction, measured: Sequence[Measured]
-) -> Iterator[tuple[Measured, Measured, tuple[Line, ...]]]:
-    """The lines of `rlvr compare`, in mean accuracy, of every declared contrast that was measured."""
-    for a, b in contrasts(paper, measured):
-        if set(a.verdicts) & set(b.verdicts):
-            yield a, b, compare_runs(a.run, b.run, metrics=("avg",), allow_different=True).lines
-
-
-def difference_rows(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
-    """The same lines for a JSON document, as of `rlvr compare`; "not tested" as in `difference_grid`."""
-    for a, b, lines in difference_lines(paper, measured):
-        same = alike(a, b)
-        for line in lines:
-            verdict = "not tested" if same else line.verdict
-            runs = {"a": a.label(a.arm), "b": b.label(b.arm), "model": a.model, "scale": a.scale}
-            yield {**runs, "line": {**line.as_dict(), "verdict": verdict}}
 
 
 def contrasts(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[tuple[Measured, Measured]]:

@@ -19,7 +19,7 @@ from harness.record.run import Run
 from harness.spec import catalogue
 from harness.spec.scales import SCALES
 from harness.tables.controls import control_grid
-from harness.tables.differences import difference_grid, difference_rows
+from harness.tables.differences import difference_grid
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
@@ -37,7 +37,6 @@ class Report:
     rows: tuple[dict[str, Any], ...]
     header: str
     footer: str
-    differences: tuple[dict[str, Any], ...] = ()  # as `harness.tables.differences.difference_rows`
 
     def markdown(self) -> str:
         return "\n".join([self.header, *(g.markdown() for g in self.grids), self.footer])
@@ -55,7 +54,6 @@ class Report:
         return {
             "paper": self.paper,
             "cells": list(self.rows),
-            "differences": list(self.differences),
             "tables": [asdict(g) for g in self.grids],
         }
 
@@ -99,7 +97,6 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
         tuple(long_rows(paper, measured)),
         "\n".join(header),
         "\n".join(footer),
-        tuple(difference_rows(reproduction, measured)),
     )
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.record.mirror import sync
 from rlvr.cli import main
 from tests.evals.stats.runs import save_run
-from tests.harness.record.folders import finished
 
 CORRECT, WRONG = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
 
@@ -45,27 +43,6 @@ def test_a_different_measurement_needs_the_flag(tmp_path: Path, capsys: pytest.C
     text = " ".join(capsys.readouterr().out.split())
     assert "MEASURED DIFFERENTLY: x: decoding.temperature is 1.0 in A and 0.6 in B" in text
     assert "MEASURED DIFFERENTLY" in (tmp_path / "f.svg").read_text()
-
-
-def test_mlflow_runs_are_read_by_id(
-    sides: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    unknown = "0123456789abcdef0123456789abcdef"
-    assert main(["compare", unknown, sides[1]]) == 2
-    assert "there is no file" in capsys.readouterr().err
-    assert not (tmp_path / "home").exists()  # looking for a run makes no store
-    mirrored = finished(tmp_path / "home", {"b": 8})
-    other = finished(tmp_path / "elsewhere", {"b": 0})
-    sync()
-    assert mirrored.mlflow is not None
-    run = mirrored.mlflow[1]
-    assert main(["compare", run, str(other.folder), "metrics=avg", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert (document["lines"][0]["difference"], document["notes"]) == (1.0, [])
-    assert main(["compare", unknown, sides[1]]) == 2
-    assert "no finished run" in capsys.readouterr().err
 
 
 def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
