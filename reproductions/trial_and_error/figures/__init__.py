@@ -40,6 +40,13 @@ def entropy_and_outcome(m: Material) -> list[Plot]:
     ]
 
 
+def reward_and_entropy(m: Material) -> list[Plot]:
+    """Section 3.1: R = -a exp(H) + b."""
+    from reproductions.trial_and_error.figures.training import entropy_against_reward
+
+    return [entropy_against_reward(m.names, m.curves())]
+
+
 def update_sizes(m: Material, benchmark: str) -> list[Plot]:
     """Fig. 4b, of each model's own responses."""
     from reproductions.trial_and_error.figures import changes
@@ -80,7 +87,7 @@ def replaced_tokens(m: Material, benchmark: str, by: str) -> list[Plot]:
 
 FAMILIES = {
     "unsolvable": Family("Unsolvable problems", of_benchmark=(unsolved_problems,)),
-    "training": Family("Training", of_runs=(entropy_and_outcome,)),
+    "training": Family("Training", of_runs=(entropy_and_outcome, reward_and_entropy)),
     "tokens": Family("Tokens", of_benchmark=(update_sizes, changes_of_tokens)),
     "words": Family("Words", of_benchmark=(token_categories,)),
     "interventions": Family(
