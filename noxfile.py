@@ -186,15 +186,6 @@ def faults(session: nox.Session) -> None:
     session.run(str(PYTHON), "-m", "pytest", "tests/faults", *session.posargs, external=True)
 
 
-@nox.session(venv_backend="none")
-def methods(session: nox.Session) -> None:
-    """Every arm of every paper and all baselines for 20 steps at tiny scale: does each method train?"""
-    # the rounds of rejection sampling belong to the paper's 32B model, which a scale of one model leaves out
-    small = ["seeds=1", "protocol.n=4", "protocol.ks=[1,4]", "max_steps=20"]
-    for which in (*([f"paper={key}"] for key in DECLARED), ["paper=trial_and_error", "model=32b"]):
-        rlvr(session, "run", *which, *small, *session.posargs)
-
-
 def reproduce(key: str) -> None:
     """One session a paper, tiny by default: `nox -s egsw -- scale=paper` is the real thing."""
 

@@ -254,7 +254,6 @@ def grade(
     explain: list[int] | None = None,
     ks: list[int] | None = None,
     workers: int | None = None,
-    limit: float | None = None,
     **conventions: Any,
 ) -> Result:
     """Grade answers in a file of any known format, and show where the authors' own verdicts differ.
@@ -276,7 +275,6 @@ def grade(
         explain: show for these rows what was extracted, how it was read and what decided.
         ks: for pass@k and maj@k (default: powers of two from 2 to the fewest samples of a problem).
         workers: grading processes (default: one a core).
-        limit: seconds of processor time that one answer may take.
         **conventions: how answers are read: digits=3 (significant digits that a decimal must show to stand for an
             exact value), decimal_comma=false (1000,99 is not the decimal 1000.99), words=false (a number in words is
             no number), natural_log=false, missing_unit=false (a unit may not be missing), upright_letter=false,
@@ -288,7 +286,7 @@ def grade(
 
     from evals.answer_files import grade_file
     from evals.answer_files.reading import Reading
-    from evals.grading import LIMIT_S, Conventions
+    from evals.grading import Conventions
     from evals.grading.extraction import POLICIES
     from rlvr.metrics import Scores
 
@@ -304,8 +302,6 @@ def grade(
             raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
     if workers is not None and workers < 1:
         raise UsageError(f"workers: expected at least 1, got {workers}")
-    if limit is not None and not limit > 0:
-        raise UsageError(f"limit: expected a number of seconds > 0, got {limit:g}")
     at_least_one("ks", ks)
     at_least_one("explain", explain)
     if gold is not None and not Path(gold).is_file():
@@ -326,7 +322,6 @@ def grade(
                 policy=policy,
                 conventions=Conventions(**conventions),
                 workers=workers,
-                limit_s=LIMIT_S if limit is None else limit,
                 explain=explain or (),
                 reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label),
                 progress=progress,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -116,15 +118,16 @@ def report(
     model: str | None = None,
     arm: list[str] | None = None,
     only: list[str] | None = None,
-    benchmarks: list[str] | None = None,
     tokens: bool = True,
     data_dir: PathLike | None = None,
+    watch: int | None = None,
     out: PathLike | None = None,
 ) -> Result:
     """A paper's claims, tables, figures and responses as one HTML file; or any runs' scores, differences, responses.
 
         rlvr report paper=egsw
         rlvr report runs=[A,B]
+        rlvr report paper=egsw watch=30 only=none
 
     Args:
         paper: its key; rlvr list shows them.
@@ -133,22 +136,69 @@ def report(
         model: the base model of figures and responses (default: the first that was measured).
         arm: the arms in figures and responses (default: those of the paper's claims).
         only: families of figures, as of rlvr analyze; none: no figures.
-        benchmarks: figures of some of those that all arms have.
         tokens: false: show responses without entropies; with only=none no model is loaded.
         data_dir: as of rlvr analyze.
+        watch: make the page again every so many seconds, with the step and reward of what trains, until Ctrl-C. An open
+            page reloads itself.
         out: FILE.html (default RLVR_HOME/results/PAPER/report-SCALE.html).
     Raises:
         UsageError: nothing measured, or a name that does not exist.
     """
     from evals.files import write_text
-    from harness.spec.catalogue import load, papers
-    from harness.spec.scales import SCALES
+    from harness.report.page import render
 
     if (paper is None) == (runs is None):
         raise UsageError(f"paper: {'missing' if paper is None else 'expected no runs= beside it'}; give one of the two")
-    if runs is not None:
-        return _report_runs(runs, tokens, data_dir, out)
-    [paper] = choose("paper", [str(paper)], papers())
+    if watch is not None and watch < 1:
+        raise UsageError(f"watch: expected seconds >= 1, got {watch}")
+    data = None if data_dir is None else os.fspath(data_dir)
+
+    def made(refresh: int | None = None) -> tuple[Document, Path]:
+        if runs is not None:
+            content, place = _of_runs(runs, tokens, data)
+        else:
+            content, place = _of_paper(str(paper), scale, model, arm, only, tokens, data)
+        if refresh is not None:
+            content = replace(content, refresh=refresh, running=_training(paper))
+        path = Path(out) if out is not None else place
+        write_text(path, render(content))
+        return content, path
+
+    try:
+        while watch is not None:
+            content, path = made(watch)
+            print(f"{path}: {len(content.running)} runs train; again in {watch} s, Ctrl-C ends", file=sys.stderr)
+            time.sleep(watch)
+    except KeyboardInterrupt:
+        pass
+    content, path = made()
+    claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in content.claims]
+    tables = [dict(zip(grid.header, row, strict=True)) for grid in content.results for row in grid.rows]
+    figures = sum(len(figures) for _, figures in content.figures)
+    kept, responses = (content.viewer["kept"], content.viewer["of"]) if content.viewer else (0, 0)
+    counts = {"figures": figures, "responses_kept": kept, "responses": responses}
+    document = {"file": str(path), "scale": content.scale, "claims": claims, "notes": content.notes, **counts}
+    at = f"[{content.scale} scale] " if content.scale else ""
+    lines = [f"{at}{c['outcome']}: {c['text']} ({c['where']})" for c in claims]
+    lines += [f"{at}note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in content.notes]
+    lines.append(f"{at}{path}: {figures} figures, {kept} of {responses} responses")
+    return Result(document, "\n".join(lines), claims or tables)
+
+
+def _of_paper(
+    paper: str,
+    scale: str | None,
+    model: str | None,
+    arms: list[str] | None,
+    only: list[str] | None,
+    tokens: bool,
+    data_dir: str | None,
+) -> tuple[Document, Path]:
+    """The content of a paper's report, and its usual place."""
+    from harness.spec.catalogue import load, papers
+    from harness.spec.scales import SCALES
+
+    choose("paper", [paper], papers())
     choose("scale", None if scale is None else [scale], SCALES)
     chosen_families = [] if only == ["none"] else _families(only)
     from harness.analysis.analyze import common_benchmarks
@@ -156,17 +206,14 @@ def report(
     from harness.analysis.material import Material
     from harness.record.find import runs as find_runs
     from harness.report.data import choose_arms, document, read_models
-    from harness.report.page import render
 
-    declared = load(paper)
-    chosen = choose_arms(declared, find_runs(), scale=scale, model=model, arms=arm)
-    cache = _cache()
-    folder = None if data_dir is None else os.fspath(data_dir)
-    models, notes = read_models(chosen, data_dir=folder)
+    declared, cache = load(paper), _cache()
+    chosen = choose_arms(declared, find_runs(), scale=scale, model=model, arms=arms)
+    models, notes = read_models(chosen, data_dir=data_dir)
     plotted: dict[str, list[Any]] = {}
     skipped: list[str] = []
     if models:
-        material = Material(models, common_benchmarks(models, benchmarks), cache)
+        material = Material(models, common_benchmarks(models, None), cache)
         plotted, skipped = plot_all(material, chosen_families)
     content = document(
         declared,
@@ -176,50 +223,30 @@ def report(
         [*notes, *(f"Figures of {note}" for note in skipped)],
         tokens=cache / "tokens" if tokens else None,
     )
-    path = Path(out) if out is not None else results_folder() / paper / f"report-{chosen.scale}.html"
-    write_text(path, render(content))
-    return _written_report(path, content, chosen.scale)
+    return content, results_folder() / paper / f"report-{chosen.scale}.html"
 
 
-def _report_runs(names: Sequence[str], tokens: bool, data_dir: PathLike | None, out: PathLike | None) -> Result:
-    from evals.files import write_text
+def _of_runs(names: Sequence[str], tokens: bool, data_dir: str | None) -> tuple[Document, Path]:
+    """The content of a page on any runs, and its usual place."""
     from harness.analysis.runs import read_runs
     from harness.record.find import check_names
     from harness.report.data import document_of_runs
-    from harness.report.page import render
 
     check_names(*names)
-    models = read_runs(names, None, data_dir=None if data_dir is None else os.fspath(data_dir))
+    models = read_runs(names, None, data_dir=data_dir)
     content = document_of_runs(models, tokens=_cache() / "tokens" if tokens else None)
     name = "-".join(model.name.replace("/", "_") for model in models)
-    path = Path(out) if out is not None else results_folder() / "runs" / f"{name}.html"
-    write_text(path, render(content))
-    rows = [dict(zip(grid.header, row, strict=True)) for grid in content.results for row in grid.rows]
-    return Result({"file": str(path), "tables": rows, "notes": list(content.notes)}, str(path), rows)
+    return content, results_folder() / "runs" / f"{name}.html"
 
 
-def _written_report(path: Path, content: Document, scale: str) -> Result:
-    """The report's claims and notes: as one document, or one line each."""
-    figures = sum(len(figures) for _, figures in content.figures)
-    kept, responses = (content.viewer["kept"], content.viewer["of"]) if content.viewer else (0, 0)
-    size = path.stat().st_size
-    claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in content.claims]
-    document = {
-        "file": str(path),
-        "bytes": size,
-        "scale": scale,
-        "claims": claims,
-        "figures": figures,
-        "responses_kept": kept,
-        "responses": responses,
-        "notes": list(content.notes),
-    }
-    lines = [f"[{scale} scale] {c['outcome']}: {c['text']} ({c['where']})" for c in claims]
-    lines += [
-        f"[{scale} scale] note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in content.notes
-    ]
-    lines.append(f"[{scale} scale] {path}: {size / 1e6:.1f} MB, {figures} figures, {kept} of {responses} responses")
-    return Result(document, "\n".join(lines), claims)
+def _training(paper: str | None) -> tuple[str, ...]:
+    """What trains now, with its last step and reward."""
+    from evals.stats.score import number_text
+    from harness.runs.state import job_states
+    from harness.runs.track import home
+
+    states = [s for s in job_states(home()) if s.state == "running" and paper in (None, s.paper)]
+    return tuple(f"{s.name}: step {s.step or 0}, reward {number_text(s.reward, form='.3f')}" for s in states)
 
 
 def _families(only: Sequence[str] | None) -> list[str] | None:

@@ -77,6 +77,8 @@ class Document:
     environment: Grid
     notes: tuple[str, ...] = ()  # what was skipped, and why
     viewer: dict[str, Any] | None = field(default=None)
+    running: tuple[str, ...] = ()  # what trains while the page is made
+    refresh: int | None = None  # seconds until an open page reloads itself
 
 
 def render(document: Document) -> str:

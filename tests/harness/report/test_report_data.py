@@ -87,6 +87,22 @@ def test_a_paper_in_one_command(report: Any) -> None:
         assert piece in page
 
 
+def test_a_watched_page_reloads_itself_until_the_command_ends(
+    report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def sleep(seconds: float) -> None:
+        seen.append((seconds, (tmp_path / "report.html").read_text()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", sleep)
+    _, page = report("watch=7")
+    ((seconds, while_it_waited),) = seen
+    assert seconds == 7 and 'http-equiv="refresh" content="7"' in while_it_waited and "No runs train" in while_it_waited
+    assert "refresh" not in page.partition("<style>")[0]
+
+
 def test_arms_can_be_chosen_and_the_others_are_named(report: Any) -> None:
     summary, _ = report("arm=[grpo,egsw]", "tokens=false")
     assert summary["responses"] == 2 * sum(BENCHMARKS.values())
