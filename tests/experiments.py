@@ -9,6 +9,7 @@ from baselines.grpo import grpo
 from baselines.ppo import gae
 from evals.provenance import assumed
 from harness.spec import PPO, Experiment, Finetune, Method, use
+from harness.spec.architecture import Architecture, architecture
 
 WHY = "a test"
 GRPO = Method(
@@ -125,3 +126,10 @@ def save_random_model(folder: Path, *, heads: int = 4) -> Path:
     Qwen2ForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def shape_of(base_model: str) -> Architecture:
+    """The shape of a model that is known by name."""
+    shape = architecture(base_model)
+    assert shape is not None
+    return shape

@@ -1,9 +1,9 @@
-"""A dwarf of a base model: its configuration with a few narrow layers, random weights and a small tokenizer, so that a
-machine without GPUs can rehearse what is done with the model.
+"""A dwarf of a base model: its own configuration with a few narrow layers, random weights and a small tokenizer, so
+that a machine without GPUs can rehearse what is done with the model.
 
-Of the model it has the family, positions, base of the rotary embedding, tied embeddings, number type, and Qwen's chat
-format. What is not known here is the default of transformers' class (`sources` says which). The tokenizer has a token
-for each word of the prompts, and answers as tokens, so that random responses are sometimes correct.
+Fields of the configuration that are unknown here (`harness/spec/models.json`) are the defaults of transformers' class.
+The tokenizer has Qwen's chat format, a token for each word of the prompts, and answers as tokens, so that random
+responses are sometimes correct.
 """
 
 from __future__ import annotations
@@ -14,17 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data.prompts import PROMPTS
-from harness.spec.architecture import architecture, positions
-
-CLASSES = (("Qwen/Qwen3-235B", "Qwen3Moe"), ("Qwen/Qwen3", "Qwen3"), ("meta-llama/", "Llama"), ("", "Qwen2"))
-"""Beginning of a hub id -> transformers' class."""
-
-ROPE = (
-    ("Qwen/Qwen2.5-Math", 10_000.0, "github.com/huggingface/open-r1 issue 469"),
-    ("Qwen/Qwen3-235B-A22B-Instruct-2507", 5_000_000.0, "github.com/radixark/miles pull 327"),
-    ("Qwen/Qwen3", 1_000_000.0, "github.com/huggingface/trl pull 5716"),
-)
-"""Beginning of a hub id -> base of the rotary embedding, and the public page that prints it."""
+from harness.spec.architecture import configuration
 
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m.role + '\\n' + m.content }}<|im_end|>\\n{% endfor %}"
@@ -32,26 +22,11 @@ CHAT = (
 )
 ANSWERS = (" \\boxed{1}", " \\boxed{2}", "\nAnswer: 1\n", "\nAnswer: 2\n", "\nAnswer: A\n", "\n#### 1\n", "\n#### 2\n")
 FILLER = " so"  # a token
-# heads of 32: vLLM has no smaller ones on a CPU
-SIZE = {"num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 2, "head_dim": 32}
-
-
-def sources(base_model: str) -> dict[str, str]:
-    """What the dwarf's configuration has of the model, and where each value is from.
-
-    Raises:
-        ValueError: the shape of the model is not known here.
-    """
-    if architecture(base_model) is None:
-        raise ValueError(f"the shape of {base_model} is not known here (harness.spec.architecture)")
-    known = positions(base_model)
-    rope = next((row for row in ROPE if base_model.startswith(row[0])), None)
-    return {
-        "class": next(name for start, name in CLASSES if base_model.startswith(start)),
-        "positions": "transformers' default" if known is None else f"{known}, harness.spec.architecture",
-        "rope_theta": "transformers' default" if rope is None else f"{rope[1]:g}, {rope[2]}",
-        "tied, vocabulary": "harness.spec.architecture; its vocabulary is the small tokenizer's",
-    }
+SIZE = {  # heads of 32: vLLM has no smaller ones on a CPU
+    **{"num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 64, "head_dim": 32},
+    **{"num_attention_heads": 2, "num_key_value_heads": 1, "max_window_layers": 2},
+}
+OF_THE_FILE = ("model_type", "architectures", "transformers_version", "torch_dtype")  # not of the model
 
 
 def make(base_model: str, folder: Path, *, limit: int, seed: int = 0) -> Path:
@@ -60,25 +35,23 @@ def make(base_model: str, folder: Path, *, limit: int, seed: int = 0) -> Path:
     Args:
         limit: tokens of a response; about a third of all responses reach it, the others end before.
     Raises:
-        ValueError: as `sources`.
+        ValueError: the configuration of the model is not known here.
     """
     import torch
-    import transformers
+    from transformers import AutoConfig, AutoModelForCausalLM
 
-    kind, a = sources(base_model)["class"], architecture(base_model)
-    assert a is not None
+    own = configuration(base_model)
+    if own is None:
+        raise ValueError(f"the configuration of {base_model} is not known here (harness/spec/models.json)")
     tokenizer = _tokenizer()
-    values: dict[str, Any] = {**SIZE, "num_key_value_heads": 1, "vocab_size": len(tokenizer)}
-    if kind == "Qwen3Moe":
+    kept = {key: value for key, value in own.items() if key not in OF_THE_FILE}
+    values: dict[str, Any] = {**kept, **SIZE, "vocab_size": len(tokenizer)}
+    if "num_experts" in own:
         values |= {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
-    if (known := positions(base_model)) is not None:
-        values["max_position_embeddings"] = known
-    if (rope := next((row for row in ROPE if base_model.startswith(row[0])), None)) is not None:
-        values["rope_theta"] = rope[1]
     ends = {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": None, "eos_token_id": tokenizer.eos_token_id}
-    config = getattr(transformers, f"{kind}Config")(**values, **ends, tie_word_embeddings=a.tied, dtype="bfloat16")
+    config = AutoConfig.for_model(own["model_type"], **(values | ends | {"dtype": "bfloat16"}))
     torch.manual_seed(seed)
-    model = getattr(transformers, f"{kind}ForCausalLM")(config)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     _rarely_end(model, tokenizer.eos_token_id, len(tokenizer) / limit)
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -15,8 +15,8 @@ from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.needs import states, step_seconds
 from harness.command.resolve import resolve
 from harness.spec import Experiment
-from harness.spec.architecture import KNOWN, QWEN3_4B, QWEN25_7B
 from harness.spec.hardware import GPUS, Gpu
+from tests.experiments import shape_of
 
 H20 = Gpu(96e9, 148e12, 4.0e12)  # data sheet
 NEMO_PAGE = (
@@ -73,13 +73,13 @@ def throughputs() -> list[Row]:
         def rate(
             rules: Rules, name: str = name, mean: int = mean, gpus: int = gpus, on: VerlHardware = hardware
         ) -> float:
-            step = step_seconds(KNOWN[name], GPUS["h100"], e, on, rules, mean - 150)  # the prompt: about 150
+            step = step_seconds(shape_of(name), GPUS["h100"], e, on, rules, mean - 150)  # the prompt: about 150
             return 2048 * mean / step.total / gpus
 
         what = f"{name.partition('/')[2]} GRPO, {gpus} H100, {mean:,} tokens on average"
         source = f"{NEMO_PAGE}{later:,})"
         rows.append(Row(what, published, rate(SLOW), rate(MIDDLE), rate(FAST), source, later))
-    flops = pass_flops(QWEN3_4B, 16384, backward=True, recompute=True, frozen=True)
+    flops = pass_flops(shape_of("Qwen/Qwen3-4B"), 16384, backward=True, recompute=True, frozen=True)
     low, middle, high = (reached(GPUS["h100"], rules) / flops for rules in (SLOW, MIDDLE, FAST))
     source = (
         PRIME
@@ -91,7 +91,7 @@ def throughputs() -> list[Row]:
         **{"overlong.max_length": 28672},
     )  # fmt: skip
     steps = [
-        step_seconds(QWEN25_7B, H20, e, machine(128, vllm_gpu_memory=0.7), rules, 2500)
+        step_seconds(shape_of("Qwen/Qwen2.5-7B"), H20, e, machine(128, vllm_gpu_memory=0.7), rules, 2500)
         for rules in (FAST, MIDDLE, SLOW)
     ]
     rest = "512 x 16, 28k tokens; its mean length is not published: 2,500 are assumed"
@@ -112,8 +112,8 @@ def peaks() -> list[Row]:
     ):
         e = experiment("erpo", "grpo", "qwen2.5-3b", lora_rank=rank)
         hardware = VerlHardware(device="gpu", processes=gpus, gradient_checkpointing=True, fused_kernels=True)
-        parts = states(KNOWN[name], e, hardware, "bfloat16")
-        total = sum(parts.values()) + activations(KNOWN[name], 16384, "bfloat16", checkpointing=True, padded=False)
+        parts = states(shape_of(name), e, hardware, "bfloat16")
+        total = sum(parts.values()) + activations(shape_of(name), 16384, "bfloat16", checkpointing=True, padded=False)
         what = f"{name.partition('/')[2]}, {'all weights' if rank is None else f'LoRA {rank}'}, {gpus} H100, peak"
         rows.append(Row(what, gib, total / 2**30, total / 2**30, total / 2**30, PRIME + "...-16384, peak_memory"))
     return rows

@@ -16,8 +16,9 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.needs import forward_end, fused_head, need, states
 from harness.backends.verl.needs import logits
 from harness.command.resolve import resolve
-from harness.spec.architecture import KNOWN, Architecture
+from harness.spec.architecture import Architecture
 from harness.spec.hardware import GPUS
+from tests.experiments import shape_of
 
 
 class Live(TorchDispatchMode):
@@ -205,7 +206,7 @@ def test_trls_head_matches_measured_peaks(how: Mode, vocab: int, tokens: int, mo
     ],
 )
 def test_parameters_are_those_of_the_model_cards(name: str, total: float, without_embeddings: float) -> None:
-    a = KNOWN[name]
+    a = shape_of(name)
     assert a.parameters / 1e9 == pytest.approx(total, rel=0.01)
     assert (a.parameters - a.embeddings) / 1e9 == pytest.approx(without_embeddings, rel=0.01)
 
@@ -213,7 +214,7 @@ def test_parameters_are_those_of_the_model_cards(name: str, total: float, withou
 def test_states_of_a_7b_by_hand() -> None:
     (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
     assert job.experiment is not None
-    a = KNOWN["Qwen/Qwen2.5-Math-7B"]
+    a = shape_of("Qwen/Qwen2.5-Math-7B")
     n = 7.615e9
     # one GPU, autocast, no checkpointing: float32 weights 4N and bfloat16 copies of the layers (6.53e9, as Qwen counts
     # without embeddings), gradients 4N, moments 8N
@@ -234,7 +235,7 @@ def test_states_of_a_7b_by_hand() -> None:
 def test_more_sharding_checkpointing_and_smaller_batches_never_need_more() -> None:
     (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
     assert job.experiment is not None
-    a, memory = KNOWN["Qwen/Qwen2.5-Math-7B"], GPUS["h100"].memory
+    a, memory = shape_of("Qwen/Qwen2.5-Math-7B"), GPUS["h100"].memory
 
     def peak(**values: Any) -> float:
         hardware = TrlHardware(processes=8, device="gpu", rollouts="vllm_colocate", **values)
@@ -259,7 +260,7 @@ def test_layer_activations_of_a_mixture_count_the_active_experts() -> None:
 
 def test_a_sleeping_vllm_leaves_its_share_to_the_training() -> None:
     (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
-    a, memory = KNOWN["Qwen/Qwen2.5-Math-7B"], GPUS["h100"].memory
+    a, memory = shape_of("Qwen/Qwen2.5-Math-7B"), GPUS["h100"].memory
     awake, asleep = (
         need(a, job.experiment, TrlHardware(processes=8, rollouts="vllm_colocate", vllm_sleep=sleep), memory)
         for sleep in (False, True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness.backends.seconds import Rules, decode_seconds, pass_flops
-from harness.spec.architecture import QWEN3_32B, QWEN25_7B, Architecture
+from harness.spec.architecture import Architecture
 from harness.spec.hardware import Gpu
+from tests.experiments import shape_of
 from tests.harness.backends.published_speeds import peaks, throughputs
 
 
@@ -39,11 +40,11 @@ def test_flops_of_a_pass_by_hand() -> None:
 def test_decoding_reads_weights_and_cache_each_step() -> None:
     rules = Rules(1.0, 1.0, 0.0, 1.0, 0.5, 1.0)
     gpu = Gpu(1e12, 1e30, 1e9)
-    a = QWEN25_7B
+    a = shape_of("Qwen/Qwen2.5-7B")
     # one response of 100 tokens: each step reads 2N bytes and the cache of 50 tokens on average
     expected = 100 * (2 * a.parameters + 50 * a.cache()) / 1e9
     assert decode_seconds(a, gpu, 1, 100, 100, 0, rules) == pytest.approx(expected)
     assert decode_seconds(a, gpu, 1, 100, 100, 0, rules, eager=True) == pytest.approx(expected + 100)
     # the longest response decides how many steps there are
     assert decode_seconds(a, gpu, 8, 100, 400, 0, rules) > decode_seconds(a, gpu, 8, 100, 100, 0, rules)
-    assert QWEN3_32B.cache() == 2 * 64 * 8 * 128 * 2
+    assert shape_of("Qwen/Qwen3-32B").cache() == 2 * 64 * 8 * 128 * 2

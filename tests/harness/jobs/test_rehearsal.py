@@ -154,7 +154,11 @@ def test_a_checkpoint_that_is_never_complete(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.slow
 def test_an_evaluation_that_asks_for_more_than_the_model_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dwarf, "positions", lambda base: 700)  # of the 512 + 128 of the training, and 800 of the other
+    own = dwarf.configuration("Qwen/Qwen2.5-Math-7B")
+    short = {**(own or {}), "max_position_embeddings": 700}
+    monkeypatch.setattr(
+        dwarf, "configuration", lambda base: short
+    )  # of the 512 + 128 of the training, and 800 of the other
     monkeypatch.setattr(rehearsal, "SHORT", 800)
     real = rehearsal.overrides
 
@@ -182,5 +186,5 @@ def test_a_dwarf_has_the_models_own_positions_and_ends_rarely(tmp_path: Path) ->
     ends = [c.finish_reason for batch in engine.generate(requests, Decoding(1.0, 1.0, 128)) for c in batch]
     # (1 - 1/128)^128 is 37 %: of 64 responses 24 reach the limit, with a standard deviation of 4
     assert 8 <= ends.count("length") <= 40
-    with pytest.raises(ValueError, match="the shape of deepseek-ai/DeepSeek-R1-0528 is not known here"):
+    with pytest.raises(ValueError, match="the configuration of deepseek-ai/DeepSeek-R1-0528 is not known here"):
         dwarf.make("deepseek-ai/DeepSeek-R1-0528", tmp_path / "b", limit=128)
