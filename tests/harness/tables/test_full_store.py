@@ -23,39 +23,36 @@ PROBLEMS = 3
 
 
 @cache
+def verdicts(benchmark: str, samples: int, ks: tuple[int, ...], seeds: int, draw: int) -> tuple[VerdictTable, Any]:
+    """Verdicts on three problems, and their scores; few draws, because a score with 640 samples takes its time."""
+    rng = np.random.default_rng([draw, samples, *benchmark.encode()])
+    size = (seeds, PROBLEMS, samples)
+    correct = (rng.random(size) < rng.random((1, PROBLEMS, 1))).ravel()
+    index = np.indices(size).reshape(3, -1)
+    rows = {
+        "benchmark": benchmark, "train_seed": index[0], "problem_id": [f"p{p}" for p in index[1]], "sample": index[2],
+        "gold": "1", "boxed": True, "verdict": np.where(correct, "correct", "wrong"),
+        "answer_class": np.where(correct, 0, 1), "tokens": rng.integers(5, 50, correct.size),
+    }  # fmt: skip
+    table = VerdictTable.of_rows(pd.DataFrame(rows))
+    return table, {s.key: s for s in score(table, ks=ks, metrics=METRICS)}
+
+
+@cache
 def full(paper: str) -> list[Measured]:
-    """Every arm with two seeds (an untrained one with one), under its own protocol, on three problems a benchmark."""
+    """Every arm with two seeds (an untrained one with one), under its own protocol."""
     reproduction = load(paper)
-    rng = np.random.default_rng(0)
     runs = []
-    for arm in reproduction.arms:
+    for number, arm in enumerate(reproduction.arms):
         protocol = protocols.get(arm.protocol or reproduction.protocol)
         seeds = (0, 1) if arm.train is not None else (0,)
-        verdicts, scores, n = {}, {}, {}
-        for benchmark in protocol.benchmarks.value:
-            n[benchmark] = protocol.value("n", benchmark)
-            size = (len(seeds), PROBLEMS, n[benchmark])
-            correct = (rng.random(size) < rng.random((1, PROBLEMS, 1))).ravel()
-            index = np.indices(size).reshape(3, -1)
-            verdicts[benchmark] = pd.DataFrame(
-                {
-                    "benchmark": benchmark,
-                    "train_seed": index[0],
-                    "problem_id": [f"p{p}" for p in index[1]],
-                    "sample": index[2],
-                    "gold": "1",
-                    "boxed": True,
-                    "verdict": np.where(correct, "correct", "wrong"),
-                    "answer_class": np.where(correct, 0, 1),
-                    "tokens": rng.integers(5, 50, correct.size),
-                }
-            )
-            found_scores = score(verdicts[benchmark], ks=protocol.value("ks", benchmark), metrics=METRICS)
-            scores[benchmark] = {s.key: s for s in found_scores}
+        n = {b: protocol.value("n", b) for b in protocol.benchmarks.value}
+        tables = {b: verdicts(b, n[b], tuple(protocol.value("ks", b)), len(seeds), number % 3) for b in n}
         runs.append(
             Measured(
                 arm.model, arm.key, arm.title, "paper", "trl", "", f"{arm.model}-{arm.key}", seeds, (), (), {}, n,
-                {b: VerdictTable.of_rows(rows) for b, rows in verdicts.items()}, scores, trained=arm.train is not None,
+                {b: table for b, (table, _) in tables.items()}, {b: scores for b, (_, scores) in tables.items()},
+                trained=arm.train is not None,
             )
         )  # fmt: skip
     return runs
