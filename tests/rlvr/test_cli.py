@@ -66,6 +66,11 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("ui port=x", "port"),
         ("ui --port 5001", "port=..."),
         ("power", "difference"),
+        ("power difference=5 benchmark=aime24", "difference"),
+        ("power difference=0.05 benchmark=aime2", "'aime25'"),
+        ("power difference=0.05 benchmark=aime24 seed_sd=3", "seed_sd"),
+        ("power difference=0.05 benchmark=aime24 power=80", "power: expected"),
+        ("power difference=0.05 runs=nowhere", "nowhere"),
         ("rnu", "command"),
         ("paper=egsw", "paper"),
         ("plan paper=egsw --jsn", "jsn"),
@@ -106,32 +111,6 @@ def test_nothing_heavy_is_imported_for_an_answer(arguments: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert listed["papers"]["egsw"]["arms"]["math-7b"][:3] == ["base", "grpo", "egsw"]
-    assert main(["plan", "paper=egsw", "scale=paper", "--json"]) == 0
-    planned = json.loads(capsys.readouterr().out)
-    assert len(planned["runs"]) == 20 and planned["total"]["gpu_hours"] > 0
-
-
-def test_grade_prints_metrics_and_writes_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
-        {"problem_id": "a", "answer": "4", "response": r"so \boxed{4}", "mine": 1},
-        {"problem_id": "a", "answer": "4", "response": r"so \boxed{5}", "mine": 2},
-        {"problem_id": "b", "answer": "1/2", "response": r"\boxed{0.5}", "mine": 3},
-        {"problem_id": "b", "answer": "1/2", "response": "no idea", "mine": 4},
-    ]
-    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main(["grade", str(source), f"out={out}", "--json"]) == 0
-    json.loads(capsys.readouterr().out)
-    written = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [w["verdict"] for w in written] == ["correct", "wrong", "correct", "no_answer"]
-    assert [w["mine"] for w in written] == [1, 2, 3, 4]
-    assert [w["extracted"] for w in written] == ["4", "5", "0.5", None]
 
 
 def test_a_closed_pipe_is_no_error():

@@ -33,21 +33,3 @@ def test_table_from_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "Power with tiny_short, 48 problems" in text
     # within 1/sqrt(6): see test_moments_by_hand
     assert f"within_sd 40.8 user: measured on {run}" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("difference=5 benchmark=aime24", ["difference", "fraction", "5"]),
-        ("difference=0.05 benchmark=aime2", ["benchmark=aime2", "'aime25'"]),
-        ("difference=0.05 benchmark=aime24 seed_sd=3", ["seed_sd", "0 to 1", "3"]),
-        ("difference=0.05 benchmark=aime24 power=80", ["power", "between 0 and 1", "80"]),
-        ("difference=0.05 runs=nowhere", ["nowhere"]),
-    ],
-)
-def test_a_wrong_command_exits_2_and_says_why(
-    arguments: str, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["power", *arguments.split()]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and all(word in captured.err for word in words), captured.err

@@ -101,7 +101,7 @@ def test_a_bad_line_is_named_before_grading(tmp_path, line, place):
     assert not out.exists()
 
 
-def test_what_cannot_be_written_is_refused_before_grading(write, tmp_path):
+def test_what_cannot_be_written_or_scored_is_refused_before_grading(write, tmp_path):
     with pytest.raises(ValueError, match=r"ends in \.jsonl or \.parquet"):
         grade_file(write(RESPONSES), out=tmp_path / "graded.csv")
     with pytest.raises(ValueError, match="there is no folder"):
@@ -109,14 +109,8 @@ def test_what_cannot_be_written_is_refused_before_grading(write, tmp_path):
     mixed = [{**RESPONSES[0], "note": 1}, {**RESPONSES[1], "note": "two"}]
     with pytest.raises(ValueError, match="the column 'note' mixes types"):
         grade_file(write(mixed), out=tmp_path / "graded.parquet")
-
-
-def test_a_k_beyond_the_samples_is_refused(write):
     with pytest.raises(ValueError, match="k is 3; expected 1 to 2"):
         grade_file(write(RESPONSES), ks=[1, 3])
-
-
-def test_an_empty_file_is_refused(write):
     with pytest.raises(ValueError, match="expected rows, found none"):
         grade_file(write([]))
 

@@ -109,14 +109,6 @@ def test_a_missing_column_is_named(data: Path) -> None:
         benchmarks.load("humaneval", data_dir=data, allow_changed_data=True)
 
 
-def test_the_protocol_is_the_papers() -> None:
-    protocol = protocols.get("trial_and_error")
-    assert "humaneval" in protocol.benchmarks.value
-    assert protocol.value("ks", "humaneval") == (4,)
-    assert protocol.value("ks", "aime24") == (8,)
-    assert protocol.value("prompt", "humaneval") == "humaneval"
-
-
 # --------------------------------------------------------------------------------------------------------- extraction
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evals.grading.verdicts import Verdict, schema
+from evals.grading.verdicts import Verdict
 from evals.stats.intervals import estimate, over_problems
 from evals.stats.score import Score, score
 from evals.stats.verdict_table import METRICS
@@ -120,16 +120,6 @@ def test_training_seeds_are_averaged_and_covered() -> None:
     assert got.interval == estimate([[[0.5, 0], [1, 0.5], [1, 0]]]).interval()
     assert got.interval is not None
     assert got.interval.covers == "problems and seeds"
-
-
-def test_a_parquet_table_gives_the_same_scores() -> None:
-    import pyarrow as pa
-
-    frame = table({"p": "++a-", "q": "?atb"}, benchmark="tiny", gold="1", response="", tokens=3, finish_reason="stop")
-    columns = {name: frame[name] if name in frame else [None] * len(frame) for name in schema().names}
-    columns["answer_class"] = [None if a != a else int(a) for a in frame["answer_class"]]
-    arrow = pa.table({name: pa.array(list(values)) for name, values in columns.items()}).cast(schema())
-    assert score(arrow, ks=(1, 2), metrics=METRICS) == score(frame, ks=(1, 2), metrics=METRICS)
 
 
 GOOD = table({"p": "+a", "q": "aa"})

@@ -47,8 +47,8 @@ class Live(TorchDispatchMode):
 
 
 SHAPES = (
-    Architecture(4, 256, 1024, 8, 2, 32, 500, False),
-    Architecture(8, 512, 1024, 8, 8, 64, 500, False),
+    Architecture(8, 128, 512, 8, 2, 16, 500, False),
+    Architecture(4, 256, 512, 8, 8, 32, 500, False),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from dataclasses import replace
@@ -20,7 +19,6 @@ from harness.launch.prepare import read_jobs
 from harness.plan.machine import check_memory, take_machine
 from harness.plan.plan import plan
 from harness.spec import catalogue
-from rlvr.cli import main
 from tests.options import options_of
 
 
@@ -96,12 +94,6 @@ def test_several_machines_need_verl() -> None:
     with pytest.raises(UsageError, match="did you mean 'h100x8'"):
         take_machine({"hardware": "h100x9"})
     assert take_machine({"hardware": "h100x32", "backend": "verl"}).base.nodes == 4
-
-
-def test_plan_prints_the_settings_of_a_profile(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--json", "paper=egsw", "scale=paper", "hardware=h200x8", "arm=grpo", "seeds=1"]) == 0
-    for arm in json.loads(capsys.readouterr().out)["arms"]:
-        assert arm["memory"]["fits"] and "hardware.gpu=h200" in arm["memory"]["settings"]
 
 
 def test_a_profile_gives_the_evaluation_as_few_gpus_a_model_as_hold_it() -> None:
