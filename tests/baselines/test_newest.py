@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from dataclasses import replace
@@ -164,3 +165,27 @@ def test_rejection_equals_the_loops(batch: TokenBatch) -> None:
                 value = statistics.fmean([math.exp(x) - 1 - x for x in d] or [0.0])
             assert got[i, :n].tolist() == [float(low <= value <= high)] * n
         assert not got[~batch.mask].any()
+
+
+def test_of_all_corrections_only_sequence_weights_are_unbiased() -> None:
+    """`benchmarks.corrections` on its enumerable policies: what results/corrections.md rests on."""
+    from benchmarks.corrections import CORRECTIONS, bias_and_variance
+
+    found = {name: bias_and_variance(gate, 0.3, 1) for name, gate in CORRECTIONS.items()}
+    exact = [name for name, (bias, _) in found.items() if bias < 1e-9]
+    assert exact == ["sequence weights"]
+    assert found["sequence weights, at most 2"][1] < found["sequence weights"][1]  # a bound lowers the variance
+    # at no mismatch every correction is the identity
+    for name, gate in CORRECTIONS.items():
+        assert bias_and_variance(gate, 0.0, 1)[0] < 1e-9, name
+
+
+def test_the_gradient_of_the_enumerable_policies_is_autograds() -> None:
+    from benchmarks.corrections import gradients, texts_of
+
+    texts, rows = texts_of(3, 2)
+    theta = torch.randn(4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    logp, slope = gradients(theta, texts, rows)
+    for i, t in itertools.product(range(9), range(2)):
+        (want,) = torch.autograd.grad(logp[i, t], theta, retain_graph=True)
+        torch.testing.assert_close(slope[i, t].view(4, 3).detach(), want)
