@@ -38,13 +38,13 @@ def write(model: str, folder: Path) -> Path:
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for model in ANSWERS:
-        report = rlvr.grade(write(model, folder), out=folder / f"{model}-graded.parquet")
+        report = rlvr.grade(write(model, folder), out=folder / f"{model}-graded.jsonl")
         print(report)
     with rlvr.Grader(workers=1) as grader:  # why one answer got its verdict
         print(grader.explain(GOLD["half"], r"so it is \boxed{50\%}", "boxed_last"))
-    run = rlvr.read_run(folder / "new-graded.parquet", name="new")
+    run = rlvr.read_run(folder / "new-graded.jsonl", name="new")
     print(run.scores(ks=[1, 4]))
-    difference = rlvr.compare(run, folder / "old-graded.parquet", metrics=["avg"])
+    difference = rlvr.compare(run, folder / "old-graded.jsonl", metrics=["avg"])
     for line in difference.lines:
         print(line["name"], line["difference"], [line["low"], line["high"]], line["verdict"])
     print("written:", difference.save(folder / "difference.svg"))

@@ -4,7 +4,7 @@
 
     rlvr.evaluate("PATH", "egsw", benchmarks=["math500"], n=4)   # a model under a paper's protocol
     rlvr.run("egsw", arm=["grpo", "egsw"], seeds=3)              # train, evaluate, log; resumes
-    rlvr.compare("ours.parquet", "theirs.parquet").plot()
+    rlvr.compare("ours.jsonl", "theirs.jsonl").plot()
     rlvr.grade_answers([("1/2", "0.5")])                         # verdicts, by the project's one answer checker
 
 Every command of `rlvr` is a function here. Names are loaded when they are first used, so `import rlvr` takes

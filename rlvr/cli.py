@@ -93,8 +93,8 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
 
 def _is_saved(function: Callable[..., Any], word: str) -> bool:
     """Whether `out=FILE` saves the result: where it is no option of the function, and where the file is a table of it
-    (of `rlvr grade` .parquet and .jsonl are the rows with their verdicts)."""
-    tables = (".csv", ".tex", ".md", ".txt", ".json") + (() if function is rlvr.grade else (".parquet",))
+    (of `rlvr grade` .jsonl is the rows with their verdicts)."""
+    tables = (".csv", ".parquet", ".tex", ".md", ".txt", ".json")
     return "out" not in signature.options(function) or word.endswith(tables)
 
 

@@ -67,7 +67,7 @@ def compare(
     """The differences of two methods on the same problems: A minus B, paired by problem.
 
         rlvr compare paper=egsw arm=egsw,grpo
-        rlvr compare ours.parquet theirs.parquet out=difference.svg
+        rlvr compare ours.jsonl theirs.jsonl out=difference.svg
 
     Args:
         a: a job's folder, the folder of an evaluation, or a file of verdicts (as rlvr grade out=FILE writes); the

@@ -267,7 +267,7 @@ def grade(
         file: the file.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             qwen (box, "the answer is", last number), letter (default where golds are letters).
-        out: write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it.
+        out: FILE.jsonl for the rows with their verdicts, which `rlvr compare` reads.
         columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.
         gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
         label: which of the authors' verdicts stands beside ours, where a file has several.

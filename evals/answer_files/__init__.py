@@ -19,15 +19,8 @@ from evals.answer_files.differing import differing
 from evals.answer_files.formats import OURS, Row
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
 from evals.answer_files.report import Report, agreement
-from evals.answer_files.table import (
-    OURS_ADDED,
-    Columns,
-    check_target,
-    columns_of_responses,
-    parquet_columns,
-    write_lines,
-    write_parquet,
-)
+from evals.answer_files.table import Columns, columns_of_responses, with_columns
+from evals.files import write_jsonl
 from evals.grading import LIMIT_S, Conventions, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
@@ -58,8 +51,8 @@ def grade_file(
 
     Args:
         path: the file.
-        out: where to write the rows in input order with our columns added (see `evals.answer_files.table`): .jsonl or
-            .parquet. `rlvr compare` reads either.
+        out: FILE.jsonl for the rows in input order with our columns added (see `evals.answer_files.table`), which
+            `rlvr compare` reads.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
         policy: of extraction (`evals.grading.extraction`); None for boxed_last, or for letter where every gold is a
             letter of a multiple choice.
@@ -69,11 +62,13 @@ def grade_file(
         reading: what the file does not state, such as the columns of a table of another form.
         progress: called with (done, all) rows.
     Raises:
-        ValueError: before anything is graded: a bad row (with its number and field), an unknown suffix of `out`, or an
+        ValueError: before anything is graded: a bad row (with its number and field), another suffix of `out`, or an
             impossible k.
         OSError: the file cannot be read, or `out` cannot be written.
     """
-    path, target = Path(path), None if out is None else check_target(Path(out))
+    path, target = Path(path), None if out is None else Path(out)
+    if target is not None and (target.suffix != ".jsonl" or not target.parent.is_dir()):
+        raise ValueError(f"out is {str(out)!r}; expected a name that ends in .jsonl, in a folder that exists")
     file = read_answers(path, reading)
     rows = file.rows
     samples = Counter(str(row["problem_id"]) for row in rows)
@@ -84,9 +79,6 @@ def grade_file(
     if policy is not None and policy not in POLICIES:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
     policy = policy or policy_for(rows)
-    parquet = {}
-    if target is not None and target.suffix == ".parquet":
-        parquet = parquet_columns(path, rows, OURS_ADDED)
 
     def in_rows(done: int, comparisons: int) -> None:
         if progress is not None:
@@ -101,10 +93,8 @@ def grade_file(
         if progress is not None:
             progress(len(rows), len(rows))  # nothing was compared where no row has an answer
         explanations = [grader.explain(*triples[n - 1][:2], policy) for n in explain]
-    if target is not None and target.suffix == ".parquet":
-        write_parquet(target, parquet, ours)
-    elif target is not None:
-        write_lines(target, rows, ours)
+    if target is not None:
+        write_jsonl(target, with_columns(rows, ours))
     return Report(
         file=str(path),
         rows=len(rows),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import RECORD, Run, benchmarks_of, counted
+from harness.record.run import RECORD, Run, benchmarks_of, columns_of, counted
 
 EXPECTED = "expected a run's folder, a folder of an evaluation, an archive or a file of verdicts"
 
@@ -120,12 +119,8 @@ def _named(text: str) -> Iterator[Run]:
         yield from _in_folder(path)
     elif path.is_file() and text.endswith(SUFFIX):
         yield from read_archive(path)
-    elif path.is_file() and _holds_verdicts(path):
-        yield Run(path.parent, path.name.partition(".")[0], dict.fromkeys(benchmarks_of(path), path))
     elif path.is_file():
-        raise UsageError(
-            f"{text}: expected a file of verdicts, which `rlvr grade {text} out=FILE.parquet` makes of answers"
-        )
+        yield _graded(path)
     elif glob.has_magic(text) and (places := sorted(glob.glob(text))):
         for place in places:
             yield from _named(place)
@@ -133,25 +128,13 @@ def _named(text: str) -> Iterator[Run]:
         raise UsageError(f"{text}: {EXPECTED}")
 
 
-def _holds_verdicts(path: Path) -> bool:
-    """Whether a file is a table of verdicts (`verdicts.parquet`, or what `rlvr grade out=` wrote)."""
-    with path.open("rb") as file:
-        start = file.read(4)
-        if start == b"PAR1":
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            try:
-                return "verdict" in pq.read_schema(path).names
-            except pa.ArrowInvalid:
-                return True  # damaged: the reader of verdicts reports it
-        file.seek(0)
-        first = file.readline()
-    try:
-        row = json.loads(first)
-    except ValueError:
-        return False
-    return isinstance(row, dict) and "verdict" in row
+def _graded(path: Path) -> Run:
+    """The run that is a file of verdicts: `verdicts.parquet`, or what `rlvr grade out=` wrote."""
+    if path.suffix not in (".parquet", ".jsonl") or "verdict" not in columns_of(path):
+        raise UsageError(
+            f"{path}: expected a file of verdicts, which `rlvr grade {path} out=FILE.jsonl` makes of answers"
+        )
+    return Run(path.parent, path.name.partition(".")[0], dict.fromkeys(benchmarks_of(path), path))
 
 
 def _in_folder(folder: Path) -> Iterable[Run]:

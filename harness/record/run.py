@@ -310,7 +310,7 @@ class Run:
         if path.suffix == ".jsonl":
             frame = _json_lines(path)
         else:
-            wanted = None if columns is None else [name for name in _columns(path) if name in {*NEEDED, *columns}]
+            wanted = None if columns is None else [name for name in columns_of(path) if name in {*NEEDED, *columns}]
             frame = read_parquet(path, wanted).to_pandas()
         if missing := [name for name in NEEDED if name not in frame]:
             raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
@@ -324,9 +324,7 @@ class Run:
     @property
     def keeps_responses(self) -> bool:
         """Whether the verdicts have the responses beside them; an archive's have not."""
-        import pyarrow.parquet as pq
-
-        return all("response" in pq.read_schema(path).names for path in self.tables.values())
+        return all("response" in columns_of(path) for path in self.tables.values())
 
     def samples(self, benchmark: str) -> pd.DataFrame:
         """`verdicts`, with the responses.
@@ -380,7 +378,7 @@ class Run:
         """
         from evals.sampling.store import OWNER, owner_of
 
-        text = _metadata(path).get(OWNER.encode())
+        text = (_schema(path).metadata or {}).get(OWNER.encode())
         if manifest is None or text is None:
             return
         inside, expected = json.loads(text), owner_of(manifest)
@@ -513,18 +511,17 @@ def benchmarks_of(path: Path) -> list[str]:
     return [str(name) for name in dict.fromkeys(rows["benchmark"])]
 
 
-def _columns(path: Path) -> list[str]:
-    import pyarrow.parquet as pq
+def columns_of(path: Path) -> list[str]:
+    """The columns of a file of verdicts or other rows."""
+    return list(_json_lines(path).columns) if path.suffix == ".jsonl" else list(_schema(path).names)
 
-    return list(pq.read_schema(path).names)
 
-
-def _metadata(path: Path) -> Mapping[bytes, bytes]:
+def _schema(path: Path) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_schema(path).metadata or {}
+        return pq.read_schema(path)
     except (pa.ArrowException, OSError) as error:
         raise DamagedFileError(path, f"not readable as Parquet: {str(error).splitlines()[0]}", RESTORE) from error
 

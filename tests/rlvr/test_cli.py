@@ -199,9 +199,9 @@ def test_results_are_saved_by_their_suffix(tmp_path: Path) -> None:
     assert main(["list", f"out={tmp_path / 'x.doc'}"]) == 2
     answers = tmp_path / "a.jsonl"
     answers.write_text(json.dumps({"problem_id": 1, "answer": "4", "response": r"\boxed{4}"}) + "\n")
-    for name in ("verdicts.parquet", "scores.csv", "scores.tex"):  # rows with verdicts; the scores
+    for name in ("verdicts.jsonl", "scores.csv", "scores.tex"):  # rows with verdicts; the scores
         assert main(["grade", str(answers), f"out={tmp_path / name}", "workers=1"]) == 0
-    assert "verdict" in pd.read_parquet(tmp_path / "verdicts.parquet")
+    assert "verdict" in pd.read_json(tmp_path / "verdicts.jsonl", lines=True)
     assert pd.read_csv(tmp_path / "scores.csv").set_index("metric").loc["avg@1", "value"] == 1.0
     assert "tabular" in (tmp_path / "scores.tex").read_text()
     assert main(["list", f"out={tmp_path / 'nowhere' / 'x.csv'}"]) == 2

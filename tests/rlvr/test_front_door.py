@@ -209,11 +209,10 @@ rows = [dict(problem_id=f"p{{i}}", answer="4", response=r"so \\boxed{{4}}") for 
 for name, kept in (("a", 12), ("b", 6)):
     made = [row if i < kept else row | {{"response": r"\\boxed{{5}}"}} for i, row in enumerate(rows)]
     Path(f"{{name}}.jsonl").write_text("".join(json.dumps(row) + "\\n" for row in made))
-    assert main(["grade", f"{{name}}.jsonl", f"out={{name}}.parquet"]) == 0
     assert main(["grade", f"{{name}}.jsonl", f"out={{name}}-graded.jsonl"]) == 0
-assert main(["compare", "a.parquet", "b.parquet", "out=c.svg"]) == 0
+assert main(["compare", "a-graded.jsonl", "b-graded.jsonl", "out=c.svg"]) == 0
 assert main(["compare", "a.jsonl", "b.jsonl"]) == 2  # says how they are graded
-assert main(["show", "a.parquet"]) == 0
+assert main(["show", "a-graded.jsonl"]) == 0
 assert main(["power", "difference=0.05", "benchmark=aime24"]) == 0
 assert main(["list"]) == 0 and main(["show"]) == 0
 assert main(["plan", "paper=egsw", "scale=paper"]) == 0
@@ -233,7 +232,7 @@ def test_without_torch_a_machine_grades_compares_and_tabulates(tmp_path: Path):
     script = [sys.executable, "-c", WITHOUT_TORCH]
     done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    assert "rlvr-harness[train]" in done.stderr and "rlvr grade a.jsonl out=FILE.parquet" in done.stderr
+    assert "rlvr-harness[train]" in done.stderr and "rlvr grade a.jsonl out=FILE.jsonl" in done.stderr
     assert (tmp_path / "runs" / "results" / "forking_tokens" / "tables.csv").is_file()
 
 
