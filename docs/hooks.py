@@ -6,10 +6,12 @@ Runs in the environment of `requirements/docs.txt`, inside mkdocs.
 from __future__ import annotations
 
 import csv
+import json
 import posixpath
 import re
 from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,22 +50,67 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     markdown = linked(page.file.src_uri, path, markdown) if path.is_file() else markdown
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.S)
     text = "".join(part if part.startswith("`") else _equations(part) for part in parts)
-    return text.replace("<!-- CLAIMS -->", _claims()) if page.file.src_uri == "ledger/index.md" else text
+    return text.replace("<!-- CLAIMS -->", _claims()).replace("<!-- SAMPLES -->", _samples())
+
+
+LEDGER = ROOT / "results" / "ledger"
+
+
+def _series(row: dict[str, str]) -> str:
+    """The place of a printed score on the page of samples."""
+    return re.sub(r"\W+", "-", f"{row['repository']} {row['recipe']} {row['benchmark']}").lower()
+
+
+def _read_samples() -> dict[str, list[dict[str, str]]]:
+    series: dict[str, list[dict[str, str]]] = {}
+    for line in (LEDGER / "samples.jsonl").read_text(encoding="utf-8").splitlines():
+        sample = json.loads(line)
+        series.setdefault(_series(sample), []).append(sample)
+    return series
+
+
+def _samples() -> str:
+    """Every sample of results/ledger, under a heading a printed score."""
+    parts = []
+    for place, samples in _read_samples().items():
+        first = samples[0]
+        about = f"{first['repository'].rpartition('/')[2]}: {first['recipe']}, {first['benchmark']}"
+        url = f"https://github.com/{first['repository']}/blob/{first['commit']}/{first['path']}"
+        parts.append(f'<h2 id="{place}">{_html(about)}</h2><p><a href="{_html(url)}">The file</a></p>')
+        for sample in samples:
+            gold = shorten(sample["gold"], 60, placeholder=" …") or "(empty)"
+            head = f"row {sample['row']}, gold {gold}: theirs {sample['label']}, ours {sample['verdict']}"
+            read = f"Read as: {sample['their_answer'] or '–'} (theirs), {sample['our_answer'] or '–'} (ours)"
+            cause = f"{read}. {sample['cause'].capitalize()}." if sample["cause"] else "The two agree."
+            parts.append(
+                f"<details><summary>{_html(head)}</summary><p>{_html(cause)}</p><pre>{_html(sample['problem'])}</pre>"
+                f"<pre>… {_html(sample['response'])}</pre></details>"
+            )
+    return f'<div class="samples">{"".join(parts)}</div>'
+
+
+def _html(text: str) -> str:
+    """A text in HTML within Markdown, whose fences and lines it may not end."""
+    return escape(text).replace("`", "&#96;").replace("\n", "&#10;")
 
 
 def _claims() -> str:
     """A row for each printed score of results/ledger; `ledger/table.js` makes it searchable."""
     names = ("model", "benchmark", "printed", "its file", "ours", "selection", "seeds", "verdict")
     lines = [f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"]
-    with (ROOT / "results" / "ledger" / "claims.csv").open(newline="", encoding="utf-8") as file:
+    samples = _read_samples()
+    with (LEDGER / "claims.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
         url = f"https://github.com/{row['repository']}/tree/{row['commit']}"
         chosen = f"{_short(row['largest_of_equal'])} of {float(row['evaluations']):.0f}" if row["evaluations"] else "–"
+        ours = _short(row["ours"])
+        if _series(row) in samples:
+            ours = f'<a href="samples/#{_series(row)}" title="samples that both graders read">{ours}</a>'
         cells = (
             f'<a href="{url}">{escape(row["repository"].rpartition("/")[2])}</a>: {escape(row["recipe"])}',
-            *map(escape, (row["benchmark"], row["printed"], _short(row["file"]), _short(row["ours"]), chosen)),
-            row["seeds"],
+            *map(escape, (row["benchmark"], row["printed"], _short(row["file"]))),
+            *(ours, chosen, row["seeds"]),
         )
         verdict = f'<td title="{escape(row["why"], quote=True)}">{escape(row["verdict"])}</td>'
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}{verdict}</tr>")

@@ -17,6 +17,7 @@ from studies.ledger.corpus import CORPUS, UNLICENSED, Corpus, Series, read_corpu
 from studies.ledger.figures import figures
 from studies.ledger.graded import LIMIT_S, disagreements, graded_samples
 from studies.ledger.page import page
+from studies.ledger.samples import sample_rows
 from studies.ledger.tables import base_rows, claim_row, evaluation_rows, grade_row, history_rows, series_row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +47,8 @@ def main() -> None:
     for name, table in tables.items():
         write_text(given.out / f"{name}.csv", table.to_csv(index=False, float_format="%.4f"))
     write_text(given.out / "README.md", page(tables))
+    samples = sample_rows(corpus, given.cache, tables)
+    write_text(given.out / "samples.jsonl", samples.to_json(orient="records", lines=True, force_ascii=False))
     for plot in figures(tables):
         save(plot, given.figures, ["svg"])
 

@@ -220,14 +220,15 @@ def _s_grpo(tables: Tables) -> Plot:
 
 
 def _base_rows(tables: Tables) -> Plot:
-    """Papers' printed scores of untrained models, and the mean of others' evaluations of the same models."""
+    """Printed scores of untrained models, and the mean of others' evaluations of the same: those more than three points
+    apart."""
     rows = tables["base_rows"].query("by == 'bethgelab/sober-reasoning'").astype({"published": float})
     rows = rows.assign(others=rows["others"].str.partition(" ")[0].astype(float))
-    rows = rows.sort_values("others", ascending=False)
+    rows = rows[(rows["others"] - rows["published"]).abs() > 3].sort_values("others", ascending=False)
     names = rows["model"].str.partition("/")[2] + ", " + rows["cell"] + " (" + rows["paper"] + ")"
 
     def draw(axis: Any) -> None:
         _dumbbells(axis, list(names), rows["published"], rows["others"], ("printed", "measured by others"))
         axis.tick_params(axis="y", labelsize=7)
 
-    return _plot("base_rows", "Untrained models, printed and measured by others", rows, draw, 6.0, 6.4)
+    return _plot("base_rows", "Untrained models, printed and measured by others", rows, draw, 3.8, 6.4)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -42,16 +43,22 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
         kept = cache / "grades" / f"{_key(files.hashes[path], series)}.parquet"
         if not kept.is_file():
             kept.parent.mkdir(parents=True, exist_ok=True)
-            copied = cache / "grades" / f"{files.hashes[path]}-{Path(path).name}"
-            copied.write_bytes(files.content(path))
-            try:
-                file = read_answers(copied, Reading(series.responses or {}))
-            finally:
-                copied.unlink()
-            rows = [row for row in file.rows if not series.only or row.get("benchmark") == series.only]
-            _write(_graded(rows, grader), kept)
+            _write(_graded(read_rows(series, files, path), grader), kept)
         parts.append(pd.read_parquet(kept).assign(seed=seed, checkpoint=checkpoint, path=path))
     return pd.concat(parts, ignore_index=True)
+
+
+def read_rows(series: Series, files: Files, path: str) -> list[Row]:
+    """The responses of a file, on the series' benchmark.
+
+    Raises:
+        ValueError: the file is of no known format.
+    """
+    with TemporaryDirectory() as folder:
+        copied = Path(folder) / Path(path).name
+        copied.write_bytes(files.content(path))
+        rows = read_answers(copied, Reading(series.responses or {})).rows
+    return [row for row in rows if not series.only or row.get("benchmark") == series.only]
 
 
 def _write(table: pd.DataFrame, target: Path) -> None:

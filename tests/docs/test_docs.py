@@ -60,6 +60,15 @@ def test_commands_of_the_pages_exist(page: str, line: str) -> None:
         planned(*options_of([word for word in shown[1:] if word not in ("config=true", "rehearse=true")]))
 
 
+def load_hooks() -> Any:
+    """docs/hooks.py, which is in no package."""
+    spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
+    assert spec is not None and spec.loader is not None
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    return hooks
+
+
 def test_every_page_is_in_the_navigation_and_every_link_leads_somewhere() -> None:
     import yaml
 
@@ -67,10 +76,7 @@ def test_every_page_is_in_the_navigation_and_every_link_leads_somewhere() -> Non
         values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         return [value] if isinstance(value, str) else [entry for inside in values for entry in entries(inside)]
 
-    spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
-    assert spec is not None and spec.loader is not None
-    hooks = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hooks)
+    hooks = load_hooks()
     pages = hooks.PAGES | {name: ROOT / "docs" / name for name in NAMES}
     assert set(entries(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])) == set(pages)
     for name, path in pages.items():

@@ -15,6 +15,7 @@ from studies.ledger.__main__ import measure
 from studies.ledger.corpus import UNLICENSED, Corpus, Repository, Series, read_corpus, verdict_rows
 from studies.ledger.graded import gap
 from studies.ledger.page import page
+from studies.ledger.samples import sample_rows
 from studies.ledger.tables import different_pairs, series_row
 
 
@@ -161,6 +162,12 @@ def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
     assert len(tables["disagreements"]) == 4  # none of the repository without a licence
     assert tables["evaluations"]["percent"].tolist() == pytest.approx([25, 25, 50, 60, 55])
     assert "| owner/name: curve | gsm8k | 60.0 | table 1 | 55.0 |" in page(tables)
+    samples = sample_rows(corpus, tmp_path, tables)
+    assert samples["recipe"].tolist() == ["graded"] * 4
+    shown = samples.sort_values("row")[["response", "gold", "label", "verdict"]].values.tolist()
+    assert shown[0] == ["\\boxed{6}", "5", "correct", "wrong"] and shown[1] == ["\\boxed{5}", "5", "wrong", "correct"]
+    agreed = sample_rows(corpus, tmp_path, tables | {"disagreements": tables["disagreements"][:0]})
+    assert agreed["row"].tolist() == [1, 2] and (agreed["label"] == agreed["verdict"]).all()
 
 
 def test_unscored_samples_are_a_cause_of_their_own() -> None:

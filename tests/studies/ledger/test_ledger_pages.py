@@ -14,6 +14,7 @@ import pytest
 from harness.spec import catalogue
 from studies.ledger import by_hand, eee
 from studies.ledger.tables import base_rows
+from tests.docs.test_docs import load_hooks
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLES = ROOT / "results" / "ledger"
@@ -93,6 +94,20 @@ def test_untrained_models_beside_what_others_measured() -> None:
     graded = grades[grades["repository"].str.endswith("SkyThought") & (grades["recipe"] == "Qwen2.5-Math-7B")]
     texts = [f"{row.qwen:.1f} [{row.qwen_low:.1f}, {row.qwen_high:.1f}]" for row in graded.itertuples()]
     assert sorted(source["scores"]["Qwen/Qwen2.5-Math-7B"].values()) == sorted(texts)
+
+
+def test_samples_are_of_licensed_files_and_each_is_linked_from_its_score() -> None:
+    samples = pd.read_json(TABLES / "samples.jsonl", lines=True, dtype=False)
+    repositories, differ = (pd.read_csv(TABLES / f"{name}.csv") for name in ("repositories", "disagreements"))
+    licences = samples.merge(repositories, on=["repository", "commit"])["licence"]
+    assert len(licences) == len(samples) > 80 and set(licences) == {"Apache-2.0"}
+    listed = samples[samples["cause"] != ""].merge(differ, on=["repository", "path", "row", "verdict", "cause"])
+    assert len(listed) == (samples["cause"] != "").sum() == (samples["label"] != samples["verdict"]).sum()
+    hooks = load_hooks()
+    places = re.findall(r'<h2 id="([^"]+)"', hooks._samples())
+    links = re.findall(r'href="samples/#([^"]+)"', hooks._claims())
+    assert sorted(links) == sorted(places) and len(set(places)) == len(places)
+    assert hooks._html("```\n<script>") == "&#96;&#96;&#96;&#10;&lt;script&gt;"
 
 
 def test_by_hand_on_made_files() -> None:

@@ -1,0 +1,65 @@
+"""Samples behind the printed scores: what both graders read. Of repositories whose licence allows a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from studies.ledger.corpus import UNLICENSED, Corpus
+from studies.ledger.graded import read_rows
+
+MOST, LEAST = 4, 2  # of a printed score
+PROBLEM, RESPONSE = 600, 1500  # characters of their ends
+
+
+def sample_rows(corpus: Corpus, cache: Path, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """A few samples of each printed score: those where label and verdict differ, one of each cause first; where there
+    is none and every sample has a verdict, the first ones, whose verdict is the label.
+
+    Returns:
+        repository, commit, recipe, benchmark, path, row; the ends of `problem` and `response`; gold, their_answer,
+        our_answer, label (theirs), verdict (ours), cause ("" where the two agree).
+    """
+    differ, grades = tables["disagreements"], tables["grades"]
+    found: list[dict[str, Any]] = []
+    for series in corpus:
+        about = series.repository
+        if series.responses is None or not series.printed or about.licence == UNLICENSED:
+            continue
+        files = about.fetched(cache)
+        path, _, _ = max(series.matches(files), key=lambda match: match[2])
+        rows = read_rows(series, files, path)
+        here = differ[(differ["repository"] == about.name) & (differ["path"] == path)]
+        chosen = pd.concat([here.drop_duplicates("cause"), here]).drop_duplicates("row").head(MOST)
+        samples = chosen.to_dict("records")
+        keys = {"repository": about.name, "recipe": series.recipe, "benchmark": series.benchmark}
+        graded = grades[(grades[list(keys)] == pd.Series(keys)).all(axis=1)]
+        if len(samples) < LEAST and not graded["unscored"].any():
+            others = [number for number in range(1, len(rows) + 1) if number not in set(here["row"])]
+            samples += [{"row": number} for number in others[: LEAST - len(samples)]]
+        for sample in samples:
+            row = rows[sample["row"] - 1]
+            label = "correct" if row["expected"] else "wrong"
+            found.append(
+                {
+                    **keys,
+                    "commit": about.commit,
+                    "path": path,
+                    "row": sample["row"],
+                    "problem": str(row.get("problem") or "")[-PROBLEM:],
+                    "response": row["response"][-RESPONSE:],
+                    "gold": str(row["answer"]),
+                    **{name: _text(sample.get(name)) for name in ("their_answer", "our_answer")},
+                    "label": label,
+                    "verdict": sample.get("verdict", label),
+                    "cause": sample.get("cause", ""),
+                }
+            )
+    return pd.DataFrame(found)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None or value != value else str(value)
