@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rlvr.comparing import compare, power
     from rlvr.declaring import experiment, use
     from rlvr.evaluation import evaluate, grade
-    from rlvr.grading import grade_answers, grade_responses
+    from rlvr.grading import explain, grade_answers, grade_responses
     from rlvr.listing import list_, show
     from rlvr.metrics import avg_at_k, maj_at_k, pass_at_k
     from rlvr.results import Result
@@ -46,7 +46,7 @@ _HOME = {
     "rlvr.comparing": ("compare", "power"),
     "rlvr.declaring": ("experiment", "use"),
     "rlvr.evaluation": ("evaluate", "grade"),
-    "rlvr.grading": ("grade_answers", "grade_responses"),
+    "rlvr.grading": ("explain", "grade_answers", "grade_responses"),
     "rlvr.listing": ("list_", "show"),
     "rlvr.metrics": ("avg_at_k", "maj_at_k", "pass_at_k"),
     "rlvr.results": ("Result",),
@@ -77,6 +77,7 @@ __all__ = [
     "compare",
     "evaluate",
     "experiment",
+    "explain",
     "export",
     "grade",
     "grade_answers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evals.grading import LIMIT_S, Conventions, Grade, Grader
+from evals.grading import LIMIT_S, Conventions, Explanation, Grade, Grader
 from rlvr.results import Rows
 
 _DEFAULT = Conventions()
@@ -63,3 +63,16 @@ def grade_responses(
     whole = [(*row, None) if not isinstance(row, str) and len(row) == 2 else row for row in rows]
     with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
         return Grades(grader.grade_responses(whole, policy))
+
+
+def explain(
+    gold: str,
+    response: str,
+    *,
+    policy: str | None = None,
+    conventions: Conventions = _DEFAULT,
+    limit_s: float = LIMIT_S,
+) -> Explanation:
+    """How a response, or with `policy=None` a bare answer, gets its verdict: each step of the comparison."""
+    with Grader(workers=1, limit_s=limit_s, conventions=conventions) as grader:
+        return grader.explain(gold, response, policy)

@@ -41,6 +41,12 @@ def test_grades_have_html_tables():
     assert (str(grade.verdict), grade.boxed) == ("correct", True)
 
 
+def test_a_verdict_is_explained_under_other_conventions():
+    assert rlvr.explain("5", r"so \boxed{5.0}", policy="boxed_last").verdict == "correct"
+    strict = rlvr.Conventions(missing_unit=False)
+    assert [rlvr.explain("5 m", "5", conventions=c).verdict for c in (rlvr.Conventions(), strict)] == ["correct", "wrong"]
+
+
 def test_metrics_of_arrays():
     correct = np.array([[True, False], [False, False], [True, True]])
     # avg: (1/2 + 0 + 1) / 3; pass@2: (1 + 0 + 1) / 3
