@@ -43,8 +43,8 @@ def test_grades_have_html_tables():
 
 def test_a_verdict_is_explained_under_other_conventions():
     assert rlvr.explain("5", r"so \boxed{5.0}", policy="boxed_last").verdict == "correct"
-    strict = rlvr.Conventions(missing_unit=False)
-    assert [rlvr.explain("5 m", "5", conventions=c).verdict for c in (rlvr.Conventions(), strict)] == ["correct", "wrong"]
+    assert rlvr.explain("5 m", "5").verdict == "correct"
+    assert rlvr.explain("5 m", "5", conventions=rlvr.Conventions(missing_unit=False)).verdict == "wrong"
 
 
 def test_metrics_of_arrays():
