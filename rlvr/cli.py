@@ -21,6 +21,7 @@ from typing import Any
 import rlvr
 from harness.errors import UsageError, choose
 from rlvr import signature
+from rlvr.terminal import coloured
 
 GROUPS = {  # heading -> command -> the function of `rlvr`
     "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
@@ -63,7 +64,8 @@ def _run(words: list[str]) -> int:
         return 0
     if not words or words[0] == "help" or "--help" in words or "-h" in words:
         named = [word for word in words if word not in ("help", "--help", "-h")]
-        print(usage(named[0]) if named else overview(), file=sys.stdout if words else sys.stderr)
+        stream = sys.stdout if words else sys.stderr
+        print(coloured(usage(named[0]) if named else overview(), stream), file=stream)
         return 0 if words else 2
     given = [word for word in words if word not in FLAGS]
     _name, function, (positional, keywords), save = parse(given)
@@ -72,7 +74,7 @@ def _run(words: list[str]) -> int:
         result = function(*positional, **keywords)
     if save is not None:
         print(result.save(save), file=sys.stderr)
-    print(shown(result.as_json() if "--json" in words else str(result)))
+    print(shown(result.as_json()) if "--json" in words else coloured(shown(str(result)), sys.stdout))
     sys.stdout.flush()
     return int(result.exit_code)
 

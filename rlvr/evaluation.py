@@ -82,8 +82,7 @@ def evaluate(
     from harness.runs.interrupt import check, finishing, handled
 
     if columns is not None:
-        query = "&".join(f"{ours}={theirs}" for ours, theirs in columns.items())
-        benchmarks = [f"{name}?{query}" for name in benchmarks or ()]
+        benchmarks = with_columns(benchmarks or (), columns)
     named = {"benchmarks": benchmarks} if benchmarks else {}
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
     sampler, chosen = make_engine(model, engine, settings), _protocol(protocol, values | named)
@@ -109,6 +108,14 @@ def evaluate(
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     return _scores(folder, model, seed, chosen, verdicts)
+
+
+def with_columns(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """Benchmarks of which files of problems have columns of other names."""
+    from evals.data.benchmarks import is_file
+
+    query = "&".join(f"{ours}={theirs}" for ours, theirs in columns.items())
+    return [f"{name}?{query}" if is_file(name) else name for name in names]
 
 
 def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:

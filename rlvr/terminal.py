@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import re
 from textwrap import fill
+from typing import TextIO
 
 from evals.notebook import text_table as table
 
-__all__ = ["paragraph", "sentence", "table"]
+__all__ = ["coloured", "paragraph", "sentence", "table"]
+CODES = {"good": 32, "bad": 31, "open": 33, "bold": 1}
+# cells of a table, outcomes at the start of a line, and headings
+WORDS = re.compile(
+    r"(?<=  )(?:(?P<good>higher|finished|yes)|(?P<bad>lower|failed|diverged|damaged|no)|(?P<open>not resolved|stopped|"
+    r"running|submitted))(?=\*?(?:  |$))|^(?P<bold>[A-Za-z ]+:|[A-Z]{5,})$",
+    re.MULTILINE,
+)
+
+
+def coloured(text: str, stream: TextIO) -> str:
+    """The text with its outcomes in colour, if the stream is a terminal that has it and NO_COLOR is not set."""
+    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return WORDS.sub(lambda found: f"\x1b[{CODES[str(found.lastgroup)]}m{found[0]}\x1b[0m", text)
 
 
 def paragraph(text: str, indent: str = "") -> str:

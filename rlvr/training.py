@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import UsageError, choose
+from rlvr.evaluation import with_columns
 from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
 
@@ -100,6 +101,7 @@ def run(
         rehearse: check each arm as hardware= would run it (default scale=paper, h100x8), then train, resume,
             evaluate and export a dwarf of its base model on this CPU. A table says what each arm would stop at.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
+            protocol.benchmarks=[FILE] protocol.columns=OUR:THEIRS,... (your own problems),
             eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n), keep=N (keep the
             model of every N-th step), unscored=skip|incorrect|error (what a response earns that cannot be
             graded), prompt=FILE.yaml, protocol.KEY=VALUE.
@@ -175,6 +177,12 @@ def _asked(
     for group in ("hardware", "launcher", "eval"):  # in Python hardware={"device": "cpu"} is hardware.device=cpu
         if isinstance(asked.get(group), Mapping):
             asked |= {f"{group}.{key}": value for key, value in asked.pop(group).items()}
+    own = asked.pop("protocol.columns", None)  # a list of OUR:THEIRS, or in Python a mapping
+    if own is not None:
+        if "protocol.benchmarks" not in asked:
+            raise UsageError(f"protocol.columns={own}: expected protocol.benchmarks=[FILE] with it")
+        pairs = own if isinstance(own, Mapping) else dict(str(pair).split(":", 1) for pair in _several(own))
+        asked["protocol.benchmarks"] = with_columns(_several(asked["protocol.benchmarks"]), pairs)
     in_process = _objects(asked, data, columns, rewards)
     what = _declared(paper, asked, protocol)
     return what, asked, in_process or ([] if isinstance(what, str) else ["an experiment declared in Python"])
@@ -265,9 +273,12 @@ def _objects(given: dict[str, Any], data: Any, columns: Mapping[str, str] | None
         given["dataset"] = f"{file}?{mapped}" if mapped else file
     here: list[str] = []
     if rewards is not None:
-        several = rewards if isinstance(rewards, (list, tuple)) else [rewards]
-        given["rewards"] = [_reward_name(reward, here) if callable(reward) else reward for reward in several]
+        given["rewards"] = [_reward_name(r, here) if callable(r) else r for r in _several(rewards)]
     return here
+
+
+def _several(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
 def _rows_as_file(rows: Any) -> Path:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from io import BytesIO
 from typing import Any
 
 from harness.backends.errors import CannotExpress
@@ -100,15 +101,18 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
 
 
 def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[int, int, dict[str, float]], None]:
-    """Record each step, and show a bar on a terminal or about ten lines elsewhere.
+    """Record each step, and show a bar on a terminal, a bar and a chart in a notebook, or about ten lines elsewhere.
 
     `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
     """
     bar: list[Any] = []
+    notebook = "ipykernel" in sys.modules
+    draw = live_chart() if notebook else lambda step, metrics: None
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
         recorder.metrics(steps_before + step, metrics)
+        draw(steps_before + step, metrics)
         flag = mismatch_flag(metrics)
         if flag is not None and flag not in warned:
             warned.add(flag)
@@ -120,9 +124,9 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))
             if key in metrics
         )
-        if sys.stderr.isatty():
+        if notebook or sys.stderr.isatty():
             if not bar:
-                from tqdm import tqdm
+                from tqdm.auto import tqdm
 
                 bar.append(tqdm(total=total, initial=step - 1, desc="    training", leave=True))
             bar[0].set_postfix_str(text)
@@ -133,3 +137,24 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             print(f"    step {step}/{total}  {text}", file=sys.stderr, flush=True)
 
     return report
+
+
+def live_chart() -> Callable[[int, Mapping[str, float]], None]:
+    """A chart of reward and entropy in the notebook's cell, drawn again after each step."""
+    from IPython.display import SVG, display
+    from matplotlib.figure import Figure
+
+    shown = display(display_id=True)
+    curves: dict[str, list[tuple[int, float]]] = {"train/reward": [], "train/entropy": []}
+
+    def draw(step: int, metrics: Mapping[str, float]) -> None:
+        figure = Figure(figsize=(7, 2.2), layout="constrained")
+        for (name, points), axis in zip(curves.items(), figure.subplots(1, 2), strict=True):
+            points += [(step, metrics[name])] if name in metrics else []
+            axis.plot(*zip(*points, strict=True), ".-") if points else None
+            axis.set(xlabel="step", title=name.removeprefix("train/"))
+        file = BytesIO()
+        figure.savefig(file, format="svg")
+        shown.update(SVG(file.getvalue().decode()))
+
+    return draw

@@ -26,7 +26,7 @@ class View:
             TextColumn("{task.description}"),
             BarColumn(20),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[reward]}"),
+            TextColumn("{task.fields[metrics]}"),
             TimeRemainingColumn(compact=True),
             console=self._console,
             speed_estimate_period=3600,  # a step may take minutes
@@ -50,7 +50,7 @@ class View:
         self._remove(folder)
         if state == "running":
             steps = training_steps(self._jobs[folder]) or None
-            self._rows[folder] = self._bars.add_task(self._jobs[folder].name, total=steps, reward="")
+            self._rows[folder] = self._bars.add_task(self._jobs[folder].name, total=steps, metrics="")
             self._started[folder] = time.monotonic()
         self._say(folder, state)
 
@@ -66,9 +66,10 @@ class View:
             return
         self._read = time.monotonic()
         for folder, row in self._rows.items():
-            step, reward = last_step(folder / METRICS)
+            step, metrics = last_step(folder / METRICS)
             if step is not None:
-                self._bars.update(row, completed=step, reward="" if reward is None else f"reward {reward:.3f}")
+                shown = [f"{k} {metrics[f'train/{k}']:.3f}" for k in ("reward", "entropy") if f"train/{k}" in metrics]
+                self._bars.update(row, completed=step, metrics="  ".join(shown))
 
     def _remove(self, folder: Path) -> None:
         if folder in self._rows:

@@ -66,7 +66,8 @@ def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
         state = "submitted"  # squeue says more
     else:
         state = "failed" if error else "stopped"
-    return state, *last_step(folder / METRICS), error
+    step, metrics = last_step(folder / METRICS)
+    return state, step, metrics.get("train/reward"), error
 
 
 def note_slurm(folder: Path, job_id: str) -> None:
@@ -95,9 +96,7 @@ def _held(folder: Path) -> bool:
     return False
 
 
-def last_step(path: Path) -> tuple[int | None, float | None]:
-    """(step, reward) of the last whole line of a training's metrics.jsonl; None without one."""
-    if not path.is_file():
-        return None, None
-    row = last_row(path, "step", "metrics")
-    return (None, None) if row is None else (row["step"], row["metrics"].get("train/reward"))
+def last_step(path: Path) -> tuple[int | None, dict[str, float]]:
+    """(step, metrics) of the last whole line of a training's metrics.jsonl; None without one."""
+    row = last_row(path, "step", "metrics") if path.is_file() else None
+    return (None, {}) if row is None else (row["step"], row["metrics"])

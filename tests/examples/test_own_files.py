@@ -74,6 +74,9 @@ def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
 
 
 def test_a_column_map_by_either_option() -> None:
+    columns = ["protocol.benchmarks=[a.jsonl,math500]", "protocol.columns=problem:question,answer:gold"]
+    _, values = options_of(["paper=egsw", *columns])
+    assert values["protocol.benchmarks"] == ["a.jsonl?problem=question&answer=gold", "math500"]
     paper, values = options_of(["paper=egsw", "data=a.parquet", "columns=problem:question,answer:gold"])
     assert (paper, values) == ("egsw", {"dataset": "a.parquet?problem=question&answer=gold"})
     assert hub_id("a.parquet?problem=question") is None

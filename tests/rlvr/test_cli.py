@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from harness.errors import UsageError
 from harness.spec.scales import SCALES
 from rlvr import signature
 from rlvr.cli import COMMANDS, command, main, overview, usage
+from rlvr.terminal import coloured
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eval", "sympy")
@@ -205,6 +207,21 @@ def test_results_are_saved_by_their_suffix(tmp_path: Path) -> None:
     assert pd.read_csv(tmp_path / "scores.csv").set_index("metric").loc["avg@1", "value"] == 1.0
     assert "tabular" in (tmp_path / "scores.tex").read_text()
     assert main(["list", f"out={tmp_path / 'nowhere' / 'x.csv'}"]) == 2
+
+
+def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    text = "metric  verdict\navg@2   higher*\nmaj@2   not resolved\nwhat is higher is said in words"
+    shown = text.replace("  higher", "  \x1b[32mhigher\x1b[0m").replace("not resolved", "\x1b[33mnot resolved\x1b[0m")
+    assert coloured(text, Terminal()) == shown
+    assert coloured(text, io.StringIO()) == text  # a pipe or a file
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert coloured(text, Terminal()) == text
 
 
 def test_argcomplete_answers_a_shell(tmp_path: Path) -> None:
