@@ -144,7 +144,7 @@ def live_chart() -> Callable[[int, Mapping[str, float]], None]:
     from IPython.display import SVG, display
     from matplotlib.figure import Figure
 
-    shown = display(display_id=True)
+    shown: Any = display(display_id=True)  # type: ignore[no-untyped-call]
     curves: dict[str, list[tuple[int, float]]] = {"train/reward": [], "train/entropy": []}
 
     def draw(step: int, metrics: Mapping[str, float]) -> None:
@@ -155,6 +155,6 @@ def live_chart() -> Callable[[int, Mapping[str, float]], None]:
             axis.set(xlabel="step", title=name.removeprefix("train/"))
         file = BytesIO()
         figure.savefig(file, format="svg")
-        shown.update(SVG(file.getvalue().decode()))
+        shown.update(SVG(file.getvalue().decode()))  # type: ignore[no-untyped-call]
 
     return draw
