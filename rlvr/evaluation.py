@@ -64,7 +64,7 @@ def evaluate(
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
         seed: of the sampling.
         engine: who samples. Settings as engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and
-            vllm; url, key_env (the variable with the key), concurrency for openai.
+            vllm; url, concurrency for openai (its key: OPENAI_API_KEY).
         allow_changed_data: accept rows other than the pinned ones; the record says so.
         **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...;
             extraction=boxed_last|boxed_strict|answer_line|qwen|letter|...: how an answer is extracted, instead of the

@@ -48,7 +48,10 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("eval model=m protocol=egsw nn=2", "nn"),
         ("eval model=m protocol=tiny engine=vlm", "engine=vlm"),
         ("eval model=m protocol=tiny engine.url=http://h/v1", "engine.url"),
-        ("eval model=m protocol=tiny engine=openai engine.url=http://h/v1 engine.attempts=many", "engine.attempts"),
+        (
+            "eval model=m protocol=tiny engine=openai engine.url=http://h/v1 engine.concurrency=x",
+            "engine.concurrency",
+        ),
         ("grade", "file"),
         ("grade nowhere.jsonl", "nowhere.jsonl"),
         ("compare a b metrics=avgg", "metrics"),

@@ -30,7 +30,8 @@ def test_verl_accepts_every_arm_that_is_not_refused(paper: str) -> None:
     trained = {(j.model, j.arm): j.experiment for j in jobs if isinstance(j.experiment, Experiment)}
     expected = trained.keys() - refused.keys()
     configs = trainer_configs([job for job in jobs if (job.model, job.arm) in expected], GPUS)
-    assert configs.keys() == {f"{model}/{arm}" for model, arm in expected} and configs
+    assert configs.keys() == {f"{model}/{arm}" for model, arm in expected}
+    assert bool(configs) == (paper != "erpo")  # whose arms train LoRA
     for model, arm in expected:
         e, config = trained[model, arm], configs[f"{model}/{arm}"]
         assert config["trainer"]["n_gpus_per_node"] == 8

@@ -22,7 +22,7 @@ OPTIONS: dict[str, dict[str, type]] = {
         "tensor_parallel": int,
         "replicas": int,
     },
-    "openai": {"url": str, "key_env": str, "concurrency": int, "attempts": int, "timeout_s": float},
+    "openai": {"url": str, "concurrency": int},
 }
 """The options of each engine, with the type of the value."""
 

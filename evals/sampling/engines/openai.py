@@ -3,7 +3,7 @@
 The server has the model and its chat template. Each request carries its seed. It is unknown here whether the server
 uses the seed, and whether its samples depend on other requests; `describe()` says so.
 
-The openai SDK sends a request, and sends it again after a temporary fault. The key comes from an environment variable
+The openai SDK sends a request, and sends it again after a temporary fault. The key comes from OPENAI_API_KEY
 and goes into one header. Redirections are refused, because they would send the key to another host. The key is removed
 from a server's messages before they are shown.
 """
@@ -20,6 +20,8 @@ from typing import Any
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 
 KEY_ENV = "OPENAI_API_KEY"
+ATTEMPTS = 8  # a request is sent so often before it counts as failed
+TIMEOUT_S = 600.0  # seconds that the server may be silent
 CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request
 
 
@@ -29,44 +31,27 @@ class OpenAIEngine:
     Args:
         model: the model's name on the server.
         url: the server's base address, as in "http://127.0.0.1:8000/v1".
-        key_env: the environment variable that holds the key; None is OPENAI_API_KEY, if it is set.
         concurrency: the maximum number of simultaneous requests.
-        attempts: how often a request is sent before it counts as failed.
-        timeout_s: seconds that the server may be silent.
     Raises:
-        ValueError: an address that is not http(s) or has a password in it, a variable that is not set or holds what
-            no header can, a number below 1.
+        ValueError: an address that is not http(s) or has a password in it, a key that no header can hold, a number
+            below 1.
     """
 
     tokenizer = None
     context = None
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        url: str | None = None,
-        key_env: str | None = None,
-        concurrency: int = 16,
-        attempts: int = 8,
-        timeout_s: float = 600.0,
-    ) -> None:
-        for name, value in (("concurrency", concurrency), ("attempts", attempts)):
-            if value < 1:
-                raise ValueError(f"{name}={value}, expected >= 1")
-        if not timeout_s > 0:
-            raise ValueError(f"timeout_s={timeout_s}, expected a number > 0")
-        self.model = model
-        self.url = _address(url)
-        self.concurrency, self.attempts, self.timeout_s = concurrency, attempts, timeout_s
-        self._key = _key(key_env)
+    def __init__(self, model: str, *, url: str | None = None, concurrency: int = 16) -> None:
+        if concurrency < 1:
+            raise ValueError(f"concurrency={concurrency}, expected >= 1")
+        self.model, self.url, self.concurrency = model, _address(url), concurrency
+        self._key = _key()
         from openai import DefaultHttpxClient, OpenAI
 
         self._client = OpenAI(
             api_key=self._key or "none",  # the SDK wants one
             base_url=self.url,
-            timeout=timeout_s,
-            max_retries=attempts - 1,
+            timeout=TIMEOUT_S,
+            max_retries=ATTEMPTS - 1,
             http_client=DefaultHttpxClient(follow_redirects=False),
         )
 
@@ -117,7 +102,7 @@ class OpenAIEngine:
         """Send a request until it is answered.
 
         Raises:
-            EngineError: the server refused it, or it failed `attempts` times.
+            EngineError: the server refused it, or it failed `ATTEMPTS` times.
         """
         from openai import APIConnectionError, APIStatusError, Omit
 
@@ -181,20 +166,14 @@ def _address(url: str | None) -> str:
         raise ValueError("url: missing; expected the server's base address, as in engine.url=http://127.0.0.1:8000/v1")
     parts = urllib.parse.urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:  # may be secrets: not shown
-        raise ValueError(
-            "url: expected no user, password, query or fragment in it; a key goes into a variable (key_env)"
-        )
+        raise ValueError("url: expected no user, password, query or fragment in it; a key goes into OPENAI_API_KEY")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"url={url!r}, expected http://HOST[:PORT]/v1 or https://...")
     return url.rstrip("/")
 
 
-def _key(variable: str | None) -> str | None:
-    key = os.environ.get(variable or KEY_ENV, "").strip()
-    if not key:
-        if variable is not None:
-            raise ValueError(f"key_env={variable!r}: no such environment variable is set, expected one with the key")
-        return None
+def _key() -> str | None:
+    key = os.environ.get(KEY_ENV, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ValueError(f"the key in {variable or KEY_ENV} holds characters that no header can; check the variable")
-    return key
+        raise ValueError(f"the key in {KEY_ENV} holds characters that no header can; check the variable")
+    return key or None

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -52,17 +51,16 @@ class TransformersEngine(LocalModel):
     @cached_property
     def model(self) -> Any:
         from transformers import AutoModelForCausalLM
+        from transformers.utils import logging
 
-        with _quiet():
-            try:
-                model: Any = AutoModelForCausalLM.from_pretrained(
-                    self.model_path, dtype=self.dtype, trust_remote_code=False
-                )
-            except Exception as error:  # of safetensors, json, transformers: any failure of its files
-                why = (str(error).strip().splitlines() or [""])[0]
-                raise ValueError(
-                    f"model {self.model_path!r}: cannot be loaded ({type(error).__name__}: {why})"
-                ) from error
+        logging.disable_progress_bar()  # it shows one even if stderr is a file
+        try:
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                self.model_path, dtype=self.dtype, trust_remote_code=False
+            )
+        except Exception as error:  # of safetensors, json, transformers: any failure of its files
+            why = (str(error).strip().splitlines() or [""])[0]
+            raise ValueError(f"model {self.model_path!r}: cannot be loaded ({type(error).__name__}: {why})") from error
         check_weights(model, self.model_path)
         return model.to(self.device).eval()
 
@@ -143,20 +141,6 @@ def check_weights(model: Any, model_path: str) -> None:
                 f"model {model_path!r}: {int((~torch.isfinite(weight)).sum())} values of its weight {name} are NaN or "
                 "infinite; expected finite weights (a training that diverged?)"
             )
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bar for the weights; transformers shows one even if stderr is a file."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def decode(

@@ -13,10 +13,18 @@ from typing import Any
 from evals.files import write_json
 from harness.backends.checkpoints import WHOLE, last_verified, seal
 from harness.backends.snapshots import snapshot_folder
-from harness.backends.verl.export import export
 
 STATE = "rlvr_state.json"  # our own state, read when a training resumes
 KEPT = 2  # keep the previous one until the newest is verified
+
+
+def export(checkpoint: Path, final: Path) -> None:
+    """Copy the policy of a checkpoint to `final`, a plain model folder."""
+    part = final.with_name(".final.part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(checkpoint / "actor" / "huggingface", part)
+    shutil.rmtree(final, ignore_errors=True)
+    part.rename(final)
 
 
 class MarkWhole:

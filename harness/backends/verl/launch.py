@@ -21,8 +21,7 @@ from harness.backends.children import wait, write_order
 from harness.backends.common import metrics_reporter, prompt_rows
 from harness.backends.snapshots import notify
 from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
-from harness.backends.verl.checkpoints import last_checkpoint, step_of
-from harness.backends.verl.export import export
+from harness.backends.verl.checkpoints import export, last_checkpoint, step_of
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
 from harness.backends.verl.processes import Session

@@ -38,16 +38,13 @@ def logits(a: Architecture, tokens: float, how: Mode, *, fused: bool, scaled: bo
 def states(a: Architecture, training: Training, hardware: VerlHardware, how: Mode) -> dict[str, float]:
     """Weights, gradients and optimiser of the trained model on one device: FSDP2 shards everything, in float32, and
     gathers one layer and the next, and the embeddings, to compute."""
-    devices = hardware.devices
-    n, rank = a.parameters, training.lora_rank.value
-    trained = n if rank is None else a.lora(rank)
-    frozen = 0 if rank is None else 4 * n
+    n, devices = a.parameters, hardware.devices
     each = 2 if training.precision.value == "pure_bfloat16" else 4  # bytes of a weight, a gradient and each moment
     gathered = (2 * a.layer + a.vocab * a.hidden) * weights_bytes(how) if devices > 1 else 0
     return {
-        "weights": (each * trained + frozen) / devices + gathered,
-        "gradients": each * trained / devices,
-        "optimiser": 2 * each * trained / devices,
+        "weights": each * n / devices + gathered,
+        "gradients": each * n / devices,
+        "optimiser": 2 * each * n / devices,
     }
 
 
@@ -61,7 +58,7 @@ def need(a: Architecture, training: Training, hardware: VerlHardware, gpu_memory
     how = mode(training)
     policy = states(a, training, hardware, how)
     others = {}
-    if needs_reference(training) and training.lora_rank.value is None:
+    if needs_reference(training):
         others["reference"] = a.parameters * weights_bytes(how) / hardware.devices
     if training.critic.value:
         others["critic"] = sum(policy.values())

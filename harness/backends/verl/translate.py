@@ -56,8 +56,8 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
         reasons["head_precision"] = "its output head computes as the passes do; use backend=trl, or precision=float32"
     if e.lr_schedule.value == "linear":
         reasons["lr_schedule"] = "it has constant and cosine schedules"
-    if e.lora_rank.value is not None and e.lora_dropout.value:
-        reasons["lora_dropout"] = "it has no dropout for LoRA"
+    if e.lora_rank.value is not None:
+        reasons["lora_rank"] = "LoRA was never run with it; use backend=trl"
     if e.reference_reset_every.value is not None:
         reasons["reference_reset_every"] = "its reference stays the base model; use backend=trl"
     if e.reference_model.value is not None:
@@ -86,7 +86,7 @@ def to_verl_config(order: Order) -> dict[str, Any]:
     _, micro_batch = update_rows(experiment, hardware)
     return {
         **_data(e, order),
-        **_model(e, order),
+        **_model(order),
         **_actor(e, hardware, micro_batch, reference=needs_reference(experiment)),
         **_reference(e, hardware, micro_batch),
         **_rollout(e, order, micro_batch),
@@ -111,19 +111,17 @@ def _data(e: dict[str, Any], order: Order) -> dict[str, Any]:
     }
 
 
-def _model(e: dict[str, Any], order: Order) -> dict[str, Any]:
+def _model(order: Order) -> dict[str, Any]:
     hardware = order.hardware
     packed = hardware.device == "gpu" and hardware.packing  # packing needs flash attention, which a CPU lacks
     attention = "flash_attention_2" if packed else "sdpa"
-    model = {
+    model: dict[str, Any] = {
         "path": order.base_model,
         "override_config.attn_implementation": attention,
         "use_remove_padding": packed,
         "use_fused_kernels": hardware.fused_kernels,
         "enable_gradient_checkpointing": hardware.gradient_checkpointing,
     }
-    if e["lora_rank"] is not None:
-        model |= {"lora_rank": e["lora_rank"], "lora_alpha": e["lora_alpha"], "target_modules": "all-linear"}
     return {f"actor_rollout_ref.model.{key}": value for key, value in model.items()}
 
 

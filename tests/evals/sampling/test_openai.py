@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evals.sampling import engines
-from evals.sampling.engines import Decoding, EngineError, Request
+from evals.sampling.engines import Decoding, EngineError, Request, openai
 from evals.sampling.engines.openai import OpenAIEngine
 from evals.sampling.evaluate import evaluate
 from tests.evals.sampling.chat_server import Reply, Server, code, completion, cut_short, drop, serving
@@ -31,8 +31,9 @@ def engine(server: Server, monkeypatch: pytest.MonkeyPatch) -> OpenAIEngine:
 
     monkeypatch.setattr(sdk, "INITIAL_RETRY_DELAY", 0.01)  # seconds before the second attempt
     monkeypatch.setattr(sdk, "MAX_RETRY_DELAY", 0.01)
-    monkeypatch.setenv("A_KEY", KEY)
-    return OpenAIEngine("some-model", url=server.url + "/", key_env="A_KEY", concurrency=4, attempts=4, timeout_s=20)
+    monkeypatch.setattr(openai, "ATTEMPTS", 4)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return OpenAIEngine("some-model", url=server.url + "/", concurrency=4)
 
 
 def chat(count: int) -> list[Request]:
@@ -105,10 +106,12 @@ def test_completions_before_a_failure_are_kept(engine: OpenAIEngine, server: Ser
     )
 
 
-def test_a_silent_server_times_out(server: Server) -> None:
+def test_a_silent_server_times_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = threading.Event()
     server.faults = {0: [lambda *_: silent.wait(60)]}  # type: ignore[list-item]
-    engine = OpenAIEngine("m", url=server.url, attempts=1, timeout_s=0.05)
+    monkeypatch.setattr(openai, "ATTEMPTS", 1)
+    monkeypatch.setattr(openai, "TIMEOUT_S", 0.05)
+    engine = OpenAIEngine("m", url=server.url)
     with pytest.raises(EngineError, match=r"no answer \(APITimeoutError"):
         sample(engine, chat(1))
     silent.set()
@@ -147,9 +150,9 @@ def test_the_key_is_shown_nowhere(
 
 
 def test_a_key_that_no_header_can_hold_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("A_KEY", "sk-secret\r\nEvil: yes")
-    with pytest.raises(ValueError, match="the key in A_KEY holds characters") as caught:
-        OpenAIEngine("m", url="http://h/v1", key_env="A_KEY")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret\r\nEvil: yes")
+    with pytest.raises(ValueError, match="the key in OPENAI_API_KEY holds characters") as caught:
+        OpenAIEngine("m", url="http://h/v1")
     assert "secret" not in str(caught.value)
 
 
@@ -168,8 +171,7 @@ def test_without_a_key_no_header_is_sent(server: Server, monkeypatch: pytest.Mon
         ({"url": "localhost:8000"}, "url='localhost:8000', expected http"),
         ({"url": "http://user:secret@h/v1"}, "no user, password"),
         ({"url": "http://h/v1?key=secret"}, "no user, password"),
-        ({"url": "http://h/v1", "key_env": "NO_SUCH_KEY"}, "key_env='NO_SUCH_KEY': no such environment variable"),
-        ({"url": "http://h/v1", "attempts": 0}, "attempts=0"),
+        ({"url": "http://h/v1", "concurrency": 0}, "concurrency=0"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:

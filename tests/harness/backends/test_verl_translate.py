@@ -107,7 +107,7 @@ def test_ppo_has_a_critic_and_starts_the_policy_after_its_warm_up() -> None:
     ("values", "key"),
     [
         ({"lr_schedule": "linear"}, "lr_schedule"),
-        ({"lora_rank": 8, "lora_dropout": 0.1}, "lora_dropout"),
+        ({"lora_rank": 8}, "lora_rank"),
         ({"kl_beta": 0.1, "reference_reset_every": 5}, "reference_reset_every"),
     ],
 )

@@ -1,0 +1,54 @@
+"""Which of veRL's checkpoints count, and the model of an evaluated one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from harness.backends.checkpoints import WHOLE
+from harness.backends.snapshots import snapshots
+from harness.backends.verl.checkpoints import KEPT, STATE, MarkWhole, last_checkpoint, whole_checkpoints
+
+
+class _Trainer:
+    """What a checkpoint asks of the trainer."""
+
+    entropy_coefficient = 0.25
+
+    def __init__(self) -> None:
+        self.order = self
+
+    def snapshot_step(self, _: int) -> None:
+        """No evaluation during this training."""
+
+
+def test_only_whole_checkpoints_count_and_the_last_two_stay(tmp_path: Path) -> None:
+    for step in (2, 4, 10):
+        folder = tmp_path / f"global_step_{step}"
+        folder.mkdir()
+        MarkWhole().on_save(_Trainer(), str(folder))
+    (tmp_path / "global_step_12").mkdir()  # a kill left it without its mark
+    assert [path.name for path in whole_checkpoints(tmp_path)] == ["global_step_4", "global_step_10"]  # by number
+    assert len(whole_checkpoints(tmp_path)) == KEPT
+    assert json.loads((tmp_path / "global_step_10" / STATE).read_text()) == {"entropy_coefficient": 0.25}
+    assert last_checkpoint(tmp_path) == tmp_path / "global_step_10"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["global_step_10", "global_step_4"]
+    assert (tmp_path / "global_step_4" / WHOLE).exists()
+
+
+def test_a_checkpoint_at_an_evaluated_step_leaves_its_model_as_a_snapshot(tmp_path: Path) -> None:
+    class Trainer(_Trainer):
+        out_dir = tmp_path
+
+        def snapshot_step(self, rollouts: int) -> int | None:  # type: ignore[override]
+            return 2 * rollouts if rollouts % 2 == 0 else None  # two updates a rollout, eval.every=4
+
+    for rollouts in (1, 2):
+        folder = tmp_path / "checkpoints" / f"global_step_{rollouts}"
+        model = folder / "actor" / "huggingface"
+        model.mkdir(parents=True)
+        (model / "config.json").write_text(str(rollouts))
+        MarkWhole().on_save(Trainer(), str(folder))
+    assert snapshots(tmp_path) == [(4, tmp_path / "snapshots" / "step-000004")]
+    assert (tmp_path / "snapshots" / "step-000004" / "config.json").read_text() == "2"
+    assert sorted(path.name for path in (tmp_path / "snapshots").iterdir()) == ["step-000004"]  # no part is left
