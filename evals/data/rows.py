@@ -1,4 +1,4 @@
-"""The rows of a data file: JSON Lines (also gzipped), a JSON list, Parquet or CSV. Errors name file and line."""
+"""The rows of a data file: JSON Lines, a JSON list, Parquet, CSV or TSV, also gzipped. Errors name file and line."""
 
 from __future__ import annotations
 
@@ -13,36 +13,61 @@ from typing import IO, Any, cast
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, Any]]:
     """The rows in order, nested columns as dicts and lists; a Parquet file is read in batches.
 
+    Args:
+        of_any_name: whatever its suffix; a file of one JSON object is its one row.
     Raises:
         ValueError: no such file, another suffix, content that does not match it, or a row that is not a JSON object in
             UTF-8 (with its line).
     """
-    if not path.name.endswith(SUFFIXES):
+    if not of_any_name and not path.name.endswith(SUFFIXES):
         raise ValueError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}")
     if not path.is_file():
         raise ValueError(f"{path}: expected a file, there is none")
-    if path.suffix == ".parquet":
+    name = path.name.removesuffix(".gz")
+    if _start(path) == b"PAR1" or name.endswith(".parquet"):
         yield from _parquet(path)
-    elif path.suffix == ".csv":
-        yield from _csv(path)
-    elif path.suffix == ".json":
+    elif name.endswith((".csv", ".tsv")):
+        yield from _csv(path, "\t" if name.endswith(".tsv") else ",")
+    elif not of_any_name and name.endswith(".json"):
         rows = _json("".join(_lines(path)), f"{path}")
         if not isinstance(rows, list):
             raise ValueError(f"{path}: expected a JSON list of rows, got {type(rows).__name__}")
-        for number, row in enumerate(rows):
-            yield _object(row, f"{path}, row {number}")
+        yield from (_object(row, f"{path}, row {number}") for number, row in enumerate(rows))
     else:
-        for number, line in enumerate(_lines(path), 1):
-            if line.strip():
-                where = f"{path}, line {number}"
-                yield _object(_json(line, where), where)
+        yield from _json_lines(path)
+
+
+def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of the lines; where the first line is no value, or a list, those of the whole file."""
+    lines = enumerate(_lines(path), 1)
+    first = True
+    for number, line in lines:
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            value = _json(line, where)
+        except ValueError:
+            if not first or not (rest := "".join(text for _, text in lines)):
+                raise
+            value = _json(line + rest, where)
+        if first and isinstance(value, list):
+            yield from (_object(row, f"{path}, row {at}") for at, row in enumerate(value, 1))
+        else:
+            yield _object(value, where)
+        first = False
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4)
 
 
 def _lines(path: Path) -> Iterator[str]:
-    opened = gzip.open if path.suffix == ".gz" else open
+    opened = gzip.open if _start(path)[:2] == b"\x1f\x8b" or path.suffix == ".gz" else open
     number = 0
     try:
         with cast(IO[bytes], opened(path, "rb")) as file:
@@ -54,8 +79,8 @@ def _lines(path: Path) -> Iterator[str]:
         raise ValueError(f"{path}: cannot be read ({error})") from error
 
 
-def _csv(path: Path) -> Iterator[dict[str, Any]]:
-    reader = csv.DictReader(_lines(path))
+def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
+    reader = csv.DictReader(_lines(path), delimiter=delimiter)
     try:
         for row in reader:
             if None in row or None in row.values():

@@ -192,11 +192,11 @@ def test_which_golds_make_the_difference_on_math500() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\xff\xfe", "line 1: not JSON"),
-        (b"PAR1xx", "damaged or cut short"),
+        (b"\xff\xfe", "line 1: not UTF-8"),
+        (b"PAR1xx", "not readable as Parquet"),
         (b"PK\x03\x04xx", "damaged or cut short"),
-        (b"[" * 100_000, "line 1: not JSON"),
-        (b"\x1f\x8bxx", "damaged or cut short"),
+        (b"[" * 100_000, "line 1: nested too deeply"),
+        (b"\x1f\x8bxx", "cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(content: bytes, message: str, tmp_path: Path) -> None:

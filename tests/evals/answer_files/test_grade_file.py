@@ -66,9 +66,9 @@ def test_agreement_with_the_labels(write):
     ("line", "place"),
     [
         ("{", "line 2: not JSON"),
-        ("[" * 100_000, "line 2: not JSON"),
-        (r'{"problem_id": "a", "answer": "1", "response": "\ud800"}', "line 2: not JSON .*surrogates"),
-        ("[1]", "row 2: expected an object"),
+        ("[" * 100_000, "line 2: nested too deeply"),
+        (r'{"problem_id": "a", "answer": "1", "response": "\ud800"}', "line 2: half of a surrogate"),
+        ("[1]", "line 2: expected a JSON object"),
         ('{"problem_id": 1, "answer": "5"}', "row 2: no field 'response'"),
         ('{"problem_id": 1, "answer": null, "response": ""}', "row 2: no answer"),
         ('{"problem_id": 1, "answer": true, "response": ""}', "row 2: answer is True"),
