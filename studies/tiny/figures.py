@@ -114,10 +114,10 @@ def placebo_points(numbers: pd.DataFrame) -> Plot:
                 at = [methods.index(method) + shift for method in rows["method"]]
                 points(axis, at, rows["low"], rows["value"], rows["high"], series, hollow=series > 0)
             axis.set_title(family, loc="left")
-            axis.set_xlabel("gain over the reference (percentage points)")
+            axis.set_xlabel("gain, percentage points")
         handles = [axes[0].plot([], [], **point_look(i, hollow=i > 0))[0] for i in range(len(variants))]
         legend_below(figure, handles, variants)
 
     size = (1.35 * WIDTH if len(families) > 1 else WIDTH, 1.0 + 0.36 * len(methods) + legend_height(variants))
-    caption = "Lines: 95 % intervals. Tiny scale. avg, mean over the family's benchmarks."
+    caption = "Gain over the reference; lines: 95 % intervals. Tiny scale. avg, mean over the family's benchmarks."
     return Plot("placebos", "Methods beside their placebos", caption, "", numbers, render, size)
