@@ -152,7 +152,8 @@ def _report(name: str, error: BaseException) -> int:
         print(f"{name}: {text}", file=sys.stderr)
         return 2
     if isinstance(error, ModuleNotFoundError) and error.name in TRAIN:
-        print(f"{name}: needs {error.name}, which is not installed: pip install 'rlvr-harness[train]'", file=sys.stderr)
+        extra = "the extra [train] has it, in a checkout: pip install '.[train]'"
+        print(f"{name}: needs {error.name}, which is not installed; {extra}", file=sys.stderr)
         return 2
     print(f"{name}: {text or type(error).__name__} ({type(error).__name__}; --debug shows where)", file=sys.stderr)
     return 2 if isinstance(error, (ValueError, FileNotFoundError)) else 1

@@ -238,7 +238,7 @@ def test_without_torch_a_machine_grades_compares_and_tabulates(tmp_path: Path):
     script = [sys.executable, "-c", WITHOUT_TORCH]
     done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    assert "rlvr-harness[train]" in done.stderr and "rlvr grade a.jsonl out=FILE.jsonl" in done.stderr
+    assert "[train]" in done.stderr and "rlvr grade a.jsonl out=FILE.jsonl" in done.stderr
     assert (tmp_path / "runs" / "results" / "forking_tokens" / "tables.csv").is_file()
 
 
