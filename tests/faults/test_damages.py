@@ -5,28 +5,16 @@ from __future__ import annotations
 import random
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.damages import DAMAGES
 from tests.faults import CASES
 from tests.faults.commands import SAVE_OFTEN, STEPS, copy, ending, job_folder, run, sends, when
 from tests.faults.conftest import Undisturbed
 
-
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0x55
-    path.write_bytes(bytes(data))
-
-
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "garbage": lambda path: path.write_bytes(b"\x00\xff{garbage" * 20),
-    "empty": lambda path: path.write_bytes(b""),
-    "truncated": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
-    "a bit flipped": flip,
-}
+HERE = ("not text", "empty", "cut", "a bit flipped")
 
 
 def check(home: Path, undisturbed: Undisturbed) -> None:
@@ -56,13 +44,13 @@ def test_files_of_a_run(measured: bool, finished: Path, undisturbed: Undisturbed
     if not measured:
         files = [file for file in files if "shards" in file or "final" in file]
     assert len(files) >= 3
-    for file, damage in some([(file, damage) for file in files for damage in DAMAGES]):
+    for file, damage in some([(file, damage) for file in files for damage in HERE]):
         home = copy(finished, tmp_path)
         if not measured:
             copied = job_folder(home)
             for path in (*copied.glob("run.json"), *copied.rglob("verdicts.parquet")):
                 path.unlink()
-        DAMAGES[damage](home / file)
+        DAMAGES[damage](home / file, home)
         check(home, undisturbed)
 
 
@@ -74,13 +62,13 @@ def test_a_damaged_checkpoint_is_not_used(undisturbed: Undisturbed, tmp_path: Pa
         run(SAVE_OFTEN, killed, meanwhile=when(lambda _, s=saved, h=killed: any(h.rglob(s)), sends(signal.SIGKILL)))
         (newest,) = killed.rglob(f"checkpoint-{step}")
         files = [str(p.relative_to(killed)) for p in sorted(newest.rglob("*")) if p.is_file()]
-        for file, damage in some([(file, damage) for file in files for damage in (*DAMAGES, "missing")]):
+        for file, damage in some([(file, damage) for file in files for damage in (*HERE, "deleted")]):
             home = copy(killed, tmp_path)
-            {**DAMAGES, "missing": Path.unlink}[damage](home / file)
+            DAMAGES[damage](home / file, home)
             check(home, undisturbed)
 
 
-@pytest.mark.parametrize("damage", [*DAMAGES, "missing"])
+@pytest.mark.parametrize("damage", [*HERE, "deleted"])
 def test_a_damaged_local_store_is_filled_again(
     damage: str, finished: Path, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
@@ -89,5 +77,5 @@ def test_a_damaged_local_store_is_filled_again(
     if damage == "a bit flipped":  # in the header; SQLite cannot detect it elsewhere
         store.write_bytes(b"\x00" + store.read_bytes()[1:])
     else:
-        {**DAMAGES, "missing": Path.unlink}[damage](store)
+        DAMAGES[damage](store, store)
     check(home, undisturbed)

@@ -13,7 +13,7 @@ import json
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,44 +24,10 @@ from harness.record.archive import newest, write_archive
 from harness.record.find import runs
 from harness.record.mirror import sync
 from harness.record.write import Recorder
+from tests.damages import DAMAGES
 from tests.harness.record.folders import finished
 
-
-def cut(path: Path, other: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
-
-
-def flip(path: Path, other: Path) -> None:
-    data = bytearray(path.read_bytes() or b"x")
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-
-
-def fold(path: Path, other: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def loop(path: Path, other: Path) -> None:
-    path.unlink()
-    path.symlink_to(path.name)
-
-
 NO_NUMBERS = ("idle_s", "bytes")
-DAMAGES: dict[str, Callable[[Path, Path], Any]] = {
-    "null": lambda path, other: path.write_text("null"),
-    "a list": lambda path, other: path.write_text("[]\n"),
-    "deep": lambda path, other: path.write_text("[" * 100_000),
-    "empty": lambda path, other: path.write_bytes(b""),
-    "not text": lambda path, other: path.write_bytes(b"\xff\xfe\x00garbage\n" * 9),
-    "cut": cut,
-    "a bit flipped": flip,
-    "another's": lambda path, other: shutil.copyfile(other, path),
-    "deleted": lambda path, other: path.unlink(),
-    "a folder": fold,
-    "a link to itself": loop,
-    "unreadable": lambda path, other: path.chmod(0),
-}
 
 
 class Home(NamedTuple):

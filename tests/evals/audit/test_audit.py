@@ -12,7 +12,7 @@ from evals.audit import Evidence, Printed, audit, selection
 from evals.audit.selection import DRAWS, cross_fitted, largest_of_equal
 from tests.evals.audit.planted import SCENARIOS, plant
 
-REPETITIONS = 20
+REPETITIONS = 10
 VERDICTS = {
     "not in the file": "not in the file",
     "another metric": "stands with another number",

@@ -84,7 +84,7 @@ def slow(seeds: list[list[list[Sample]]]) -> VerdictTable:
     return VerdictTable(frame, dict.fromkeys(range(len(seeds)), 0))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(SEED, min_size=1, max_size=3), st.randoms(use_true_random=False))
 def test_files_score_and_compare_as_their_samples(
     tmp_path_factory: pytest.TempPathFactory, seeds: list[list[list[Sample]]], shuffling: Any

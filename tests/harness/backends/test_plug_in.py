@@ -77,8 +77,4 @@ def test_a_new_backend_plans_with_its_own_settings_memory_and_time(capsys: pytes
     assert main([*command, "learning_rate=2"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)["arms"]
     assert "toy cannot express learning_rate" in arm["refused"]
-
-
-@pytest.mark.usefixtures("toy")
-def test_tables_label_it() -> None:
-    assert (backend("trl").label, backend("toy").label) == ("", "(toy)")
+    assert (backend("trl").label, backend("toy").label) == ("", "(toy)")  # in tables

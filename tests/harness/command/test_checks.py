@@ -36,7 +36,6 @@ def rows_file(path: Path, count: int) -> Path:
         ({"rewards": ["acuracy", "boxed_format"]}, "rewards: no reward 'acuracy'; did you mean 'accuracy'?"),
         # one reward where two weights stand: the name is what is wrong
         ({"rewards": ["mine"]}, "rewards: no reward 'mine'; expected one of accuracy, "),
-        ({"rewards": ["acuracy"]}, "rewards: no reward 'acuracy'; did you mean 'accuracy'?"),
         ({"rewards": ["accuracy"]}, "reward_weights: expected 1 (one a reward), got (1.0, 1.0)"),
         ({"prompt": "boxed_sufix"}, "did you mean 'boxed_suffix'?"),
         ({"base_model": "/no/where"}, "base_model: expected tiny, tiny_search, a model folder or a hub id"),
