@@ -15,6 +15,7 @@ import pytest
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.evaluate import evaluate
 from evals.sampling.store import SampleStore
+from tests.evals.conftest import make_model
 from tests.evals.sampling.toy import PROBLEMS, KilledError, Scripted, expected_rows, protocol, set_up, table
 
 pytestmark = pytest.mark.slow
@@ -165,7 +166,6 @@ def test_samples_of_other_settings_are_refused(place: dict[str, Any], change: di
 
 def test_a_fingerprint_covers_what_changes_outputs(tmp_path: Path) -> None:
     from evals.fingerprint import model_fingerprint
-    from tests.evals.conftest import make_model
 
     model = make_model(tmp_path)
     plain = model_fingerprint(model)
@@ -188,6 +188,16 @@ def test_changed_data_is_refused_then_recorded_then_not_mixed(place: dict[str, A
         evaluate(protocol=protocol(1), engine=Scripted(), **place)
     with pytest.raises(ValueError, match=r"data\.changed was false, now true; data\.sha256 was"):
         evaluate(protocol=protocol(1), engine=Scripted(), allow_changed_data=True, **place)
+
+
+def test_samples_of_another_model_or_of_an_unknown_one_are_refused(place: dict[str, Any], tmp_path: Path) -> None:
+    evaluate(protocol=protocol(1), engine=Scripted(), **place)
+    other = make_model(tmp_path / "other", seed=1)
+    with pytest.raises(ValueError, match=r"holds samples of other settings: model\.sha256 was"):
+        evaluate(protocol=protocol(1), engine=Scripted(), **{**place, "model_path": other})
+    (place["out_dir"] / "toy" / "manifest.json").unlink()
+    with pytest.raises(ValueError, match=r"holds samples without a manifest\.json"):
+        evaluate(protocol=protocol(1), engine=Scripted(), **place)
 
 
 def test_two_processes_do_not_share_a_folder(place: dict[str, Any]) -> None:

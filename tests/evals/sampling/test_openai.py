@@ -106,6 +106,22 @@ def test_completions_before_a_failure_are_kept(engine: OpenAIEngine, server: Ser
     )
 
 
+def test_as_many_requests_as_allowed_are_under_way_and_no_more(engine: OpenAIEngine, server: Server) -> None:
+    under_way, most, four = [0], [0], threading.Barrier(4, timeout=60)
+
+    def meet(handler: Any, body: dict[str, Any]) -> None:
+        with server.lock:
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+        four.wait()  # none is answered before four are there
+        with server.lock:
+            under_way[0] -= 1
+        handler.reply(200, completion(body, "x"))
+
+    server.usual = meet
+    assert len(sample(engine, chat(24))) == 24 and most == [4]
+
+
 def test_a_silent_server_times_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = threading.Event()
     server.faults = {0: [lambda *_: silent.wait(60)]}  # type: ignore[list-item]

@@ -1,13 +1,14 @@
-"""One card: each paper's arms at the small scale fit 24 GB under TRL."""
+"""What fits which profile: the small scale one card, models of up to 8B eight GPUs; and the profile of a machine."""
 
 from __future__ import annotations
 
 import pytest
 
 from harness.backends import refusals
-from harness.command.resolve import resolve
+from harness.command.resolve import BACKENDS, resolve
 from harness.plan.profiles import PROFILES, Profile, choose, judge, profile_of
 from harness.spec import catalogue
+from harness.spec.architecture import architecture
 
 
 @pytest.mark.parametrize("card", ["rtx4090", "h100"])
@@ -22,6 +23,23 @@ def test_the_small_scale_fits_one_card(paper: str, card: str) -> None:
         assert job.experiment is not None
         verdict = judge(job.experiment, "trl", choose(job.experiment, "trl", base, frozenset()))
         assert verdict.fits and verdict.need is not None, job.name
+
+
+@pytest.mark.parametrize("trainer", BACKENDS)
+def test_arms_of_up_to_8b_fit_eight_gpus_and_one_card_has_a_remedy(trainer: str) -> None:
+    jobs = [job for paper in catalogue.papers() for job in resolve(paper, scale="paper", backend=trainer, seeds=[0])]
+    shapes = {job.base_model.value: architecture(job.base_model.value) for job in jobs}
+    small = {name for name, shape in shapes.items() if shape is not None and shape.parameters < 8.3e9}
+    eight = [name for name, of in PROFILES.items() if (of.gpus, of.nodes) == (8, 1)]
+    assert len(small) > 5 and len(eight) >= 3
+    for profile in (*eight, "rtx3090"):
+        base = PROFILES[profile].base(trainer)
+        refused = refusals(jobs, base)
+        for job in jobs:
+            if job.experiment is None or job.base_model.value not in small or (job.model, job.arm) in refused:
+                continue
+            verdict = judge(job.experiment, trainer, choose(job.experiment, trainer, base, frozenset()))
+            assert verdict.fits or (profile not in eight and verdict.remedy), (profile, job.name)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from harness.spec.method import MethodOutput
 from harness.step.batch import SIGNALS, TokenBatch
-from tests.batches import padded, permuted, token_batches
+from tests.batches import one_group, padded, permuted, token_batches
 from tests.harness.cases import CASES
 
 # consecutive responses form a micro-batch; tokens are drawn, or ranked where they tie, in their order
@@ -32,3 +32,13 @@ def test_order_padding_and_masked_values_change_nothing(name: str, batch: TokenB
             torch.testing.assert_close(getattr(wider, of.name)[:, :-2], want)
             if name not in ORDERED:
                 torch.testing.assert_close(getattr(moved, of.name), want[order])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_signal_that_is_not_there_is_named(name: str) -> None:
+    signals = {signal: torch.full((4, 3), -0.5) for signal in SIGNALS}
+    whole = one_group(advantages=torch.ones(4, 3), rewards=torch.tensor([1.0, 0.0, 1.0, 0.0]), **signals)
+    for equation in CASES[name].method.uses():
+        for signal in equation.reads:
+            with pytest.raises(ValueError, match=f"this method needs `{signal}`, which this batch does not hold"):
+                equation(replace(whole, **{signal: None}))
