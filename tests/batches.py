@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from hypothesis import strategies as st
 
-from harness.step.batch import TokenBatch
+from harness.step.batch import SIGNALS, TokenBatch
 
 VOCAB = 50
 
@@ -75,18 +75,7 @@ def padded(batch: TokenBatch, columns: int) -> TokenBatch:
 
 
 def _mapped(batch: TokenBatch, function: object) -> TokenBatch:
-    names = (
-        "rewards",
-        "groups",
-        "mask",
-        "advantages",
-        "entropies",
-        "logp",
-        "old_logp",
-        "ref_logp",
-        "values",
-        "rollout_logp",
-    )
+    names = ("rewards", "groups", "mask", "advantages", *SIGNALS)
     return TokenBatch(
         vocab_size=batch.vocab_size, max_tokens=batch.max_tokens, **{n: function(getattr(batch, n)) for n in names}
     )  # type: ignore

@@ -41,7 +41,6 @@ def test_the_script_grade_and_compare_runs(tmp_path: Path):
 
 def test_the_script_declare_and_run_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     started = Command([str(EXAMPLES / "declare_and_run.py"), "1"], {**os.environ, "PWD": str(tmp_path)}, script)
     printed, err = started.communicate(timeout=300)
     assert started.returncode == 0, err

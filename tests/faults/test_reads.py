@@ -58,7 +58,6 @@ def place(_bound_by_permissions: None) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"RLVR_HOME": folder / "home", "RLVR_CACHE": folder / "cache", "HOME": folder}.items():
             patch.setenv(name, str(value))
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         patch.chdir(folder)
         yield folder
     clean(folder)

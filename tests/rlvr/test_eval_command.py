@@ -18,7 +18,6 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     from harness.runs.track import Tracker
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     (tmp_path / "my-sums.jsonl").write_text('{"q": "1+2=?", "gold": 3}\n{"q": "4+4=?", "gold": 8}\n')
     command = ["eval", f"model={MODELS / 'tiny'}", f"benchmarks={tmp_path / 'my-sums.jsonl'}", "n=2", "max_tokens=2"]
     assert main([*command, "columns=problem:q,answer:gold"]) == 0

@@ -18,22 +18,20 @@ from rlvr.cli import main
 from rlvr.evaluation import model_label
 from rlvr.run_summary import as_text
 from tests.evals.stats.runs import save_run
+from tests.harness.record.folders import started
 
 
 def save_job(home: Path, arm: str, problems: dict[str, str], *, seed: int = 0, **more: Any) -> Path:
     """A finished job of EGSW with verdicts on two benchmarks, tiny_short first in its protocol."""
-    folder = home / "egsw" / "tiny" / f"math-7b-{arm}-00000000-aaaaaa-seed{seed}"
+    stated = {"value": ["tiny_short", "tiny_long"], "origin": "assumed", "note": "a test", "was": None}
+    settings = {"protocol.benchmarks": stated, **({} if arm == "base" else {"max_steps": stated})}
+    label = "tiny scale: 2M"
+    recorder = started(
+        home, arm=arm, seed=seed, settings=settings, scale_label=label, overrides={"max_steps": 2}, digest="00000000"
+    )
+    folder = recorder.folder
     for benchmark in ("tiny_long", "tiny_short"):
         save_run(folder / "eval", benchmark, problems)
-    stated = {"value": ["tiny_short", "tiny_long"], "origin": "assumed", "note": "a test", "was": None}
-    record = {
-        "paper": "egsw", "model": "math-7b", "arm": arm, "scale": "tiny", "scale_label": "tiny scale: 2M", "seed": seed,
-        "backend": "trl", "overrides": {"max_steps": 2}, "digest": "00000000", "base_model": {"sha256": "aaaaaa"},
-        "kind": "arm", "settings": {"protocol.benchmarks": stated, **({} if arm == "base" else {"max_steps": stated})},
-        "environment": {"command": "rlvr run paper=egsw", "commit": "abc"},
-    }  # fmt: skip
-    recorder = Recorder(folder)
-    recorder.start(**record)
     files = recorder.hashes(path for path in (folder / "eval").rglob("*") if path.is_file())
     scores: dict[str, Any] = {"tiny_long": {}, "tiny_short": {}}
     recorder.update(state="finished", finished="2026-01-01T00:00:00Z", files=files, scores=scores, **more)

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from evals.analysis.effects import effects
+from tests.evals.analysis.test_effects import frame_of
 
 LONG = "GRPO + EGSW with a name that is longer than a line of a legend can be, three training seeds averaged"
-WORDS = {"c": "correct", "w": "wrong", "u": "unscored"}
 
 
 def interventions(**groups: str) -> pd.DataFrame:
     """Group -> its problems, "original altered" each: frame(top="cc cw, cc ww")."""
-    rows = [
-        (group, f"p{i}", *pair.split()) for group, text in groups.items() for i, pair in enumerate(text.split(", "))
-    ]
-    verdicts = [
-        {"problem_id": f"{i}{end}", "verdict": WORDS[letter]}
-        for i, row in enumerate(rows)
-        for end, letters in zip("oa", row[2:], strict=True)
-        for letter in letters
-    ]
-    frame = pd.DataFrame([row[:2] for row in rows], columns=["group", "problem_id"])
-    return frame.join(effects([(f"{i}o", f"{i}a") for i in range(len(rows))], pd.DataFrame(verdicts)))
+    pairs = ((group, i, pair) for group, text in groups.items() for i, pair in enumerate(text.split(", ")))
+    return frame_of(*((group, f"p{i}", *pair.split()) for group, i, pair in pairs))
 
 
 FRAME = interventions(top="cc ww, cc cw, cc ww", bottom="cc cc, cc cw, cw cc")

@@ -75,7 +75,6 @@ def job(folder: Path, arm: str, right: int, seed: int = 0) -> Path:
 @pytest.fixture(autouse=True)
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
 
 def test_a_job_an_evaluation_and_two_seeds_are_read(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ SMALL = ["protocol=tiny", "benchmarks=tiny_short", "rows=3", "n=2", "ks=[1,2]", 
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
 
 def test_continuations_of_changed_responses_are_sampled_and_cached(

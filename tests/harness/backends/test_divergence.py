@@ -207,7 +207,6 @@ def test_a_diverged_job_is_recorded_and_not_evaluated(
         raise Diverged(7, "loss", "nan")
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr(launch, "launch", diverge)
     command = ["run", "paper=egsw", "arm=egsw", "seeds=2", f"base_model={random_model}", "hardware.device=cpu"]
     assert main(command) == 1

@@ -83,7 +83,7 @@ def finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.text(max_size=6), st.sampled_from(ODD) | st.text(max_size=12))
 def test_any_argument_parses_or_is_refused(key: str, value: str) -> None:
     try:

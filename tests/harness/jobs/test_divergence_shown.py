@@ -62,7 +62,6 @@ def test_a_diverged_seed_is_in_the_tables_and_in_the_claims(tmp_path: Path, monk
         return {"tiny_short": write_verdicts(self.folder / "eval" / "tiny_short", correct)}
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr(JobRun, "train", train)
     monkeypatch.setattr(JobRun, "evaluate", evaluate)
     # the command fails, because a seed diverged; the other jobs are done

@@ -105,7 +105,6 @@ def test_mlflow_holds_params_metrics_and_the_files_of_the_folder(
     from harness.runs.track import Tracker
 
     monkeypatch.setenv("RLVR_HOME", str(unbroken[0]))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     tracker = Tracker.open()
     runs = tracker.arms("egsw")
     assert sorted(r.data.tags["rlvr.arm"] for r in runs) == ["base", "egsw"]
@@ -128,7 +127,6 @@ def test_the_table_keeps_published_and_measured_apart(
 
     home, printed = unbroken
     monkeypatch.setenv("RLVR_HOME", str(home))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     made = report("egsw", runs())
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "elsewhere"))  # MLflow alone gives the same tables
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{home / 'mlflow.db'}")

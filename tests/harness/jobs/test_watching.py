@@ -34,7 +34,6 @@ WATCH = {"eval.every": 2, "eval.rows": 3, "eval.n": 4, "eval.ks": [1], "keep": 4
 
 def train(home: Path, model: Path, monkeypatch: pytest.MonkeyPatch, watch: dict[str, Any], **more: Any) -> Path:
     monkeypatch.setenv("RLVR_HOME", str(home))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={**SMALL, "base_model": str(model), **more})
     (outcome,) = run_jobs(
         jobs,

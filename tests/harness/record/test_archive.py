@@ -28,7 +28,6 @@ PROBLEMS = {"math500": 500, "aime24": 30}
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("RLVR_CACHE", str(tmp_path / "cache"))
     return tmp_path / "home"

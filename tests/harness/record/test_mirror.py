@@ -20,7 +20,6 @@ from tests.harness.record.folders import finished, started
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 

@@ -51,7 +51,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("store")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RLVR_HOME", str(home))
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         few = {"math500": 100, "aime24": 3, "aime25": 3, "gpqa_diamond": 20}
         for arm, right in (("base", few), ("grpo", few), ("egsw", {**few, "math500": 300})):
             log_arm(home, arm, 0, right)
@@ -62,7 +61,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def report(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     monkeypatch.setenv("RLVR_HOME", str(store))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
     def run(*options: str) -> tuple[dict[str, Any], str]:
         out = tmp_path / "report.html"

@@ -18,7 +18,6 @@ from harness.runs.track import StoreError, Tracker
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.setenv("RLVR_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return tmp_path
 
 

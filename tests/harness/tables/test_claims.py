@@ -297,24 +297,21 @@ def test_a_claim_without_a_comparison_has_a_reason() -> None:
 
 
 def test_a_claim_names_two_arms_or_why_not() -> None:
-    with pytest.raises(ValueError, match="expected two arms, or none"):
-        Claim("x", "y")
-    with pytest.raises(ValueError, match="expected two arms, or none"):
-        Claim("x", "y", arm="a", than="b", undecided="z")
-    with pytest.raises(ValueError, match=r"claim\.direction: expected one of"):
-        Claim("x", "y", arm="a", than="b", direction="up")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no base model has the arms 'a' and 'b'"):
-        paper(Claim("x", "y", arm="a", than="b"))
-    with pytest.raises(ValueError, match="'not lower' needs a margin"):
-        Claim("x", "y", arm="a", than="b", direction="not lower")
-    with pytest.raises(ValueError, match="margin: expected a number above 0, got -1"):
-        Claim("x", "y", arm="a", than="b", margin=-1)
-    with pytest.raises(ValueError, match="compares 'a' with itself"):
-        Claim("x", "y", arm="a", than="a", curve=Curve("train/reward", (0, 1), (0, 1)))
+    two: dict[str, Any] = {"arm": "a", "than": "b"}
+    for message, values in (
+        ("expected two arms, or none", {}),
+        ("expected two arms, or none", {**two, "undecided": "z"}),
+        (r"claim\.direction: expected one of", {**two, "direction": "up"}),
+        ("'not lower' needs a margin", {**two, "direction": "not lower"}),
+        ("margin: expected a number above 0, got -1", {**two, "margin": -1}),
+        ("compares 'a' with itself", {"arm": "a", "than": "a", "curve": Curve("train/reward", (0, 1), (0, 1))}),
+        ("no base model has the arms 'a' and 'b'", two),
+        ("names the model 'huge'", {"arm": "new", "than": "old", "models": ("huge",)}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            paper(Claim("x", "y", **values))
     with pytest.raises(ValueError, match="expected 0 <= start < end <= 1"):
         Curve("train/reward", (0.5, 0.5))
-    with pytest.raises(ValueError, match="names the model 'huge'"):
-        paper(Claim("x", "y", arm="new", than="old", models=("huge",)))
 
 
 def test_every_paper_has_claims_with_their_place() -> None:

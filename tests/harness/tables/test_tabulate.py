@@ -38,7 +38,6 @@ def made(store: Path) -> Report:
     home = store
     patch = pytest.MonkeyPatch()
     patch.setenv("RLVR_HOME", str(home))
-    patch.delenv("MLFLOW_TRACKING_URI", raising=False)
     base = {"math500": 262, "aime24": 4, "aime25": 0, "gpqa_diamond": 59}
     log_arm(home, "base", 0, base)
     log_arm(home, "grpo", 0, {"math500": 480, "aime24": 6, "aime25": 3, "gpqa_diamond": 65})
@@ -99,7 +98,6 @@ def test_tables_and_compare_give_the_same_verdicts(
     made: Report, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(store))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     assert main(["compare", "paper=egsw", "arm=grpo,base", "scale=paper", "metrics=avg", "--json"]) == 0
     lines = json.loads(capsys.readouterr().out)["lines"]
     compared = {line["benchmark"]: (p_text(line["p_holm"]), line["verdict"]) for line in lines}
@@ -136,7 +134,6 @@ def test_nothing_published_and_nothing_measured_is_an_empty_report(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     made = report("baselines", runs())
     assert made.grids == () and made.rows == () and made.csv() == ""
     assert "Baselines" in made.markdown() and len(made.write(tmp_path / "out")) == 2
