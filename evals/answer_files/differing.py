@@ -13,6 +13,7 @@ from evals.answer_files.reading import as_text
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 
+GOLD_CUT = "gold cut in the file: words, letters or line breaks"
 POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
 
 
@@ -86,9 +87,8 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
         return "answer not in a box" if agreeing else "no answer by any rule of extraction"
     if agreeing:
         return "another part of the response was extracted"
-    theirs = row.get("their_answer")
-    if row["expected"] and theirs is not None and theirs != answer and theirs.strip() == gold.strip():
-        return "gold cut in the file: words, letters or line breaks"
+    if gold_is_cut(row, answer):
+        return GOLD_CUT
     a, b = _number(gold), _number(answer)
     if gold.strip().strip("$") == answer.strip().strip("$") or (a is not None and a == b):
         return "equal to the gold, labelled incorrect"
@@ -108,6 +108,12 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
     if grade.verdict == Verdict.CORRECT:
         return "equal in another form"
     return "other"
+
+
+def gold_is_cut(row: Mapping[str, Any], answer: str | None) -> bool:
+    """The sample is labelled correct, the file's gold is their extracted answer to the letter, and ours is another."""
+    theirs = row.get("their_answer")
+    return bool(row.get("expected")) and theirs not in (None, answer) and theirs.strip() == str(row["answer"]).strip()
 
 
 _AROUND = re.compile(r"\\left|\\right|\\text\{|[\s$()\[\]{}\\]|^[a-z]=")

@@ -171,10 +171,12 @@ def curve_evidence(
 
 def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
     """Verdicts of responses: `problem_id`, `label` (theirs), `ours`, `strict`, `truncated`, as `Evidence` takes them.
+    Where the file cut its gold, a verdict against it says nothing, and the label stands.
 
     Args:
         rows: of `evals.answer_files.reading.read_answers`.
     """
+    from evals.answer_files.differing import gold_is_cut
     from evals.answer_files.reading import as_text
     from evals.grading.verdicts import Verdict
 
@@ -190,8 +192,12 @@ def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
     )
     for column, policy in (("ours", "qwen"), ("strict", "boxed_strict")):
         grades = grader.grade_responses(list(zip(golds, responses, reasons, strict=True)), policy=policy)
-        verdicts = [grade.verdict for grade in grades]
-        table[column] = [float("nan") if v == Verdict.UNSCORED else float(v == Verdict.CORRECT) for v in verdicts]
+        verdicts = [
+            float("nan") if grade.verdict == Verdict.UNSCORED else float(grade.verdict == Verdict.CORRECT)
+            for grade in grades
+        ]
+        cut = [gold_is_cut(row, grade.answer) for row, grade in zip(rows, grades, strict=True)]
+        table[column] = pd.Series(verdicts).mask(pd.Series(cut), table["label"])
     return table
 
 

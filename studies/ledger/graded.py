@@ -13,7 +13,7 @@ import pandas as pd
 
 from evals import grading
 from evals.answer_files import formats
-from evals.answer_files.differing import POLICIES, differing
+from evals.answer_files.differing import GOLD_CUT, POLICIES, differing
 from evals.answer_files.formats import Row
 from evals.answer_files.reading import Reading, as_text, read_answers
 from evals.files import write_parquet
@@ -31,7 +31,8 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
     """A row a sample: `seed`, `checkpoint`, `problem_id`, `label` (theirs), `ours`, `strict`, `truncated`, a column for
     each of `POLICIES`, and where label and verdict differ `cause`, `gold`, `their_answer`, `our_answer`.
 
-    Labels and verdicts are 1 or 0, missing where there is none.
+    Labels and verdicts are 1 or 0, missing where there is none. Where the file cut its gold, a verdict against it says
+    nothing: the label stands, and `gold_cut` is true.
 
     Args:
         cache: a folder; a file that was graded by the same rules is not graded again.
@@ -45,7 +46,11 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
             kept.parent.mkdir(parents=True, exist_ok=True)
             _write(_graded(read_rows(series, files, path), grader), kept)
         parts.append(pd.read_parquet(kept).assign(seed=seed, checkpoint=checkpoint, path=path))
-    return pd.concat(parts, ignore_index=True)
+    table = pd.concat(parts, ignore_index=True)
+    cut = table["cause"] == GOLD_CUT
+    for column in (COMPARED, "ours", "strict"):
+        table[column] = table[column].where(~cut, table["label"])
+    return table.assign(cause=table["cause"].where(~cut, None), gold_cut=cut)
 
 
 def read_rows(series: Series, files: Files, path: str) -> list[Row]:

@@ -19,7 +19,7 @@ SEEDS = (
 )
 GRADES = (
     "series benchmark samples printed labels boxed_last boxed_strict answer_tag qwen qwen_low qwen_high agree unscored "
-    "causes"
+    "gold_cut causes"
 )
 FORMS = {"chance_of_largest": "{:.2f}", "seed_pairs": "{:.0f}", "seed_pairs_called_different": "{:.0f}"}
 
@@ -65,7 +65,8 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             "Responses, graded again",
             "The last checkpoint of each. *labels*: from the authors' verdict on each sample. *boxed_last* to *qwen*: "
             "our verdicts under that extraction policy; *agree* and *causes* (points from labels to ours) are of "
-            "`qwen`, the policy closest to these evaluators. Unscored samples are left out.",
+            "`qwen`, the policy closest to these evaluators. Unscored samples are left out; those of *gold_cut*, whose "
+            "gold lost words or line breaks in the file, keep their label.",
             tables.get("grades", none),
             GRADES,
         ),

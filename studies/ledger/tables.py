@@ -132,6 +132,7 @@ def grade_row(series: Series, graded: pd.DataFrame) -> dict[str, Any]:
     labelled = samples[["label", COMPARED]].dropna()
     row["agree"] = 100 * float((labelled["label"] == labelled[COMPARED]).mean()) if len(labelled) else None
     row["unscored"] = int(samples[list(POLICIES)].isna().sum().sum())
+    row["gold_cut"] = int(samples["gold_cut"].sum())
     row["causes"] = explained(gap(samples), most=3)
     return row
 

@@ -77,11 +77,16 @@ def test_responses_have_verdicts_of_both_policies() -> None:
         {"problem_id": "2", "answer": "5", "response": "The answer is 5.", "expected": False},
         {"problem_id": "3", "answer": "5", "response": "I think", "expected": None, "finish_reason": "length"},
     ]
+    cut = {"answer": "(-7165)", "their_answer": "(-7165)", "response": "\\boxed{(-7, 16, 5)}"}
+    rows += [{"problem_id": str(i), **cut, "expected": label} for i, label in ((4, True), (5, False))]
     with Grader(workers=1) as grader:
         table = graded(rows, grader)
-    assert table[["ours", "strict", "truncated"]].to_numpy().tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 1]]
+    assert table[["ours", "strict", "truncated"]].to_numpy().tolist() == [
+        [1, 1, 0], [1, 0, 0], [0, 0, 1],
+        [1, 1, 0], [0, 0, 0],  # the file's gold lost its commas: the label stands
+    ]  # fmt: skip
     assert table["label"].tolist()[:2] == [1, 0]
-    assert table["label"].isna().tolist() == [False, False, True]
+    assert table["label"].isna().tolist() == [False, False, True, False, False]
 
 
 def test_the_command_reads_files_of_oat(tmp_path: Path) -> None:
