@@ -12,6 +12,7 @@ from typing import Any
 from harness.runs.interrupt import finishing, requested
 from harness.step.finite import FILE, raise_left_word
 
+ORDER = "order.pkl"  # in a training's folder: what its processes are told
 STOP = "stop"  # a file in a training's folder that asks the training processes to save and stop
 
 
@@ -20,8 +21,8 @@ def write_order(order: Any, out_dir: Path) -> Path:
     out_dir.mkdir(parents=True, exist_ok=True)
     for message in (FILE, STOP):
         (out_dir / message).unlink(missing_ok=True)
-    (out_dir / "order.pkl").write_bytes(pickle.dumps(order))
-    return out_dir / "order.pkl"
+    (out_dir / ORDER).write_bytes(pickle.dumps(order))
+    return out_dir / ORDER
 
 
 def read_order(file: str) -> Any:

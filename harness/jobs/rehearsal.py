@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +23,7 @@ from unittest.mock import patch
 
 from evals.files import text_sha256, write_jsonl, write_text
 from harness.backends import CannotExpress, backend
-from harness.backends.children import STOP
+from harness.backends.children import ORDER, STOP
 from harness.backends.engine import PROMPT_TOKENS, longest_response
 from harness.backends.memory import engine_need
 from harness.command.resolve import resolve
@@ -73,11 +74,11 @@ def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproducti
     for job in {(job.model, job.arm): job for job in jobs}.values():
         say(f"rehearsing {job.paper} {job.model}/{job.arm}")
         row, hardware = Row(f"{job.paper} {job.model}/{job.arm}"), of_job(machines, job.model, job.arm)
-        row.mark("planned", plan_faults(job, hardware))
+        planned = row.mark("planned", plan_faults(job, hardware))
         configured = row.mark("configured", configuration_faults(job, hardware))
         recipe = (job.model, type(job.experiment), longest_response(job.protocol))
         real, seen = lengths and recipe not in seen, seen | {recipe}
-        if configured:
+        if planned and configured:
             (home() / "rehearsal").mkdir(parents=True, exist_ok=True)
             with patch.dict(os.environ, RLVR_HOME=str(home() / "rehearsal")):  # apart from real runs
                 _run(job, hardware, row, paper, LONGEST if real else SHORT)
@@ -283,13 +284,12 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limi
             row.mark("configured", engine_accepts(base, context_need(small).training or 64))
         run = JobRun(small, base, machine, None, "rehearsal")
         shutil.rmtree(run.folder, ignore_errors=True)  # of an earlier rehearsal, maybe of other code
-        if job.experiment is not None and trainer.in_process:
-            _stopped(run, row, "round-0/train" if isinstance(job.experiment, Rejection) else "")
+        if job.experiment is not None:
+            part = "round-0/train" if isinstance(job.experiment, Rejection) else ""
+            _stopped(run, row, run.folder / "train" / part, at_once=trainer.in_process)
             stage = "resumed"
         finished = run.run()
         if job.experiment is not None:
-            row.mark("trained", [])
-        if job.experiment is not None and trainer.in_process:  # other processes are stopped by a signal alone
             row.mark("resumed", resume_faults(finished.record["training"]))
         row.mark("evaluated", [] if finished.diverged is None else [str(finished.diverged)])
         stage = "exported"
@@ -304,11 +304,25 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limi
         row.mark(stage, [f"{type(error).__name__}: {error}"])
 
 
-def _stopped(run: JobRun, row: Row, part: str) -> None:
-    """Train a rollout with its updates, and stop with a checkpoint."""
-    stop = run.folder / "train" / part / STOP
-    stop.parent.mkdir(parents=True, exist_ok=True)
-    stop.touch()
+def _stopped(run: JobRun, row: Row, folder: Path, *, at_once: bool) -> None:
+    """Train a rollout with its updates, and stop with a checkpoint.
+
+    Args:
+        at_once: ask to stop before the start; else once other processes have their order, at which earlier messages go.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    ended = threading.Event()
+
+    def ask() -> None:
+        while not (at_once or (folder / ORDER).exists()):
+            if ended.wait(0.1):
+                return
+        (folder / STOP).touch()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    if at_once:
+        asking.join()
     try:
         run.run()
     except Interrupted:
@@ -316,7 +330,9 @@ def _stopped(run: JobRun, row: Row, part: str) -> None:
     else:
         row.mark("trained", ["it did not stop after its first rollout"])
     finally:
-        stop.unlink()
+        ended.set()
+        asking.join()
+        (folder / STOP).unlink(missing_ok=True)
 
 
 def resume_faults(training: Mapping[str, Any]) -> list[str]:

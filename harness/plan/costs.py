@@ -152,10 +152,10 @@ def disk(job: Job, watch: Watch) -> dict[str, float]:
     return {"checkpoints": CHECKPOINTS * checkpoint, WHILE: checkpoint + before, "models": kept * model, **parts}
 
 
-def disk_of_all(disks: Sequence[Mapping[str, float]]) -> float:
-    """Bytes that several runs take, one after another."""
-    passing = [parts.get(WHILE, 0.0) for parts in disks]
-    return sum(sum(parts.values()) for parts in disks) - sum(passing) + max(passing, default=0.0)
+def disk_of_all(disks: Sequence[Mapping[str, float]], together: int = 1) -> float:
+    """Bytes that several runs take, so many `together`."""
+    passing = sorted(parts.get(WHILE, 0.0) for parts in disks)
+    return sum(sum(parts.values()) for parts in disks) - sum(passing) + sum(passing[-together:])
 
 
 def host_memory(job: Job, hardware: Hardware) -> float | None:

@@ -226,7 +226,7 @@ def check_room(
 
     lines = []
     place = next(folder for folder in (home(), *home().parents) if folder.exists())
-    runs, free = disk_of_all([disk(job, watch) for job in jobs]), shutil.disk_usage(place).free
+    runs, free = disk_of_all([disk(job, watch) for job in jobs], slots), shutil.disk_usage(place).free
     there = home() / jobs[0].paper / jobs[0].scale  # what these runs, or a part of them, have written before
     free += sum(path.stat().st_size for path in there.rglob("*") if path.is_file())
     if runs > free and not force:

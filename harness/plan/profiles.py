@@ -26,6 +26,11 @@ class Profile:
     gpus: int = 8
     nodes: int = 1
 
+    @property
+    def size(self) -> tuple[int, float]:
+        """By which profiles are compared: the number of GPUs, then their memory."""
+        return self.gpus * self.nodes, GPUS[self.gpu].memory
+
     def base(self, name: str) -> Hardware:
         """The settings that all arms share on these machines, under the backend of that name.
 
@@ -139,7 +144,7 @@ def judge(
         for better in candidates(training, name, hardware, fixed):
             if holds(a, training, name, better, memory):
                 return Verdict(False, needs, changes(hardware, better))
-    for profile_name, profile in PROFILES.items():
+    for profile_name, profile in sorted(PROFILES.items(), key=lambda item: item[1].size):
         if profile.nodes > 1 and not backend(name).nodes:
             continue
         if any(holds(a, training, name, each) for each in candidates(training, name, profile.base(name))):

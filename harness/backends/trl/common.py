@@ -233,7 +233,8 @@ def rollout_engine(trainer: Any, folder: str) -> Iterator[VllmEngine]:
     """The vLLM of the rollouts with the current weights, for the model in `folder`; it may sleep afterwards."""
     from evals.sampling.engines.vllm import VllmEngine
 
-    rollouts, engine = trainer.vllm_generation, VllmEngine(folder)
+    rollouts = trainer.vllm_generation
+    engine = VllmEngine(folder, dtype=str(rollouts.llm.model_config.dtype).removeprefix("torch."))
     rollouts.sync_weights()  # wakes the weights
     if rollouts.enable_sleep_mode:
         rollouts.llm.wake_up(tags=["kv_cache"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.backends.children import read_order
+from harness.backends.children import ORDER, read_order
 from harness.backends.verl import launch
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
@@ -31,7 +31,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str, hardware: 
         order = Order(experiment(), "m", folder, hardware, 0, 8, "boxed_last", 300, (0,))
         launch.run_driver(order, lambda *step: seen.append(step))
     finally:
-        scratch = read_order(str(folder / "order.pkl")).scratch
+        scratch = read_order(str(folder / ORDER)).scratch
         assert not scratch.exists()
     return seen
 

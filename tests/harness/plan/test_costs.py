@@ -13,7 +13,7 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.backends.verl.hardware import VerlHardware
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
-from harness.plan import machine
+from harness.plan import costs, machine
 from harness.plan.costs import cost, disk, host_memory, hours
 from harness.plan.machine import check_machine
 from harness.plan.plan import as_text, memory, plan
@@ -157,6 +157,12 @@ def test_what_earlier_runs_have_written_is_not_asked_for_again(monkeypatch: pyte
     checkpoint.mkdir(parents=True)
     (checkpoint / "model.safetensors").write_bytes(bytes(6_000_000))
     machine.check_room([small], machines, Watch(), slots=1, force=False)
+
+
+def test_jobs_beside_each_other_have_a_checkpoint_in_progress_each() -> None:
+    runs = [{"models": 1.0, costs.WHILE: passing} for passing in (3.0, 5.0, 4.0)]
+    assert costs.disk_of_all(runs) == 3 + 5  # one after another: the largest
+    assert costs.disk_of_all(runs, together=2) == 3 + 5 + 4
 
 
 def test_a_brief_plan_has_a_line_for_each_arm_and_no_values() -> None:

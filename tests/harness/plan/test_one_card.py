@@ -43,6 +43,17 @@ def test_arms_of_up_to_8b_fit_eight_gpus_and_one_card_has_a_remedy(trainer: str)
 
 
 @pytest.mark.parametrize(
+    ("paper", "model", "arm", "remedy"),
+    [("anchors", "qwen2.5-1.5b", "grpo", "l40s"), ("erpo", "qwen2.5-7b", "erpo", "a100_40g")],
+)
+def test_a_larger_card_comes_before_eight(paper: str, model: str, arm: str, remedy: str) -> None:
+    (job,) = resolve(paper, scale="paper", models=[model], arms=[arm], seeds=[0])
+    assert job.experiment is not None
+    small = choose(job.experiment, "trl", PROFILES["rtx4090"].base("trl"), frozenset())
+    assert judge(job.experiment, "trl", small).remedy == f"hardware={remedy}"
+
+
+@pytest.mark.parametrize(
     ("names", "memory", "expected"),
     [
         (["NVIDIA H100 80GB HBM3"] * 8, 79e9, Profile("h100", gpus=8)),
