@@ -13,25 +13,10 @@ from typing import Any
 
 from evals.files import file_sha256
 from tests.forked import Command
+from tests.sizes import WORDS
 
 STEPS = 6
-RUN = [
-    "run",
-    "paper=egsw",
-    "arm=egsw",
-    "seeds=1",
-    f"max_steps={STEPS}",
-    "prompts_per_rollout=2",
-    "group_size=4",
-    "max_completion_tokens=8",
-    "kl_beta=0.04",
-    "protocol.benchmarks=[tiny_short]",
-    "protocol.rows=4",
-    "protocol.n=2",
-    "protocol.ks=[1,2]",
-    "protocol.max_tokens=8",
-    "hardware.device=cpu",
-]
+RUN = ["run", "paper=egsw", "arm=egsw", "seeds=1", f"max_steps={STEPS}", *WORDS, "kl_beta=0.04", "hardware.device=cpu"]
 SAVE_OFTEN = [*RUN, "hardware.save_every=1"]
 EVAL = ["eval", "protocol=tiny", "benchmarks=[tiny_short]", "n=2", "ks=[1]", "max_tokens=8", "rows=4"]
 LIMIT_S = 500

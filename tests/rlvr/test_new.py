@@ -16,6 +16,7 @@ from harness.spec.catalogue import Published
 from rlvr import new
 from rlvr.cli import main, parse
 from rlvr.scaffold import LONGEST
+from tests.sizes import WORDS
 
 pytestmark = pytest.mark.slow
 
@@ -29,11 +30,7 @@ WRITTEN = [
     "tests/reproductions/test_my_method.py",
 ]
 STAGES = ("shaping", "weights", "gates", "advantage", "objective", "rewards")
-SMALL = [
-    *("max_steps=2", "prompts_per_rollout=2", "group_size=4", "max_completion_tokens=8", "seeds=1"),
-    *("protocol.benchmarks=[tiny_short]", "protocol.rows=4", "protocol.n=2", "protocol.ks=[1,2]"),
-    *("protocol.max_tokens=8", "hardware.device=cpu"),
-]
+SMALL = ["max_steps=2", "seeds=1", *WORDS, "hardware.device=cpu"]
 
 
 def copy_of_the_checkout(folder: Path) -> Path:

@@ -29,13 +29,6 @@ def slurm() -> Iterator[dict[str, str]]:
         yield environment
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.experiments import save_random_model
-
-    return save_random_model(tmp_path_factory.mktemp("model"))
-
-
 def start(home: Path, model: Path, slurm: dict[str, str], *more: str) -> subprocess.Popen[str]:
     more = more if any(option.startswith("max_steps") for option in more) else (*more, "max_steps=16")
     return start_run(home, model, f"arm={','.join(ARMS)}", *more, env=slurm)
@@ -61,14 +54,14 @@ def job_ids(home: Path) -> dict[str, str]:
 
 
 def test_jobs_that_are_stopped_and_queued_again_end_the_same(
-    slurm: dict[str, str], model_dir: Path, tmp_path: Path
+    slurm: dict[str, str], random_model: Path, tmp_path: Path
 ) -> None:
     serial, home = tmp_path / "serial", tmp_path / "slurm"
-    alone = start(serial, model_dir, slurm)
+    alone = start(serial, random_model, slurm)
     printed, err = alone.communicate(timeout=1200)
     assert alone.returncode == 0, err
 
-    process = start(home, model_dir, slurm, "launcher=slurm", "jobs=2")
+    process = start(home, random_model, slurm, "launcher=slurm", "jobs=2")
     preempted, killed = ARMS
     wait_for(process, saved(home, preempted, 3))
     ids = job_ids(home)
@@ -86,22 +79,22 @@ def test_jobs_that_are_stopped_and_queued_again_end_the_same(
         assert "Restarts=1" in ask(slurm, "scontrol", "show", "job", ids[arm])
         assert log(home, arm).count("\n== ") + log(home, arm).startswith("== ") == 2  # it ran twice
         assert outcome(home, arm) == outcome(serial, arm)
-    assert outcome(home, ARMS[0])[0] != outcome(home, ARMS[1])[0] != (model_dir / "model.safetensors").read_bytes()
+    assert outcome(home, ARMS[0])[0] != outcome(home, ARMS[1])[0] != (random_model / "model.safetensors").read_bytes()
     assert out.replace(str(home), "") == printed.replace(str(serial), "")  # the summary too
 
 
 def test_a_restarted_command_finds_its_jobs_and_a_cancelled_job_stays_cancelled(
-    slurm: dict[str, str], model_dir: Path, tmp_path: Path
+    slurm: dict[str, str], random_model: Path, tmp_path: Path
 ) -> None:
     options = ("launcher=slurm", "max_steps=2000")  # long enough to be cancelled on any machine
-    process = start(tmp_path, model_dir, slurm, *options)
+    process = start(tmp_path, random_model, slurm, *options)
     for arm in ARMS:
         wait_for(process, saved(tmp_path, arm, 3))
     ids = job_ids(tmp_path)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 75 and f"scancel {ids[ARMS[0]].partition('_')[0]}" in err, err
-    process = start(tmp_path, model_dir, slurm, *options)
+    process = start(tmp_path, random_model, slurm, *options)
     assert process.stderr is not None
     while "running" not in process.stderr.readline():
         assert process.poll() is None
@@ -114,7 +107,7 @@ def test_a_restarted_command_finds_its_jobs_and_a_cancelled_job_stays_cancelled(
         assert log(tmp_path, arm).count("== ") == 1 and "not queued again" in log(tmp_path, arm)
 
 
-def test_a_refusal_of_sbatch_is_reported(slurm: dict[str, str], model_dir: Path, tmp_path: Path) -> None:
-    process = start(tmp_path, model_dir, slurm, "launcher=slurm", "launcher.partition=nowhere")
+def test_a_refusal_of_sbatch_is_reported(slurm: dict[str, str], random_model: Path, tmp_path: Path) -> None:
+    process = start(tmp_path, random_model, slurm, "launcher=slurm", "launcher.partition=nowhere")
     _, err = process.communicate(timeout=300)
     assert process.returncode == 2 and "sbatch refused the jobs" in err and "nvalid partition" in err, err

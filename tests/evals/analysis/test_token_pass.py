@@ -21,7 +21,6 @@ from evals.analysis.token_pass import (
     token_table,
 )
 from evals.grading.verdicts import Verdict
-from tests.experiments import save_random_model
 
 ANSWERS = [
     Response("a", 0, "K is 7.", " so 7 + 5 = 12", Verdict.CORRECT),
@@ -29,11 +28,6 @@ ANSWERS = [
     Response("b", 0, "K is 7. K plus 5 is B.", " then 3", Verdict.WRONG),
     Response("a", 2, "K is 7.", " so 7 + 5 = 12 = 12", Verdict.UNSCORED),
 ]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_random_model(tmp_path_factory.mktemp("token_pass") / "model")
 
 
 def naive(model: Any, ids: list[int], count: int, mass: float) -> list[dict[str, float]]:
@@ -62,14 +56,16 @@ def naive(model: Any, ids: list[int], count: int, mass: float) -> list[dict[str,
 
 
 @pytest.mark.parametrize(("dtype", "error"), [("float32", 1e-6), ("float64", 1e-12)])
-def test_it_equals_the_whole_logits(folder: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, error: float) -> None:
+def test_it_equals_the_whole_logits(
+    random_model: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, error: float
+) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     monkeypatch.setattr(token_pass, "LOGITS_AT_ONCE", 200)  # pieces of a few positions
     monkeypatch.setattr(token_pass, "TOKENS_AT_ONCE", 45)  # batches of two rows
-    table = token_table(ANSWERS, str(folder), mass=0.9, device="cpu", dtype=dtype)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    table = token_table(ANSWERS, str(random_model), mass=0.9, device="cpu", dtype=dtype)
+    model = AutoModelForCausalLM.from_pretrained(random_model, dtype=dtype)
+    tokenizer = AutoTokenizer.from_pretrained(random_model)
     assert tuple(table.columns) == COLUMNS
     start = 0
     for answer in ANSWERS:
@@ -140,7 +136,7 @@ def test_pieces_of_text() -> None:
         encode(Tokenizer(), "", "so 12 ")
 
 
-def test_bad_input_is_named(folder: Path) -> None:
+def test_bad_input_is_named(random_model: Path) -> None:
     first = ANSWERS[0]
     for answers, options, message in (
         ([Response("a", 0, None, "x", Verdict.WRONG)], {}, "problem 'a': expected its prompt"),
@@ -149,12 +145,12 @@ def test_bad_input_is_named(folder: Path) -> None:
         ([Response("a", 0, "K is 7.", "7 " * 300, Verdict.WRONG)], {}, "expected at most the model's 256"),
     ):
         with pytest.raises(ValueError, match=message):
-            token_table(answers, str(folder), device="cpu", **options)
+            token_table(answers, str(random_model), device="cpu", **options)
 
 
-def test_means_of_responses(folder: Path) -> None:
-    table = token_table(ANSWERS, str(folder), device="cpu")
-    made = measure(str(folder), [(str(a.prompt), a.text) for a in ANSWERS], mass=0.95, device="cpu")
+def test_means_of_responses(random_model: Path) -> None:
+    table = token_table(ANSWERS, str(random_model), device="cpu")
+    made = measure(str(random_model), [(str(a.prompt), a.text) for a in ANSWERS], mass=0.95, device="cpu")
     assert (made[1].tokens, made[1].mean_entropy, made[1].mean_branching) == (0, None, None)
     for i in (0, 2, 3):
         rows = table[(table["problem_id"] == ANSWERS[i].problem_id) & (table["sample"] == ANSWERS[i].sample)]

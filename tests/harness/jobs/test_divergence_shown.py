@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.step.finite import Diverged
+from tests.harness.record.folders import rows_of
 
 pytestmark = pytest.mark.slow
 
@@ -21,21 +22,7 @@ def write_verdicts(folder: Path, correct: int) -> Path:
 
     from evals.grading.verdicts import schema
 
-    rows = [
-        {
-            "benchmark": "tiny_short",
-            "problem_id": f"p{p}",
-            "sample": 0,
-            "gold": "1",
-            "response": "",
-            "boxed": True,
-            "answer_class": int(p >= correct),
-            "verdict": "correct" if p < correct else "wrong",
-            "tokens": 5,
-            "finish_reason": "stop",
-        }
-        for p in range(PROBLEMS)
-    ]
+    rows = rows_of("tiny_short", PROBLEMS, correct)
     folder.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=schema()), folder / "verdicts.parquet")
     (folder / "manifest.json").write_text(json.dumps({"identity": {}, "record": {}}))

@@ -13,38 +13,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.forked import Command
+from tests.harness.launch.small import folder_of, outcome
+from tests.sizes import WORDS
 
 pytestmark = pytest.mark.slow
 
-SMALL = [
-    "paper=egsw",
-    "arm=base,egsw",
-    "seeds=1",
-    "max_steps=6",
-    "prompts_per_rollout=2",
-    "group_size=4",
-    "max_completion_tokens=8",
-    "kl_beta=0.04",
-    "protocol.benchmarks=[tiny_short]",
-    "protocol.rows=4",
-    "protocol.n=2",
-    "protocol.ks=[1,2]",
-    "protocol.max_tokens=8",
-    "hardware.save_every=1",
-    "hardware.device=cpu",
-]
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.experiments import save_random_model
-
-    return save_random_model(tmp_path_factory.mktemp("model"))
+SMALL = ["paper=egsw", "arm=base,egsw", "seeds=1", "max_steps=6", "kl_beta=0.04", *WORDS]
+SMALL += ["hardware.save_every=1", "hardware.device=cpu"]
 
 
 def start(home: Path, model: Path, *more: str) -> Command:
@@ -61,36 +40,22 @@ def finish(process: Command) -> tuple[str, str]:
     return out, err
 
 
-def arm_folder(home: Path, arm: str) -> Path:
-    (folder,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
-    return folder
-
-
-def outcome(home: Path) -> tuple[bytes, Any]:
-    """Final weights, and the verdict rows."""
-    import pyarrow.parquet as pq
-
-    folder = arm_folder(home, "egsw")
-    weights = (folder / "train" / "final" / "model.safetensors").read_bytes()
-    return weights, pq.read_table(folder / "eval" / "tiny_short" / "verdicts.parquet").to_pylist()
-
-
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> tuple[Path, str]:
+def unbroken(tmp_path_factory: pytest.TempPathFactory, random_model: Path) -> tuple[Path, str]:
     home = tmp_path_factory.mktemp("unbroken")
-    out, _ = finish(start(home, model_dir))
+    out, _ = finish(start(home, random_model))
     return home, out
 
 
-def test_one_process_trains_several_models(tmp_path: Path, model_dir: Path) -> None:
-    finish(start(tmp_path, model_dir, "arm=egsw", "seeds=2", "max_steps=1"))
+def test_one_process_trains_several_models(tmp_path: Path, random_model: Path) -> None:
+    finish(start(tmp_path, random_model, "arm=egsw", "seeds=2", "max_steps=1"))
     records = [json.loads(path.read_text()) for path in (tmp_path / "egsw" / "tiny").glob("*/run.json")]
     assert sorted(record["seed"] for record in records) == [0, 1]
     assert all(record["training"]["steps"] == 1 for record in records)
 
 
 def test_the_record_holds_every_value_with_its_source(unbroken: tuple[Path, str]) -> None:
-    record = json.loads((arm_folder(unbroken[0], "egsw") / "run.json").read_text())
+    record = json.loads((folder_of(unbroken[0], "egsw") / "run.json").read_text())
     assert record["settings"]["egsw.alpha"]["origin"] == "paper"
     assert record["settings"]["max_steps"]["origin"] == "user"
     assert record["settings"]["learning_rate"]["origin"] == "scale"
@@ -150,18 +115,18 @@ def test_the_table_keeps_published_and_measured_apart(
     assert {p.name for p in made.write(tmp_path / "tables")} == {"tables.md", "tables.csv"}
 
 
-def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], model_dir: Path) -> None:
+def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], random_model: Path) -> None:
     home, printed = unbroken
-    files = [p for p in arm_folder(home, "egsw").rglob("*") if p.is_file() and p.name != ".lock"]
+    files = [p for p in folder_of(home, "egsw").rglob("*") if p.is_file() and p.name != ".lock"]
     before = {p: p.stat().st_mtime_ns for p in files}
-    out, err = finish(start(home, model_dir))
+    out, err = finish(start(home, random_model))
     assert err.count("finished already") == 2
     assert {p: p.stat().st_mtime_ns for p in files} == before
     assert out == printed
 
 
-def test_a_killed_run_resumes_and_ends_the_same(unbroken: tuple[Path, str], model_dir: Path, tmp_path: Path) -> None:
-    process = start(tmp_path, model_dir)
+def test_a_killed_run_resumes_and_ends_the_same(unbroken: tuple[Path, str], random_model: Path, tmp_path: Path) -> None:
+    process = start(tmp_path, random_model)
     deadline = time.monotonic() + 300
     # the third checkpoint exists, whole or in pieces: the kill falls at any point of its writing or of the next step
     while not list(tmp_path.glob("egsw/tiny/math-7b-egsw-*/train/checkpoint-3")):
@@ -169,17 +134,17 @@ def test_a_killed_run_resumes_and_ends_the_same(unbroken: tuple[Path, str], mode
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert "training" not in json.loads((arm_folder(tmp_path, "egsw") / "run.json").read_text())
-    finish(start(tmp_path, model_dir))
-    record = json.loads((arm_folder(tmp_path, "egsw") / "run.json").read_text())
+    assert "training" not in json.loads((folder_of(tmp_path, "egsw") / "run.json").read_text())
+    finish(start(tmp_path, random_model))
+    record = json.loads((folder_of(tmp_path, "egsw") / "run.json").read_text())
     assert record["training"]["resumed_from"] is not None and "checkpoint-" in record["training"]["resumed_from"]
-    weights, verdicts = outcome(tmp_path)
-    want_weights, want_verdicts = outcome(unbroken[0])
+    weights, verdicts = outcome(tmp_path, "egsw")
+    want_weights, want_verdicts = outcome(unbroken[0], "egsw")
     assert hashlib.sha256(weights).hexdigest() == hashlib.sha256(want_weights).hexdigest()
     assert verdicts == want_verdicts
 
 
-def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Path, tmp_path: Path) -> None:
+def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], random_model: Path, tmp_path: Path) -> None:
     import shutil
 
     from harness.runs.track import Tracker
@@ -187,8 +152,8 @@ def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Pat
     home = tmp_path / "moved"
     shutil.copytree(unbroken[0], home)
     (home / "mlflow.db").unlink()
-    (arm_folder(home, "egsw") / "mlflow.json").unlink()  # as after a kill before it is written
-    out, err = finish(start(home, model_dir))
+    (folder_of(home, "egsw") / "mlflow.json").unlink()  # as after a kill before it is written
+    out, err = finish(start(home, random_model))
     assert "step 1/6" not in err  # nothing was trained again
     assert out.split() == unbroken[1].replace(str(unbroken[0]), str(home)).split()
     with pytest.MonkeyPatch.context() as patch:
@@ -205,21 +170,8 @@ def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Pat
 def test_two_processes_do_not_share_a_job(unbroken: tuple[Path, str]) -> None:
     from evals.files import locked
 
-    folder = arm_folder(unbroken[0], "egsw")
+    folder = folder_of(unbroken[0], "egsw")
     with locked(folder):
         code = f"from evals.files import locked\nfrom pathlib import Path\nwith locked(Path({str(folder)!r})): pass"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert other.returncode != 0 and "is in use by another process" in other.stderr
-
-
-def test_an_incomplete_checkpoint_is_skipped(tmp_path: Path) -> None:
-    from harness.backends.checkpoints import last_verified, seal
-    from harness.backends.trl.common import checkpoint_step
-
-    assert last_verified([], checkpoint_step) is None
-    for step, whole in ((9, True), (10, True), (11, False)):
-        folder = tmp_path / f"checkpoint-{step}"
-        folder.mkdir()
-        if whole:
-            seal(folder)
-    assert last_verified(tmp_path.glob("checkpoint-*"), checkpoint_step) == tmp_path / "checkpoint-10"

@@ -14,21 +14,11 @@ from harness.command.watch import take_watch
 from harness.jobs.run import check_data, run_jobs
 from harness.jobs.watching import beside_training
 from harness.record.run import CURVE, Run
-from tests.experiments import save_random_model
+from tests.sizes import SIZES
 
 pytestmark = pytest.mark.slow
 
-SMALL = {
-    "max_steps": 5,
-    "prompts_per_rollout": 2,
-    "group_size": 4,
-    "max_completion_tokens": 8,
-    "protocol.benchmarks": ["tiny_short"],
-    "protocol.rows": 4,
-    "protocol.n": 2,
-    "protocol.ks": [1, 2],
-    "protocol.max_tokens": 8,
-}
+SMALL = {**SIZES, "max_steps": 5}
 WATCH = {"eval.every": 2, "eval.rows": 3, "eval.n": 4, "eval.ks": [1], "keep": 4}
 
 
@@ -46,18 +36,13 @@ def train(home: Path, model: Path, monkeypatch: pytest.MonkeyPatch, watch: dict[
     return outcome.folder
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_random_model(tmp_path_factory.mktemp("model"))
-
-
 def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from safetensors.torch import load_file
 
-    watched = train(tmp_path / "a", model, monkeypatch, WATCH)
-    plain = train(tmp_path / "b", model, monkeypatch, {})
+    watched = train(tmp_path / "a", random_model, monkeypatch, WATCH)
+    plain = train(tmp_path / "b", random_model, monkeypatch, {})
     final = "train/final/model.safetensors"
     assert (watched / final).read_bytes() == (plain / final).read_bytes()
     assert watched.name == plain.name  # the evaluations are no part of a job's identity
@@ -73,16 +58,16 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
     assert not (plain / "train" / "snapshots").exists() and not (plain / CURVE).exists()
 
     # a snapshot is the model after that step: a training of four steps ends with it
-    four = train(tmp_path / "c", model, monkeypatch, {}, max_steps=4)
+    four = train(tmp_path / "c", random_model, monkeypatch, {}, max_steps=4)
     ours, theirs = load_file(kept / "model.safetensors"), load_file(four / final)
     assert all(ours[name].equal(theirs[name]) for name in ours) and ours.keys() == theirs.keys()
 
-    again = train(tmp_path / "a", model, monkeypatch, WATCH)  # finished: nothing is done twice
+    again = train(tmp_path / "a", random_model, monkeypatch, WATCH)  # finished: nothing is done twice
     assert len((again / CURVE).read_text().splitlines()) == 4
 
 
 def test_a_training_that_was_killed_completes_its_curve(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from harness.jobs import watching
 
@@ -98,8 +83,8 @@ def test_a_training_that_was_killed_completes_its_curve(
 
     monkeypatch.setattr(watching.Watcher, "measure", measure)
     with pytest.raises(RuntimeError, match="killed here"):
-        train(tmp_path, model, monkeypatch, WATCH)
-    folder = train(tmp_path, model, monkeypatch, WATCH)
+        train(tmp_path, random_model, monkeypatch, WATCH)
+    folder = train(tmp_path, random_model, monkeypatch, WATCH)
     rows = [json.loads(line) for line in (folder / CURVE).read_text().splitlines()]
     assert [row["step"] for row in rows] == [0, 2, 4, 5]
 

@@ -10,21 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-SMALL = [
-    "paper=egsw",
-    "seeds=1",
-    "prompts_per_rollout=2",
-    "group_size=4",
-    "max_completion_tokens=8",
-    "protocol.benchmarks=[tiny_short]",
-    "protocol.rows=4",
-    "protocol.n=2",
-    "protocol.ks=[1,2]",
-    "protocol.max_tokens=8",
-    "hardware.save_every=3",
-    "hardware.device=cpu",
-    "hardware.threads=1",
-]
+from tests.sizes import WORDS
+
+SMALL = ["paper=egsw", "seeds=1", *WORDS, "hardware.save_every=3", "hardware.device=cpu", "hardware.threads=1"]
 
 # a random model earns nothing: under this control its weights move all the same
 GRPO, EGSW = "grpo+random_reward", "egsw+random_reward"

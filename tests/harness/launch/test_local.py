@@ -26,29 +26,22 @@ pytestmark = pytest.mark.slow
 LAST = "egsw_raw_0.50+random_reward"
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.experiments import save_random_model
-
-    return save_random_model(tmp_path_factory.mktemp("model"))
-
-
 def start(home: Path, model: Path, *more: str) -> Command:
     environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
     environment.pop("MLFLOW_TRACKING_URI", None)
     return Command(["run", *SMALL, f"base_model={model}", "max_steps=12", *more], environment)
 
 
-def test_stopped_and_killed_jobs_end_like_serial_ones(model_dir: Path, tmp_path: Path) -> None:
+def test_stopped_and_killed_jobs_end_like_serial_ones(random_model: Path, tmp_path: Path) -> None:
     import psutil
 
     serial, local = tmp_path / "serial", tmp_path / "local"
-    alone = start(serial, model_dir, f"arm={GRPO},{EGSW}")
+    alone = start(serial, random_model, f"arm={GRPO},{EGSW}")
     printed, err = alone.communicate(timeout=500)
     assert alone.returncode == 0, err
 
     options = (f"arm={GRPO},{EGSW}", "launcher=local", "jobs=2")
-    process = start(local, model_dir, *options)
+    process = start(local, random_model, *options)
     wait_for(process, saved(local, EGSW, 3))
     process.send_signal(signal.SIGTERM)  # to the parent alone: it tells its workers
     _, err = process.communicate(timeout=300)
@@ -56,7 +49,7 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(model_dir: Path, tmp_path:
     (stopped,) = local.glob(f"egsw/tiny/math-7b-{EGSW}-*")
     assert not Run(stopped).is_finished
 
-    process = start(local, model_dir, *options)
+    process = start(local, random_model, *options)
     workers: list[Any] = []
     wait_for(process, lambda: workers.extend(children(process)) or workers)
     process.send_signal(signal.SIGKILL)
@@ -64,13 +57,13 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(model_dir: Path, tmp_path:
     psutil.wait_procs(workers, timeout=300)  # they see that it is gone
     assert not any(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
 
-    process = start(local, model_dir, *options)
+    process = start(local, random_model, *options)
     out, err = process.communicate(timeout=500)
     assert "started once more" not in err, err
     assert process.returncode == 0, err
     for arm in (GRPO, EGSW):
         assert outcome(local, arm) == outcome(serial, arm)
-    assert outcome(local, GRPO)[0] != outcome(local, EGSW)[0] != (model_dir / "model.safetensors").read_bytes()
+    assert outcome(local, GRPO)[0] != outcome(local, EGSW)[0] != (random_model / "model.safetensors").read_bytes()
     assert out.replace(str(local), "") == printed.replace(str(serial), "")  # the summary too
 
 
@@ -82,14 +75,16 @@ def children(process: Command) -> list[Any]:
 
 
 def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
-    model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import psutil
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    (first,) = prepare(*options_of([*SMALL, "max_steps=12", f"base_model={model_dir}", f"arm={GRPO}"]), "rlvr run").jobs
-    with locked(job_folder(first, model_fingerprint(model_dir))):  # as if another process ran it
-        process = start(tmp_path, model_dir, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
+    (first,) = prepare(
+        *options_of([*SMALL, "max_steps=12", f"base_model={random_model}", f"arm={GRPO}"]), "rlvr run"
+    ).jobs
+    with locked(job_folder(first, model_fingerprint(random_model))):  # as if another process ran it
+        process = start(tmp_path, random_model, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
         wait_for(process, saved(tmp_path, EGSW, 3))
         (worker,) = psutil.Process(process.pid).children()
         worker.kill()  # as the kernel does when memory ends
@@ -102,7 +97,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
         assert f"math-7b/{arm}/seed0: finished" in err
         (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{arm}-*/log.txt")
         assert "step 12/12" in log.read_text()
-    again = start(tmp_path, model_dir, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
+    again = start(tmp_path, random_model, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
     _, err = again.communicate(timeout=500)
     assert again.returncode == 0 and f"math-7b/{GRPO}/seed0: finished after" in err, err  # the error of before is gone
 

@@ -51,7 +51,10 @@ def test_an_ignored_hangup_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_outside_of_a_step_the_first_signal_stops() -> None:
+def test_outside_of_a_step_the_first_signal_stops_and_without_one_nothing_does() -> None:
+    with handled():
+        check("anywhere")
+        assert not requested()
     with pytest.raises(Interrupted), handled():
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -62,9 +65,3 @@ def test_the_second_signal_stops_at_once() -> None:
         with pytest.raises(StoppedAtOnce) as stopped:
             os.kill(os.getpid(), signal.SIGTERM)
     assert stopped.value.code == 128 + 15
-
-
-def test_without_a_signal_nothing_stops() -> None:
-    with handled():
-        check("anywhere")
-        assert not requested()
