@@ -1,4 +1,9 @@
-"""Complete checkpoints: sealed with the hashes of their files and the run that they are of; verified before use."""
+"""Complete checkpoints: sealed with hashes of their files and the run that they are of; verified before use.
+
+A checkpoint of a 7B is 106 GB, written every ten minutes. To hash it whole would take over a minute of each ten, in
+which the GPUs wait, so of its large files a part is hashed (`evals.files.spot_sha256`). A finished model is hashed
+whole, in the record of its run.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from pathlib import Path
 from evals.files import DamagedFileError, differing_files, folder_sha256s, read_object, write_json
 from harness.record.run import JOB_FOLDER
 
-WHOLE = "whole"  # the seal: a JSON file in a checkpoint, with its identity and the SHA-256 of every other file
+WHOLE = "whole"  # the seal: a JSON file in a checkpoint, with its identity and a hash of every other file
 
 
 def seal(checkpoint: Path) -> None:

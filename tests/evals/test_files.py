@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evals import files
 from evals.files import (
     BusyError,
     DamagedFileError,
@@ -141,6 +142,21 @@ def test_hashes_find_missing_and_changed_files(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     (tmp_path / "sub" / "b").unlink()
     assert differing_files(tmp_path, sums) == ["a has changed", "sub/b is missing"]
+
+
+def test_a_large_file_is_hashed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BLOCK", 10)
+    monkeypatch.setattr(files, "BLOCKS", 4)  # of 100 bytes: those from 0, 30, 60 and 90
+    path, content = tmp_path / "a", bytes(range(100))
+    path.write_bytes(content)
+    whole = files.spot_sha256(path)
+    for other in (content[:-1], content + b"x", content[:50] + bytes(50), bytes([1]) + content[1:]):
+        path.write_bytes(other)
+        assert files.spot_sha256(path) != whole
+    path.write_bytes(content[:15] + b"x" + content[16:])  # between two blocks
+    assert files.spot_sha256(path) == whole
+    path.write_bytes(content[:40])  # as large as the blocks: all of it
+    assert files.spot_sha256(path) == files.file_sha256(path)
 
 
 def test_a_lock_holds_across_processes_and_ends_with_them(tmp_path: Path) -> None:

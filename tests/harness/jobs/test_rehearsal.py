@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,14 +14,17 @@ import pytest
 
 from harness.backends import refusals
 from harness.backends.trl import hardware as trl_hardware
+from harness.backends.trl.backend import Trl
 from harness.command.resolve import resolve
 from harness.data import dwarf
 from harness.jobs import rehearsal
-from harness.jobs.rehearsal import STAGES, Row, configuration_faults, engine_faults, plan_faults, rehearse
+from harness.jobs.rehearsal import STAGES, Row, configuration_faults, plan_faults, rehearse
+from harness.plan import machine
 from harness.plan.machine import take_machine
 from harness.spec import catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
+from rlvr.cli import main
 
 
 def declared(paper: str, scale: str = "paper", hardware: str = "h100x8", **given: Any) -> tuple[list[Job], Any]:
@@ -63,11 +67,7 @@ def test_a_tenth_of_the_default_runs(tenth: int, tmp_path: Path, monkeypatch: py
     assert (tmp_path / "rehearsal").is_dir() and not (tmp_path / paper).exists()  # apart from real runs
 
 
-# -- faults that stopped runs of paper scale, put back one by one ---------------------------------------------------
-
-
-def said(job: Job, hardware: Hardware) -> str:
-    return "\n".join([*plan_faults(job, hardware), *configuration_faults(job, hardware)])
+# -- faults that stopped runs of paper scale, put back one by one and found by the command --------------------------
 
 
 def test_today_nothing_is_said() -> None:
@@ -77,61 +77,96 @@ def test_today_nothing_is_said() -> None:
         ("trial_and_error", "32b", "rft"),
         ("forking_tokens", "32b", "base"),
     ):
-        assert said(*one(paper, model, arm)) == "", (paper, model, arm)
+        job, hardware = one(paper, model, arm)
+        assert [*plan_faults(job, hardware), *configuration_faults(job, hardware)] == [], (paper, model, arm)
 
 
-def test_a_context_that_is_too_short() -> None:
-    job, hardware = one("entropy_advantage", "math-7b", "grpo")
-    assert "Qwen/Qwen2.5-Math-7B has 4,096 positions" in said(replace(job, context=None), hardware)
-    assert "rollouts: vLLM refuses max_model_len=10,240" in said(replace(job, context=None), hardware)
+def no_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    from reproductions.entropy_advantage import paper
+
+    monkeypatch.setattr(paper, "REPRODUCTION", replace(paper.REPRODUCTION, contexts={}))
 
 
-def without(key: str) -> Callable[..., dict[str, Any]]:
-    from harness.backends.trl.backend import Trl
-
+def no_length_of_the_rollouts_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Trl.config
 
     def config(self: Any, *arguments: Any, **named: Any) -> dict[str, Any]:
         made = real(self, *arguments, **named)
-        return {name: part if part is None else {**part, key: None} for name, part in made.items()}
+        return {**made, "GRPOConfig": {**made["GRPOConfig"], "vllm_max_model_length": None}}
 
-    return config
-
-
-def test_no_maximum_length_for_the_rollouts_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.backends.trl.backend import Trl
-
-    job, hardware = one("egsw", "math-7b", "egsw")
-    monkeypatch.setattr(Trl, "config", without("vllm_max_model_length"))
-    assert "rollouts: vLLM has no maximum length and takes the model's 4096 positions" in said(job, hardware)
-    job, hardware = one("entropy_advantage", "math-7b", "grpo")  # without its context it would be cut in silence
-    assert "vLLM would cut at 4,096 tokens, 10,240 are needed" in said(replace(job, context=None), hardware)
+    monkeypatch.setattr(Trl, "config", config)
 
 
-def test_a_cache_for_the_models_own_positions() -> None:
-    """Of a 7B 28 layers x 4 heads x 128 x 2 x 2 bytes x 131,072 tokens = 7.5 GB, beside 15.2 GB of weights."""
-    _, hardware = one("egsw", "math-7b", "egsw")
-    base = "Qwen/Qwen2.5-7B"
-    assert engine_faults("rollouts", base, 2048, 131_072, 2048, 0.25, 1, hardware) == []
-    (first, second) = engine_faults("rollouts", base, None, 131_072, 2048, 0.25, 1, hardware)
-    assert "takes the model's 131072 positions" in first and "need 26 GB, and 0.25 of a h100 are 21 GB" in second
+def neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_context(monkeypatch)
+    no_length_of_the_rollouts_engine(monkeypatch)
 
 
-def test_zero_that_sums_in_bfloat16(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    job, hardware = one("egsw", "math-7b", "grpo")  # 896 sequences of a step, on 8 GPUs 4 at a time
-    shipped = json.loads((trl_hardware.SHIPPED / "zero2.json").read_text())
-    del shipped["data_types"]
-    (tmp_path / "zero2.json").write_text(json.dumps(shipped))
-    monkeypatch.setattr(trl_hardware, "SHIPPED", tmp_path)
-    assert said(job, hardware) == "zero2.json sums 28 micro-batches in bfloat16"
+def sums_in_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped, folder = trl_hardware.SHIPPED, Path(os.environ["RLVR_HOME"])
+    settings = json.loads((shipped / "zero2.json").read_text())
+    del settings["data_types"]
+    (folder / "zero2.json").write_text(json.dumps(settings))
+    monkeypatch.setattr(trl_hardware, "SHIPPED", folder)
 
 
-def test_an_evaluation_without_tensor_parallelism() -> None:
-    job, hardware = one("forking_tokens", "32b", "base")
-    assert hardware.engine_tensor_parallel == 2
-    alone = said(job, replace(hardware, engine_tensor_parallel=1, engine_replicas=8))
-    assert "fewer than 8 responses at once fit the 1 h100 of an evaluation's engine" in alone
-    assert "hardware.engine_tensor_parallel=2" in alone
+def no_tensor_parallelism(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "with_engine", lambda job, hardware, explicit: hardware)
+
+
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of 671B, measured on the machine itself."""
+
+
+FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, tuple[str, ...]]] = {
+    "a context that is too short": (
+        no_context,
+        "paper=entropy_advantage model=math-7b arm=grpo",
+        ("planned: ", "Qwen/Qwen2.5-Math-7B has 4,096 positions", "rollouts: vLLM refuses max_model_len=10,240"),
+    ),
+    "no length of the rollouts' engine": (
+        no_length_of_the_rollouts_engine,
+        "paper=egsw model=math-7b arm=egsw",
+        ("configured: rollouts: vLLM has no maximum length and takes the model's 4096 positions",),
+    ),
+    "a cache for the model's own positions": (  # 28 layers x 4 heads x 128 x 2 x 2 bytes x 131,072 tokens = 7.5 GB,
+        no_length_of_the_rollouts_engine,  # and 15.2 GB of weights
+        "paper=baselines arm=grpo hardware.vllm_gpu_memory=0.25 hardware.vllm_tensor_parallel=1",
+        ("takes the model's 131072 positions", "need 26 GB, and 0.25 of a h100 are 21 GB"),
+    ),
+    "responses that are cut in silence": (
+        neither,
+        "paper=entropy_advantage model=math-7b arm=grpo",
+        ("configured: rollouts: vLLM would cut at 4,096 tokens, 10,240 are needed",),
+    ),
+    "sums in bfloat16": (  # 896 sequences of a step, on 8 GPUs 4 at a time
+        sums_in_bfloat16,
+        "paper=egsw model=math-7b arm=grpo",
+        ("configured: zero2.json sums 28 micro-batches in bfloat16",),
+    ),
+    "no tensor parallelism in the evaluation": (
+        no_tensor_parallelism,
+        "paper=forking_tokens model=32b arm=base",
+        ("planned: fewer than 8 responses at once fit the 1 h100 of an evaluation's engine",),
+    ),
+    "a model that no GPU holds": (
+        no_server,
+        "paper=erpo model=deepseek-r1-0528 arm=base",
+        ("whether deepseek-ai/DeepSeek-R1-0528 fits is not known; hardware.engine=openai asks a server",),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_command_names_a_fault(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_back, words, sentences = FAULTS[fault]
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    put_back(monkeypatch)
+    assert main(["run", *words.split(), "scale=paper", "hardware=h100x8", "rehearse=true"]) == 1
+    shown = capsys.readouterr().out
+    assert all(sentence in shown for sentence in sentences), shown
 
 
 def rehearsed(monkeypatch: pytest.MonkeyPatch, home: Path, breaks: Sequence[tuple[Any, str, Any]] = ()) -> Row:
