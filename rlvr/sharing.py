@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -93,24 +93,34 @@ def _sync() -> Result:
     return Result({"delivered": sent, "pending": len(left)}, text, exit_code=1 if why or left else 0)
 
 
-def import_(*files: PathLike, verify: bool = False) -> Result:
-    """Bring exported archives into RLVR_HOME, and from there into MLflow; runs that are there already are skipped.
+def import_(
+    *files: PathLike, verify: bool = False, name: str | None = None, columns: dict[str, str] | None = None
+) -> Result:
+    """Bring exported archives into RLVR_HOME, and from there into MLflow; runs that are there already are skipped. Or
+    training curves of other tools, as runs that rlvr analyze draws beside ours.
 
         rlvr import results/records
         rlvr import BUNDLE verify=true
+        rlvr import seed1.log seed2.log name=theirs
 
     Args:
-        *files: archives (.tar.xz) or folders of them, as rlvr export writes.
+        *files: archives (.tar.xz) or folders of them, as rlvr export writes; or curves: console logs of veRL,
+            trainer_state.json, MLPerf logs, CSV and JSON Lines, a file a training seed.
+        name: of curves: what the method is called (default: the first file's name).
+        columns: of curves: our metric:theirs, as columns=train/reward:score,curve/gsm8k/avg_at_1:val/acc (default:
+            what veRL and TRL call reward, entropy, gradient norm, KL, length and time of a step).
         verify: import nothing, only check, as is done before every import: the hash of every file, and all scores
             again from the verdicts. Exit code 1: a number does not come back.
     Raises:
-        UsageError: no such file, or one that is no archive.
+        UsageError: no such file, one that is no archive, a curve without known metrics, or one that is there already.
     """
     if not files:
         raise UsageError("files: missing; give archives, folders of them, or a bundle")
     paths = [Path(file) for file in files]
     if missing := [str(file) for file in paths if not file.exists()]:
         raise UsageError(f"files: no such file {missing[0]!r}")
+    if not any(file.is_dir() or file.suffixes[-2:] == [".tar", ".xz"] for file in paths):
+        return _curves(paths, name or paths[0].stem, columns or {})
     archives = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
     if not archives or any(archive.suffixes[-2:] != [".tar", ".xz"] for archive in archives):
         raise UsageError(f"files: expected archives (.tar.xz), got {', '.join(map(str, files))}")
@@ -124,3 +134,16 @@ def import_(*files: PathLike, verify: bool = False) -> Result:
         return Result({"wrong": wrong}, "\n".join(lines or whole), wrong, exit_code=1 if wrong else 0)
     rows = [{"file": str(path), "runs": import_archive(path)} for path in archives]
     return Result({"imported": rows}, "\n".join(f"{row['file']}: {row['runs']} runs added" for row in rows), rows)
+
+
+def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Result:
+    from harness.record.curves import import_curve
+
+    runs = [import_curve(path, name, seed, columns) for seed, path in enumerate(paths)]
+    rows = [
+        {"file": str(p), "run": str(run.folder), "steps": len(run.curve)} for p, run in zip(paths, runs, strict=True)
+    ]
+    joined = ",".join(str(run.folder) for run in runs)
+    lines = [f"{row['run']}: {row['steps']} steps" for row in rows]
+    lines.append(f'rlvr analyze runs=[OURS,"{joined}"] only=training,evaluation')
+    return Result({"imported": rows}, "\n".join(lines), rows)

@@ -18,13 +18,14 @@ from harness.spec.scales import SCALES
 
 
 def common_benchmarks(models: Sequence[Analysed], names: Sequence[str] | None) -> list[str]:
-    """The requested benchmarks, or all that every run has, in the first run's order.
+    """The requested benchmarks, or all that every run with responses has, in the first one's order.
 
     Raises:
         UsageError: there is none, or not all runs have a requested one.
     """
-    common = [b for b in models[0].subject.tables if all(b in m.subject.tables for m in models)]
-    if not common:
+    tables = [m.subject.tables for m in models if m.subject.tables]
+    common = [b for b in tables[0] if all(b in of_run for of_run in tables)] if tables else []
+    if tables and not common:
         raise UsageError("runs: no benchmark that all of them were measured on")
     return choose("benchmarks", list(names) if names is not None else None, common)
 

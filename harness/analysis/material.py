@@ -33,8 +33,8 @@ class Material:
         return [m.name for m in self.models]
 
     def tables(self, benchmark: str) -> dict[str, pd.DataFrame]:
-        """Verdict tables of a benchmark, with all training seeds."""
-        return {m.name: m.subject.tables[benchmark] for m in self.models}
+        """Verdict tables of a benchmark, with all training seeds, of runs that are more than a curve."""
+        return {m.name: m.subject.tables[benchmark] for m in self.models if m.subject.tables}
 
     def tables_over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
         """Optimiser step -> verdict table of an evaluation while the first seed trained, of runs that have some.

@@ -10,7 +10,7 @@ from pathlib import Path
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import RECORD, Run, benchmarks_of, columns_of, counted
+from harness.record.run import CURVES, RECORD, Run, benchmarks_of, columns_of, counted
 
 EXPECTED = "expected a run's folder, a folder of an evaluation, an archive or a file of verdicts"
 
@@ -80,7 +80,7 @@ def seeds_of(text: str) -> list[Run]:
     try:
         found = runs(*parts, finished=False)
         for run in found:
-            if not run.benchmarks:
+            if not run.benchmarks and run.record.get("kind") != CURVES:
                 raise UsageError(
                     f"{run.folder}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones"
                 )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 RECORD, METRICS, CURVE, FINAL = "run.json", "metrics.jsonl", "curve.jsonl", "train/final"
 SHA256 = "sha256"  # of a record's content, in the record
+CURVES = "curves"  # the kind of a run that is another tool's curve alone (`harness.record.curves`)
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
 RESTORE = "restore it from where it came, or delete the run's folder and the same command makes it again"
 JOB_FOLDER = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # how a job's folder ends
@@ -240,7 +241,7 @@ class Run:
         for row in read_jsonl(path, "step", "metrics"):
             steps.setdefault(int(row["step"]), {}).update(row["metrics"])
         trained = sorted(step for step, values in steps.items() if any(key.startswith("train/") for key in values))
-        if trained and trained != list(range(1, trained[-1] + 1)):
+        if trained and trained != list(range(1, trained[-1] + 1)) and self.record.get("kind") != CURVES:
             lost = min(set(range(1, trained[-1] + 1)) - set(trained))
             raise DamagedFileError(self.folder / name, f"step {lost} is missing", RESTORE)
         return dict(sorted(steps.items()))

@@ -1,0 +1,59 @@
+"""Training curves of other tools: runs beside ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.record.run import Run
+from rlvr.cli import main
+from tests.harness.analysis.test_analyze import job
+
+VERL = "(pid) step:0 - val/acc:0.25\n" + "".join(
+    f"step:{step} - critic/score/mean:{step / 100} - actor/entropy:1.5 - perf/mfu:0.3\n" for step in (10, 20)
+)
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+
+def test_curves_are_runs_with_our_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verl, trl = tmp_path / "a.log", tmp_path / "trainer_state.json"
+    verl.write_text(VERL)
+    trl.write_text(json.dumps({"log_history": [{"step": 5, "reward": 0.5, "loss": 1.0}]}))
+    command = ["import", str(verl), str(trl), "name=theirs", "columns=curve/gsm8k/avg_at_1:val/acc"]
+    assert main(command) == 2  # the second file has no such score
+    assert "expected the metric 'val/acc', got step, reward, loss" in capsys.readouterr().err
+    assert main(["import", str(verl), "name=verl", command[-1]]) == 0
+    assert main(["import", str(trl), "name=trl"]) == 0
+    first, second = (Run(tmp_path / "home" / "curves" / f"{name}-seed0") for name in ("verl", "trl"))
+    # steps between are not missing: the log has every tenth
+    assert first.curve[10] == {"train/reward": 0.1, "train/entropy": 1.5} and first.curve[0] == {
+        "curve/gsm8k/avg_at_1": 0.25
+    }
+    assert second.curve == {5: {"train/reward": 0.5}} and second.name == "trl" and not second.damage()
+    assert main(["import", str(trl), "name=trl"]) == 2  # never written over
+    assert "is there already" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ours = job(tmp_path / "ours", "grpo", 3)
+    (tmp_path / "a.log").write_text(VERL)
+    assert main(["import", str(tmp_path / "a.log")]) == 0
+    runs = f"runs=[{ours},{tmp_path / 'home' / 'curves' / 'a-seed0'}]"
+    capsys.readouterr()
+    assert main(["analyze", runs, "only=training,verdicts", f"out={tmp_path / 'out'}", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["benchmarks"] == ["b"] and not any(text.startswith("verdicts") for text in document["skipped"])
+    numbers = pd.read_csv(tmp_path / "out" / "training" / "training_dynamics.csv")
+    rewards = numbers[numbers["panel"] == "train/reward"].groupby("model")["step"].agg(list)
+    assert rewards.to_dict() == {"grpo": [1, 2], "a": [10, 20]}
+    verdicts = pd.read_csv(tmp_path / "out" / "verdicts" / "pass_at_k_b.csv")
+    assert set(verdicts["model"]) == {"grpo"}  # a curve has no responses
