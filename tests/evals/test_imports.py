@@ -11,19 +11,13 @@ import pytest
 from evals.imports import uncollected
 
 
-def test_the_collector_rests_in_the_block_and_works_again_after_it():
+def test_the_collector_rests_in_the_block_and_is_then_as_before():
     with uncollected():
         assert not gc.isenabled()
     assert gc.isenabled()
-
-
-def test_the_collector_works_again_after_an_error():
     with pytest.raises(ImportError), uncollected():
         raise ImportError("no such package")
     assert gc.isenabled()
-
-
-def test_a_collector_that_was_off_stays_off():
     gc.disable()
     try:
         with uncollected():

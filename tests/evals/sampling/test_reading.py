@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
@@ -13,24 +13,6 @@ from evals.sampling.engines.reading import Reading  # noqa: E402
 PAD = 0
 
 
-@pytest.fixture(scope="module")
-def model() -> Any:
-    """Two layers of random weights, large enough for some tokens to be likely."""
-    from transformers import Qwen2Config, Qwen2ForCausalLM
-
-    torch.manual_seed(3)
-    config = Qwen2Config(
-        vocab_size=97,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=4,
-        initializer_range=0.3,
-    )
-    return Qwen2ForCausalLM(config).eval()
-
-
 @pytest.fixture
 def prompts() -> list[tuple[int, ...]]:
     """Three prompts of three lengths, asked for 10, 8 and 6 times."""
@@ -39,8 +21,11 @@ def prompts() -> list[tuple[int, ...]]:
     return [prompt for prompt, times in zip(three, (10, 8, 6), strict=True) for _ in range(times)]
 
 
-def test_logits_are_those_of_the_whole_sequence(model: Any, prompts: list[tuple[int, ...]]) -> None:
+def test_logits_are_those_of_the_whole_sequence(model_dir: Path, prompts: list[tuple[int, ...]]) -> None:
     """Read anew without a cache and without padding, a row at a time; rows leave and change places on the way."""
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(model_dir).eval()
     with torch.inference_mode():
         reading = Reading.of_prompts(model, prompts, 5, PAD)
         rows = [list(prompt) for prompt in prompts]

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from tests.evals.stats.test_score import table
 
 IDENTITY: dict[str, Any] = {
@@ -29,3 +32,17 @@ def save_run(folder: Path, benchmark: str, problems: dict[str, str], *, gold: st
     manifest = {"identity": {**IDENTITY, **identity}, "record": {"protocol": {"name": "tiny"}}}
     (target / "manifest.json").write_text(json.dumps(manifest))
     return folder
+
+
+def random_verdicts(
+    rng: np.random.Generator, benchmark: str, shape: tuple[int, int, int], chance: Any, **columns: Any
+) -> pd.DataFrame:
+    """Samples of `shape` (training seeds, problems, samples of each), each correct with the chance that fits it."""
+    correct = (rng.random(shape) < chance).ravel()
+    seed, problem, sample = np.indices(shape).reshape(3, -1)
+    rows = {
+        "benchmark": benchmark, "train_seed": seed, "problem_id": [f"p{p}" for p in problem], "sample": sample,
+        "gold": "1", "boxed": True, "verdict": np.where(correct, "correct", "wrong"),
+        "answer_class": np.where(correct, 0, 1), "tokens": 10, **columns,
+    }  # fmt: skip
+    return pd.DataFrame(rows)

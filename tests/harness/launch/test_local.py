@@ -23,8 +23,6 @@ from tests.options import options_of
 
 pytestmark = pytest.mark.slow
 
-LAST = "egsw_raw_0.50+random_reward"
-
 
 def start(home: Path, model: Path, *more: str) -> Command:
     environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
@@ -84,7 +82,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
         *options_of([*SMALL, "max_steps=12", f"base_model={random_model}", f"arm={GRPO}"]), "rlvr run"
     ).jobs
     with locked(job_folder(first, model_fingerprint(random_model))):  # as if another process ran it
-        process = start(tmp_path, random_model, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
+        process = start(tmp_path, random_model, f"arm={GRPO},{EGSW}", "launcher=local", "jobs=1")
         wait_for(process, saved(tmp_path, EGSW, 3))
         (worker,) = psutil.Process(process.pid).children()
         worker.kill()  # as the kernel does when memory ends
@@ -93,11 +91,10 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     assert process.returncode == 1
     assert f"math-7b/{GRPO}/seed0: failed" in err and "is in use by another process" in err
     assert f"math-7b/{EGSW}/seed0: its process ended with SIGKILL" in err and "started once more" in err
-    for arm in (EGSW, LAST):
-        assert f"math-7b/{arm}/seed0: finished" in err
-        (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{arm}-*/log.txt")
-        assert "step 12/12" in log.read_text()
-    again = start(tmp_path, random_model, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
+    assert f"math-7b/{EGSW}/seed0: finished" in err
+    (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{EGSW}-*/log.txt")
+    assert "step 12/12" in log.read_text()
+    again = start(tmp_path, random_model, f"arm={GRPO},{EGSW}", "launcher=local", "jobs=1")
     _, err = again.communicate(timeout=500)
     assert again.returncode == 0 and f"math-7b/{GRPO}/seed0: finished after" in err, err  # the error of before is gone
 

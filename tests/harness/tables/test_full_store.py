@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -18,6 +19,7 @@ from harness.tables.comeback import GAIN, UNCOUNTED, averaged, judge, measured_s
 from harness.tables.long import long_rows
 from harness.tables.measured import METRICS, Measured
 from harness.tables.published import published_grids
+from tests.evals.stats.runs import random_verdicts
 
 PROBLEMS = 3
 
@@ -27,14 +29,10 @@ def verdicts(benchmark: str, samples: int, ks: tuple[int, ...], seeds: int, draw
     """Verdicts on three problems, and their scores; few draws, because a score with 640 samples takes its time."""
     rng = np.random.default_rng([draw, samples, *benchmark.encode()])
     size = (seeds, PROBLEMS, samples)
-    correct = (rng.random(size) < rng.random((1, PROBLEMS, 1))).ravel()
-    index = np.indices(size).reshape(3, -1)
-    rows = {
-        "benchmark": benchmark, "train_seed": index[0], "problem_id": [f"p{p}" for p in index[1]], "sample": index[2],
-        "gold": "1", "boxed": True, "verdict": np.where(correct, "correct", "wrong"),
-        "answer_class": np.where(correct, 0, 1), "tokens": rng.integers(5, 50, correct.size),
-    }  # fmt: skip
-    table = VerdictTable.of_rows(pd.DataFrame(rows))
+    rows = random_verdicts(
+        rng, benchmark, size, rng.random((1, PROBLEMS, 1)), tokens=rng.integers(5, 50, math.prod(size))
+    )
+    table = VerdictTable.of_rows(rows)
     return table, {s.key: s for s in score(table, ks=ks, metrics=METRICS)}
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from evals.stats.verdict_table import VerdictTable
@@ -26,6 +25,7 @@ from studies.tiny.outcomes import (
     score,
 )
 from studies.tiny.scores import Key
+from tests.evals.stats.runs import random_verdicts
 
 TIERS = {
     "tiny": ("tiny_short", "tiny_long", "tiny_rare"),
@@ -44,25 +44,8 @@ def made_up(
     rng = np.random.default_rng([len(scale), len(paper), len(arm), round(1000 * accuracy)])
     trained = arm != "base"
     count = seeds if trained else 1
-    tables = {}
-    for name in TIERS[scale]:
-        index = np.indices((count, PROBLEMS, SAMPLES)).reshape(3, -1)
-        correct = rng.random(index.shape[1]) < accuracy
-        tables[name] = VerdictTable.of_rows(
-            pd.DataFrame(
-                {
-                    "benchmark": name,
-                    "train_seed": index[0],
-                    "problem_id": [f"p{p}" for p in index[1]],
-                    "sample": index[2],
-                    "gold": "1",
-                    "boxed": True,
-                    "verdict": np.where(correct, "correct", "wrong"),
-                    "answer_class": np.where(correct, 0, 1),
-                    "tokens": 10,
-                }
-            )
-        )
+    shape = (count, PROBLEMS, SAMPLES)
+    tables = {name: VerdictTable.of_rows(random_verdicts(rng, name, shape, accuracy)) for name in TIERS[scale]}
     steps = range(1, 31)
     curve = {
         "train/entropy": [(step, 1.0) for step in steps],

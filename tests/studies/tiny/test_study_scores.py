@@ -11,23 +11,16 @@ import pytest
 from evals.stats.verdict_table import VerdictTable
 from studies.tiny.design import STUDY
 from studies.tiny.scores import read_arms, save_tables
+from tests.evals.stats.runs import random_verdicts
 
 BENCHMARKS = ("tiny_short", "tiny_long", "tiny_rare")
 
 
 def verdicts(arm: str, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng([len(arm), seed])
-    index = np.indices((len(BENCHMARKS), 5, 4)).reshape(3, -1)
-    correct = rng.random(index.shape[1]) < 0.5
-    return pd.DataFrame(
-        {
-            "family": "tiny", "paper": "egsw", "arm": arm, "seed": seed,
-            "benchmark": [BENCHMARKS[b] for b in index[0]], "problem_id": [f"p{p}" for p in index[1]],
-            "sample": index[2], "verdict": np.where(correct, "correct", "wrong"), "answer": "1",
-            "answer_class": np.where(correct, 0.0, 1.0), "gold": "1", "boxed": True, "tokens": 7,
-            "finish_reason": "stop",
-        }
-    )  # fmt: skip
+    parts = [random_verdicts(rng, name, (1, 5, 4), 0.5, answer="1", finish_reason="stop") for name in BENCHMARKS]
+    rows = pd.concat(parts, ignore_index=True).drop(columns="train_seed")
+    return rows.assign(family="tiny", paper="egsw", arm=arm, seed=seed)
 
 
 def test_arms_come_back_from_the_tables(tmp_path: Path) -> None:
