@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from baselines.grpo import grpo
 from baselines.ppo import gae
@@ -18,85 +19,65 @@ GRPO = Method(
 )
 
 
+def sourced(**values: Any) -> dict[str, Any]:
+    return {key: assumed(value, WHY) for key, value in values.items()}
+
+
+COMMON = sourced(
+    base_model="tiny",
+    dataset="tiny",
+    dataset_rows=4000,
+    prompt="plain",
+    learning_rate=1e-3,
+    lr_schedule="constant",
+    warmup_ratio=0.0,
+    weight_decay=0.0,
+    max_grad_norm=1.0,
+    epochs=1.0,
+    precision="float32",
+    lora_rank=None,
+    lora_alpha=64.0,
+    lora_dropout=0.0,
+)
+
+
 def experiment(method: Method = GRPO) -> Experiment:
     """GRPO at a size that runs in seconds."""
-    return Experiment(
-        base_model=assumed("tiny", WHY),
-        dataset=assumed("tiny", WHY),
-        dataset_rows=assumed(4000, WHY),
-        prompt=assumed("plain", WHY),
-        rewards=assumed(("accuracy",), WHY),
-        reward_weights=assumed((1.0,), WHY),
-        method=method,
-        dynamic_sampling=assumed(False, WHY),
-        prompts_per_rollout=assumed(4, WHY),
-        group_size=assumed(4, WHY),
-        rollout_temperature=assumed(1.0, WHY),
-        rollout_top_p=assumed(1.0, WHY),
-        max_prompt_tokens=assumed(64, WHY),
-        max_completion_tokens=assumed(8, WHY),
-        critic=assumed(False, WHY),
-        updates_per_rollout=assumed(1, WHY),
-        learning_rate=assumed(1e-3, WHY),
-        lr_schedule=assumed("constant", WHY),
-        warmup_ratio=assumed(0.0, WHY),
-        weight_decay=assumed(0.0, WHY),
-        max_grad_norm=assumed(1.0, WHY),
-        clip_low=assumed(0.2, WHY),
-        clip_high=assumed(0.2, WHY),
-        dual_clip=assumed(None, WHY),
-        kl_beta=assumed(0.0, WHY),
-        reference_reset_every=assumed(None, WHY),
-        entropy_coefficient=assumed(0.0, WHY),
-        entropy_target=assumed(None, WHY),
-        epochs=assumed(1.0, WHY),
-        max_steps=assumed(4, WHY),
-        precision=assumed("float32", WHY),
-        lora_rank=assumed(None, WHY),
-        lora_alpha=assumed(64.0, WHY),
-        lora_dropout=assumed(0.0, WHY),
+    values = sourced(
+        rewards=("accuracy",),
+        reward_weights=(1.0,),
+        dynamic_sampling=False,
+        prompts_per_rollout=4,
+        group_size=4,
+        rollout_temperature=1.0,
+        rollout_top_p=1.0,
+        max_prompt_tokens=64,
+        max_completion_tokens=8,
+        critic=False,
+        updates_per_rollout=1,
+        clip_low=0.2,
+        clip_high=0.2,
+        dual_clip=None,
+        kl_beta=0.0,
+        reference_reset_every=None,
+        entropy_coefficient=0.0,
+        entropy_target=None,
+        max_steps=4,
     )
+    return Experiment(method=method, **COMMON, **values)
 
 
 def ppo() -> Experiment:
     """The same with a critic instead of the group."""
-    return replace(
-        experiment(),
-        method=replace(
-            GRPO,
-            advantage=use(gae, gamma=assumed(1.0, WHY), lam=assumed(1.0, WHY), whiten=assumed(True, WHY)),
-        ),
-        critic=assumed(True, WHY),
-        ppo=PPO(
-            critic_learning_rate=assumed(1e-3, WHY),
-            critic_warmup_steps=assumed(2, WHY),
-            value_clip=assumed(0.5, WHY),
-        ),
-    )
+    method = replace(GRPO, advantage=use(gae, **sourced(gamma=1.0, lam=1.0, whiten=True)))
+    critic = PPO(**sourced(critic_learning_rate=1e-3, critic_warmup_steps=2, value_clip=0.5))
+    return replace(experiment(), method=method, critic=assumed(True, WHY), ppo=critic)
 
 
 def finetune() -> Finetune:
     """Supervised fine-tuning at a size that runs in seconds."""
-    return Finetune(
-        base_model=assumed("tiny", WHY),
-        dataset=assumed("tiny", WHY),
-        dataset_rows=assumed(4000, WHY),
-        prompt=assumed("plain", WHY),
-        batch_size=assumed(4, WHY),
-        learning_rate=assumed(1e-3, WHY),
-        lr_schedule=assumed("constant", WHY),
-        warmup_ratio=assumed(0.0, WHY),
-        weight_decay=assumed(0.0, WHY),
-        max_grad_norm=assumed(1.0, WHY),
-        epochs=assumed(1.0, WHY),
-        max_steps=assumed(3, WHY),
-        max_tokens=assumed(128, WHY),
-        too_long=assumed("drop", WHY),
-        precision=assumed("float32", WHY),
-        lora_rank=assumed(None, WHY),
-        lora_alpha=assumed(64.0, WHY),
-        lora_dropout=assumed(0.0, WHY),
-    )
+    values = sourced(batch_size=4, max_steps=3, max_tokens=128, too_long="drop")
+    return Finetune(**COMMON, **values)
 
 
 def save_random_model(folder: Path, *, heads: int = 4) -> Path:

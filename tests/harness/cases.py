@@ -54,7 +54,7 @@ from tests.baselines.test_newest import slow_kl_in_reward, slow_leave_one_out, s
 from tests.baselines.test_nsr import slow_weighted_reinforce
 from tests.baselines.test_overlong import slow_overlong
 from tests.baselines.test_passk import slow_passk
-from tests.experiments import GRPO
+from tests.experiments import GRPO, sourced
 from tests.reproductions.test_egsw import slow_egsw
 from tests.reproductions.test_entropy_advantage import slow_entropy_advantage
 from tests.reproductions.test_erpo import slow_erpo
@@ -92,10 +92,6 @@ def with_grpo(batch: TokenBatch) -> TokenBatch:
     """The batch with GRPO's advantages in float64, by loops."""
     advantages = torch.tensor(slow_grpo(batch, "sample", 1e-4), dtype=torch.float64).unsqueeze(1) * batch.mask
     return batch.with_advantages(advantages)
-
-
-def sourced(**values: Any) -> dict[str, Any]:
-    return {key: assumed(value, WHY) for key, value in values.items()}
 
 
 EGSW: dict[str, Any] = {

@@ -20,14 +20,14 @@ from harness.spec import Method, catalogue, use
 from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import filled, forking_tokens
 from tests.batches import one_group, token_batches
-from tests.experiments import GRPO, WHY, experiment
+from tests.experiments import GRPO, WHY, experiment, sourced
 from tests.shared import excerpt
 
 TOP20: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update", "micro_batch_tokens": None}
 
 
 def method(**values: Any) -> Method:
-    gate = use(forking_tokens, **{k: assumed(v, WHY) for k, v in {**TOP20, **values}.items()})
+    gate = use(forking_tokens, **sourced(**{**TOP20, **values}))
     return replace(GRPO, gates=(gate,))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evals.provenance import Origin, assumed
+from evals.provenance import Origin
 from evals.sampling.engines import Completion, Decoding, Request
 from harness.backends.trl import rounds
 from harness.backends.trl.finetune import finetune
@@ -20,6 +20,7 @@ from harness.spec import Finetune, use
 from harness.spec.rejection import Rejection, Sample
 from reproductions.trial_and_error import rft
 from tests import experiments
+from tests.experiments import sourced
 
 pytestmark = pytest.mark.slow
 
@@ -31,25 +32,21 @@ HARDWARE = TrlHardware(device="cpu", grader_workers=1)
 def rejection(**values: Any) -> Rejection:
     base = experiments.finetune()
     plain = {f.name: getattr(base, f.name) for f in fields(Finetune)}
-    declared = Rejection(
-        **plain,
-        filters=(
-            use(rft.has_box),
-            use(rft.has_digit),
-            use(rft.cut_after_box),
-            use(rft.not_redundant, limit=assumed(0.31, WHY), measure=assumed("not_distinct", WHY)),
-        ),
-        select=use(rft.select, by=assumed("branching", WHY), noise=assumed(0.25, WHY)),
-        rounds=assumed(2, WHY),
-        problems_per_round=assumed(4, WHY),
-        samples_per_problem=assumed(5, WHY),
-        rollout_temperature=assumed(1.0, WHY),
-        rollout_top_p=assumed(1.0, WHY),
-        max_completion_tokens=assumed(32, WHY),
-        branching_mass=assumed(0.95, WHY),
-        selected=assumed(8, WHY),
-        start_from=assumed("last", WHY),
+    of_rounds = sourced(
+        rounds=2,
+        problems_per_round=4,
+        samples_per_problem=5,
+        rollout_temperature=1.0,
+        rollout_top_p=1.0,
+        max_completion_tokens=32,
+        branching_mass=0.95,
+        selected=8,
+        start_from="last",
     )
+    redundant = use(rft.not_redundant, **sourced(limit=0.31, measure="not_distinct"))
+    filters = (use(rft.has_box), use(rft.has_digit), use(rft.cut_after_box), redundant)
+    select = use(rft.select, **sourced(by="branching", noise=0.25))
+    declared = Rejection(**plain, filters=filters, select=select, **of_rounds)
     return declared.override(values, Origin.USER, WHY)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from baselines.rollout_correction import rollout_rejection
-from evals.provenance import Origin, assumed, code
+from evals.provenance import Origin, code
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
 from harness.command.resolve import resolve
 from harness.spec import use
-from tests.experiments import GRPO, WHY, experiment, ppo
+from tests.experiments import GRPO, experiment, ppo, sourced
 
 USER = (Origin.USER, "a test")
 
@@ -155,9 +155,7 @@ def test_what_trl_cannot_do_is_refused_with_its_source() -> None:
         with pytest.raises(CannotExpress, match=rf"TRL 1\.16 cannot express {key}=True \(code: the authors' script\)"):
             to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"))
     # a trainer that samples itself has no mismatch to correct
-    gate = use(
-        rollout_rejection, **{k: assumed(v, WHY) for k, v in {"statistic": "k3", "low": 0.0, "high": 2.0}.items()}
-    )
+    gate = use(rollout_rejection, **sourced(statistic="k3", low=0.0, high=2.0))
     with pytest.raises(ValueError, match=r"hardware\.rollouts: expected vllm_colocate.*'transformers'"):
         to_grpo_config(experiment(replace(GRPO, gates=(gate,))), TrlHardware(), seed=0, out_dir=Path("out"))
 

@@ -103,20 +103,18 @@ def test_the_page_asks_for_nothing_from_elsewhere() -> None:
     assert "url(" not in style and "@import" not in style
 
 
-def test_every_section_is_named_and_empty_ones_are_not_shown() -> None:
+def test_sections_are_named_and_in_order_and_empty_ones_are_not_shown() -> None:
     page = render(document())
+    order = [page.index(f'<section id="{key}"') for key in ("results", "claims", "figures", "responses", "tables")]
+    assert order == sorted(order)
+    before, _, after = page.partition("1 claims that were not measured</summary>")  # which are folded
+    assert "New is better." in before and "New is better." not in after
     for key in ("claims", "results", "tables", "figures", "responses", "values", "differences", "provenance"):
         assert f'<section id="{key}" aria-labelledby="h-{key}">' in page and f'href="#{key}"' in page
     assert "tiny scale" in page and "stand in for the paper" in page
     bare = render(document(claims=(), figures=(), viewer=None))
     assert 'id="claims"' not in bare and 'id="figures"' not in bare and 'id="viewer"' not in bare
     assert "stand in" not in render(document(scale="paper"))
-
-
-def test_results_come_before_the_papers_own_tables() -> None:
-    page = render(document())
-    order = [page.index(f'<section id="{key}"') for key in ("results", "claims", "figures", "responses", "tables")]
-    assert order == sorted(order)
 
 
 def test_notes_of_tables_are_shown_once_and_the_longer_of_two() -> None:
@@ -129,12 +127,6 @@ def test_overrides_of_all_arms_are_printed_once_above_the_results() -> None:
     page = render(document(results=results))
     assert page.count("In all arms: n=4.") == 1
     assert page.index("In all arms: n=4.") < page.index("<caption>t0</caption>")
-
-
-def test_claims_that_were_not_measured_are_folded() -> None:
-    page = render(document())
-    before, _, after = page.partition("1 claims that were not measured</summary>")
-    assert "New is better." in before and "New is better." not in after
 
 
 def test_a_picture_reads_back_from_its_address_and_ends_no_attribute() -> None:

@@ -11,7 +11,7 @@ from evals.provenance import assumed
 from harness.spec import Method, Use, use
 from harness.spec.equation import outcome_rewards, requires, stage
 from reproductions.egsw.method import egsw
-from tests.experiments import GRPO, WHY, experiment
+from tests.experiments import GRPO, WHY, experiment, sourced
 
 SECOND_ADVANTAGE = use(grpo, std=assumed("none", WHY), epsilon=assumed(0.0, WHY))
 
@@ -37,7 +37,7 @@ def test_a_wrong_part_is_named() -> None:
         **{"alpha": 0.3, "temperature": 1.0, "level": "step"},
         **{"entropy": "raw", "over": "batch", "rescale": "none", "micro_batch": None},
     }
-    weights = use(egsw, **{k: assumed(v, WHY) for k, v in values.items()})
+    weights = use(egsw, **sourced(**values))
     with pytest.raises(ValueError, match="egsw belongs to weights, got it among gates"):
         replace(GRPO, gates=(weights,))
     with pytest.raises(ValueError, match="stage: expected one of"):
