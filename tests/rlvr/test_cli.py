@@ -59,7 +59,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("compare a b metric=avg", "metric"),
         ("compare a", "b"),
         ("compare paper=egsw arm=grpo", "arm"),
-        ("compare / /", "/"),
+        ("compare nowhere here", "nowhere"),
         ("tables paper=egws", "paper"),
         ("analyze", "runs"),
         ("report", "paper"),
