@@ -156,6 +156,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "runs"
 
 
+@pytest.mark.slow
 def test_an_experiment_runs_and_comes_back_as_runs(home: Path):
     done = rlvr.run(rlvr.experiment(learning_rate=1e-4), **CPU, **SMALL)
     assert done.exit_code == 0 and list(done.runs) == ["model/mine"]
@@ -166,6 +167,7 @@ def test_an_experiment_runs_and_comes_back_as_runs(home: Path):
     assert record["settings"]["max_steps"]["value"] == 1
 
 
+@pytest.mark.slow
 def test_a_reward_and_a_data_set_given_as_objects(home: Path):
     import pandas as pd
 
@@ -227,6 +229,7 @@ assert not loaded, loaded
 """
 
 
+@pytest.mark.slow
 def test_without_torch_a_machine_grades_compares_and_tabulates(tmp_path: Path):
     environment = {**os.environ, "RLVR_HOME": str(tmp_path / "runs"), "PYTHONPATH": str(Path(rlvr.__file__).parents[1])}
     environment.pop("MLFLOW_TRACKING_URI", None)

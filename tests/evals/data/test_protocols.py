@@ -8,9 +8,9 @@ import pytest
 from evals.code_execution import programs
 from evals.data import prompts, protocols
 from evals.data.benchmarks import Problem
-from evals.data.protocols import PROTOCOLS, Protocol
+from evals.data.protocols import PROTOCOLS
 from evals.grading.extraction import POLICIES
-from evals.provenance import Origin, Sourced
+from evals.provenance import Origin
 
 QUESTION = Problem("1", "What is {x} in $\\frac{1}{2}$?", "2")
 CHOICE = Problem("2", "Which?", "B", ("one", "two"))
@@ -30,19 +30,6 @@ class Tokenizer:
 
 
 # ---------------------------------------------------------------------------------------------------- protocols
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
-def test_every_value_has_a_source(protocol: Protocol) -> None:
-    values = protocol.sourced()
-    assert set(values) == {
-        "benchmarks", "n", "temperature", "top_p", "max_tokens", "prompt", "ks", "rows", "choice_seed",
-        "extraction",
-    }  # fmt: skip
-    for value in values.values():
-        assert isinstance(value, Sourced)
-        assert value.origin in (Origin.PAPER, Origin.CODE, Origin.ASSUMED)
-        assert value.note
 
 
 @pytest.mark.parametrize(

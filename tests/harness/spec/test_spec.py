@@ -16,16 +16,6 @@ from tests.experiments import GRPO, WHY, experiment, finetune, ppo
 
 
 @pytest.mark.parametrize("key", catalogue.papers())
-def test_every_value_of_every_paper_has_a_source(key: str) -> None:
-    declared = catalogue.load(key)
-    for arm in declared.arms:
-        for name, sourced in (arm.train.settings() if arm.train else {}).items():
-            assert sourced.note.strip(), f"{key} {arm.model}/{arm.key}: {name} has no source"
-            assert sourced.origin in (Origin.PAPER, Origin.CODE, Origin.ASSUMED), name
-    assert all(sourced.note.strip() for sourced in declared.models.values())
-
-
-@pytest.mark.parametrize("key", catalogue.papers())
 def test_published_cells_name_declared_arms_and_real_benchmarks(key: str) -> None:
     from evals.data import benchmarks
 

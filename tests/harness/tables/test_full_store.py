@@ -56,6 +56,7 @@ def full(paper: str) -> list[Measured]:
     return runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", [p for p in papers() if p != BASELINES])
 def test_every_published_cell_is_filled_or_explained(paper: str) -> None:
     measured = full(paper)
