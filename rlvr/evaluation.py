@@ -55,7 +55,7 @@ def evaluate(
         rlvr.evaluate("PATH", "egsw", benchmarks=["math500"])
 
     Args:
-        model: a folder, or a hub id OWNER/NAME.
+        model: a folder of a model or of a run that trained one, or a hub id OWNER/NAME.
         protocol: how is measured: a paper's (`rlvr list what=protocols`), or FILE.yaml with your own.
         benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv, or FILE.yaml that
             says more).
@@ -77,16 +77,19 @@ def evaluate(
     from evals.sampling.evaluate import evaluate as sample_and_grade
     from harness.analysis.runs import tiny_benchmarks
     from harness.record.evaluations import folder_of
-    from harness.record.run import check_model
+    from harness.record.run import RECORD, Run, check_model
     from harness.record.write import record_evaluation
     from harness.runs.interrupt import check, finishing, handled
 
+    label = model_label(model)
+    if (Path(model) / RECORD).is_file():
+        model = Run(Path(model)).model_folder or model
     if columns is not None:
         benchmarks = with_columns(benchmarks or (), columns)
     named = {"benchmarks": benchmarks} if benchmarks else {}
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
     sampler, chosen = make_engine(model, engine, settings), _protocol(protocol, values | named)
-    folder = Path(out or folder_of(f"{model_label(model)}-{chosen.name}-seed{seed}"))
+    folder = Path(out or folder_of(f"{label}-{chosen.name}-seed{seed}"))
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
     try:
         check_model(model)

@@ -167,7 +167,7 @@ def report(
     try:
         while watch is not None:
             content, path = made(watch)
-            print(f"{path}: {len(content.running)} runs train; again in {watch} s, Ctrl-C ends", file=sys.stderr)
+            print(f"{path}: runs in training: {len(content.running)}; again in {watch} s, Ctrl-C ends", file=sys.stderr)
             time.sleep(watch)
     except KeyboardInterrupt:
         pass
