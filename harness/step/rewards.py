@@ -3,7 +3,7 @@
 A reward is a function from verdicts to numbers; None means that the response could not be scored, which a trainer must
 treat as missing, never as 0. The declaration's `unscored` says what happens then: the response leaves its group; or it
 gets the reward of an incorrect one, so that answers made too hard to grade gain nothing; or the training ends with an
-error. `strict_accuracy` counts it as incorrect whatever `unscored` says.
+error.
 """
 
 from __future__ import annotations
@@ -31,16 +31,6 @@ def signed_accuracy(verdict: Verdict, boxed: bool) -> float | None:
     return None if verdict is Verdict.UNSCORED else 2.0 * (verdict is Verdict.CORRECT) - 1.0
 
 
-def strict_accuracy(verdict: Verdict, boxed: bool) -> float | None:
-    """1 when correct, 0 otherwise, unscored answers included."""
-    return float(verdict is Verdict.CORRECT)
-
-
-def strict_signed_accuracy(verdict: Verdict, boxed: bool) -> float | None:
-    """+1 when correct, -1 otherwise, unscored answers included."""
-    return 2.0 * (verdict is Verdict.CORRECT) - 1.0
-
-
 def boxed_format(verdict: Verdict, boxed: bool) -> float | None:
     r"""1 when the response contains a complete \boxed{...}, else 0."""
     return float(boxed)
@@ -56,8 +46,6 @@ class UnscoredError(RuntimeError):
 REWARDS: dict[str, Callable[[Verdict, bool], float | None]] = {
     "accuracy": accuracy,
     "signed_accuracy": signed_accuracy,
-    "strict_accuracy": strict_accuracy,
-    "strict_signed_accuracy": strict_signed_accuracy,
     "boxed_format": boxed_format,
 }
 GROUP_REWARDS = ("majority",)
@@ -65,8 +53,6 @@ GROUP_REWARDS = ("majority",)
 RANGES: dict[str, tuple[float, float]] = {
     "accuracy": (0.0, 1.0),
     "signed_accuracy": (-1.0, 1.0),
-    "strict_accuracy": (0.0, 1.0),
-    "strict_signed_accuracy": (-1.0, 1.0),
     "boxed_format": (0.0, 1.0),
     "majority": (0.0, 1.0),
 }

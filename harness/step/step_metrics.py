@@ -30,7 +30,7 @@ STEP_METRICS = (
     "train/shaping_ratio",
 )
 # rewards of harness.step.rewards that are above 0 if and only if correct
-_OUTCOMES = ("accuracy", "signed_accuracy", "strict_accuracy", "strict_signed_accuracy")
+_OUTCOMES = ("accuracy", "signed_accuracy")
 
 
 def step_metrics(

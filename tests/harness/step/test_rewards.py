@@ -28,8 +28,6 @@ from tests.experiments import experiment
 def test_each_reward_of_every_verdict(verdict: Verdict, accuracy: float | None, signed: float | None) -> None:
     assert REWARDS["accuracy"](verdict, True) == accuracy
     assert REWARDS["signed_accuracy"](verdict, True) == signed
-    assert REWARDS["strict_accuracy"](verdict, True) == (accuracy or 0.0)
-    assert REWARDS["strict_signed_accuracy"](verdict, True) == (-1.0 if signed is None else signed)
     assert REWARDS["boxed_format"](verdict, True) == 1.0
     assert REWARDS["boxed_format"](verdict, False) == 0.0
 
