@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from baselines.a_star_po import a_star_po
 from baselines.cispo import cispo
 from baselines.dppo import dppo
 from baselines.gdpo import gdpo
@@ -15,7 +16,9 @@ from baselines.lite_ppo import lite_ppo
 from baselines.m2po import m2po
 from baselines.maxrl import maxrl
 from baselines.opo import opo
+from baselines.otb import otb
 from baselines.reinforce_pp import reinforce_pp
+from baselines.remax import remax
 from baselines.rloo import rloo
 from baselines.sapo import sapo
 from baselines.vespo import vespo
@@ -44,6 +47,8 @@ GPG = "GPG (arXiv 2504.02546), "
 GDPO = "GDPO (arXiv 2601.05242), "
 M2PO = "M2PO (arXiv 2510.01161), "
 M2PO_CODE = "github.com/Infini-AI-Lab/M2PO at af54a3e, train-scripts/m2po-qwen-math-7b-s256.sh: "
+A_STAR = "A*-PO (arXiv 2505.20686), "
+A_STAR_CODE = "github.com/ZhaolinGao/A-PO at c8823a3, "
 SCALERL = "ScaleRL (arXiv 2510.13786), "
 NOT_READ = "whose text is not at hand; as summaries of it say: "
 SKYRL_CISPO = "github.com/NovaSky-AI/SkyRL at a956457, skyrl/train/config/config.py: "
@@ -147,12 +152,32 @@ def _advantages(recipe: Experiment) -> Arms:
         reward_weights=assumed((1.0, 1.0), "not stated; equal"),
     )
     apart = use(gdpo, epsilon=code(1e-4, TRL + "multi_objective_aggregation='normalize_then_sum'"))
+    summed: Sourced[Aggregation] = code("sequence_sum", A_STAR_CODE + "verl/trainer/apo/core_algos.py")
+    regression = _objective(recipe, use(policy_gradient), A_STAR, summed)
+    value = use(
+        a_star_po,
+        beta1=code(0.5, A_STAR_CODE + "scripts/apo_math.sh: beta1"),
+        beta2=code(1e-3, A_STAR_CODE + "scripts/apo_math.sh: beta2"),
+    )
     plain = _objective(recipe, use(policy_gradient), GPG, token_mean)
     scaled = use(gpg, scale=code(1.0, VERL + "compute_gpg_outcome_advantage: f_norm"))
     return {
         "gpg": ("GPG", replace(plain, method=replace(plain.method, advantage=scaled))),
         "rloo": ("RLOO", advantage(use(rloo))),
         "opo": ("OPO", advantage(use(opo))),
+        "otb": (
+            "OTB",
+            advantage(use(otb, epsilon=code(1e-8, VERL + "compute_optimal_token_baseline_advantage: epsilon"))),
+        ),
+        "remax": ("ReMax", advantage(use(remax))),
+        "a_star_po": (
+            "A*-PO",
+            replace(
+                regression,
+                method=replace(regression.method, advantage=value, rewards=()),
+                rewards=code(("accuracy",), A_STAR_CODE + "verl/utils/reward_score/math.py: 1 for correct, else 0"),
+            ),
+        ),
         "maxrl": (
             "MaxRL",
             replace(

@@ -277,6 +277,7 @@ REPRODUCTION = Reproduction(
         "PSR and NSR have no entropy term; the authors' code adds one of 0.001, the default of its trainer.",
         "A reference reset leaves the optimiser's state as it is; ProRL starts with a new one.",
         "ScaleRL without its interruption of long responses, its no-positive resampling and its asynchronous rollouts.",
+        "ReMax and A*-PO with eight responses a prompt, as the other arms; their papers sample one.",
         "The entropy search measures the step's own entropy before the update, as Skywork's text says.",
     ),
     scales={

@@ -26,6 +26,10 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
         values = torch.randn(rows, tokens, generator=generator, dtype=torch.float64) * scale
         return (values.abs() if positive else values).masked_fill(~mask, float("nan"))
 
+    def of_prompts(values: st.SearchStrategy[float]) -> torch.Tensor:
+        drawn = draw(st.lists(values, min_size=len(sizes), max_size=len(sizes)))
+        return torch.tensor(drawn, dtype=torch.float64)[groups]
+
     return TokenBatch(
         rewards=torch.tensor(rewards, dtype=torch.float64),
         groups=groups,
@@ -34,10 +38,13 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
         max_tokens=9,
         advantages=field(1.0),
         entropies=field(1.5, positive=True),
+        pi_squared=field(0.3, positive=True).clamp(max=1.0),
         logp=-field(1.0, positive=True),
         old_logp=-field(1.0, positive=True),
         ref_logp=-field(1.0, positive=True),
         values=field(1.0),
+        greedy_rewards=of_prompts(st.sampled_from([0.0, 1.0, float("nan")])),
+        base_accuracy=of_prompts(st.sampled_from([0.0, 0.25, 1.0])),
         rollout_logp=-field(1.0, positive=True),
     )
 

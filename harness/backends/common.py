@@ -75,7 +75,8 @@ def optimiser_steps(training: Training, rows: int | None = None) -> int:
 
 
 def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[list[dict[str, str]], int, str]:
-    """(rows with the rendered prompt and the answer; how many were too long; hash of the data).
+    """(rows with the rendered prompt, the answer and columns that the method reads; how many were too long; hash of the
+    data).
 
     Raises:
         ValueError: the data cannot be loaded, or too few rows are short enough for one rollout.
@@ -85,13 +86,14 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
     from evals.sampling.engines.encode import prompt_tokens
     from harness.data.problems import content_hash, load_problems
 
-    problems = load_problems(experiment.dataset.value, seed=seed)
+    more = experiment.method.columns
+    problems = load_problems(experiment.dataset.value, seed=seed, more=more)
     prompt, limit = prompts.get(experiment.prompt.value), experiment.max_prompt_tokens.value
     rows = []
     for i, problem in enumerate(problems):
         text = prompts.render(prompt, Problem(str(i), problem["problem"], problem["answer"]), tokenizer)
         if len(prompt_tokens(tokenizer, text)) <= limit:
-            rows.append({"prompt": text, "answer": problem["answer"]})
+            rows.append({"prompt": text, "answer": problem["answer"], **{name: problem[name] for name in more}})
     if len(rows) < experiment.prompts_per_rollout.value:
         raise ValueError(
             f"max_prompt_tokens: {len(rows)} of {len(problems)} prompts have at most {limit} tokens; expected at least "

@@ -19,7 +19,7 @@ SOLUTION_COLUMNS = ("problem", "solution")
 TINY_PROBLEMS = 4000
 
 
-def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
+def load_problems(dataset: str, *, seed: int = 0, more: tuple[str, ...] = ()) -> list[dict[str, str]]:
     """Rows with the columns `problem` and `answer`.
 
     Args:
@@ -28,11 +28,12 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
             data set id, of which the train split is read. A row without `answer` but with `solution` (as in MATH)
             gives the last box of the solution; one without `problem` but with `question` gives that.
         seed: of the tiny families only.
+        more: further columns of text or numbers, returned as text.
     Raises:
         ValueError: the file is missing, a row lacks a column (row and column are named), there are no rows, or the rows
             are not those of the named set.
     """
-    return _loaded(dataset, COLUMNS, seed)
+    return _loaded(dataset, (*COLUMNS, *more), seed)
 
 
 def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
@@ -53,7 +54,7 @@ def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str,
 
 @lru_cache(maxsize=16)  # a study trains many arms on the problems of each seed
 def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str], ...]:
-    made = family(name).train_problems if columns == COLUMNS else family(name).train_solutions
+    made = family(name).train_solutions if columns == SOLUTION_COLUMNS else family(name).train_problems
     return tuple(_checked(name, made(TINY_PROBLEMS, seed=seed), columns))
 
 
@@ -63,6 +64,8 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
         raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
     for number, row in enumerate(rows):
         for column in columns:
+            if column not in (*COLUMNS, *SOLUTION_COLUMNS) and isinstance(row.get(column), (int, float)):
+                row[column] = str(row[column])
             if not isinstance(row.get(column), str) or not row[column].strip():
                 raise ValueError(
                     f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}"

@@ -331,9 +331,11 @@ def _training_data(jobs: Sequence[Job]) -> Iterator[Callable[[], object]]:
     """Checks that read local training files once, so that a bad row is reported before the start."""
     from harness.data.problems import hub_id, load_problems, load_solutions
     from harness.data.tiny import FAMILIES
-    from harness.spec import Finetune
+    from harness.spec import Experiment, Finetune
 
     trainings = [job.experiment for job in jobs if job.experiment is not None]
-    for dataset, with_solutions in dict.fromkeys((e.dataset.value, type(e) is Finetune) for e in trainings):
-        if dataset not in FAMILIES and hub_id(dataset) is None:
-            yield partial(load_solutions if with_solutions else load_problems, dataset)
+    columns = (e.method.columns if isinstance(e, Experiment) else () for e in trainings)
+    read = ((e.dataset.value, type(e) is Finetune, more) for e, more in zip(trainings, columns, strict=True))
+    for dataset, with_solutions, more in dict.fromkeys(read):
+        if (more or dataset not in FAMILIES) and hub_id(dataset) is None:
+            yield partial(load_solutions, dataset) if with_solutions else partial(load_problems, dataset, more=more)

@@ -25,7 +25,7 @@ from harness.spec.declarations import Experiment, Finetune, Training
 from harness.spec.equation import stage
 from harness.spec.method import Use, use
 from harness.spec.ranges import Share
-from harness.step.batch import TokenBatch
+from harness.step.batch import TOKEN_SIGNALS, TokenBatch
 from harness.step.rewards import range_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def permuted(batch: TokenBatch, signals: frozenset[str], among: Among, purpose: 
     order = torch.empty_like(here)
     order[here] = there
     changed = {}
-    for name in sorted(signals):
+    for name in sorted(signals & set(TOKEN_SIGNALS)):
         values = getattr(batch, name)
         if values is not None:
             new = values.detach().clone()
@@ -123,7 +123,7 @@ def placebo(equation: Use, among: Among) -> Use:
     Raises:
         ValueError: the equation reads no signal, or trains a critic, whose values are its own target.
     """
-    if not equation.reads:
+    if equation.reads.isdisjoint(TOKEN_SIGNALS):
         raise ValueError(f"{equation.name} reads no signal of the tokens, so there is nothing to permute")
     if getattr(equation.function, "critic_target", None) is not None:
         raise ValueError(f"{equation.name}: its signal is a critic's estimate, which the critic's target reads too")
@@ -202,10 +202,10 @@ def _no_update(experiment: Experiment) -> Experiment:
 
 def _shuffled(among: Among) -> Callable[[Experiment], Experiment]:
     def change(experiment: Experiment) -> Experiment:
-        if not experiment.method.reads:
+        if experiment.method.reads.isdisjoint(TOKEN_SIGNALS):
             names = [u.name for u in experiment.method.uses()]
             raise ValueError(f"no equation of its method reads a signal of the tokens: {names}")
-        method = experiment.method.map(lambda u: placebo(u, among) if u.reads else u)
+        method = experiment.method.map(lambda u: u if u.reads.isdisjoint(TOKEN_SIGNALS) else placebo(u, among))
         return replace(experiment, method=method)
 
     return change

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from evals.provenance import Sourced, assumed
 from harness.spec.equation import check_hyperparameters, hyperparameters
 from harness.spec.ranges import check_value
+from harness.step.batch import DATA_SIGNALS
 from harness.step.loss import Aggregation, aggregation_coefficients
 
 if TYPE_CHECKING:
@@ -141,6 +142,11 @@ class Method:
     def reads(self) -> frozenset[str]:
         """The signals of the batch (`harness.step.batch.SIGNALS`) that the equations read."""
         return frozenset().union(*(u.reads for u in self.uses()))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the signals that are columns of the training data."""
+        return tuple(name for name in DATA_SIGNALS if name in self.reads)
 
     @property
     def looks_at_micro_batches(self) -> bool:

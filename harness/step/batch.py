@@ -35,11 +35,15 @@ class TokenBatch:
         micro_batches: [B], int64; the forward pass of each sequence. None: one pass for all.
         advantages: [B, T] before shaping; None until they are computed.
         entropies: [B, T], nats, full vocabulary, at the rollout temperature, of the policy being updated.
+        pi_squared: [B, T], the sum over the vocabulary of the squared probabilities, likewise.
         logp: [B, T], log-probabilities of the sampled tokens under the policy being updated.
         old_logp: [B, T], the same under the policy that sampled them.
         ref_logp: [B, T], the same under the reference policy.
         rollout_logp: [B, T], the same as the sampler (vLLM) computed them; NaN where it gave none. None: the trainer
             sampled.
+        greedy_rewards: [B], the reward of the greedy response to the same prompt; NaN if it could not be scored.
+        base_accuracy: [B], the share of correct ones among the base model's responses to the same prompt, from the
+            training data.
         values: [B, T], the critic's estimates before each token; None without a critic.
 
     Raises:
@@ -58,17 +62,20 @@ class TokenBatch:
     micro_batches: Tensor | None = None
     advantages: Tensor | None = None
     entropies: Tensor | None = None
+    pi_squared: Tensor | None = None
     logp: Tensor | None = None
     old_logp: Tensor | None = None
     ref_logp: Tensor | None = None
     rollout_logp: Tensor | None = None
     values: Tensor | None = None
+    greedy_rewards: Tensor | None = None
+    base_accuracy: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.mask.dim() != 2 or str(self.mask.dtype) != "torch.bool":
             raise ValueError(f"mask: expected bool [B, T], got {self.mask.dtype} {tuple(self.mask.shape)}")
         shape = tuple(self.mask.shape)
-        per_sequence = ("rewards", "groups", "micro_batches")
+        per_sequence = ("rewards", "groups", "micro_batches", *PROMPT_SIGNALS)
         for name, expected in (*((n, shape[:1]) for n in per_sequence), *((n, shape) for n in _PER_TOKEN)):
             tensor = getattr(self, name)
             if tensor is not None and tuple(tensor.shape) != expected:
@@ -85,14 +92,14 @@ class TokenBatch:
             raise ValueError(f"vocab_size: expected at least 2, got {self.vocab_size}")
 
     def need(self, field: str) -> Tensor:
-        """A per-token field, detached, 0 on masked positions (whose content may be anything, even NaN).
+        """A field, detached; if it is per token, 0 on masked positions (whose content may be anything, even NaN).
 
         Raises ValueError when the trainer did not supply it.
         """
         tensor: Tensor | None = getattr(self, field)
         if tensor is None:
             raise ValueError(f"this method needs `{field}`, which this batch does not hold")
-        return tensor.detach().masked_fill(~self.mask, 0.0)
+        return tensor.detach() if field in PROMPT_SIGNALS else tensor.detach().masked_fill(~self.mask, 0.0)
 
     def with_advantages(self, advantages: Tensor) -> TokenBatch:
         """The same batch with other advantages, [B, T]."""
@@ -103,8 +110,11 @@ class TokenBatch:
         return replace(self, rewards=rewards)
 
 
-SIGNALS = ("entropies", "logp", "old_logp", "ref_logp", "rollout_logp", "values")
-_PER_TOKEN = ("advantages", *SIGNALS)
+TOKEN_SIGNALS = ("entropies", "pi_squared", "logp", "old_logp", "ref_logp", "rollout_logp", "values")
+DATA_SIGNALS = ("base_accuracy",)  # columns of the training data
+PROMPT_SIGNALS = ("greedy_rewards", *DATA_SIGNALS)
+SIGNALS = (*TOKEN_SIGNALS, *PROMPT_SIGNALS)
+_PER_TOKEN = ("advantages", *TOKEN_SIGNALS)
 
 
 def reads(*signals: str) -> Callable[[Equation], Equation]:

@@ -10,12 +10,15 @@ import pytest
 import torch
 from hypothesis import given
 
+from baselines.a_star_po import a_star_po
 from baselines.gpg import gpg
 from baselines.lite_ppo import lite_ppo
 from baselines.maxrl import maxrl
 from baselines.off_policy_mask import off_policy_mask
 from baselines.opo import opo
+from baselines.otb import otb
 from baselines.reinforce_pp import reinforce_pp
+from baselines.remax import remax
 from baselines.rloo import rloo
 from harness.step.batch import TokenBatch
 from tests.baselines.test_grpo import batch_of
@@ -65,6 +68,34 @@ def slow_opo(batch: TokenBatch) -> list[float]:
     return out
 
 
+def slow_otb(batch: TokenBatch, epsilon: float) -> torch.Tensor:
+    """Position by position: the mean of the rewards of the responses that reach it, by the gradient gathered so far."""
+    energy = (1 - 2 * batch.need("logp").exp() + batch.need("pi_squared")).double()
+    rewards, groups, lengths = batch.rewards.tolist(), batch.groups.tolist(), batch.mask.sum(1).tolist()
+    advantages = torch.zeros(batch.mask.shape, dtype=torch.float64)
+    for i, (r, length) in enumerate(zip(rewards, lengths, strict=True)):
+        for t in range(0 if math.isnan(r) else length):
+            peers = [j for j, q in enumerate(rewards) if groups[j] == groups[i] and lengths[j] > t and q == q]
+            weights = [sum(float(energy[j, s]) for s in range(t + 1)) for j in peers]
+            weighted = sum(w * rewards[j] for w, j in zip(weights, peers, strict=True))
+            total = sum(weights)
+            baseline = weighted / (total + epsilon) if len(peers) > 1 and total else 0.0
+            advantages[i, t] = r - baseline
+    return advantages
+
+
+def slow_a_star_po(batch: TokenBatch, beta1: float, beta2: float) -> list[float]:
+    """The derivative of -(beta2 m - (r - V))^2 by m, m = log(pi / pi_ref) of the response; V from eight samples of 0
+    and 1, as the authors' code computes it from columns of rewards."""
+    advantages = []
+    moved = (batch.need("logp") - batch.need("ref_logp")).sum(1).tolist()
+    for r, m, p in zip(batch.rewards.tolist(), moved, batch.need("base_accuracy").tolist(), strict=True):
+        samples = [1.0] * round(8 * p) + [0.0] * (8 - round(8 * p))
+        value = beta1 * math.log(statistics.fmean(math.exp(s / beta1) for s in samples))
+        advantages.append(0.0 if math.isnan(r) else -2 * beta2 * (beta2 * m - (r - value)))
+    return advantages
+
+
 def slow_lite_ppo(batch: TokenBatch, epsilon: float) -> list[float]:
     every = [r for r in batch.rewards.tolist() if not math.isnan(r)]
     deviation = statistics.stdev(every) if len(set(every)) > 1 else 0.0
@@ -104,6 +135,59 @@ def test_the_newer_advantages_by_hand() -> None:
     assert got == pytest.approx([1, -1, 0, 0])
 
 
+def test_otb_by_hand() -> None:
+    # two responses, r = 1, 0. The first token's squared gradients are 1/2 and 1: B = 1/2 / (1/2 + 1) = 1/3. The second
+    # token is the first response's alone: no baseline
+    logp = torch.tensor([[0.5, 0.5], [0.25, 0.0]], dtype=torch.float64).log().nan_to_num(0.0)
+    batch = replace(
+        batch_of([1, 0], [0, 0]),
+        mask=torch.tensor([[True, True], [True, False]]),
+        logp=logp,
+        pi_squared=torch.tensor([[0.5, 0.5], [0.5, math.nan]], dtype=torch.float64),
+    )
+    assert otb(batch, epsilon=0.0).flatten().tolist() == pytest.approx([2 / 3, 1, -1 / 3, 0])
+    # a token with one possible value has no gradient: where all have none, the baseline is 0 and not 0 / 0
+    sure = replace(batch, logp=logp * 0, pi_squared=logp * 0 + 1)
+    assert otb(sure, epsilon=0.0)[:, 0].tolist() == [1, 0]
+
+
+def test_remax_by_hand() -> None:
+    # the greedy responses of the two prompts get 1 and 0; an unscored response, or greedy response, gives 0
+    batch = replace(
+        batch_of([1, 0, NAN, 1, 1], [0, 0, 0, 1, 2]), greedy_rewards=torch.tensor([1.0, 1, 1, 0, NAN]).double()
+    )
+    assert remax(batch).flatten().tolist() == [0, -1, 0, 1, 0]
+
+
+@given(token_batches())
+def test_a_star_po_has_the_gradient_of_the_papers_regression(batch: TokenBatch) -> None:
+    assert batch.logp is not None
+    batch = batch.with_rewards(batch.rewards.clamp(0, 1))
+    logp = batch.need("logp").requires_grad_()
+    value = torch.tensor([0.5 * math.log(p * math.exp(2) + 1 - p) for p in batch.need("base_accuracy").tolist()])
+    moved = ((logp - batch.need("ref_logp")) * batch.mask).sum(1)
+    errors = (0.1 * moved + value - batch.rewards) ** 2  # compute_policy_loss of ZhaolinGao/A-PO at c8823a3
+    (want,) = torch.autograd.grad(errors.nan_to_num(0.0).sum(), logp)
+    got = a_star_po(replace(batch, logp=logp), beta1=0.5, beta2=0.1)
+    torch.testing.assert_close(-got, want.masked_fill(batch.rewards.isnan().unsqueeze(1), 0.0))
+    torch.testing.assert_close(got[:, 0], torch.tensor(slow_a_star_po(batch, 0.5, 0.1)).double() * batch.mask[:, 0])
+
+
+def test_a_small_beta1_asks_for_the_best_of_the_base_models_samples() -> None:
+    batch = replace(batch_of([0, 0], [0, 1]), base_accuracy=torch.tensor([0.125, 0.0]).double())
+    zeros = torch.zeros(2, 1).double()
+    got = a_star_po(replace(batch, logp=zeros, ref_logp=zeros), beta1=1e-4, beta2=0.5)
+    # V = 1e-4 ln(e^10000 / 8 + 7 / 8), about 1 - 1e-4 ln 8; and 1e-4 ln 1 = 0: e^10000 is too large for a float
+    assert got.flatten().tolist() == pytest.approx([-1 + 1e-4 * math.log(8), 0])
+
+
+def test_the_squared_gradient_that_otb_gathers_is_autograds() -> None:
+    logits = torch.randn(5, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    p = logits.softmax(0)
+    (slope,) = torch.autograd.grad(p[2].log(), logits, retain_graph=True)
+    assert float((slope**2).sum()) == pytest.approx((1 - 2 * p[2] + (p**2).sum()).item())
+
+
 @given(token_batches())
 def test_the_newer_advantages_equal_their_slow_versions(batch: TokenBatch) -> None:
     positive = batch.with_rewards(batch.rewards.abs())  # MaxRL divides by the mean
@@ -114,6 +198,7 @@ def test_the_newer_advantages_equal_their_slow_versions(batch: TokenBatch) -> No
     ):
         expected = torch.tensor(slow, dtype=torch.float64).unsqueeze(1) * of.mask
         torch.testing.assert_close(got, expected, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(otb(batch, epsilon=1e-8), slow_otb(batch, 1e-8), rtol=1e-6, atol=1e-6)
 
 
 def test_the_mean_that_opo_subtracts_leaves_no_token_weighted_sum() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from baselines import dapo, dr_grpo
+from baselines.a_star_po import a_star_po
 from baselines.cispo import cispo
 from baselines.clip_cov import clip_cov
 from baselines.dppo import dppo
@@ -25,6 +26,7 @@ from baselines.maxrl import maxrl
 from baselines.nsr import weighted_reinforce
 from baselines.off_policy_mask import off_policy_mask
 from baselines.opo import opo
+from baselines.otb import otb
 from baselines.passk import passk
 from baselines.reinforce_pp import reinforce_pp
 from baselines.rloo import rloo
@@ -41,10 +43,12 @@ from reproductions.trial_and_error.method import position_advantage, ppl_advanta
 from tests.baselines.slow_objectives import slow_objective
 from tests.baselines.test_advantages import (
     peers_of,
+    slow_a_star_po,
     slow_gpg,
     slow_lite_ppo,
     slow_maxrl,
     slow_opo,
+    slow_otb,
     slow_reinforce_pp,
     slow_rloo,
 )
@@ -201,6 +205,19 @@ CASES = {
     "maxrl": Case(
         replace(GRPO, advantage=use(maxrl, **sourced(epsilon=1e-6))),
         lambda b: Slow(advantages=per_response(slow_maxrl(b, 1e-6), b)),
+    ),
+    "otb": Case(
+        replace(GRPO, advantage=use(otb, **sourced(epsilon=1e-8))),
+        lambda b: Slow(advantages=slow_otb(b, 1e-8)),
+    ),
+    "a_star_po": replace(
+        objective(
+            "policy_gradient",
+            policy_gradient,
+            "sequence_sum",
+            replace(GRPO, advantage=use(a_star_po, **sourced(beta1=0.5, beta2=0.1))),
+        ),
+        slow=lambda b: Slow(advantages=per_response(slow_a_star_po(b, 0.5, 0.1), b)),
     ),
     "lite_ppo": Case(
         replace(GRPO, advantage=use(lite_ppo, **sourced(epsilon=1e-4))),

@@ -69,7 +69,7 @@ class LocalWorkers:
 
     def compute_log_prob(self, batch: KVBatchMeta) -> None:
         values = self.worker.infer_batch(self._data(batch))
-        for name in ("log_probs", "entropy"):
+        for name in {"log_probs", "entropy", "sum_pi_squared"} & set(values.keys()):
             for key, value in zip(batch.keys, values[name].unbind(), strict=True):
                 self.store.rows[key][name] = value
 

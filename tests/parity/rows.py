@@ -34,6 +34,7 @@ def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
                 "reward_extra_info": {
                     "correct": fixed["correct"][i].item(),
                     "reward/accuracy": fixed["rewards"][i].item(),
+                    "base_accuracy": fixed["base_accuracy"][i].item(),
                 }
             },
         }

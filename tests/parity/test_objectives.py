@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from baselines.gmpo import gmpo  # noqa: E402
 from baselines.gpg import gpg, policy_gradient  # noqa: E402
 from baselines.gspo import gspo  # noqa: E402
 from baselines.opo import opo  # noqa: E402
+from baselines.otb import otb  # noqa: E402
 from baselines.reinforce_pp import reinforce_pp  # noqa: E402
 from baselines.rloo import rloo  # noqa: E402
 from baselines.sapo import sapo  # noqa: E402
@@ -129,6 +131,18 @@ def test_advantages_equal_verls() -> None:
 
     theirs, _ = core_algos.compute_reinforce_plus_plus_outcome_advantage(last, mask, config=Undiscounted())
     torch.testing.assert_close(reinforce_pp(batch, baseline="none"), theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_the_token_baseline_equals_verls() -> None:
+    batch, _, mask, index = scored(REWARDS)
+    logits = torch.randn(*mask.shape, 9, generator=torch.Generator().manual_seed(0))
+    logp, squares = logits.log_softmax(-1)[..., 0], (logits.softmax(-1) ** 2).sum(-1)
+    last = torch.zeros_like(mask)
+    last[torch.arange(len(mask)), mask.sum(1).long() - 1] = batch.rewards
+    theirs, _ = core_algos.compute_optimal_token_baseline_advantage(last, mask, index, logp, squares)
+    ours = otb(replace(batch, logp=logp, pi_squared=squares), epsilon=1e-8)
+    assert float(theirs.abs().max()) > 0.5
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
 def test_gpg_differs_from_verls_by_the_estimate_of_the_groups_that_learn() -> None:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from transformers import Qwen2ForCausalLM
 from trl import GRPOTrainer
+from trl.models import unwrap_model_for_generation
 from trl.trainer import grpo_trainer
 
 from evals.files import write_json
@@ -28,7 +29,7 @@ from evals.sampling.engines.transformers import as_generate, decode
 from harness.backends.method_step import SHAPED, LossSettings, apply_method
 from harness.backends.trl.common import StopAtNonFinite
 from harness.spec import Experiment
-from harness.step.batch import TokenBatch
+from harness.step.batch import PROMPT_SIGNALS, TokenBatch
 from harness.step.finite import Diverged
 from harness.step.loss import clipped_tokens, k3
 from harness.step.mismatch import mismatch_metrics
@@ -117,10 +118,34 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         if self.experiment.old_policy.value == "sampler":
             output["old_per_token_logps"] = output["sampling_per_token_logps"]
         output["groups"] = groups[first : first + len(inputs)]
+        if "base_accuracy" in self.experiment.method.reads:
+            shares = [float(row["base_accuracy"]) for row in inputs]
+            output["base_accuracy"] = torch.tensor(shares, device=rewards.device)
+        if "greedy_rewards" in self.experiment.method.reads:
+            output["greedy_rewards"] = self._greedy_rewards(inputs).to(rewards.device)
         correct = correct_responses(dict(zip(self.experiment.rewards.value, scored.unbind(1), strict=True)))
         if correct is not None:
             output["correct"] = correct[first : first + len(inputs)]
         return output
+
+    @torch.no_grad()
+    def _greedy_rewards(self, inputs: list[dict[str, Any]]) -> Tensor:
+        """The reward of the greedy response to each row's prompt, [b]; the trainer generates one for each prompt."""
+        rows = list({row["prompt"]: row for row in inputs}.values())
+        ids = [{"input_ids": list(prompt_tokens(self.processing_class, row["prompt"]))} for row in rows]
+        encoded = self.processing_class.pad(ids, return_tensors="pt", padding_side="left").to(self.accelerator.device)
+        with unwrap_model_for_generation(self.model_wrapped, self.accelerator) as model:
+            ends = {"eos_token_id": self.eos_token_ids, "pad_token_id": self.processing_class.pad_token_id}
+            longest = self.max_completion_length
+            made = model.generate(**encoded, do_sample=False, top_p=None, top_k=None, max_new_tokens=longest, **ends)
+        responses = made[:, encoded["input_ids"].size(1) :]
+        texts = self.processing_class.batch_decode(responses, skip_special_tokens=True)
+        total = torch.zeros(len(rows))
+        for function, weight in zip(self.reward_funcs, self.reward_weights.tolist(), strict=True):
+            scores = function(completions=texts, answer=[row["answer"] for row in rows])
+            total += weight * torch.tensor([float("nan") if score is None else score for score in scores])
+        reward_of = dict(zip((row["prompt"] for row in rows), total.tolist(), strict=True))
+        return torch.tensor([reward_of[row["prompt"]] for row in inputs])
 
     def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
         """TRL's buffering with two differences: groups stay whole, and the method runs at the start of a step."""
@@ -145,7 +170,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     @property
     def _reads_signals(self) -> bool:
-        return bool(self.experiment.method.reads) or self.experiment.entropy_search is not None
+        return not self.experiment.method.reads <= {*PROMPT_SIGNALS} or self.experiment.entropy_search is not None
 
     @torch.no_grad()
     def _apply_method(self, micro_batches: list[dict[str, Any]], first: tuple[Tensor, Tensor] | None) -> None:
@@ -155,7 +180,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         """
         fields: dict[str, Tensor] = {
             name: torch.cat([m[name] for m in micro_batches])
-            for name in ("rewards", "reward_parts", "groups", "correct")
+            for name in ("rewards", "reward_parts", "groups", "correct", *PROMPT_SIGNALS)
             if name in micro_batches[0]
         }
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
@@ -169,6 +194,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             fields["old_logp"] = torch.cat(
                 [m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp, strict=True)]
             )
+            if "pi_squared" in self.experiment.method.reads:
+                fields["pi_squared"] = torch.cat([self._pi_squared(micro) for micro in micro_batches])
             for ours, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):
                 if of_trl in micro_batches[0]:
                     fields[ours] = torch.cat([m[of_trl] for m in micro_batches])
@@ -204,6 +231,17 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             tensor = self.accelerator.pad_across_processes(tensor, dim=1)
         gathered: Tensor = self.accelerator.gather(tensor)
         return gathered
+
+    def _pi_squared(self, micro: dict[str, Any]) -> Tensor:
+        """The sum of the squared probabilities at each completion token, [b, T], from a pass of its own: TRL's fused
+        head keeps no logits."""
+        ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
+        attention = torch.cat([micro["prompt_mask"], micro["completion_mask"]], dim=1)
+        with self.accelerator.autocast():
+            logits = self.model(input_ids=ids, attention_mask=attention).logits
+        logits = logits[:, -micro["completion_ids"].size(1) - 1 : -1].float() / self.temperature
+        squared: Tensor = ((2 * logits).logsumexp(-1) - 2 * logits.logsumexp(-1)).exp()
+        return squared
 
     def _signals(self, model: Any, micro: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""

@@ -117,6 +117,7 @@ def candidates(training: Training, base: VerlHardware) -> Iterator[dict[str, Any
         else:
             tokens = [tokens for tokens in (PASS_TOKENS, -(-length // sequence)) if tokens * sequence >= length]
             passes = [{"micro_batch": None, "tokens_per_gpu": most} for most in tokens]
+        unfused = {"fused_kernels": False} if "pi_squared" in training.method.reads else {}
         for tensor, share, cut in product(sizes, SHARES, passes):
             yield {
                 "gradient_checkpointing": True,
@@ -125,4 +126,5 @@ def candidates(training: Training, base: VerlHardware) -> Iterator[dict[str, Any
                 "vllm_tensor_parallel": tensor,
                 "vllm_gpu_memory": share,
                 **cut,
+                **unfused,
             }

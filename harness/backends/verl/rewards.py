@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from harness.step.batch import PROMPT_SIGNALS
+
 if TYPE_CHECKING:
     from evals.grading import Grader
 
@@ -29,8 +31,10 @@ def _grader(workers: int, limit_s: float) -> Grader:
 async def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None, **settings: Any
 ) -> dict[str, float]:
-    """`score`, as veRL calls it. The grader's own processes do the work, so that its time limit holds in any thread."""
-    return await asyncio.to_thread(score, solution_str, ground_truth, **settings)
+    """`score`, as veRL calls it, and what the row says of its prompt. The grader's own processes do the work, so that
+    its time limit holds in any thread."""
+    scores = await asyncio.to_thread(score, solution_str, ground_truth, **settings)
+    return scores | {name: extra_info[name] for name in PROMPT_SIGNALS if name in (extra_info or {})}
 
 
 def score(

@@ -8,6 +8,8 @@ from typing import Any
 
 from torch.utils.data import Dataset
 
+from harness.step.batch import PROMPT_SIGNALS
+
 
 class PromptRows(Dataset):  # type: ignore[type-arg]
     """veRL's view of these rows. The fields that it demands: raw_prompt, index, data_source, reward_model."""
@@ -26,4 +28,5 @@ class PromptRows(Dataset):  # type: ignore[type-arg]
             "index": index,
             "data_source": "rlvr",
             "reward_model": {"ground_truth": row["answer"]},
+            "extra_info": {name: float(row[name]) for name in PROMPT_SIGNALS if name in row},
         }

@@ -36,9 +36,11 @@ from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras
 from harness.backends.verl.order import Order
 from harness.backends.verl.rewards import CORRECT, PART
 from harness.backends.verl.rollout import group_key
-from harness.step.batch import TokenBatch
+from harness.step.batch import PROMPT_SIGNALS, TokenBatch
 from harness.step.finite import Diverged, check_metrics, leave_word
 from harness.step.step_metrics import step_metrics
+
+CURRENT = ("logp", "entropies", "pi_squared")  # the current policy's
 
 
 def register(order: Order) -> None:
@@ -117,9 +119,10 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _update_policy(self, number: int, part: KVBatchMeta, rollout: dict[str, float]) -> None:
         """One optimiser step, the number-th of its rollout; `rollout` are metrics that go with it."""
-        if number and self._reads_policy():
+        fresh = number == 0 and not self._reads_pi_squared()  # which veRL's own pass after the rollout does not give
+        if not fresh and self._reads_policy():
             part = self._compute_current_policy(part)
-        part, measured = self._apply_method(part, fresh=number == 0)
+        part, measured = self._apply_method(part, fresh=fresh)
         report: dict[str, Any] = {}
         super()._update_actor(part, report)
         metrics = {**rollout, **measured, **update_metrics(report)}
@@ -170,20 +173,25 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _reads_policy(self) -> bool:
         e = self.order.experiment
-        return bool(e.method.reads & {"entropies", "logp"}) or e.entropy_search is not None
+        return bool(e.method.reads & {"entropies", "logp", "pi_squared"}) or e.entropy_search is not None
+
+    def _reads_pi_squared(self) -> bool:
+        return "pi_squared" in self.order.experiment.method.reads
 
     def _compute_current_policy(self, part: KVBatchMeta) -> KVBatchMeta:
         """The current policy's log-probabilities and entropies, in addition to those of the policy that sampled."""
         part.extra_info.update(
-            calculate_entropy=True, compute_loss=False, temperature=self.config.actor_rollout_ref.rollout.temperature
+            calculate_entropy=True,
+            calculate_sum_pi_squared=self._reads_pi_squared(),
+            compute_loss=False,
+            temperature=self.config.actor_rollout_ref.rollout.temperature,
         )
         self.actor_rollout_wg.compute_log_prob(part)
-        names = ["log_probs", "entropy", "response_mask"]
+        theirs = {"logp": "log_probs", "entropies": "entropy"}
+        theirs |= {"pi_squared": "sum_pi_squared"} if self._reads_pi_squared() else {}
+        names = [*theirs.values(), "response_mask"]
         data = tq.kv_batch_get(keys=part.keys, partition_id=part.partition_id, select_fields=names)
-        fields = {
-            "logp": response_from_nested(data["log_probs"], data["response_mask"]),
-            "entropies": response_from_nested(data["entropy"], data["response_mask"]),
-        }
+        fields = {ours: response_from_nested(data[name], data["response_mask"]) for ours, name in theirs.items()}
         return tq.kv_batch_put(
             keys=part.keys, partition_id=part.partition_id, fields=TensorDict(fields, batch_size=len(part))
         )
@@ -212,9 +220,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             values: Tensor = data[name].to_padded_tensor(0.0).float()
             return values
 
-        current = (
-            {"logp": "old_log_probs", "entropies": "entropy"} if fresh else {"logp": "logp", "entropies": "entropies"}
-        )
+        current = {"logp": "old_log_probs", "entropies": "entropy"} if fresh else {name: name for name in CURRENT}
         signals = {ours: padded(theirs) for ours, theirs in current.items() if theirs in data}
         signals["old_logp"] = padded("old_log_probs")
         if "rollout_log_probs" in data:
@@ -227,6 +233,9 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         number = {name: i for i, name in enumerate(dict.fromkeys(names))}
         e = self.order.experiment
         extras = [reward_extras(fields) for fields in data["extra_fields"]]
+        for name in PROMPT_SIGNALS:
+            if name in extras[0]:
+                signals[name] = torch.tensor([of[name] for of in extras])
         return TokenBatch(
             rewards=torch.stack([tokens[-1] for tokens in data["rm_scores"].unbind()]).float(),
             groups=torch.tensor([number[name] for name in names]),
@@ -252,7 +261,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _apply_method(self, part: KVBatchMeta, *, fresh: bool) -> tuple[KVBatchMeta, dict[str, float]]:
         """The method's output for this optimiser step, sent to the workers; and the metrics of the step."""
-        data = self._fetch(part, *(() if fresh or not self._reads_policy() else ("logp", "entropies")))
+        current = () if fresh or not self._reads_policy() else CURRENT[: 3 if self._reads_pi_squared() else 2]
+        data = self._fetch(part, *current)
         tokens = self._token_batch(part, data, fresh=fresh)
         try:
             applied = apply_method(self.order.experiment, tokens, self.entropy_coefficient)

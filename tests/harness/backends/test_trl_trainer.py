@@ -44,6 +44,7 @@ def rollout(vocab: int) -> dict[str, torch.Tensor]:
         "rewards": torch.tensor(REWARDS),
         "correct": torch.tensor(REWARDS),
         "groups": torch.arange(rows) // GROUP,
+        "base_accuracy": torch.tensor([0.25, 1.0, 0.0]).repeat_interleave(GROUP),
         "ref_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3,
         "old_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3 - 3,
     }
@@ -96,7 +97,7 @@ def slow(
 ) -> tuple[float, list[torch.Tensor]]:
     """The same step: plain forward, loops for the method, and the clipped objective token by token."""
     e = {key: value.value for key, value in declared.settings().items()}
-    logp, entropies, model = plain_forward(random_model, fixed)
+    logp, entropies, pi_squared, model = plain_forward(random_model, fixed)
     mask = fixed["completion_mask"].bool()
     batch = TokenBatch(
         rewards=fixed["rewards"].double(),
@@ -106,9 +107,11 @@ def slow(
         max_tokens=TOKENS,
         micro_batches=fixed["groups"] * 0,
         entropies=entropies.detach().double(),
+        pi_squared=pi_squared.double(),
         logp=logp.detach().double(),
         old_logp=fixed["old_per_token_logps"].double(),
         ref_logp=fixed["ref_per_token_logps"].double(),
+        base_accuracy=fixed["base_accuracy"].double(),
     )
     batch = with_grpo(batch)
     made = case.slow(batch)
@@ -144,8 +147,9 @@ def slow(
     return loss.item(), [p.grad for p in model.parameters()]
 
 
-def plain_forward(random_model: Path, fixed: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, Any]:
-    """(log-probabilities, entropies) of the completion tokens, [B, T] each, by a full log-softmax; and the model."""
+def plain_forward(random_model: Path, fixed: dict[str, torch.Tensor]) -> tuple[Any, Any, Any, Any]:
+    """(log-probabilities, entropies, sums of squared probabilities) of the completion tokens, [B, T] each, by a full
+    log-softmax; and the model."""
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(random_model, dtype=torch.float32)
@@ -154,7 +158,8 @@ def plain_forward(random_model: Path, fixed: dict[str, torch.Tensor]) -> tuple[t
     logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
     log_probs = torch.log_softmax(logits, dim=-1)
     logp = log_probs.gather(-1, fixed["completion_ids"].unsqueeze(-1)).squeeze(-1)
-    return logp, -(log_probs.exp() * log_probs).sum(-1), model
+    probabilities = log_probs.exp()
+    return logp, -(probabilities * log_probs).sum(-1), (probabilities.detach() ** 2).sum(-1), model
 
 
 def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:
@@ -248,3 +253,31 @@ def test_the_reference_may_be_another_model(random_model: Path, tmp_path: Path) 
             name: tuple(w.shape) for name, w in expected.items()
         }
         assert all(torch.equal(w.float(), expected[name].float()) for name, w in model.state_dict().items())
+
+
+def test_the_greedy_response_of_each_prompt_is_scored(random_model: Path, tmp_path: Path) -> None:
+    """ReMax: two prompts, two rows each; the rewards are the response's length and, at weight 1/2, the same."""
+    from baselines.remax import remax
+    from harness.spec import use
+
+    case = replace(CASES["grpo"], method=replace(CASES["grpo"].method, advantage=use(remax)))
+    trainer = make_trainer(declared_with(case), random_model, tmp_path, None)
+    trainer.reward_funcs = [lambda completions, **_: [float(len(text)) for text in completions]] * 2
+    trainer.reward_weights = torch.tensor([1.0, 0.5])
+    rows = [{"prompt": prompt, "answer": "7"} for prompt in ("2 + 2", "2 + 2", "what is 31 * 2?", "2 + 2")]
+    got = trainer._greedy_rewards(rows)
+    tokenizer, model = trainer.processing_class, trainer.model.eval()
+    lengths = {}
+    for prompt in {row["prompt"] for row in rows}:
+        ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
+        for _ in range(TOKENS):  # the most probable token, one by one
+            token = model(input_ids=ids).logits[0, -1].argmax().view(1, 1)
+            ids = torch.cat([ids, token], dim=1)
+            if token.item() in trainer.eos_token_ids:
+                break
+        start = len(tokenizer(prompt)["input_ids"])
+        lengths[prompt] = len(tokenizer.decode(ids[0, start:], skip_special_tokens=True))
+    assert got.tolist() == [1.5 * lengths[row["prompt"]] for row in rows]
+    batch = {"rewards": torch.tensor(REWARDS), "greedy_rewards": torch.tensor(REWARDS).roll(1)}
+    loss, gradient = fast(trainer, rollout(trainer.model.config.vocab_size) | batch)
+    assert any(float(g.abs().max()) > 0 for g in gradient) and loss != 0

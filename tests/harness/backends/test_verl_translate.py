@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +176,19 @@ def test_processes_share_an_update_and_cut_it_into_forward_passes() -> None:
     declared = with_values(experiment(), updates_per_rollout=2)
     assert update_rows(declared, VerlHardware(processes=2, nodes=2, sequence_parallel=2)) == (4, 4)
     assert update_rows(declared, VerlHardware(processes=2, nodes=2, micro_batch=1)) == (2, 1)
+
+
+def test_what_a_method_reads_may_be_missing() -> None:
+    from baselines.otb import otb
+    from baselines.remax import remax
+    from harness.spec import assumed, use
+
+    def with_advantage(advantage: Any) -> Experiment:
+        return replace(experiment(), method=replace(experiment().method, advantage=advantage))
+
+    with pytest.raises(CannotExpress, match=r"advantage='remax' .*no greedy responses; use backend=trl"):
+        translated(with_advantage(use(remax)))
+    token_baseline = with_advantage(use(otb, epsilon=assumed(1e-8, "a test")))
+    translated(token_baseline)
+    with pytest.raises(ValueError, match=r"hardware.fused_kernels: expected false with a method that reads pi_squared"):
+        translated(token_baseline, replace(CPU, fused_kernels=True))

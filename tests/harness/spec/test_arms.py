@@ -57,8 +57,12 @@ def step_of(experiment: Experiment, step: int) -> TokenBatch:
     rewards[::4], rewards[1::4] = 1.0, 0.0  # no group without a signal
     logp = -noise(rows, tokens).abs() - 0.1
     drift = 0.4 * noise(rows, tokens) if experiment.updates_per_rollout.value > 1 else 0.0  # ratios differ from 1
+    weights = experiment.reward_weights.value
+    parts = torch.stack([rewards, *((noise(rows) > 0).double() for _ in weights[1:])], 1)
     return TokenBatch(
-        rewards=2 * rewards - 1,
+        rewards=2 * rewards - 1 if len(weights) == 1 else parts @ torch.tensor(weights, dtype=torch.float64),
+        reward_parts=parts,
+        reward_weights=weights,
         groups=torch.arange(rows) // 4,
         mask=torch.arange(tokens) < lengths.unsqueeze(1),
         vocab_size=100,
@@ -69,6 +73,9 @@ def step_of(experiment: Experiment, step: int) -> TokenBatch:
         old_logp=logp - drift,
         ref_logp=logp - 0.3 * noise(rows, tokens),
         values=noise(rows, tokens),
+        pi_squared=noise(rows, tokens).abs().clamp(max=1),
+        greedy_rewards=(noise(rows // 4) > 0).double().repeat_interleave(4),
+        base_accuracy=noise(rows // 4).abs().clamp(max=1).repeat_interleave(4),
         rollout_logp=logp - drift - 0.6 * (torch.arange(rows) / rows).unsqueeze(1) * noise(rows, tokens),
         step=step,
     )

@@ -26,13 +26,13 @@ from harness.spec.controls import (
     reward_range,
 )
 from harness.spec.job import Job
-from harness.step.batch import SIGNALS, TokenBatch
+from harness.step.batch import TOKEN_SIGNALS, TokenBatch
 from harness.step.rewards import score_responses
 from tests import experiments
 from tests.batches import token_batches
 from tests.harness.cases import CASES
 
-ALL = frozenset(SIGNALS)
+ALL = frozenset(TOKEN_SIGNALS)
 
 
 def multiset(batch: TokenBatch, rows: list[int]) -> Counter[tuple[float, ...]]:
@@ -41,7 +41,7 @@ def multiset(batch: TokenBatch, rows: list[int]) -> Counter[tuple[float, ...]]:
     for i in rows:
         for t in range(batch.mask.shape[1]):
             if batch.mask[i, t]:
-                tokens[tuple(float(getattr(batch, name)[i, t]) for name in SIGNALS)] += 1
+                tokens[tuple(float(getattr(batch, name)[i, t]) for name in TOKEN_SIGNALS)] += 1
     return tokens
 
 
@@ -57,7 +57,7 @@ def test_a_permutation_keeps_the_signals_of_each_unit(batch: TokenBatch, among: 
     for name in ("rewards", "groups", "mask", "advantages"):  # other fields stay unchanged
         torch.testing.assert_close(getattr(after, name), getattr(batch, name), equal_nan=True, rtol=0, atol=0)
     again = permuted(replace(batch, seed=seed), ALL, among, "a test")
-    for name in SIGNALS:  # seeded
+    for name in TOKEN_SIGNALS:  # seeded
         assert torch.equal(getattr(after, name)[batch.mask], getattr(again, name)[batch.mask])
 
 
