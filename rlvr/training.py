@@ -89,7 +89,8 @@ def run(
         seeds: how many training seeds, or which, as [0,1] (default: the paper's number).
         protocol: how an experiment declared in Python is measured (default egsw); a paper brings its own.
         data: train on your own problems: a .jsonl, .json or .parquet file.
-        columns: our column:theirs, for data=, as columns=problem:question,answer:gold.
+        columns: our column:theirs, for data=, as columns=problem:question,answer:gold. perfectible:VERDICTS keeps the
+            problems solved in 20 to 80 % of the samples of an evaluation of this file (`rlvr eval benchmarks=[FILE]`).
         rewards: names, or your own functions as MODULE:FUNCTION or FILE.py:FUNCTION; checked first.
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
         hardware: a machine by name; its settings are chosen for each arm. `rlvr list what=hardware` shows names and

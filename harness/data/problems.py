@@ -15,6 +15,7 @@ from harness.data.named import SETS, file_rows
 from harness.data.tiny import FAMILIES, family
 
 COLUMNS = ("problem", "answer")
+PERFECTIBLE, SOLVED = "perfectible", (0.2, 0.8)  # arXiv 2510.26788, section 4: solved in 20 to 80 % of the samples
 SOLUTION_COLUMNS = ("problem", "solution")
 TINY_PROBLEMS = 4000
 
@@ -86,6 +87,8 @@ def _named(dataset: str) -> tuple[str | None, Path | None]:
 def own_file(dataset: str) -> tuple[Path, dict[str, str]] | None:
     """FILE, or FILE?our=theirs&our=theirs -> (the file, our column -> the file's); None for what names no local file.
 
+    `perfectible=VERDICTS` in place of a column keeps the problems that `perfectible` finds in that file of verdicts.
+
     Raises:
         ValueError: a map that is not of that form, or of a column that there is not.
     """
@@ -95,12 +98,38 @@ def own_file(dataset: str) -> tuple[Path, dict[str, str]] | None:
     theirs: dict[str, str] = {}
     for pair in mapped.split("&") if mark else ():
         our, equals, their = pair.partition("=")
-        if our not in (*COLUMNS, *SOLUTION_COLUMNS) or not equals or not their:
+        if our not in (*COLUMNS, *SOLUTION_COLUMNS, PERFECTIBLE) or not equals or not their:
             raise ValueError(
-                f"dataset: expected FILE?problem=THEIRS&answer=THEIRS (or solution=THEIRS), got {dataset!r}"
+                f"dataset: expected FILE?problem=THEIRS&answer=THEIRS (or solution=THEIRS, perfectible=VERDICTS), got "
+                f"{dataset!r}"
             )
         theirs[our] = their
     return Path(file), theirs
+
+
+def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, Any]]:
+    """The rows that a model solved in 20 to 80 % of its scored samples: a correct algorithm learns all of these
+    (Precision-RL, arXiv 2510.26788).
+
+    Args:
+        verdicts: of an evaluation of that model on these rows (`rlvr eval benchmarks=[FILE] n=16`), in their order.
+    Raises:
+        ValueError: it is of other problems.
+    """
+    import pandas as pd
+
+    from evals.files import read_parquet
+    from evals.grading.verdicts import Verdict
+
+    table = read_parquet(verdicts).to_pandas()
+    problems = table.groupby("problem_id", sort=False)
+    golds, given = problems["gold"].first().tolist(), [str(row.get("answer")).strip() for row in rows]
+    if golds != given:
+        raise ValueError(f"dataset: expected verdicts of the file's {len(rows)} problems, {verdicts} has others")
+    scored = table["verdict"].ne(Verdict.UNSCORED)
+    solved = table["verdict"].eq(Verdict.CORRECT).where(scored).astype(float).groupby(table["problem_id"], sort=False)
+    low, high = SOLVED
+    return [row for row, share in zip(rows, solved.mean(), strict=True) if pd.notna(share) and low <= share <= high]
 
 
 def _read(dataset: str) -> list[dict[str, Any]]:
@@ -110,7 +139,9 @@ def _read(dataset: str) -> list[dict[str, Any]]:
         rows = SETS[name].load(path)
     elif given := own_file(dataset):
         path, theirs = given
-        rows = ({**row, **{our: row.get(their) for our, their in theirs.items()}} for row in file_rows(path))
+        verdicts = theirs.pop(PERFECTIBLE, None)
+        rows = [{**row, **{our: row.get(their) for our, their in theirs.items()}} for row in file_rows(path)]
+        rows = rows if verdicts is None else perfectible(rows, Path(verdicts))
     else:
         from datasets import load_dataset
 
@@ -133,7 +164,7 @@ def count_rows(dataset: str) -> int | None:
         declared = SETS[name].rows or SETS[name].read
         return sum(1 for _ in file_rows(path)) if path and declared is None else declared
     if given := own_file(dataset):
-        return sum(1 for _ in file_rows(given[0]))
+        return len(_read(dataset)) if PERFECTIBLE in given[1] else sum(1 for _ in file_rows(given[0]))
     if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
         raise ValueError(
             f"dataset: expected {', '.join(FAMILIES)}, a name of {', '.join(SETS)}, a file ({', '.join(SUFFIXES)}) or "

@@ -221,9 +221,9 @@ def overrides(job: Job, base: str, folder: Path, limit: int) -> tuple[dict[str, 
         updates = min(e.updates_per_rollout.value, 2)
         groups = {"prompts_per_rollout": updates, "updates_per_rollout": updates}
         values |= {**groups, "max_steps": 2 * updates, "group_size": min(e.group_size.value, 4)}
-        values |= {
-            key: updates for key in settings if key.endswith(".first_step")
-        }  # of an equation: the second rollout
+        # what begins later begins with the second rollout
+        values |= {key: updates for key in settings if key.endswith(".first_step")}
+        values |= {key: 1 for key in settings if key == "ppo.critic_warmup_steps" and settings[key]}
     else:
         values |= {
             "batch_size": min(e.batch_size.value, 4),

@@ -162,11 +162,12 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             self.total_training_steps = self.global_steps  # veRL's loop ends after this one
 
     def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *_: Any, **__: Any) -> None:
-        """Ours are written by `_report`; a step on which only the critic was trained is written here."""
+        """Ours are written by `_report`; those of a rollout that trains the critic alone are written here."""
         if self.config.trainer.critic_warmup > self.global_steps:
             last = self.order.experiment.updates_per_rollout.value - 1
             values = {**self._rollout_metrics(batch, metrics), **critic_metrics(metrics)}
-            self._report(last, values)
+            for number in range(last + 1):
+                self._report(number, values)
             self._stop_at_nonfinite(last, values)
 
     # -- an optimiser step ---------------------------------------------------------------------------------------

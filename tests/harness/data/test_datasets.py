@@ -18,7 +18,7 @@ from harness.data.named import (
     shortest_solutions,
     without_math500,
 )
-from harness.data.problems import load_problems, load_solutions
+from harness.data.problems import count_rows, load_problems, load_solutions
 from harness.spec import catalogue
 from tests.shared import shared_file
 
@@ -196,3 +196,21 @@ def test_math500_is_left_out_of_its_training_problems() -> None:
     assert (len(rows), len(kept)) == (5000, 4500)
     math500 = shared_file("data/benchmarks/math500.jsonl").read_text().splitlines()
     assert not {json.loads(line)["problem"] for line in math500} & {row["problem"] for row in kept}
+
+
+def test_perfectible_problems_are_those_that_a_model_solves_sometimes(tmp_path: Path) -> None:
+    import pandas as pd
+
+    # of five samples 0, 1, 4 and 5 are correct: 0, 20, 80 and 100 %; of the last one two are correct of three scored
+    verdicts = {"no": "wwwww", "few": "cwwww", "most": "ccccw", "all": "ccccc", "unscored": "cuwcu"}
+    words = {"c": "correct", "w": "wrong", "u": "unscored"}
+    table = [(name, "7", words[letter]) for name, row in verdicts.items() for letter in row]
+    pd.DataFrame(table, columns=["problem_id", "gold", "verdict"]).to_parquet(tmp_path / "v.parquet")
+    rows = [{"problem": name, "answer": "7"} for name in verdicts]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dataset = f"{tmp_path}/p.jsonl?perfectible={tmp_path}/v.parquet"
+    assert [row["problem"] for row in load_problems(dataset)] == ["few", "most", "unscored"]
+    assert count_rows(dataset) == 3
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row | {"answer": "8"}) + "\n" for row in rows))
+    with pytest.raises(ValueError, match=r"expected verdicts of the file's 5 problems, .*v\.parquet has others"):
+        load_problems(dataset)
