@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     tracker = Tracker.open()
     (logged,) = tracker.client.search_runs([tracker.experiment("evaluations")])
     assert logged.data.params["n"] == "2" and logged.data.metrics["my_sums/truncation_rate"] == 1.0
-    assert main(["report", f"runs={folder}", "tokens=false"]) == 0
-    page = Path(capsys.readouterr().out.strip()).read_text()
+    assert main(["report", f"runs={folder}", "tokens=false", "--json"]) == 0
+    page = Path(json.loads(capsys.readouterr().out)["file"]).read_text()
     assert "truncation rate" in page and "Responses" in page
 
 
