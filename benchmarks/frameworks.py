@@ -17,7 +17,7 @@ from baselines.frameworks import DIFFERS, frameworks
 from baselines.paper import RECIPE
 from benchmarks.columns import columns
 from benchmarks.pages import ROOT, made_by, write
-from harness.backends.method_step import SHAPED, LossSettings, apply_method
+from harness.backends.method_step import SHAPED, apply_method, micro_batch_loss
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
 
@@ -95,7 +95,8 @@ def gradient(e: Experiment, policy: Any, ids: Tensor, attention: Tensor, batch: 
     """Of the experiment's loss on the batch, all weights in one vector, float64."""
     applied = apply_method(e, batch, 0.0)
     logp = log_probabilities(policy, ids, attention).masked_fill(~batch.mask, 0.0)
-    loss = LossSettings.of(e).loss(
+    loss = micro_batch_loss(
+        e,
         logp,
         batch.need("old_logp"),
         {name: getattr(applied.shaped, name) for name in SHAPED},

@@ -15,7 +15,7 @@ from harness.step.step_metrics import unshaped_advantages
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.spec import Experiment, Use
+    from harness.spec import Experiment
     from harness.spec.method import MethodOutput
 
 SHAPED = ("advantages", "weights", "gates", "penalties")  # of `MethodOutput`; what the loss of a micro-batch reads
@@ -61,57 +61,41 @@ def apply_method(experiment: Experiment, batch: TokenBatch, coefficient: float) 
     return Applied(shaped, unshaped, shaped.advantages, step_coefficient, next_coefficient)
 
 
-@dataclass(frozen=True)
-class LossSettings:
-    """The settings of an experiment that its loss needs; small enough to be sent to every worker."""
+def micro_batch_loss(
+    experiment: Experiment,
+    logp: Tensor,
+    old_logp: Tensor,
+    shaped: Mapping[str, Tensor | None],
+    mask: Tensor,
+    *,
+    ref_logp: Tensor | None,
+    entropies: Tensor,
+    coefficient: float,
+) -> Tensor:
+    """The loss of a micro-batch, a scalar. The token weights in `shaped` hold the normaliser of the whole step, so the
+    losses of micro-batches add up.
 
-    clip_low: float | None
-    clip_high: float | None
-    dual_clip: float | None
-    kl_beta: float
-    needs_entropies: bool  # with their gradient
-    objective: Use | None
-
-    @classmethod
-    def of(cls, experiment: Experiment) -> LossSettings:
-        e = experiment
-        bonus = bool(e.entropy_coefficient.value) or e.entropy_search is not None
-        return cls(e.clip_low.value, e.clip_high.value, e.dual_clip.value, e.kl_beta.value, bonus, e.method.objective)
-
-    def loss(
-        self,
-        logp: Tensor,
-        old_logp: Tensor,
-        shaped: Mapping[str, Tensor | None],
-        mask: Tensor,
-        *,
-        ref_logp: Tensor | None,
-        entropies: Tensor,
-        coefficient: float,
-    ) -> Tensor:
-        """The loss of a micro-batch, a scalar. The token weights in `shaped` hold the normaliser of the whole step, so
-        the losses of micro-batches add up.
-
-        Args:
-            logp, old_logp, mask, ref_logp, entropies: [B, T]. shaped: the `SHAPED` parts, [B, T] or None.
-            coefficient: of the entropy.
-        """
-        advantages, weights = shaped["advantages"], shaped["weights"]
-        assert advantages is not None and weights is not None
-        return policy_loss(
-            logp,
-            old_logp,
-            advantages,
-            weights,
-            ref_logp=ref_logp,
-            kl_beta=self.kl_beta,
-            gates=shaped.get("gates"),
-            penalties=shaped.get("penalties"),
-            entropies=entropies if self.needs_entropies else None,
-            entropy_coefficient=coefficient,
-            clip_low=self.clip_low,
-            clip_high=self.clip_high,
-            dual_clip=self.dual_clip,
-            objective=self.objective,
-            mask=mask,
-        )
+    Args:
+        logp, old_logp, mask, ref_logp, entropies: [B, T]. shaped: the `SHAPED` parts, [B, T] or None.
+        coefficient: of the entropy.
+    """
+    e = experiment
+    advantages, weights = shaped["advantages"], shaped["weights"]
+    assert advantages is not None and weights is not None
+    return policy_loss(
+        logp,
+        old_logp,
+        advantages,
+        weights,
+        ref_logp=ref_logp,
+        kl_beta=e.kl_beta.value,
+        gates=shaped.get("gates"),
+        penalties=shaped.get("penalties"),
+        entropies=entropies if e.entropy_coefficient.value or e.entropy_search is not None else None,
+        entropy_coefficient=coefficient,
+        clip_low=e.clip_low.value,
+        clip_high=e.clip_high.value,
+        dual_clip=e.dual_clip.value,
+        objective=e.method.objective,
+        mask=mask,
+    )

@@ -171,7 +171,6 @@ def step(
 
     from transformers import AutoConfig
 
-    from harness.backends.method_step import LossSettings
     from harness.backends.verl import STEPS, trainer
     from harness.backends.verl.loss import method_loss
     from harness.backends.verl.order import Order
@@ -196,7 +195,7 @@ def step(
         mine.global_steps, mine.total_training_steps, mine._started = 1, 1, 0.0
         worker.engine_config.micro_batch_size_per_gpu = micro_batch or len(rows) // processes
         worker.engine_config.infer_micro_batch_size_per_gpu = micro_batch or len(rows) // processes
-        worker.set_loss_fn(partial(method_loss, settings=LossSettings.of(declared)))
+        worker.set_loss_fn(partial(method_loss, experiment=declared))
         batch = KVBatchMeta(keys=list(rows), tags=[{}] * len(rows), partition_id="train")
         mine._update_policy(number, mine._balance_batch(batch, {}), {})
     finally:

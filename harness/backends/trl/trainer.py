@@ -26,7 +26,7 @@ from evals.files import write_json
 from evals.sampling.engines.base import EngineError
 from evals.sampling.engines.encode import prompt_tokens
 from evals.sampling.engines.transformers import as_generate, decode
-from harness.backends.method_step import SHAPED, LossSettings, apply_method
+from harness.backends.method_step import SHAPED, apply_method, micro_batch_loss
 from harness.backends.trl.common import StopAtNonFinite
 from harness.spec import Experiment
 from harness.step.batch import PROMPT_SIGNALS, TokenBatch
@@ -268,7 +268,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         logp = logp.masked_fill(~mask, 0.0)
         old_logp = inputs.get("old_per_token_logps", logp.detach()).masked_fill(~mask, 0.0)
         ref_logp = inputs.get("ref_per_token_logps")
-        loss = LossSettings.of(self.experiment).loss(
+        loss = micro_batch_loss(
+            self.experiment,
             logp,
             old_logp,
             inputs,

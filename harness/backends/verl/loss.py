@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.backends.method_step import SHAPED, LossSettings
+from harness.backends.method_step import SHAPED, micro_batch_loss
 from harness.step.loss import clipped_tokens, k3
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from harness.spec import Experiment
+
 COEFFICIENT = "entropy_coefficient"  # of the step, because the entropy search changes it
 
 
 def method_loss(
-    model_output: dict[str, Any], data: Any, dp_group: Any = None, *, settings: LossSettings
+    model_output: dict[str, Any], data: Any, dp_group: Any = None, *, experiment: Experiment
 ) -> tuple[Tensor, dict[str, Any]]:
     """(loss, sums over this micro-batch's tokens, from which metrics are computed), as veRL's engine calls it."""
     from verl.utils import tensordict_utils as tu
@@ -33,13 +35,15 @@ def method_loss(
     mask = padded["response_mask"].bool()
     logp, old_logp = logp.masked_fill(~mask, 0.0), padded["old_log_probs"].masked_fill(~mask, 0.0)
     ref_logp = padded["ref_log_prob"].masked_fill(~mask, 0.0) if "ref_log_prob" in padded else None
-    loss = settings.loss(logp, old_logp, padded, mask, ref_logp=ref_logp, entropies=entropies, coefficient=coefficient)
+    loss = micro_batch_loss(
+        experiment, logp, old_logp, padded, mask, ref_logp=ref_logp, entropies=entropies, coefficient=coefficient
+    )
     sums = {
         "tokens": mask.sum(),
         "entropy": entropies.detach().masked_fill(~mask, 0.0).sum(),
     }
-    if settings.objective is None:
-        bounds = {"clip_low": settings.clip_low, "clip_high": settings.clip_high}
+    if experiment.method.objective is None:
+        bounds = {"clip_low": experiment.clip_low.value, "clip_high": experiment.clip_high.value}
         sums["clipped"] = (clipped_tokens(logp.detach(), old_logp, padded["advantages"], **bounds) & mask).sum()
     if ref_logp is not None:
         sums["kl"] = k3(logp.detach(), ref_logp).masked_fill(~mask, 0.0).sum()

@@ -28,7 +28,7 @@ from verl.utils import tensordict_utils as tu
 from verl.workers.utils.padding import response_from_nested, response_to_nested
 
 from harness.backends.children import STOP
-from harness.backends.method_step import SHAPED, LossSettings, apply_method
+from harness.backends.method_step import SHAPED, apply_method
 from harness.backends.verl import STEPS, TRAINER
 from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, method_loss
@@ -67,7 +67,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         restore = self.config.trainer.resume_from_path
         if restore and (state := Path(restore) / STATE).is_file():
             self.entropy_coefficient = json.loads(state.read_text())["entropy_coefficient"]
-        self.actor_rollout_wg.set_loss_fn(partial(method_loss, settings=LossSettings.of(self.order.experiment)))
+        self.actor_rollout_wg.set_loss_fn(partial(method_loss, experiment=self.order.experiment))
         super().on_init_end()
 
     def _fetch_one_gen_batch(self) -> TensorDict:
