@@ -39,6 +39,10 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.replace(path)
+    except OSError as error:
+        if error.filename is None and error.errno is not None:  # of a write: a full disk, a limit on files
+            error.filename = str(path)
+        raise
     finally:
         part.unlink(missing_ok=True)
     _flush_folder(path.parent)

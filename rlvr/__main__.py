@@ -1,8 +1,17 @@
-"""`python -m rlvr`, which is the command `rlvr`."""
+"""The command `rlvr`, also as `python -m rlvr`."""
 
 import sys
 
-from rlvr.cli import main
+
+def main() -> int:
+    """Entry point; returns the exit code. An interrupt while the command line is imported leaves no traceback."""
+    try:
+        from rlvr.cli import main as run
+    except KeyboardInterrupt:
+        print("interrupted; nothing was started", file=sys.stderr)
+        return 130
+    return run()
+
 
 if __name__ == "__main__":  # a process of several imports this file again
     sys.exit(main())

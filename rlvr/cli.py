@@ -9,13 +9,15 @@ signal with everything saved (the same command resumes; schedulers can requeue o
 
 from __future__ import annotations
 
+import codecs
+import locale
 import os
 import re
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from typing import Any
 
 import rlvr
@@ -53,7 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         if "--debug" in words:
             raise
-        return _report(" ".join(["rlvr", *(word for word in words[:1] if not word.startswith("-"))]), error)
+        name = " ".join(["rlvr", *(word for word in words[:1] if not word.startswith("-"))])
+        with suppress(MemoryError):  # of a report's imports
+            if not isinstance(error, MemoryError):
+                return _report(name, error)
+        print(f"{name}: out of memory; what was finished is kept (--debug shows where)", file=sys.stderr)
+        return 1
 
 
 def _run(words: list[str]) -> int:
@@ -67,6 +74,8 @@ def _run(words: list[str]) -> int:
         stream = sys.stdout if words else sys.stderr
         print(coloured(usage(named[0]) if named else overview(), stream), file=stream)
         return 0 if words else 2
+    if codecs.lookup(locale.getpreferredencoding(False)).name != "utf-8":  # libraries read and write their files in it
+        raise UsageError("the encoding of this locale is not UTF-8: set PYTHONUTF8=1, or another locale")
     given = [word for word in words if word not in FLAGS]
     _name, function, (positional, keywords), save = parse(given)
     signature.COMMAND_LINE.set(shlex.join(["rlvr", *words]))

@@ -207,8 +207,20 @@ def _check_local(path: Path) -> None:
 
 
 def cache_dir() -> Path:
-    """The cache folder (files that can be downloaded or built again): RLVR_CACHE, or ~/.cache/rlvr-harness."""
-    return Path(os.environ.get("RLVR_CACHE", Path.home() / ".cache" / "rlvr-harness"))
+    """The cache folder (files that can be downloaded or built again), made if needed: RLVR_CACHE, or
+    ~/.cache/rlvr-harness.
+
+    Raises:
+        RefusedError: it cannot be made.
+    """
+    folder = Path(os.environ.get("RLVR_CACHE") or os.path.expanduser("~/.cache/rlvr-harness"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RefusedError(
+            f"no cache in {folder} ({error.strerror}): set RLVR_CACHE to a folder to write to"
+        ) from error
+    return folder
 
 
 def _make_local(path: Path) -> None:
@@ -224,7 +236,6 @@ def _make_local(path: Path) -> None:
             engine = create_sqlalchemy_engine(f"sqlite:///{part}")
             _safe_initialize_tables(engine)
             engine.dispose()
-            cache_dir().mkdir(parents=True, exist_ok=True)
             copy = template.with_name(f".{template.name}.{os.getpid()}.part")
             shutil.copyfile(part, copy)
             copy.replace(template)

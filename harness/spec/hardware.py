@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Literal, Self, get_type_hints
 
 from evals.grading import LIMIT_S
-from harness.spec.ranges import Count, Positive, Share, check_value
+from harness.spec.ranges import Count, Positive, Processes, Share, check_value
 
 
 def setting(default: Any, text: str) -> Any:
@@ -36,10 +36,10 @@ class Hardware:
         ]
         | None
     ) = setting(None, "the GPU that the plan's memory and time are for; null: the one that torch sees, else h100")
-    processes: Count = setting(
+    processes: Processes = setting(
         1, "training processes on a machine; more than one: torchrun (CPU), accelerate launch (GPU)"
     )
-    threads: Count | None = setting(
+    threads: Processes | None = setting(
         None, "CPU threads of a training process, which decide the last bits on a CPU; null: torch's choice (TRL)"
     )
     micro_batch: Count | None = setting(None, "sequences per process in one forward pass; null: a whole update at once")
@@ -50,7 +50,7 @@ class Hardware:
         "only measured) openai, a server",
     )
     engine_url: str | None = setting(None, "address of that server, http://HOST:PORT/v1; its key is in OPENAI_API_KEY")
-    engine_replicas: Count = setting(1, "models that it holds at once, on GPUs of their own")
+    engine_replicas: Processes = setting(1, "models that it holds at once, on GPUs of their own")
     engine_tensor_parallel: Count = setting(1, "GPUs of each such model, with vllm")
     vllm_gpu_memory: Share = setting(0.3, "share of a GPU's memory for a vLLM in the training processes")
     vllm_tensor_parallel: Count = setting(1, "GPUs per such engine")
@@ -61,7 +61,7 @@ class Hardware:
         None, "optimiser steps between two saved models (eval.every and keep set it)"
     )
     deterministic: bool = setting(False, "deterministic algorithms, slower (its limits: docs/tutorials/running.md)")
-    grader_workers: Count = setting(2, "processes that check answers")
+    grader_workers: Processes = setting(2, "processes that check answers")
     grader_limit_s: Positive = setting(LIMIT_S, "seconds that one answer may take")
 
     def __post_init__(self) -> None:

@@ -54,6 +54,7 @@ class Range:
 Positive = Annotated[float, Range("> 0")]
 NonNegative = Annotated[float, Range(">= 0")]
 Count = Annotated[int, Range(">= 1")]
+Processes = Annotated[int, Range("[1, 1024]")]  # or threads, on one machine
 Index = Annotated[int, Range(">= 0")]
 Share = Annotated[float, Range("(0, 1]")]  # a share above 0
 
