@@ -367,10 +367,10 @@ def wrong_accepts(pairs: Sequence[Pair], mine: Sequence[bool | None]) -> str:
     counts = Counter(re.split(r": |; ", reason)[0] for reason in reasons)
     return (
         "## Wrong accepts\n\nThe accepted pairs whose label is 0, by the reason that was read by hand: a named "
-        "convention, a label that is wrong, or what the label asks for besides the value. `digits`, `decimal_comma`, "
-        "`words` and `missing_unit` are switches (`evals.grading.Conventions`); `value`: equal, whatever the form; "
-        "`boxed_last`: the last box is the answer; `letters`: a word of letters is a product; `sets`: an inequality is "
-        "its interval.\n\n"
+        "convention, a label that is wrong, or what the label asks for besides the value. `digits`, `decimal_comma` "
+        "and `missing_unit` are switches (`evals.grading.Conventions`); `value`: equal, whatever the form; "
+        "`boxed_last`: the last box is the answer; `words`: a number in words is that number; `letters`: a word of "
+        "letters is a product; `sets`: an inequality is its interval.\n\n"
         + columns(("reason", "pairs"), [(reason, str(n)) for reason, n in counts.most_common()], left=1)
         + "\n"
     )

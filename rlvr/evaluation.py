@@ -286,9 +286,8 @@ def grade(
         ks: for pass@k and maj@k (default: powers of two from 2 to the fewest samples of a problem).
         workers: grading processes (default: one a core).
         **conventions: how answers are read: digits=3 (significant digits that a decimal must show to stand for an
-            exact value), decimal_comma=false (1000,99 is not the decimal 1000.99), words=false (a number in words is
-            no number), natural_log=false, missing_unit=false (a unit may not be missing), upright_letter=false,
-            percent_sign=true (42% may be given for 42).
+            exact value), decimal_comma=false (1000,99 is not the decimal 1000.99), missing_unit=false (a unit may not
+            be missing), percent_sign=true (42% may be given for 42).
     Raises:
         UsageError: no such file, an option that does not fit, or a format that is not known.
     """

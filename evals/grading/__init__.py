@@ -44,22 +44,15 @@ class Conventions:
             expression (`0.333x` for `\\frac{x}{3}`). With three digits more a decimal may be cut off, not rounded, and
             may, as `1.23457e9`, stand for a longer integer.
         decimal_comma: `1000,99` is also the decimal 1000.99, when the other answer is a decimal with a point.
-        words: a number in words is that number (`twenty-five`, `three fourths`, `7th`).
-        natural_log: `\\log` is also the natural logarithm.
         missing_unit: a unit may be missing: `120` for `120^\\circ`, `5` for `5 cm`, `28` for `28%`. Golds differ: of
             the 121 problems of MATH's test split that ask for degrees, 71 golds have the sign and 50 have not.
         percent_sign: a percent sign of the answer may be dropped: `42\\%` for 42, where the gold has none.
-        upright_letter: `\\text{D}` is `D`, also where no choice is marked as `(D)` is. MATH's test split has 11 golds
-            like `\\text{D}` and 5 like `D`.
     """
 
     digits: int = 3
     decimal_comma: bool = True
-    words: bool = True
-    natural_log: bool = True
     missing_unit: bool = True
     percent_sign: bool = False
-    upright_letter: bool = True
 
     def __post_init__(self) -> None:
         if self.digits < 1:

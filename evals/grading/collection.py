@@ -23,15 +23,7 @@ _NO_NAME = re.compile(
     r"|sech|csch)(?![A-Za-z])"
 )
 _LIMIT = re.compile(r"\\(?:lim|sum|prod|i{0,2}int|oint)(?![A-Za-z])(?:[^=<>]|\{[^{}]*\})+", re.DOTALL)
-_OTHER_NAMES = re.compile(
-    r"\\(?:vec|overrightarrow)\{?\s*\w+\}?\s*\\cdot\s*\\(?:vec|overrightarrow)\{?\s*\w+\}?"  # a scalar product
-    r"|[A-Z](?:\s*\\(?:cap|cup|setminus)\s*[A-Z])+"  # a set made of others
-    r"|\\lfloor\s*\w+\s*\\rfloor"
-    r"|d[A-Za-z]/d[A-Za-z]|\\frac\{\s*(d|\\partial)\s*\\?[A-Za-z]+\s*\}\{\s*\1\s*\\?[A-Za-z]+\s*\}"  # a derivative
-)
-_POINT = re.compile(r"([A-Z]'?)\s*(\([^=<>]*,[^=<>]*\))")
-_WORD = re.compile(r"(?:\\text\s*\{)?\s*[A-Z]?[a-z]{2,}\s*\}?")
-_LEIBNIZ = re.compile(r"\\frac\{d([A-Za-z])\}\{d[A-Za-z]\}|d([A-Za-z])/d[A-Za-z]")
+_DERIVATIVE = re.compile(r"d[A-Za-z]/d[A-Za-z]|\\frac\{\s*(d|\\partial)\s*\\?[A-Za-z]+\s*\}\{\s*\1\s*\\?[A-Za-z]+\s*\}")
 
 
 @dataclass(frozen=True)
@@ -43,17 +35,13 @@ class Named:
 
 
 def named(text: str) -> Named | None:
-    """`name = value` or a chain, or the point `A(2,-5)`; else None."""
-    if point := _POINT.fullmatch(text):
-        return Named(point[1], (point[2],)) if matching(text, point.start(2)) == len(text) - 1 else None
+    """`name = value` or a chain; else None."""
     sides = split(text, "=")
     if len(sides) < 2 or "" in sides or len(split(text, ",;")) > 1:
         return None
     outside = re.sub(r"\([^()]*\)|\[[^\[\]]*\]|_\{[^{}]*\}", "", text)
     if RELATION.search(outside) or r"\land" in outside:  # but P(X<1)=0.2 is one, and a limit's value
         return None
-    if len(sides) == 2 and number(sides[0]) is not None and is_name(sides[1]):
-        sides.reverse()  # 2 = x
     if not is_name(sides[0]):
         return None
     constants = [side for side in sides[1:] if not has_symbols(side)]
@@ -66,7 +54,7 @@ def is_name(text: str) -> bool:
     text = text.strip()
     if text.startswith("(") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",")) > 1:
         return all(map(is_name, parts))
-    if _OTHER_NAMES.fullmatch(text):
+    if _DERIVATIVE.fullmatch(text):
         return True
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
         return is_name(ratio[1]) and is_name(ratio[2])
@@ -77,9 +65,8 @@ def is_name(text: str) -> bool:
 
 
 def _plain_name(name: str) -> str:
-    r"""Without what only decorates it: `\angle A` as A, `|AB|` as AB, `\frac{dy}{dx}` as y', `\frac{a}{b}` as a/b."""
+    r"""Without what only decorates it: `\angle A` as A, `|AB|` as AB, `\frac{a}{b}` as a/b."""
     name = re.sub(r"\\text(?![A-Za-z])|\\(?:measured)?angle(?![A-Za-z])|\s", "", name)
-    name = _LEIBNIZ.sub(lambda match: f"{match[1] or match[2]}'", name)
     name = re.sub(r"^\\frac\{([^{}]+)\}\{([^{}]+)\}$", r"\1/\2", name).replace(":", "/")
     return re.sub(r"^\|([A-Z]{2})\|$", r"\1", re.sub(r"[{}]", "", name))
 
@@ -88,13 +75,8 @@ def renamed(form: Named, other: Named) -> str | None:
     """A value in terms of the other's name, or None if the names stand for different things."""
     names = [_plain_name(side.name) for side in (form, other)]
     heads = [re.split(r"[(\[]|_(?!\d)", name)[0] for name in names]
-    words = [_WORD.fullmatch(side.name.strip()) for side in (form, other)]
     if names[0] == names[1] or heads[0] == names[1] or names[0] == heads[1]:
         return form.values[-1]  # P(X=2)=1/4 and P=1/4, S_{ABC}=6 and S=6
-    if bool(words[0]) != bool(words[1]) and "(" not in "".join(names):
-        return form.values[-1]  # Area = 5 and S = 5
-    if names[0].count("'") == names[1].count("'"):
-        names = [name.replace("'", "") for name in names]
     functions = [re.fullmatch(r"([A-Za-z](?:\^-1)?)\(([a-z])\)", name) for name in names]
     if any(functions) and "y" in names:
         return form.values[-1]
@@ -105,7 +87,6 @@ def renamed(form: Named, other: Named) -> str | None:
     return None
 
 
-_MEMBER = re.compile(r"(?:[A-Za-z]|\([A-Za-z,\s]+\))\s*\\in(?![A-Za-z])\s*(\\\{.*\\\})", re.DOTALL)
 _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})*,0\d\d(?:,\d{3})*")  # no item of a list begins with 0
 _UNORDERED = {"list", "set", "one", "union"}
 _COMPARABLE = [  # different kinds that may be equal
@@ -134,9 +115,6 @@ def collection(text: str) -> Collection | None:
         return _matrix([row.split("&") for row in re.split(r"\\\\", matrix[2]) if row.strip()])
     if text.startswith("[[") and text.endswith("]]") and matching(text, 0) == len(text) - 1:
         return _matrix([split(row.strip()[1:-1], ",") for row in split(text[1:-1], ",")])
-    if member := _MEMBER.fullmatch(text):
-        inside = collection(member[1])
-        return inside if inside is not None and inside.kind == "set" else None
     if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
         return Collection("union", tuple(parts))
     items = split(text, ",;")
@@ -149,7 +127,7 @@ def collection(text: str) -> Collection | None:
     if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",;")) > 1:
         if r"\pm" in text and text[0] + text[-1] == "()":
             return _list([text])
-        return Collection(text[0] + text[-1], tuple(parts))
+        return Collection("()" if len(parts) > 2 else text[0] + text[-1], tuple(parts))  # no interval
     return _list([text]) if re.search(r"\\pm(?![A-Za-z])", text) else None
 
 
@@ -167,11 +145,6 @@ def _list(items: Sequence[str]) -> Collection:
         values = tuple(form.values[-1] for form in forms if form is not None)
         if len({re.sub(r"_.*", "", name) for name in names}) == 1:
             return Collection("list", expanded(values), (re.sub(r"_.*", "", names[0]),))
-        period = names.index(names[0], 1) if names[0] in names[1:] else len(names)
-        if 1 < period < len(names) and names == names[:period] * (len(names) // period):  # x=1, y=2, x=3, y=4
-            order = sorted(range(period), key=lambda index: names[index].lstrip("\\"))
-            rows = [values[start : start + period] for start in range(0, len(values), period)]
-            return Collection("list", tuple(f"({','.join(row[index] for index in order)})" for row in rows))
         if len(set(names)) == len(names):
             ordered = sorted(zip((name.lstrip("\\") for name in names), values, strict=True))
             return Collection("names", tuple(value for _, value in ordered), tuple(name for name, _ in ordered), values)
@@ -197,18 +170,7 @@ def expanded(items: Sequence[str]) -> tuple[str, ...]:
     return tuple(re.sub(r"^\s*\+\s*", "", item) for item in values)
 
 
-def tuple_of_names(form: Named) -> str | None:
-    """`(a,b)=(3,5)` as `a=3, b=5`; None where the name is no tuple, or the value not one of as many."""
-    sides = [collection(side.strip()) for side in (form.name, form.values[-1])]
-    parts = [side.items for side in sides if side is not None and side.kind == "()"]
-    if len(parts) < 2 or len(parts[0]) != len(parts[1]):
-        return None
-    return ", ".join(f"{name}={value}" for name, value in zip(*parts, strict=True))
-
-
 # ---------------------------------------------------------------------------------------------------------- rule
-
-_INTERVAL = re.compile(r"\\infty|\[|\]")
 
 
 def same_collection(gold: str, answer: str, same: Same) -> bool | None:
@@ -223,7 +185,6 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     if (left is None and number(answer)) or (right is None and number(gold)):
         return None  # 3,628,800 beside an expression
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
-    left, right = _as_meant(left, right, _INTERVAL.search(answer) is not None)
     if any(side.kind == "set" and len(side.items) == 1 for side in (left, right)) and left.kind != right.kind:
         inside = [side.items[0] if side.kind == "set" else text for side, text in ((left, gold), (right, answer))]
         return not any(map(_is_set, inside)) and same(*inside)  # \{5\} is 5, and \{(1,2)\} is (1,2)
@@ -243,20 +204,6 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
             orders = []  # words have no such order
         orders.append((left.stated or left.items, right.stated or right.items))
     return any(all(_same_item(a, b, same) for a, b in zip(*order, strict=True)) for order in orders)
-
-
-def _as_meant(left: Collection, right: Collection, interval: bool) -> tuple[Collection, Collection]:
-    """The two with the kinds that each other shows: a list of intervals is a union, and brackets around more than two
-    values are no interval, nor are those around named ones."""
-    if left.kind == "union" and right.kind == "list" and interval:
-        right = replace(right, kind="union")  # x<-1 or x>2, as intervals
-    if left.kind == "names" and right.kind == "[]":
-        right = replace(right, kind="()")
-    kinds = {left.kind, right.kind}
-    if len(left.items) > 2 < len(right.items) and "[]" in kinds and kinds <= {"[]", "list", "()"}:
-        kind = "()" if left.kind == "[]" or "()" in kinds else "list"  # the order of a gold in brackets counts
-        return replace(left, kind=kind), replace(right, kind=kind)
-    return left, right
 
 
 def _is_set(item: str) -> bool:

@@ -171,7 +171,7 @@ class Comparison:
             verdict = rule.decide(gold, answer, self)
             if verdict is not None:
                 return rule.name, verdict
-        verdict = same_value(gold, answer, natural_log=self.conventions.natural_log)
+        verdict = same_value(gold, answer)
         if verdict is not None:
             return "same_value", verdict
         if words_beside_a_number(gold, answer):  # math-verify says the same, slowly
@@ -188,7 +188,7 @@ def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
     Raises:
         UnscorableError: one of them is too long or too deeply nested.
     """
-    verdict = quick(gold, answer, conventions)
+    verdict = _at_once(gold, answer)
     return Comparison(conventions)(clean(gold), clean(answer)) if verdict is None else verdict
 
 
@@ -203,6 +203,20 @@ def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | 
     Raises:
         UnscorableError: as `equal`.
     """
+    verdict = _at_once(gold, answer)
+    if verdict is not None:
+        return verdict
+    left, right = clean(gold), clean(answer)
+    if len(left) > _SHORT or len(right) > _SHORT:
+        return None
+    try:
+        return Comparison(conventions, _undecided, IN_PROCESS_S)(left, right)
+    except UndecidedError:
+        return None
+
+
+def _at_once(gold: str, answer: str) -> bool | None:
+    """The verdict on equal texts, or on an empty one; raises UnscorableError on one that is too large."""
     if gold.strip() and gold == answer:
         return True
     for text in (gold, answer):
@@ -210,15 +224,7 @@ def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | 
             raise UnscorableError(f"size: {len(text)} characters, more than {LONGEST}")
         if depth(text) > DEEPEST:
             raise UnscorableError(f"size: nested deeper than {DEEPEST}")
-    left, right = clean(gold), clean(answer)
-    if not left or not right:
-        return False
-    if len(left) > _SHORT or len(right) > _SHORT:
-        return None
-    try:
-        return Comparison(conventions, _undecided, IN_PROCESS_S)(left, right)
-    except UndecidedError:
-        return None
+    return None if clean(gold) and clean(answer) else False
 
 
 def _undecided(gold: str, answer: str) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
@@ -50,10 +50,6 @@ class OutOfRangeError(ArithmeticError):
     """A part of the expression is too large, or too near zero, to be written."""
 
 
-class UnknownError(ArithmeticError):
-    """The value at this point cannot be found here."""
-
-
 def real(value: Any) -> Any:
     """The value, if it is real (to rounding errors) and known; else None."""
     if value is None or not getattr(value, "imag", 0):
@@ -64,7 +60,7 @@ def real(value: Any) -> Any:
 def _sum(a: Any, b: Any) -> Any:
     total = a + b
     if max(abs(a), abs(b)) > _LARGEST or (a and b and not _ZERO < abs(a / b) < 1 / _ZERO):
-        raise UnknownError("digits are lost")
+        raise ArithmeticError("digits are lost")
     return total if abs(total) > _ZERO * max(abs(a), abs(b)) else mpf(0)
 
 
@@ -100,7 +96,7 @@ def _root(degree: Any, value: Any) -> Any:
 def _whole(*values: Any) -> list[int]:
     """The values as integers, all of whose digits are known."""
     if any(not mp.isint(value) or abs(value) > _LARGEST for value in values):
-        raise UnknownError("of what is not whole")
+        raise ArithmeticError("of what is not whole")
     return [int(real(value)) for value in values]
 
 
@@ -115,7 +111,7 @@ def _factorial(value: Any, double: bool = False) -> Any:
 def _binomial(above: Any, below: Any) -> Any:
     n, k = _whole(above, below)
     if not 0 <= k <= n:
-        raise UnknownError("a binomial coefficient beyond the triangle")
+        raise ArithmeticError("a binomial coefficient beyond the triangle")
     if min(k, n - k) < _MOST_TERMS:
         return mp.binomial(n, k)
     return mp.exp(mp.loggamma(n + 1) - mp.loggamma(k + 1) - mp.loggamma(n - k + 1))
@@ -123,7 +119,7 @@ def _binomial(above: Any, below: Any) -> Any:
 
 def _floor(value: Any) -> Any:
     if real(value) is None or abs(value) > _LARGEST:
-        raise UnknownError("the floor of a complex number")
+        raise ArithmeticError("the floor of a complex number")
     return mp.floor(real(value))
 
 
@@ -195,7 +191,7 @@ def _series(kind: str, name: str, low: Node, high: Node, body: Node, *, point: P
     """A sum or product over whole numbers."""
     first, last = _whole(_evaluated(low, point), _evaluated(high, point))
     if last < first - 1:
-        raise UnknownError("a sum below the empty one")
+        raise ArithmeticError("a sum below the empty one")
     if last - first > _MOST_TERMS:
         raise OutOfRangeError("too many terms")
     total: Any = mpf(kind == "prod")
@@ -228,18 +224,16 @@ def _number(tree: Node, point: Point) -> Any:
 # ---------------------------------------------------------------------------------------------------- comparison
 
 
-def same_value(gold: str, answer: str, *, natural_log: bool = True) -> bool | None:
-    r"""Whether two cleaned expressions have the same value at all points; None when this cannot be decided here.
-
-    `natural_log`: `\log` may be the natural logarithm; otherwise it is the decimal one.
-    """
+def same_value(gold: str, answer: str) -> bool | None:
+    """Whether two cleaned expressions have the same value at all points; None when this cannot be decided here."""
     if r"\infty" in gold + answer:
         return _same_infinity(gold, answer)
     try:
         left, right = parse(gold), parse(answer)
     except UnsupportedError:
         return None
-    verdicts = [_compared(left, right, reading) for reading in _readings(left, right, natural_log)]
+    units, bases = _readings(left, right)
+    verdicts = [_compared(left, right, unit, decimal) for unit in units for decimal in bases]
     if True in verdicts:
         return True
     return False if all(verdict is False for verdict in verdicts) else None
@@ -257,14 +251,11 @@ def _same_infinity(gold: str, answer: str) -> bool | None:
     return False if any(sides) or r"\infty" in _LIMITS.sub("", answer) else None
 
 
-_Reading = tuple[bool, bool]  # i is the imaginary unit; \log is the decimal logarithm
-
-
-def _readings(left: Node, right: Node, natural_log: bool) -> list[_Reading]:
-    both = symbols(left) | symbols(right)
-    units = [True] if both <= {"i"} else [True, False] if "i" in both else [False]
-    bases = [False, True][not natural_log :] if _has_log(left) or _has_log(right) else [False]
-    return [(unit, base) for unit in units for base in bases]
+def _readings(left: Node, right: Node) -> tuple[list[bool], list[bool]]:
+    r"""Whether i is the imaginary unit, and whether `\log` is the decimal logarithm."""
+    names = symbols(left) | symbols(right)
+    units = [True] if names <= {"i"} else [True, False] if "i" in names else [False]
+    return units, [False, True] if _has_log(left) or _has_log(right) else [False]
 
 
 def _has_log(tree: Node) -> bool:
@@ -272,8 +263,7 @@ def _has_log(tree: Node) -> bool:
     return (tree[0] == "log" and len(tree) == 2) or any(_has_log(part) for part in tree[1:] if isinstance(part, tuple))
 
 
-def _compared(left: Node, right: Node, reading: _Reading) -> bool | None:
-    imaginary, decimal = reading
+def _compared(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool | None:
     names = (symbols(left) | symbols(right)) - ({"i"} if imaginary else set())
     agreed = poles = doubtful = 0
     points = _points(frozenset(names))
@@ -345,10 +335,11 @@ def constant(text: str) -> Fraction | None:
 Equation = tuple[str, str]  # its sides
 
 
-def same_equation(gold: Equation, answer: Equation) -> bool | None:
+def same_equation(gold: Equation, answer: Equation, unknown: str = "") -> bool | None:
     r"""Whether two equations are the same up to a constant factor (2x=4 and x=2); None: not decided here.
 
-    Differential equations may also be divided through, by whatever holds no derivative. `x'`, `\dot{x}` and
+    Differential equations may also be divided through, by whatever holds no derivative, and those that are solved for
+    an unknown by whatever does not hold it. `x'`, `\dot{x}` and
     `\frac{dx}{dt}` are the same derivative.
     """
     try:
@@ -358,7 +349,7 @@ def same_equation(gold: Equation, answer: Equation) -> bool | None:
     names = symbols(left) | symbols(right)
     if not symbols(left) or not symbols(right) or "i" in names:
         return None
-    derivatives = {name for name in names if "'" in name}
+    derivatives = {name for name in names if "'" in name or name == unknown}
     with mp.workdps(DIGITS):
         points = _points(names)
         ratios = [_ratio(left, right, point) for point in points]
@@ -401,26 +392,6 @@ def _replaced(tree: Node, kind: str, values: Mapping[Any, Any]) -> Node:
     if tree[0] == kind:
         return (kind, values.get(tree[1], tree[1]))
     return tuple(_replaced(part, kind, values) if isinstance(part, tuple) else part for part in tree)
-
-
-def solved(equation: Equation, names: Sequence[str], value: str) -> bool:
-    """Whether an equation holds where the one of `names` that `value` lacks has that value, and not elsewhere."""
-    try:
-        left, right, answer = parse(equation[0]), parse(equation[1]), parse(value)
-    except UnsupportedError:
-        return False
-    unknown = (symbols(left) | symbols(right)) - symbols(answer)
-    if len(unknown) != 1 or not unknown <= set(names) or not symbols(answer) <= symbols(left) | symbols(right) - {"i"}:
-        return False
-    [name] = unknown
-    met = []
-    with mp.workdps(DIGITS):
-        for point in _points(symbols(answer)):
-            for at, holds in ((_number(answer, point), True), (mpf(7919) / 3011, False), (mpf(-3019) / 7001, False)):
-                sides = [None if at is None else _number(side, {**point, name: at}) for side in (left, right)]
-                if None not in sides:
-                    met.append(_same(sides[0], sides[1], complex_allowed=False) is holds)
-    return len(met) >= 3 * _FEWEST and all(met)
 
 
 # ------------------------------------------------------------------------------------------------------ rounding

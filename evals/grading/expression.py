@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.\d*|\.\d+)[eE][-+]?\d{1,3}|\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))"
 )
 _NAMED_FUNCTIONS = "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln lg log exp abs"
-_NAMED_FUNCTIONS += " cis arcsinh arccosh arctanh coth sech csch"
+_NAMED_FUNCTIONS += " arcsinh arccosh arctanh coth sech csch"
 _LETTERS = """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho
 sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar"""
 _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
@@ -53,8 +53,6 @@ def parse(text: str) -> Node:
         raise UnsupportedError("too long")
     parser = _Parser(DERIVATIVE.sub(r"{\2_{d\1\3}}", text))
     tree = parser.sum()
-    if any(name.startswith(("vec ", "overrightarrow ")) for name in symbols(tree)) and r"\times" in text:
-        raise UnsupportedError("a vector product")
     if parser.next is not None:
         raise UnsupportedError(f"{parser.next!r} is unexpected")
     return tree
@@ -317,8 +315,6 @@ class _Parser:
         if name == "exp" and power is not None:
             raise UnsupportedError("a power of exp")
         tree = (name, argument) if base is None else (name, base, argument)
-        if name == "cis":
-            tree = ("+", ("cos", argument), ("*", ("symbol", "i"), ("sin", argument)))
         return tree if power is None else ("^", tree, power)
 
     def bare_argument(self) -> Node:

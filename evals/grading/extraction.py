@@ -13,7 +13,6 @@ A policy is part of a protocol, like the temperature: it can change a score by m
                   complete or not; else what follows "the answer is"; else the last number
     letter        the letter of a multiple choice that is stated last (`evals.grading.letters`; GPQA)
     hashes        the number after the last `####` (GSM8K's form; veRL's and lm-eval's strict extraction)
-    last_number   the last number of the response, whatever stands around it (GSM8K's lenient extraction)
 
 `locate` gives the answer inside a bare answer, such as a gold, which may be a sentence.
 """
@@ -45,8 +44,7 @@ _SECOND_PROBLEM = re.compile(
 _ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?\s*([^\n]*)", re.IGNORECASE)
 _TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
 _LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
-_ANY_NUMBER = re.compile(r"-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
-_AFTER_HASHES = re.compile(rf"#### ?\$?({_ANY_NUMBER.pattern})")
+_AFTER_HASHES = re.compile(r"#### ?\$?(-?(?:\d[\d,]*(?:\.\d+)?|\.\d+))")
 
 
 class Box(NamedTuple):
@@ -201,17 +199,7 @@ def _letter(response: str, filled: list[Box]) -> str | None:
 
 def _hashes(response: str, _: list[Box]) -> str | None:
     numbers = _AFTER_HASHES.findall(response)
-    return _bare_number(numbers[-1]) if numbers else None
-
-
-def _last_number(response: str, _: list[Box]) -> str | None:
-    numbers = _ANY_NUMBER.findall(response)
-    return _bare_number(numbers[-1]) if numbers else None
-
-
-def _bare_number(text: str) -> str:
-    """Without thousands separators and the full stop that ends a sentence."""
-    return text.replace(",", "").removesuffix(".")
+    return str(numbers[-1]).replace(",", "").removesuffix(".") if numbers else None  # the end of a sentence
 
 
 POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
@@ -223,7 +211,6 @@ POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
     "qwen": _qwen,
     "letter": _letter,
     "hashes": _hashes,
-    "last_number": _last_number,
 }
 
 
@@ -237,7 +224,6 @@ _ANSWER_STATED = re.compile(
     r"\s*(?:\*\*\s*)?(.+?)(?:\.\s|[.。]?\s*$|\n)",
     re.IGNORECASE | re.DOTALL,
 )
-_CONTRAST = re.compile(r"(?<=[\w$})])\s*,\s*(?:and\s+)?not\s[^,.]{1,40}\.?\s*$")  # 5, not 6
 _BOLD = re.compile(r"(?<![\w)\]}*])\*\*(?=\S)([^*\n]+?)\*\*(?![\w(*])")  # in Markdown; not the powers of code
 _HASHES = re.compile(r"(?:^|\n)#{4} ?(?!#)([^\n]+)\s*$")
 _TURN = re.compile(r"<\|(?:im_start|im_end|endoftext|eot_id)\|>")
@@ -262,9 +248,6 @@ _CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
 _TEXT = re.compile(r"\\text\s*\{[^{}]*\}")
 _WORD = re.compile(r"(?<![\\A-Za-z])(?!(?:and|or)\b)[A-Za-z][A-Za-z']+")
 _PROSE = re.compile(r"(?:(?<![\\A-Za-z{'])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2}")
-_DATE = re.compile(
-    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d", re.IGNORECASE
-)
 _FOR_ALL = re.compile(r"(?<=[\d)\]}]),?\s+(?:for\s+(?:all|any|every|each|some)|where|which)\s[^.]*$")
 _JOINED = re.compile(r"\s*,?\s*\b(?:and|or)\b\s*")
 _IN_A_ROW = re.compile(rf"{_JOINED.pattern}|\s*,\s+")
@@ -282,8 +265,8 @@ def locate(text: str, *, numbers: bool = True) -> str:
     "and", "or" or, between numbers, a comma joins to it. A sentence that denies or bounds it ("not 5", "at least 5"),
     or begins with a count of something else ("12 ways to choose 3 people"), states nothing.
 
-    In a gold (`numbers=False`) a box need not be closed, and prose is kept whole, unless it ends with "is" and one
-    `$...$`. Text beside an empty box does not count. In a text longer than 10,000 characters only boxes are looked for.
+    In a gold (`numbers=False`) a box need not be closed, and prose is kept whole. Text beside an empty box does not
+    count. In a text longer than 10,000 characters only boxes are looked for.
     """
     if len(text) > _LONGEST:
         filled = [box for box in find_boxes(text) if box.content.strip()]
@@ -305,8 +288,7 @@ def locate(text: str, *, numbers: bool = True) -> str:
     if stated := _ANSWER_STATED.findall(text):
         text = str(stated[-1])
     if not numbers:
-        return _stated_last(text)
-    text = _CONTRAST.sub("", text)
+        return text
     return _stated(text) or (_last_candidate(text) if _is_prose(text) else text)
 
 
@@ -325,7 +307,7 @@ def _is_prose(text: str) -> bool:
         text = _TEXT.sub(" ", text)  # words after a number or a formula: a unit, a condition
     elif outside != text:
         return not text.lstrip().startswith(("$", "\\(", "\\[")) and bool(_WORD.search(outside))
-    return bool(_PROSE.search(text)) and not _DATE.search(text)
+    return bool(_PROSE.search(text))
 
 
 def _stated(text: str) -> str:
@@ -339,24 +321,10 @@ def _stated(text: str) -> str:
     return bare if not words and re.search(r"[\d$\\]", bare) and not re.search(r"\d", text[: last.start()]) else ""
 
 
-def _stated_last(text: str) -> str:
-    """The `$...$` that a sentence ends with, after "is" and the like; else the text itself."""
-    last = next(reversed(list(_SEGMENT.finditer(text))), None)
-    if (
-        last is None
-        or text[last.end() :].strip(" .\n")
-        or not re.search(rf"(?:{_STATES.pattern})\s*$", text[: last.start()])
-    ):
-        return text
-    return last[0] if _is_prose(text) else text
-
-
 def _last_candidate(text: str) -> str:
     """The last `$...$` that is more than a name, or number, in prose; the prose itself when it has none."""
     candidates = list(_CANDIDATE.finditer(text))
     values = [match for match in candidates if match[5] or re.search(r"[\d=<>\\]", match[0].strip("\\()[]$ "))]
-    if not values and (last_stated := _stated_last(text)) != text:
-        return last_stated
     if not values or _COMPARED.match(text, values[-1].end()):
         return text
     last = values[-1]

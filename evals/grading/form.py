@@ -37,19 +37,15 @@ def plain_number(gold: str, answer: str, same: Same) -> bool | None:
         return True
     if _NO_LIST.search(gold) and _NO_LIST.search(answer):
         return left is not None and right is not None and left.value == right.value  # 10,000 is not 10,00
-    if left is not None and right is None and "," in gold and literal(gold) == literal(answer):
-        return False  # 1, 234 is a list, 1,234 a number
     if left is None or right is None:
         return None
     return same_number(left, right, same.conventions.digits) or (None if "," in gold + answer else False)
 
 
 def _decimal_comma(comma: str, point: str, places: int) -> bool:
-    """`1000,99` or `1.000,99`, and 1000.99: a gold `1,2` is a list, `1,22` may be a decimal; `1,250` has thousands."""
+    """`1000,99` and 1000.99: a gold `1,2` is a list, `1,22` may be a decimal; `1,250` has thousands."""
     if re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", comma) or not re.fullmatch(r"-?\d*\.\d+", point):
         return False
-    if re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3},\d{2,}", comma):
-        comma = comma.replace(".", "")
     decimal = re.fullmatch(rf"-?\d+,\d{{{places},}}", comma)
     a, b = number(comma.replace(",", ".")), number(point)
     return bool(decimal and a and b and a.value == b.value)
@@ -57,7 +53,7 @@ def _decimal_comma(comma: str, point: str, places: int) -> bool:
 
 def number_in_words(gold: str, answer: str, same: Same) -> bool | None:
     sides = []
-    for side in (gold, answer) if same.conventions.words else ():
+    for side in (gold, answer):
         place = re.fullmatch(r"(\S+(?:st|nd|rd|th|first|second|third))\s+([A-Za-z]{3,})", plain(side))
         sides.append((spoken(place[1]), place[2].lower()) if place and spoken(place[1]) else (spoken(side), None))
     if not any(value for value, _ in sides):
@@ -128,8 +124,6 @@ class Choice(NamedTuple):
 _LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(?!(?:is|was|or|and|but|not)\b)(.+)", re.DOTALL)
 _DENIED = re.compile(r"\b(?:not|wrong|incorrect|false)\b", re.IGNORECASE)
 _OTHER = re.compile(r"\([A-J]\)|\b(?:or|nor|and|then|no|wait|actually)\b.*\b[A-J]\s*$", re.DOTALL)
-_IS = r"\s+is\s+(?:the\s+)?(?:correct|right|best)(?:\s+(?:answer|option|choice))?"
-_SAID = re.compile(rf"(?i:(?:the\s+)?(?:option|choice|answer)\s+)\(?([A-Ja-j])\)?(?:{_IS})?|\(?([A-J])\)?{_IS}")
 
 
 def choice(written: str) -> Choice | None:
@@ -138,8 +132,6 @@ def choice(written: str) -> Choice | None:
     items = [re.fullmatch(r"\(?\s*([A-J])\s*\)?", item) for item in split(written, ",;")]
     if len(items) > 1:
         return Choice("".join(sorted(item[1] for item in items if item)), True) if all(items) else None
-    if named := _SAID.fullmatch(written):
-        return Choice((named[1] or named[2]).upper(), True)
     labelled = _LABELLED.fullmatch(written)
     if labelled and not _DENIED.search(labelled[3]):
         others = _OTHER.search(labelled[3]) or any(map(choice, split(labelled[3], ",;")))
@@ -158,14 +150,10 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     left, right = choice(gold), choice(answer)
     if right is not None and right.text and left is None:
         return same(gold, right.text)
-    if left is not None and left.text and right is None:
-        return same(left.text, answer) or None
     if left is None or right is None:
         return None
     if not (left.marked or right.marked):
-        upright = [r"\text" in side for side in (gold, answer)]
-        alike = upright[0] == upright[1] or same.conventions.upright_letter
-        return left.letters == right.letters and alike if any(upright) else None
+        return left.letters == right.letters if r"\text" in gold + answer else None
     return left.letters == (right.letters.upper() if left.marked and left.letters.isupper() else right.letters)
 
 
@@ -333,14 +321,10 @@ def _approximated(side: str) -> list[str]:
     return sides if abs(exact - rounded) <= abs(exact) / 100 else sides[:1]
 
 
-_TIME = re.compile(r"(\d{1,2}(?::[0-5]\d)?)([ap]m)?", re.IGNORECASE)
 _TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")
 
 
 def ratio(gold: str, answer: str, same: Same) -> bool | None:
-    times = [_TIME.fullmatch(re.sub(r"[\s.]", "", plain(side))) for side in (gold, answer)]
-    if times[0] and times[1] and (times[0][2] or times[1][2]):
-        return times[0][1] == times[1][1] and len({time[2].lower() for time in times if time and time[2]}) == 1
     left, right = (split(_TO.sub(":", side), ":") for side in (gold, answer))
     if len(left) < 2 and len(right) < 2:
         return None

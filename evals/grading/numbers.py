@@ -190,13 +190,7 @@ def _periodic(match: re.Match[str]) -> Number | None:
         places = start + match["open"]
         shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", places)
         if shown is None or len(shown[0]) - len(shown[1]) < 3:
-            last = Fraction(1, 10 ** len(places))
-            digits = len((match["whole"] + places).lstrip("0"))
-            return (
-                Number(_signed(match, int(match["whole"] + places) * last + last / 2), digits, last)
-                if digits > 4
-                else None
-            )
+            return None
         start, period = shown[1], shown["period"]
     whole = Fraction(int(match["whole"] + start or "0"), 10 ** len(start))
     return Number(_signed(match, whole + Fraction(int(period), 10 ** len(start) * (10 ** len(period) - 1))))
@@ -207,48 +201,25 @@ def _ratio(match: re.Match[str]) -> Number | None:
         value = Fraction(match["a"] or match["c"]) / Fraction(match["b"] or match["d"])
     except (ValueError, ZeroDivisionError):  # "1.2.3", or nothing over zero
         return None
-    if match["whole"] and value < 0:
-        return None
     return Number(_signed(match, value + int(match["whole"] or 0)))
 
 
 # --------------------------------------------------------------------------------------------------------- words
 
-_UNITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_UNITS += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_ORDER = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-]
+_COUNTS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+_DECADES = "twenty thirty forty fifty sixty seventy eighty ninety"
+_PLACES = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_SMALL = dict(zip(f"{_COUNTS} eighteen nineteen".split(), range(1, 20), strict=True))
+_TENS = dict(zip(_DECADES.split(), range(20, 100, 10), strict=True))
+_ORDINALS = {word: n for n, word in enumerate(_PLACES.split(), 1)}
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_WORDS = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
-_WORDS |= {f"{ten} {unit}": _WORDS[ten] + _WORDS[unit] for ten in _TENS for unit in _UNITS[1:10]}
-_WORDS |= {f"{some} hundred": 100 * n for some, n in list(_WORDS.items()) if 0 < n < 20}
-_WORDS |= {
-    f"{high} {low}": m + n
-    for high, m in list(_WORDS.items())
-    if m >= 100
-    for low, n in list(_WORDS.items())
-    if 0 < n < 100
-}
-_ORDINALS = {word: n for n, word in enumerate(_ORDER, 1)}
-_ORDINALS |= {f"{ten} {word}": _WORDS[ten] + n for ten in _TENS for word, n in list(_ORDINALS.items()) if n < 10}
-_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: n for n, word in enumerate(_ORDER, 1) if n > 2}
 _DIGITS = re.compile(rf"(-?\d[\d,]*(?:\.\d+)?) ?({'|'.join(_SCALES)})")
 _PLACE = re.compile(r"(\d{1,9}) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
-_PART = re.compile(rf"(?P<count>[a-z ]+|\d+) (?P<part>{'|'.join(_PARTS)})s?")
-NUMBER_WORD = "|".join([*_UNITS, *_TENS, *_ORDER, *_SCALES, "half", "halves", "quarter", "once", "twice"])
+_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?: (?:{'|'.join(list(_SMALL)[:9])}))?|{'|'.join(_SMALL)})"
+_BELOW_1000 = rf"(?:(?:{'|'.join(_SMALL)}) hundred(?: {_BELOW_100})?|{_BELOW_100})"
+_SCALED = "".join(rf"(?:{_BELOW_1000} {scale} ?)?" for scale in reversed(_SCALES) if scale != "hundred")
+_IN_WORDS = re.compile(f"{_SCALED}(?:{_BELOW_1000})?")
+NUMBER_WORD = "|".join(["zero", *_SMALL, *_TENS, *_ORDINALS, *_SCALES, "half", "halves", "quarter", "once", "twice"])
 
 
 def spoken(text: str) -> str | None:
@@ -260,21 +231,25 @@ def spoken(text: str) -> str | None:
     if place := _PLACE.fullmatch(words):
         return place[1]
     sign, words = ("-", words[6:]) if words.startswith("minus ") else ("", words)
-    if part := _PART.fullmatch(f"one {words}" if words in ("half", "quarter") else words):
-        count = int(part["count"]) if part["count"].isdigit() else _WORDS.get(part["count"])
-        return None if count is None else rf"{sign}\frac{{{count}}}{{{_PARTS[part['part']]}}}"
-    whole = _ORDINALS.get(words, _whole(words))
+    tens, _, last = words.rpartition(" ")
+    if last in _ORDINALS and (not tens or (tens in _TENS and _ORDINALS[last] < 10)):
+        return f"{sign}{_TENS.get(tens, 0) + _ORDINALS[last]}"
+    whole = _whole(words)
     return None if whole is None else f"{sign}{whole}"
 
 
 def _whole(words: str) -> int | None:
     """`two million one hundred twenty five thousand`; None for what is no number, `one one` included."""
-    total = 0
-    for scale, times in sorted(_SCALES.items(), key=lambda item: -item[1]):
-        before, found, words = words.rpartition(f" {scale}") if scale != "hundred" else ("", "", words)
-        if found and (before not in _WORDS or (words and words[0] != " ")):
-            return None
-        total, words = total + (_WORDS[before] * times if found else 0), words.strip()
-        if found and not words:
-            return total
-    return total + _WORDS[words] if words in _WORDS and (total == 0 or words != "zero") else None
+    if words == "zero":
+        return 0
+    if not words or not _IN_WORDS.fullmatch(words):
+        return None
+    total = group = 0
+    for word in words.split():
+        if word == "hundred":
+            group *= 100
+        elif word in _SCALES:
+            total, group = total + group * _SCALES[word], 0
+        else:
+            group += _SMALL.get(word, 0) or _TENS[word]
+    return total + group

@@ -58,16 +58,11 @@ class Pool:
         Raises:
             RuntimeError: a worker cannot be started.
         """
-        futures = [self._threads.submit(self._compare, gold, answer) for gold, answer in pairs]
         outcomes: list[Outcome] = []
-        try:
-            for future in futures:
-                outcomes.append(future.result())
-                if done:
-                    done(len(outcomes))
-        finally:
-            for future in futures:
-                future.cancel()
+        for outcome in self._threads.map(self._compare, pairs):
+            outcomes.append(outcome)
+            if done:
+                done(len(outcomes))
         return outcomes
 
     def close(self) -> None:
@@ -78,13 +73,13 @@ class Pool:
             if worker is not None:
                 worker.kill()
 
-    def _compare(self, gold: str, answer: str) -> Outcome:
+    def _compare(self, pair: tuple[str, str]) -> Outcome:
         worker = self._idle.get()
         try:
             if worker is None or worker.ended():  # killed while idle: that costs no verdict
                 worker = _Worker(self._memory_mb, self._conventions)
                 self.started += 1
-            return worker.compare(gold, answer, self._limit_s)
+            return worker.compare(*pair, self._limit_s)
         except BaseException:
             if worker is not None:
                 worker.kill()

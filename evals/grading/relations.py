@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from evals.grading import Same, evaluation
-from evals.grading.collection import collection, named, renamed, tuple_of_names
+from evals.grading.collection import named, renamed
 from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, split
 
 _INFINITY = r"\infty"
@@ -19,7 +19,6 @@ _BARE_BUILDER = re.compile(  # plain braces are taken for a group, and are gone
     rf"[a-zA-Z](?:\s*\\in\s*{_REALS})?\s*\|([^|]*(?:[<>]|\\[lg]e(?![A-Za-z]))[^|]*)"
 )
 _MEMBER = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![A-Za-z])(.*)", re.DOTALL)
-_IN_THE_REALS = re.compile(rf"^([A-Za-z])\s*\\in\s*{_REALS}\s*,\s*(?=\1\s*(?:[<>]|\\(?:le|ge|neq)(?![A-Za-z])))")
 
 
 def set_form(text: str) -> str | None:
@@ -27,7 +26,7 @@ def set_form(text: str) -> str | None:
 
     None where a relation has no such form.
     """
-    text = _IN_THE_REALS.sub("", text.strip())
+    text = text.strip()
     if builder := _BUILDER.fullmatch(text) or _BARE_BUILDER.fullmatch(text):
         return set_form(builder[1].strip())
     if member := _MEMBER.fullmatch(text):
@@ -94,16 +93,10 @@ def named_value(gold: str, answer: str, same: Same) -> bool | None:
         return None
     if left is None or right is None:
         form, other = (left, answer) if left else (right, gold)
-        assert form is not None
-        several = collection(other) if "=" in other else None
-        if several and several.kind == "names" and (together := tuple_of_names(form)):  # (a,b)=(3,5) and a=3, b=5
-            return same(*((together, other) if left else (other, together)))
         if is_relation(other):
             return None
         return all(same(side, answer) if left else same(gold, side) for side in form.values)
     value = renamed(right, left)
-    if value is None and (left.name, left.values[-1]) == (right.values[-1], right.name):
-        return True  # N=n and n=N
     if value is None and all(
         form.name in set(re.findall(r"[A-Za-z]", other.values[-1])) for form, other in ((left, right), (right, left))
     ):
@@ -124,8 +117,6 @@ def chain(gold: str, answer: str, same: Same) -> bool | None:
     if len(rows[0]) > 1:
         if any(map(has_symbols, rows[0])):
             return None if len(rows[1]) == 1 or any(map(has_symbols, rows[1])) else False  # 1=2
-        if not all(same(rows[0][0], side) for side in rows[0][1:]):
-            return False  # a false equation as gold is met by the same text only
         gold = rows[0][0]
     if len(rows[1]) == 1:
         return same(gold, answer) if len(rows[0]) > 1 else None
@@ -142,7 +133,7 @@ def chain(gold: str, answer: str, same: Same) -> bool | None:
     return all(same(gold, side) for side in constants)  # m+n=13+29=42
 
 
-_SOLVED_FOR = ("y", "r", "rho", "z")  # what one solves for, unless told otherwise
+_SOLVED_FOR = ("y", "r", r"\rho", "z")  # what one solves for, unless told otherwise
 
 
 def same_equation(gold: str, answer: str, same: Same) -> bool | None:
@@ -150,7 +141,9 @@ def same_equation(gold: str, answer: str, same: Same) -> bool | None:
     if len(left) != 2 or "" in left + right or RELATION.search(gold + answer) or "," in gold + answer:
         return None
     if len(right) == 1:
-        return evaluation.solved((left[0], left[1]), _SOLVED_FOR, answer) or None
+        letters = [set(re.findall(r"\\[A-Za-z]+|[A-Za-z]", text)) for text in (gold, answer)]
+        unknown = next((name for name in _SOLVED_FOR if name in letters[0] - letters[1]), "")
+        return evaluation.same_equation((left[0], left[1]), (unknown, answer), unknown.strip("\\")) or None
     if len(right) != 2:
         return None
     if literal(left[0]) == literal(right[0]) and same(left[1], right[1]):

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from evals.grading.extraction import boxes
 from evals.grading.numbers import matching, split
 
 END = r"(?![A-Za-z])"  # the end of a command's name
@@ -117,7 +116,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("at most", "<=|=<", r"\\le "),
     ("at least", ">=", r"\\ge "),
     ("unequal", r"(?<![\d)])!=", r"\\neq "),  # but 3!=6 is a factorial
-    ("union as a letter", r"(?<=[)\]])\s*U\s*(?=[(\[])", r"\\cup "),
     ("dots", r"\.\s?\.\s?\.", r"\\ldots "),
     (
         "combinations",
@@ -128,8 +126,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
     # names and look
     ("operator", rf"\\(?:operatorname\*?|text)\s*\{{\s*({_FUNCTIONS}|{_OPERATORS})\s*\}}", r"\\\1 "),
-    ("operator in words", r"\\operatorname\*?(?=\s*\{)", r"\\text"),
-    ("upright e", r"\\text\s*\{\s*e\s*\}(?=\s*\^)", "e"),
     ("degree", rf"\^\s*\\circ{END}|\^\s*\{{\s*\\circ\s*\}}|(?<=[\d}}])\s*\^\s*\{{?\s*o{END}\s*\}}?", r"^{\\circ}"),
     ("invisible", r"\\[hv]?phantom\s*\{[^{}]*\}|\\[hv]space\*?\s*\{[^{}]*\}|\\(?:text)?color\s*\{[^{}]*\}", " "),
     (
@@ -145,7 +141,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("inside a number", r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ]|')\s*(?=\d{3}(?!\d))", ""),
     ("thin space", r"(?<!\\)\\[,;:! ]|~|\s{2,}", " "),
     ("both hold", r"(?s)^.+$", _both_hold),
-    ("text that begins with and", r"\\text\s*\{\s*(?:and|or)\b(?!\s*\})", r",\\text{"),
     ("text that ends with and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
     (
         "and, or",
@@ -166,7 +161,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         r"\\text{ u\1}",
     ),
     ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
-    ("a lone dollar", r"^([^$]*)(?<!\\)\$(?=\d)([^$]*)$", r"\1\\$\2"),  # two are LaTeX's
     ("money", rf"(?<![{{\w])(\\\$|[€£₹¥])\s*({_SCALED})(?![\d{{}}\\^_]|\.\d|\s?[A-Za-z])", _money),
     ("sign of a currency", r"\\?[$£€¥₹]", ""),
     # words
@@ -184,11 +178,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         r"|^\s*(?:\w\s*\\in\s*)?\\math(?:bb|bf)\s*\{?\s*R\s*\}?\s*$|^\s*\w\s*\\in\s*R\s*$",
         r"(-\\infty,\\infty)",
     ),
-    (
-        "undefined",
-        rf"{_OPEN}(?:undefined|not defined|(?:it |the limit )?does not exist|DNE){_CLOSE}$",
-        r"\\text{undefined}",
-    ),
     ("infinitely many", rf"{_OPEN}(?:infinitely many|infinite)(?: solutions?)?{_CLOSE}$", r"\\infty"),
     (
         "no solution",
@@ -202,8 +191,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("power in parentheses", r"\^\s*\(\s*([^()]*?)\s*\)", r"^{\1}"),
     ("power of several signs", r"\^\s*([-+]?\d+|-\s*[A-Za-z](?![A-Za-z(]))", r"^{\1}"),  # 10^23 as it is meant
     ("fraction of two signs", r"\\frac\s*(\d|\\[a-z]+)\s*(\d)", r"\\frac{\1}{\2}"),
-    ("fraction of a digit", r"\\frac\s*(\d)\s*\{", r"\\frac{\1}{"),
-    ("fraction by a digit", r"\\frac\s*\{([^{}]*)\}\s*(\d)", r"\\frac{\1}{\2}"),
     ("root of one sign", r"\\sqrt\s*(\[[^\[\]]*\])?\s*(\d|[A-Za-z])", r"\\sqrt\1{\2}"),
     ("index of one sign", r"([_^])\s*(\d|[A-Za-z]|\\(?:odot|oplus|infty|max|min)(?![A-Za-z]))", r"\1{\2}"),
 )
@@ -234,9 +221,6 @@ _CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{_FUNCTIONS})\s*\(|\d
 _BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{_FUNCTIONS}){END}")
 _GREEK_NAME = re.compile(rf"(?<![\\A-Za-z])({_GREEK.replace(' ', '|')}){END}")
 _OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|{_FUNCTIONS}|{_GREEK_NAME.pattern}){END})[A-Za-z]{{3,}}")
-_COMPLEX = re.compile(
-    r"(?=.*(?:(?<![A-Za-z])I\s*\*|[-+*\d]\s*I(?![A-Za-z])))(?:[\d\s+\-*/().^]|sqrt|exp|sin|cos|pi|I)*"
-)
 _POWER_OF_CALL = re.compile(rf"(?<![\\A-Za-z.])(?:{_FUNCTIONS})\(")
 _SHORT_NAMES = (  # ArcSin, asin; and a letter that stands before a function
     (r"(?<![\\A-Za-z])(?:Arc)?(?:Sin|Cos|Tan|Exp|Log|Sqrt)(?=\()", lambda name: name[0].lower()),
@@ -252,10 +236,8 @@ def from_code(text: str) -> str:
     if (re.search(r"[-+*/^=(]", text) or _GREEK_NAME.fullmatch(text)) and not _OTHER_WORD.search(text):
         text = _GREEK_NAME.sub(r"\\\1 ", text)
     plain = bool(_BARE.search(text)) and not _OTHER_WORD.search(re.sub(r"\\(?=[a-z]+ )", "", text))
-    if not plain and not _CODE.search(text) and not _CALL.search(text) and not _COMPLEX.fullmatch(text):
+    if not plain and not _CODE.search(text) and not _CALL.search(text):
         return text
-    if _COMPLEX.fullmatch(text):
-        text = text.replace("I", "i")
     text = re.sub(r"(?<=[A-Za-z])_([A-Za-z]{2,})", r"_{\1}", text)
     text = re.sub(r"(\d)\.(?!\d)", r"\1", text.replace("**", "^").replace("==", "="))
     for call in reversed(list(_CALL.finditer(text))[:_MOST_CALLS]):  # the innermost first: none begins after the last
@@ -360,10 +342,6 @@ def clean(text: str) -> str:
 
 def _bare(text: str) -> str:
     """Without its wrapping: a box, twice-escaped backslashes, delimiters of mathematics, Markdown."""
-    if len(inside := boxes(text)) == 1 and re.fullmatch(
-        r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*", text.replace(inside[0], "\0")
-    ):
-        text = inside[0]
     text = re.sub(r"^\s*\$([^$]*[^$\\])\$\s*$", r"\1", text)
     if re.search(r"(?<!\\)\\\\begin", text):  # every backslash is doubled
         text = text.replace("\\\\", "\\")

@@ -144,19 +144,18 @@ def test_policies(policy, response, answer):
 
 
 @pytest.mark.parametrize(
-    ("response", "strict", "lenient"),
+    ("response", "answer"),
     [
-        ("She has 18 left.\n#### 18", "18", "18"),
-        ("#### $70,000.", "70000", "70000"),
-        ("#### 5\nWait.\n#### -7", "-7", "-7"),  # the last one
-        ("It costs 3.50, so 1,234.50 in all", None, "1234.50"),
-        ("#### none of 3", None, "3"),
-        ("#### .5 of 12", ".5", "12"),
-        ("nothing", None, None),
+        ("She has 18 left.\n#### 18", "18"),
+        ("#### $70,000.", "70000"),
+        ("#### 5\nWait.\n#### -7", "-7"),  # the last one
+        ("It costs 3.50, so 1,234.50 in all", None),
+        ("#### none of 3", None),
+        ("#### .5 of 12", ".5"),
     ],
 )
-def test_the_two_extractions_of_gsm8k(response: str, strict: str | None, lenient: str | None) -> None:
-    assert (extract(response, "hashes").answer, extract(response, "last_number").answer) == (strict, lenient)
+def test_the_extraction_of_gsm8k(response: str, answer: str | None) -> None:
+    assert extract(response, "hashes").answer == answer
 
 
 def test_a_box_never_closed_is_truncated():
@@ -216,7 +215,6 @@ def test_text_before_the_first_box_changes_nothing(text: str) -> None:
         ("3 + 4 = 7\n#### 7", "7"),
         ("**Answer:** 7", "7"),
         ("**Answer: 7**", "7"),
-        ("The answer is 36, not 35.", "36"),
         ("The correct option is (B).", "(B)"),
         ("答案：42。", "42"),
         ("The solution is x = 2 and y = 3.", "x = 2 and y = 3"),
