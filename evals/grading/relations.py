@@ -92,10 +92,11 @@ def named_value(gold: str, answer: str, same: Same) -> bool | None:
     if left is None and right is None:
         return None
     if left is None or right is None:
-        form, other = (left, answer) if left else (right, gold)
-        if is_relation(other):
+        if is_relation(answer if left else gold):
             return None
-        return all(same(side, answer) if left else same(gold, side) for side in form.values)
+        if left is not None:
+            return all(same(value, answer) for value in left.values)
+        return right is not None and all(same(gold, value) for value in right.values)
     value = renamed(right, left)
     if value is None and all(
         form.name in set(re.findall(r"[A-Za-z]", other.values[-1])) for form, other in ((left, right), (right, left))
