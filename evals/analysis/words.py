@@ -37,16 +37,15 @@ class WordList:
     assumed: int
 
     @staticmethod
-    def read(path: Path, *, stated_only: bool = False) -> WordList:
-        """A file's words. `stated_only` excludes the assumed words, so that only the paper's own remain."""
+    def read(path: Path) -> WordList:
+        """A file's words."""
         import yaml
 
         words: dict[str, list[str]] = {}
         assumed = 0
         for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
-            if not (stated_only and "assumed" in group):
-                words.setdefault(group["category"], []).extend(group["words"])
-                assumed += len(group["words"]) * ("assumed" in group)
+            words.setdefault(group["category"], []).extend(group["words"])
+            assumed += len(group["words"]) * ("assumed" in group)
         return WordList(path.stem, words, assumed)
 
     def find(self, text: str) -> list[tuple[int, int, str]]:

@@ -1,12 +1,11 @@
 """A figure as a value: its content, its numbers, and how to render it. All figures share one style.
 
-Each figure function returns a `Plot`; `save` writes it as SVG and PNG, its numbers as CSV and its texts as JSON. This
-module depends on no analysis.
+Each figure function returns a `Plot`; `save` writes it as SVG and PNG, and its numbers as CSV. This module depends on
+no analysis.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.files import write_atomically, write_text
+from evals.files import write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,12 +82,11 @@ def wrap_name(name: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-ENDINGS = ("svg", "png", "csv", "json")
+ENDINGS = ("svg", "png", "csv")
 
 
 def save(plot: Plot, folder: Path, endings: Sequence[str] = ENDINGS) -> dict[str, Path]:
-    """Write NAME.svg, NAME.png, NAME.csv (the numbers) and NAME.json (title, caption, source), or only some `endings`;
-    same input, same files.
+    """Write NAME.svg, NAME.png and NAME.csv (the numbers), or only some `endings`; same input, same files.
 
     Returns:
         ending without its dot -> path.
@@ -99,9 +97,6 @@ def save(plot: Plot, folder: Path, endings: Sequence[str] = ENDINGS) -> dict[str
         _render(plot, {ending: paths[ending] for ending in pictures})
     if "csv" in paths:
         write_atomically(paths["csv"], lambda part: plot.numbers.to_csv(part, index=False))
-    if "json" in paths:
-        words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
-        write_text(paths["json"], json.dumps(words, indent=2, ensure_ascii=False) + "\n")
     return paths
 
 

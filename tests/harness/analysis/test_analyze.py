@@ -112,7 +112,7 @@ def test_analyze_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert document["benchmarks"] == ["b"] and [m["name"] for m in document["models"]] == ["grpo", "egsw"]
     assert any(f["name"].startswith("pass_at_k") for f in document["figures"])
     for figure in document["figures"]:
-        for ending in ("svg", "png", "csv", "json"):
+        for ending in ("svg", "png", "csv"):
             assert (out / "verdicts" / f"{figure['name']}.{ending}").stat().st_size > 0
     # the models are not there: said, not hidden
     assert [text.split(":")[0] for text in document["skipped"]] == ["words, b"]
