@@ -48,6 +48,18 @@ def training(m: Material) -> list[Plot]:
     return plot_training(m.names, m.curves())
 
 
+def fits(m: Material) -> list[Plot]:
+    from evals.analysis.further import sigmoid_fits
+
+    return [sigmoid_fits(m.names, m.curves())]
+
+
+def covered(m: Material, benchmark: str) -> list[Plot]:
+    from evals.analysis.further import cover
+
+    return [cover(m.tables(benchmark))]
+
+
 def evaluation(m: Material) -> list[Plot]:
     from evals.analysis.training_curves import plot_scores
 
@@ -69,8 +81,8 @@ def entropies(m: Material, benchmark: str) -> list[Plot]:
 
 
 SHARED = {
-    "verdicts": Family("Accuracy, diversity, length and form", of_benchmark=(verdicts,)),
-    "training": Family("Training", of_runs=(training,)),
+    "verdicts": Family("Accuracy, diversity, length and form", of_benchmark=(verdicts, covered)),
+    "training": Family("Training", of_runs=(training, fits)),
     "evaluation": Family("Evaluation while training", of_runs=(evaluation,), of_benchmark=(form_over_steps,)),
     "tokens": Family("Tokens", of_benchmark=(entropies,)),
     "words": Family("Words"),

@@ -1,0 +1,144 @@
+"""Statistics beside avg@n, never instead of it: a sigmoid fit of a training curve, Bayes@N, Cover@tau and the IQM."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Vector = NDArray[np.float64]
+FEWEST = 6  # points: twice the parameters
+
+
+def sigmoid(compute: ArrayLike, a: float, b: float, mid: float, start: float) -> Vector:
+    """start + (a - start) / (1 + (mid / C)^b)  (ScaleRL, arXiv 2510.13786).
+
+    Args:
+        compute: C > 0, in any unit. a: the reward at C = infinity. b: the exponent. mid: where half of the gain is
+            made, in C's unit. start: the reward before training.
+    """
+    return np.asarray(start + (a - start) / (1 + (mid / np.asarray(compute, dtype=float)) ** b), dtype=float)
+
+
+@dataclass(frozen=True)
+class SigmoidFit:
+    """A least-squares fit.
+
+    Attributes:
+        a, b, mid, start: see `sigmoid`; `start` is given. covariance: of (a, b, mid). noise: the residuals' deviation.
+        df: points less three.
+    """
+
+    a: float
+    b: float
+    mid: float
+    start: float
+    covariance: Vector
+    noise: float
+    df: int
+
+    @property
+    def a_error(self) -> float:
+        """Standard error of `a`; infinite where the points do not show it."""
+        return math.sqrt(float(self.covariance[0, 0]))
+
+    def value(self, compute: ArrayLike) -> Vector:
+        return sigmoid(compute, self.a, self.b, self.mid, self.start)
+
+    def interval(self, compute: ArrayLike, level: float = 0.95) -> tuple[Vector, Vector]:
+        """Where another point at this compute lies: the fit's error (first order) and the noise, by Student's t."""
+        from scipy.optimize import approx_fprime
+        from scipy.stats import t
+
+        at, found = np.atleast_1d(np.asarray(compute, dtype=float)), np.array([self.a, self.b, self.mid])
+        slope = np.atleast_2d(
+            approx_fprime(found, lambda p: sigmoid(at, p[0], p[1], p[2], self.start), 1e-7 * (1 + abs(found)))
+        )
+        half = t.ppf((1 + level) / 2, self.df) * np.sqrt(
+            np.einsum("ij,jk,ik->i", slope, self.covariance, slope) + self.noise**2
+        )
+        return self.value(at) - half, self.value(at) + half
+
+
+def fit_sigmoid(compute: ArrayLike, reward: ArrayLike, *, start: float) -> SigmoidFit:
+    """The sigmoid through the points (C, R), from the reward before training.
+
+    Raises:
+        ValueError: fewer than FEWEST points, a C that is not above 0, or no fit is found.
+    """
+    from scipy.optimize import curve_fit
+
+    c, r = (np.asarray(values, dtype=float) for values in (compute, reward))
+    if c.shape != r.shape or len(c) < FEWEST or not (c > 0).all():
+        raise ValueError(f"curve: expected at least {FEWEST} points with C > 0, got {len(c)} of C and {len(r)} of R")
+    try:
+        found, covariance = curve_fit(
+            lambda x, a, b, mid: sigmoid(x, a, b, mid, start),
+            c,
+            r,
+            p0=(r[-len(r) // 4 :].mean(), 1.0, float(np.median(c))),
+            bounds=((-np.inf, 0.05, c.min() / 100), (np.inf, 20.0, 100 * c.max())),
+        )
+    except RuntimeError as error:
+        raise ValueError(f"curve: no sigmoid was found ({error})") from error
+    df, (a, b, mid) = len(c) - 3, map(float, found)
+    noise = float(np.sqrt(((r - sigmoid(c, a, b, mid, start)) ** 2).sum() / df))
+    return SigmoidFit(a, b, mid, start, np.asarray(covariance, dtype=float), noise, df)
+
+
+def predict_second_half(compute: ArrayLike, reward: ArrayLike, *, start: float) -> tuple[SigmoidFit, float, float]:
+    """(the fit of the first half of the points, the mean of measured - predicted in the second half, the share of the
+    second half inside the 95 % prediction interval)."""
+    c, r = (np.asarray(values, dtype=float) for values in (compute, reward))
+    half = len(c) // 2
+    fit = fit_sigmoid(c[:half], r[:half], start=start)
+    low, high = fit.interval(c[half:])
+    inside = (low <= r[half:]) & (r[half:] <= high)
+    return fit, float((r[half:] - fit.value(c[half:])).mean()), float(inside.mean())
+
+
+def bayes_at_n(correct: ArrayLike, scored: ArrayLike) -> tuple[float, float]:
+    """(mean, standard deviation) of the posterior of the mean accuracy over problems, each with a uniform prior: the
+    mean of (c + 1) / (n + 2)  (Bayes@N, arXiv 2510.04265, two outcomes).
+
+    The deviation is over other samples to the same problems, not over problems or training seeds.
+    """
+    c, n = (np.asarray(values, dtype=float).ravel() for values in (correct, scored))
+    p = (c + 1) / (n + 2)
+    return float(p.mean()), float(np.sqrt((p * (1 - p) / (n + 3)).sum()) / len(p))
+
+
+def cover_at(correct: ArrayLike, scored: ArrayLike, tau: float) -> Vector:
+    """1 for each problem of which at least the share `tau` of the samples is correct, else 0; NaN without a scored
+    sample. Their mean is Cover@tau (arXiv 2510.08325), which has the true chances where this has the shares of n
+    samples."""
+    c, n = np.asarray(correct, dtype=float), np.asarray(scored, dtype=float)
+    return np.where(n > 0, (c >= tau * n - 1e-9).astype(float), np.nan)
+
+
+def iqm(strata: Sequence[ArrayLike], *, seed: int = 0, level: float = 0.95) -> tuple[float, float, float]:
+    """(the mean of the middle half of all values, its interval): the interquartile mean with the bootstrap that
+    resamples the training seeds of each stratum apart (arXiv 2108.13264).
+
+    Args:
+        strata: for each benchmark, or problem, the values of its training seeds.
+    Raises:
+        ValueError: a stratum with fewer than two values.
+    """
+    from scipy.stats import bootstrap, trim_mean
+
+    groups = [np.asarray(values, dtype=float) for values in strata]
+    if any(len(values) < 2 for values in groups):
+        raise ValueError("iqm: expected at least two training seeds in every stratum")
+
+    def middle(*samples: Any, axis: int) -> Any:
+        return trim_mean(np.concatenate(samples, axis=axis), 0.25, axis=axis)
+
+    rng = np.random.default_rng(seed)
+    found = bootstrap(groups, middle, n_resamples=2000, confidence_level=level, method="percentile", rng=rng)
+    interval = found.confidence_interval
+    return float(middle(*groups, axis=0)), float(interval.low), float(interval.high)
