@@ -41,7 +41,6 @@ DPPO_TRUNCATE = (
 TRL = "TRL 1.16, GRPOConfig: "
 MAXRL = "MaxRL (arXiv 2602.02710), "
 MAXRL_CODE = "github.com/NovaSky-AI/SkyRL at a956457, skyrl/backends/skyrl_train/utils/ppo_utils.py: "
-LITE_PPO = "Lite PPO (arXiv 2508.08221), "
 TWO_GRPO = "2-GRPO (arXiv 2510.00977), "
 GPG = "GPG (arXiv 2504.02546), "
 GDPO = "GDPO (arXiv 2601.05242), "

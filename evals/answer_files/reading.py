@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -196,8 +195,3 @@ def _recomputed(rows: Iterable[Row]) -> dict[str, float]:
         if not any(None in verdicts for verdicts in by_problem.values()):
             shares[name] = fmean(fmean(map(bool, verdicts)) for verdicts in by_problem.values())
     return shares
-
-
-def clean_name(text: str) -> str:
-    """A benchmark's name in a form that a folder may have."""
-    return re.sub(r"[^\w.+-]+", "-", text).strip("-") or "answers"

@@ -35,9 +35,6 @@ DERIVATIVE = re.compile(
 )
 
 
-APPLICATION = re.compile(r"(?<![\\A-Za-z])([A-Zj-za-df-h])\s*\(\s*(\d+)\s*\)")  # `x(0)`
-
-
 class UnsupportedError(ValueError):
     """The expression is ambiguous, or holds something else."""
 

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
     from evals.grading.grader import Grade, Grader
@@ -85,15 +84,6 @@ class PolicyEffect:
         return (
             f"policy {self.policy:<13} {share} correct, {self.changed} verdicts change (+{self.gained}, -{self.lost})"
         )
-
-
-def under_policy(table: pd.DataFrame, policy: str, grader: Grader) -> pd.DataFrame:
-    """A verdict table with the verdicts of another extraction policy; the classes of answers are unknown in it."""
-    columns = zip(table["gold"], table["response"], table["finish_reason"], strict=True)
-    rows = [(gold, response, finish if isinstance(finish, str) else None) for gold, response, finish in columns]
-    grades = grader.grade_responses(rows, policy)
-    new: dict[str, Any] = {name: [getattr(grade, name) for grade in grades] for name in ("answer", "reason")}
-    return table.assign(**new, answer_class=None, verdict=[str(grade.verdict) for grade in grades])
 
 
 def policy_effects(

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rlvr
 from harness.errors import UsageError
 from harness.spec.scales import SCALES
 from rlvr import signature
-from rlvr.cli import COMMANDS, command, main, overview, usage
+from rlvr.cli import COMMANDS, command, main, overview, shown, usage
 from rlvr.terminal import coloured
 
-PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eval", "sympy")
 
 
@@ -252,3 +253,30 @@ def test_a_broken_paper_is_listed_with_file_and_line_beside_the_others(
     assert papers["broken_one"]["error"].startswith(f"{folder / 'paper.py'}, line 3: TypeError")
     assert main(["plan", "paper=broken_one"]) == 2
     assert "line 3" in capsys.readouterr().err
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_no_control_sequence_is_left(text: str) -> None:
+    inert = shown(text)
+    assert not any((ord(c) < 32 and c not in "\t\n") or 127 <= ord(c) < 160 for c in inert)
+    inert.encode("utf-8")  # no half surrogate
+    if text.isprintable():
+        assert inert == text
+
+
+def test_a_graded_answer_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text(json.dumps({"problem_id": "p", "answer": "3", "response": "\\boxed{\x1b[2J3}"}) + "\n")
+    assert main(["grade", str(file), "explain=[1]", "workers=1"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\\x1b[2J3" in out
+
+
+def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture[str]) -> None:
+    before = os.umask(0)
+    try:
+        assert main(["list"]) == 0
+        assert os.umask(0) & 0o002
+    finally:
+        os.umask(before)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.entropies import by_position
+from evals.analysis.entropies import by_position, in_forks, shares
 from evals.analysis.token_table import by_bin, mean_of, perplexity_bins, position_bins, rank_bins
 from tests.evals.analysis.token_tables import random_table
 
@@ -80,3 +80,18 @@ def test_entropy_by_position_against_loops() -> None:
         assert row["problems"] == len(of_problem) and row["position"] == (row["bin"] + 0.5) / 4
         means = [sum(v) / len(v) for v in of_problem.values()]
         assert row["mean"] == pytest.approx(sum(means) / len(means) if means else np.nan, nan_ok=True)
+
+
+def test_shares_by_hand() -> None:
+    shown = shares([0.0, 0.4, 0.5, 1.0], [0.0, 0.5, 1.0])
+    assert shown["count"].tolist() == [2, 2] and shown["share"].tolist() == [0.5, 0.5]  # the last bin holds its end
+    with pytest.raises(ValueError, match="expected all of them from"):
+        shares([1.1], [0.0, 1.0])
+    with pytest.raises(ValueError, match="at least one"):
+        shares([], [0.0, 1.0])
+
+
+def test_the_share_of_entropy_in_forks_by_hand() -> None:
+    # 0, 0, 1, 2, 7: the fifth of highest entropy is 1 + floor(0.2 * 4) = 1 token, 7 of 10 nats
+    assert in_forks([7.0, 0.0, 2.0, 0.0, 1.0], rho=0.2) == 0.7
+    assert np.isnan(in_forks([0.0, 0.0]))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from evals.answer_files import grade_file
+from rlvr.cli import main
 
 RESPONSES = [
     {"problem_id": "a", "answer": "5", "response": r"\boxed{5}", "note": 1},
@@ -119,3 +121,24 @@ def test_rows_of_one_problem_apart_and_columns_that_begin_late(write, tmp_path):
     assert [row["answer_class"] for row in written] == [0, 0, 1, None, None, 0, 0, None]
     assert [row["sample"] for row in written] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert written[4]["verdict_in_file"] == "theirs"
+
+
+LONG = r"\boxed{" + "1+" * 6000 + "1}"  # more than the grader reads: unscored
+TOWER = r"\boxed{9^{9^{9^{9}}}}"  # not 4, and plainly so
+
+
+@pytest.mark.parametrize(("rest", "ends"), [(LONG, ("100.0", "as wrong 25.0")), (TOWER, ("25.0", None))])
+def test_one_correct_and_three_unscored_samples(
+    rest: str, ends: tuple[str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    responses = [r"\boxed{4}", rest, rest, rest]
+    rows = [{"problem_id": p, "answer": "4", "response": r} for p in ("a", "b") for r in responses]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["grade", str(path), "workers=1"]) == 0
+    printed = capsys.readouterr().out
+    # of four samples one is correct: avg@4 is 1/4, or 1 where the other three have no verdict
+    [average] = [line for line in printed.splitlines() if "avg@4" in line]
+    assert ends[0] in average
+    assert ("as wrong" in average) == (ends[1] is not None)
+    assert ends[1] is None or ends[1] in average

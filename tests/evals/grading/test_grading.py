@@ -10,7 +10,7 @@ import pytest
 
 from evals.grading import Conventions, Grade, Grader
 from evals.grading.grader import shared_grader
-from evals.grading.verdicts import Verdict, policy_effects, under_policy
+from evals.grading.verdicts import Verdict, policy_effects
 
 HARD = (r"\int_0^1 2x\,dx+\frac{\sqrt{2}}{2}", r"1+\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
 
@@ -168,17 +168,3 @@ def test_a_policy_that_changes_verdicts_is_counted():
         # boxed_last: "4, 5" is wrong, no box, 5. qwen: 5, 5, 5. Both gained.
         [qwen] = policy_effects(rows, grades, grader, "boxed_last", ["boxed_last", "qwen"])
     assert (qwen.rows, qwen.correct, qwen.gained, qwen.lost) == (3, 3, 2, 0)
-
-
-def test_a_verdict_table_under_another_policy():
-    import pandas as pd
-
-    texts = [r"\boxed{4} \boxed{5}", "The answer is 5", r"\boxed{6"]
-    table = pd.DataFrame(
-        {"gold": "5", "response": texts, "finish_reason": [None, "stop", "length"], "verdict": "wrong", "answer": None}
-    )
-    with Grader(workers=1) as grader:
-        box, qwen = (under_policy(table, policy, grader) for policy in ("boxed_last", "qwen"))
-    assert list(box["verdict"]) == ["wrong", "no_answer", "truncated"]  # 4 and 5; no box; cut in the box
-    assert list(qwen["verdict"]) == ["correct", "correct", "wrong"]  # the last box, "the answer is", the open box
-    assert list(table["verdict"]) == ["wrong"] * 3

@@ -1,4 +1,4 @@
-"""`rlvr compare` from the command line: paths, MLflow runs, table, JSON and figure."""
+"""`rlvr compare` and `rlvr power` from the command line: tables, JSON and refusals."""
 
 from __future__ import annotations
 
@@ -67,3 +67,27 @@ def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.Capture
     # A: 2 of 2 correct on each of 3 problems; B: 1 of 2. maj@2 of B: one vote each, a tie, so 1/2
     assert (avg["benchmark"], avg["name"], avg["a"], avg["b"]) == ("answers", "avg@2", 1.0, 0.5)
     assert (maj["name"], maj["a"], maj["b"], maj["problems"]) == ("maj@2", 1.0, 0.5, 3)
+
+
+def test_power_json_lists_samples_and_power_by_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["power", "difference=0.05", "benchmark=math500", "samples=[1,4]", "seeds=3", "seed_sd=0.01", "--json"]
+    assert main(command) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["problems"], [row["samples"] for row in document["rows"]]) == (500, [1, 4])
+    (one, four) = document["rows"]
+    assert list(one["power_by_seeds"]) == ["3"]
+    assert one["power_by_seeds"]["3"] < four["power_by_seeds"]["3"]
+    seed = document["model"]["seed_sd"]
+    assert (seed["value"], seed["origin"], seed["was"]["origin"]) == (0.01, "user", "assumed")
+    assert document["model"]["within_sd"]["origin"] == "paper"
+
+
+def test_table_from_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = save_run(tmp_path / "a", "tiny_short", {"p": "+a", "q": "aa", "r": "++"})
+    assert main(["power", "difference=0.05", f"runs={run}"]) == 0
+    printed = capsys.readouterr().out
+    # a path cannot be broken; all else fits the terminal
+    text = " ".join(printed.split())
+    assert "Power with tiny_short, 48 problems" in text
+    # within 1/sqrt(6): see test_moments_by_hand
+    assert f"within_sd 40.8 user: measured on {run}" in text
