@@ -1,7 +1,7 @@
 """Text made to be slow to read: the patterns that read an answer in the calling process, where no limit holds.
 
-What repeats is read in time that grows with its square at worst. The process that reads it here is killed after ten
-minutes of processor time, where it needs some seconds; with one pattern of the third power it would need hours.
+What repeats is read in time that grows with its square at worst. The process that reads it here is killed after 90 s of
+processor time, where it needs some 20; a pattern of the third power would need 5 to 10 s for each of many texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
-ANSWER, RESPONSE = 5_000, 50_000  # characters; answers beyond 10,000 are refused unread
+ANSWER, RESPONSE = 2_000, 20_000  # characters; answers beyond 10,000 are refused unread
 SHORT = 390  # below this length all rules are tried in the calling process
 PARTS = r"""
 a|A|1|1 |,|, |.|. |...|'|''|"|-|+ -|<|=|^|_|^{|^(|[|(|{|\{|\\|$|$$|$1|\$|\$1,000|%|:|1:1|1.|0.1|1,000|x=|x=1,|A(1,2),
@@ -27,7 +27,7 @@ option|final answer is|I hope it is correct|answer is|answer:|real numbers|no so
 """
 READ = """
 import resource
-resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
+resource.setrlimit(resource.RLIMIT_CPU, (90, 90))
 from contextlib import suppress
 from evals.grading.equivalence import UnscorableError, equal, quick
 from evals.grading.extraction import POLICIES, extract
@@ -55,7 +55,7 @@ print(len(parts))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on processor time there")
-def test_no_text_takes_hours_to_read() -> None:
+def test_no_text_takes_long_to_read() -> None:
     done = subprocess.run([sys.executable, "-c", READ], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > 200
