@@ -83,7 +83,7 @@ def evaluate(
 
     label = model_label(model)
     if (Path(model) / RECORD).is_file():
-        model = Run(Path(model)).model_folder or model
+        label, model = Path(model).name, Run(Path(model)).model_folder or model
     if columns is not None:
         benchmarks = with_columns(benchmarks or (), columns)
     named = {"benchmarks": benchmarks} if benchmarks else {}

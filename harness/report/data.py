@@ -160,22 +160,13 @@ def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None, budget:
         UsageError: runs whose problems or golds differ.
     """
     measured = [together(model.sources, model.name) for model in models]
-    header = ("run", "benchmark", "metric", "value", "95 % interval", "problems", "unscored")
-    metrics = ("avg", "fmt", "mean_tokens", "truncation_rate")
-    rows = [
-        (
-            run.name,
-            benchmark,
-            f"{s.name} ({s.unit})" if s.unit else s.name,
-            number_text(s.value, s.factor),
-            bounds_text(s.interval, s.factor),
-            str(s.problems),
-            str(s.unscored),
-        )
-        for run in measured
-        for benchmark, table in run.tables.items()
-        for s in score(table, ks=(), metrics=metrics)
-    ]
+    header = ("run", "benchmark", "n", "avg, %", "boxed, %", "mean tokens", "truncated, %", "problems", "unscored")
+    rows = []
+    for run in measured:
+        for benchmark, table in run.tables.items():
+            avg, *more = score(table, ks=(), metrics=("avg", "fmt", "mean_tokens", "truncation_rate"))
+            values = [f"{number_text(s.value, s.factor)} {bounds_text(s.interval, s.factor)}" for s in (avg, *more)]
+            rows.append((run.name, benchmark, str(avg.samples), *values, str(avg.problems), str(avg.unscored)))
     grids = [Grid("Scores", header, tuple(rows))]
     columns = ("benchmark", "metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
     for other in measured[1:]:
