@@ -38,7 +38,7 @@ def tables(
     Raises:
         UsageError: a name that does not exist, or nothing measured.
     """
-    from harness.spec.catalogue import papers
+    from harness.spec.catalogue import BrokenPaper, papers
 
     chosen = choose("paper", paper, papers())
     folder = Path(out) if out is not None else results_folder()
@@ -48,7 +48,14 @@ def tables(
     found = find_runs(*(runs or ()))
     if not found:
         raise UsageError("expected finished runs under RLVR_HOME, or in MLFLOW_TRACKING_URI's store, found none")
-    reports = {key: tabulated(key, found) for key in chosen}
+    reports = {}
+    for key in chosen:
+        try:
+            reports[key] = tabulated(key, found)
+        except BrokenPaper as error:
+            if paper is not None:
+                raise
+            print(f"skipped {key}: {error}", file=sys.stderr)
     for key, made in reports.items():
         for path in made.write(folder / key):
             print(f"wrote {path}", file=sys.stderr)

@@ -13,6 +13,7 @@ from evals.analysis.forks import fork_threshold
 from evals.plots.plot import Plot, save
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
+from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, line_form, number_text, p_text, score
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
@@ -160,14 +161,24 @@ def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None, budget:
         UsageError: runs whose problems or golds differ.
     """
     measured = [together(model.sources, model.name) for model in models]
-    header = ("run", "benchmark", "n", "avg, %", "boxed, %", "mean tokens", "truncated, %", "problems", "unscored")
+    header = (
+        "run",
+        "benchmark",
+        "samples",
+        "avg, %",
+        "boxed, %",
+        "mean tokens",
+        "truncated, %",
+        "problems",
+        "unscored",
+    )
     rows = []
     for run in measured:
         for benchmark, table in run.tables.items():
             avg, *more = score(table, ks=(), metrics=("avg", "fmt", "mean_tokens", "truncation_rate"))
             values = [f"{number_text(s.value, s.factor)} {bounds_text(s.interval, s.factor)}" for s in (avg, *more)]
             rows.append((run.name, benchmark, str(avg.samples), *values, str(avg.problems), str(avg.unscored)))
-    grids = [Grid("Scores", header, tuple(rows))]
+    grids = [Grid("Scores", header, tuple(rows), (f"{ROUGH}.",))]
     columns = ("benchmark", "metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
     for other in measured[1:]:
         try:
