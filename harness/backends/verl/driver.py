@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import Any
 
 from harness.backends.children import read_order
@@ -78,4 +79,9 @@ def _runner() -> Any:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    try:
+        main(sys.argv[1])
+    except BaseException:  # a Ray that did not start whole may hold the process for ever: the launcher ends the rest
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
