@@ -93,6 +93,27 @@ def test_ppo_learns_with_a_critic_that_was_trained_first(tmp_path: Path) -> None
     rises(by_step, "train/reward")
 
 
+def test_a_reference_is_reset_and_kept_over_a_kill(tmp_path: Path) -> None:
+    options = ("paper=baselines", "arm=kl_reset", "max_steps=6", "prompts_per_rollout=8", "learning_rate=1e-3")
+    options = (*options, "updates_per_rollout=1", "reference_reset_every=2", "hardware.save_every=3")
+    run = start(tmp_path, *options)
+    before = wait_for(lambda: len(by_step := steps(tmp_path)) >= 4 and by_step, run)
+    run.kill()
+    run.communicate()
+    code, said = finish(start(tmp_path, *options))
+    assert code == 0, said[-3000:]
+    folder = train_folder(tmp_path)
+    assert folder is not None
+    record: dict[str, Any] = read_json(folder.parent / "run.json")
+    assert record["training"]["resumed_from"].endswith("global_step_3")
+    kl = [steps(tmp_path)[step]["train/kl"] for step in range(1, 7)]
+    # a step's KL is that of the policy before it: nothing right after a reset (every second step), else something
+    assert max(kl[0::2]) < 1e-6
+    assert min(kl[1::2]) > 1e-5
+    # step 4 came once before the kill, and again from the checkpoint of step 3, whose reference is the policy of step 2
+    assert kl[3] == pytest.approx(before[4]["train/kl"], rel=1e-3)
+
+
 def test_dapo_trains_on_groups_that_differ(tmp_path: Path) -> None:
     # two responses a prompt: about half of the groups are both correct or both incorrect, and are sampled again
     sizes = ("dynamic_sampling=true", "group_size=2", "prompts_per_rollout=8", "max_steps=4")

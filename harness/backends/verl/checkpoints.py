@@ -13,6 +13,7 @@ from typing import Any
 from evals.files import write_json
 from harness.backends.checkpoints import WHOLE, last_verified, seal
 from harness.backends.snapshots import snapshot_folder
+from harness.backends.verl.reference import REFERENCE
 
 STATE = "rlvr_state.json"  # our own state, read when a training resumes
 KEPT = 2  # keep the previous one until the newest is verified
@@ -36,6 +37,8 @@ class MarkWhole:
     def on_save(self, trainer: Any, checkpoint_dir: str, **_: Any) -> None:
         folder = Path(checkpoint_dir)
         write_json(folder / STATE, {"entropy_coefficient": trainer.entropy_coefficient})
+        if trainer.reference_was_reset:
+            trainer.actor_rollout_wg.save_reference(str(folder / REFERENCE))
         seal(folder)
         step = trainer.order.snapshot_step(step_of(folder))
         if step is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from wrapt import when_imported
 
-from harness.backends.verl import TESTED, worker
+from harness.backends.verl import TESTED, reference
 
 
 def check_version() -> None:
@@ -47,6 +47,6 @@ def _vllm_version() -> None:
 
 check_version()
 _vllm_version()
-when_imported("verl.workers.engine_workers")(worker.extend)
+when_imported("verl.workers.engine_workers")(reference.extend)
 if os.environ.get("VERL_PLATFORM") == "cpu":
     import harness.backends.verl.platform_cpu  # noqa: F401

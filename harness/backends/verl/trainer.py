@@ -34,6 +34,7 @@ from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, method_loss
 from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
 from harness.backends.verl.order import Order
+from harness.backends.verl.reference import REFERENCE
 from harness.backends.verl.rewards import CORRECT, PART
 from harness.backends.verl.rollout import group_key
 from harness.step.batch import PROMPT_SIGNALS, TokenBatch
@@ -65,8 +66,12 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     def on_init_end(self) -> None:
         self.entropy_coefficient = self.order.experiment.entropy_coefficient.value
         restore = self.config.trainer.resume_from_path
+        self.reference_was_reset = False
         if restore and (state := Path(restore) / STATE).is_file():
             self.entropy_coefficient = json.loads(state.read_text())["entropy_coefficient"]
+        if restore and (reference := Path(restore) / REFERENCE).is_dir():
+            self.actor_rollout_wg.load_reference(str(reference))
+            self.reference_was_reset = True
         self.actor_rollout_wg.set_loss_fn(partial(method_loss, experiment=self.order.experiment))
         super().on_init_end()
 
@@ -128,6 +133,10 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         metrics = {**rollout, **measured, **update_metrics(report)}
         self._report(number, metrics)
         self._stop_at_nonfinite(number, metrics)
+        every = self.order.experiment.reference_reset_every.value
+        if every is not None and self._step_number(number) % every == 0:
+            self.actor_rollout_wg.reset_reference()
+            self.reference_was_reset = True
 
     def _stop_at_nonfinite(self, number: int, metrics: dict[str, float]) -> None:
         """Raise Diverged, and write it to a file for the launcher. veRL has skipped an update whose gradient is not

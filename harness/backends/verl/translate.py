@@ -66,8 +66,6 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
         reasons["lr_schedule"] = "it has constant and cosine schedules"
     if e.lora_rank.value is not None:
         reasons["lora_rank"] = "LoRA was never run with it; use backend=trl"
-    if e.reference_reset_every.value is not None:
-        reasons["reference_reset_every"] = "its reference stays the base model; use backend=trl"
     if e.reference_model.value is not None:
         reasons["reference_model"] = "its reference is built from the policy's own model; use backend=trl"
     if e.old_policy.value == "sampler":

@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from harness.backends.checkpoints import WHOLE
 from harness.backends.snapshots import snapshots
 from harness.backends.verl.checkpoints import KEPT, STATE, MarkWhole, last_checkpoint, whole_checkpoints
 
 
 class _Trainer:
-    """What a checkpoint asks of the trainer."""
+    """What a checkpoint asks of the trainer; it keeps the folders that its reference was written to."""
 
     entropy_coefficient = 0.25
 
-    def __init__(self) -> None:
-        self.order = self
+    def __init__(self, *, reference_was_reset: bool = False) -> None:
+        self.reference_was_reset = reference_was_reset
+        self.order = self.actor_rollout_wg = self
+        self.saved: list[str] = []
+
+    def save_reference(self, folder: str) -> None:
+        assert not Path(folder).with_name(WHOLE).exists()  # the mark comes last
+        self.saved.append(folder)
 
     def snapshot_step(self, _: int) -> None:
         """No evaluation during this training."""
@@ -34,6 +42,16 @@ def test_only_whole_checkpoints_count_and_the_last_two_stay(tmp_path: Path) -> N
     assert last_checkpoint(tmp_path) == tmp_path / "global_step_10"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["global_step_10", "global_step_4"]
     assert (tmp_path / "global_step_4" / WHOLE).exists()
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_reference_that_was_reset_belongs_to_the_checkpoint(reset: bool, tmp_path: Path) -> None:
+    trainer = _Trainer(reference_was_reset=reset)
+    folder = tmp_path / "global_step_3"
+    folder.mkdir()
+    MarkWhole().on_save(trainer, str(folder))
+    assert trainer.saved == [str(folder / "reference")] * reset
+    assert (folder / WHOLE).exists()
 
 
 def test_a_checkpoint_at_an_evaluated_step_leaves_its_model_as_a_snapshot(tmp_path: Path) -> None:

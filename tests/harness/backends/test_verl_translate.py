@@ -109,7 +109,6 @@ def test_ppo_has_a_critic_and_starts_the_policy_after_its_warm_up() -> None:
     [
         ({"lr_schedule": "linear"}, "lr_schedule"),
         ({"lora_rank": 8}, "lora_rank"),
-        ({"kl_beta": 0.1, "reference_reset_every": 5}, "reference_reset_every"),
     ],
 )
 def test_what_verl_has_no_way_to_train_is_refused_with_its_source(values: dict[str, Any], key: str) -> None:
