@@ -33,7 +33,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     assert logged.data.params["n"] == "2" and logged.data.metrics["my_sums/truncation_rate"] == 1.0
     assert main(["report", f"runs={folder}", "tokens=false", "--json"]) == 0
     page = Path(json.loads(capsys.readouterr().out)["file"]).read_text()
-    assert "cut, %" in page and "Responses" in page
+    assert "truncated, %" in page and "Responses" in page
 
 
 def test_the_same_command_again_reads_its_verdicts(
