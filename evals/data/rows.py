@@ -1,4 +1,4 @@
-"""The rows of a data file: JSON Lines, a JSON list, Parquet, CSV or TSV, also gzipped. Errors name file and line."""
+"""The rows of a data file: Parquet; JSON Lines, a JSON list, CSV or TSV, also gzipped. Errors name file and line."""
 
 from __future__ import annotations
 
@@ -114,7 +114,8 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        for batch in pq.ParquetFile(path).iter_batches():
+        # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
+        for batch in pq.ParquetFile(path).iter_batches(use_threads=False):
             yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error

@@ -154,9 +154,9 @@ class SampleStore:
         return samples
 
 
-def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
+def differences(old: Any, new: Any) -> Iterator[str]:
     """Where two JSON values differ: "field was X, now Y", down to the single field."""
-    for field, before, now in differing_fields(old, new, at):
+    for field, before, now in differing_fields(old, new):
         yield f"{field} was {json.dumps(before)}, now {json.dumps(now)}"
 
 

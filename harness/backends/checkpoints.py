@@ -43,9 +43,7 @@ def damage(checkpoint: Path) -> str | None:
     return "; ".join(differing_files(checkpoint, sealed["files"])) or None
 
 
-def last_verified(
-    checkpoints: Iterable[Path], number: Callable[[Path], int], *, say: Callable[[str], None] | None = None
-) -> Path | None:
+def last_verified(checkpoints: Iterable[Path], number: Callable[[Path], int]) -> Path | None:
     """The newest intact checkpoint, or None. Damaged ones are reported and deleted, so that the training writes them
     again; `number`: a checkpoint's step, from its folder."""
     for checkpoint in sorted(checkpoints, key=number, reverse=True):
@@ -53,10 +51,7 @@ def last_verified(
         if wrong is None:
             return checkpoint
         if (checkpoint / WHOLE).exists():  # else a kill left it incomplete: no message needed
-            (say or _say)(f"    {checkpoint} cannot be used: {wrong}; resuming from the one before")
+            text = f"    {checkpoint} cannot be used: {wrong}; resuming from the one before"
+            print(text, file=sys.stderr, flush=True)
         shutil.rmtree(checkpoint)
     return None
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -154,7 +154,7 @@ def document(
     )
 
 
-def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None, budget: int = BUDGET) -> Document:
+def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None) -> Document:
     """The content of a page on any runs: their scores, the differences from the first, their responses.
 
     Raises:
@@ -188,7 +188,7 @@ def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None, budget:
         of_pair = tuple((*cells[:1], *cells[2:]) for cells in map(_line, compared.lines))
         different = tuple(f"Measured differently: {text}." for text in compared.different)
         grids.append(Grid(f"A: {other.name}; B: {measured[0].name}", columns, of_pair, different))
-    viewer, unread = _viewer(models, tokens, budget)
+    viewer, unread = _viewer(models, tokens, BUDGET)
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
     if not scale and any(benchmark in MADE for run in measured for benchmark in run.tables):

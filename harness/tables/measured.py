@@ -124,31 +124,21 @@ def in_all_arms(common: Sequence[str]) -> str:
     return f"In all arms: {' '.join(common)}." if common else ""
 
 
-def gather(
-    paper: str,
-    runs: Iterable[Run],
-    *,
-    arms: Collection[str] | None = None,
-    digests: Collection[str] | None = None,
-) -> list[Measured]:
+def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
     """The finished arms of a paper, in the paper's order; the newer of two versions of an arm.
 
     Args:
         runs: of this paper and of others, in any order.
-        arms: only those; None: all. digests: only arms whose newer version is of one of these jobs.
     """
     groups: dict[tuple[str, ...], dict[str, dict[int, Run]]] = {}
     of_paper = [run for run in runs if run.record.get("kind") == "arm" and run.paper == paper and run.is_finished]
     for run in sorted(of_paper, key=lambda run: (run.finished or "", run.digest, run.seed), reverse=True):
-        if arms is not None and run.arm not in arms:
-            continue
         versions = groups.setdefault((run.scale, run.backend, run.model, run.arm, run.overrides), {})
         versions.setdefault(run.digest, {}).setdefault(run.seed, run)
     measured = []
     for versions in groups.values():
         digest, seeds = next(iter(versions.items()))
-        if digests is None or digest.partition("-")[0] in digests:
-            measured.append(_measured(digest, dict(sorted(seeds.items()))))
+        measured.append(_measured(digest, dict(sorted(seeds.items()))))
     order = [(a.model, a.key) for a in catalogue.load(paper).arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))

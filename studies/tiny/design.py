@@ -107,8 +107,8 @@ def _with_placebos(
     return [StudyArm(paper, arm, than, tier, knob), *(StudyArm(paper, f"{arm}+{p}", than, tier) for p in placebos)]
 
 
-def _second(paper: str, *arms: str) -> Sequence[StudyArm]:
-    return [StudyArm(paper, arm, "grpo", tier=2) for arm in arms]
+def _second(*arms: str) -> Sequence[StudyArm]:
+    return [StudyArm("baselines", arm, "grpo", tier=2) for arm in arms]
 
 
 STUDY = Design(
@@ -149,8 +149,8 @@ STUDY = Design(
         StudyArm("forking_tokens", "bottom80", "dapo", tier=2),
         *_with_placebos("baselines", "clip_cov", "grpo", tier=2, knob=Knob("clip_cov.share", (0.00005, 0.001))),
         *_with_placebos("baselines", "kl_cov", "grpo", tier=2, knob=Knob("kl_cov.coefficient", (0.3, 3.0))),
-        *_second("baselines", "clip_higher", "psr", "nsr", "w_reinforce", "passk", "entropy_bonus"),
-        *_second("baselines", "gspo", "cispo", "gmpo", "sapo", "rloo", "dr_grpo"),
+        *_second("clip_higher", "psr", "nsr", "w_reinforce", "passk", "entropy_bonus"),
+        *_second("gspo", "cispo", "gmpo", "sapo", "rloo", "dr_grpo"),
     ),
     margins={"avg": 0.02, "pass": 0.02, "maj": 0.02},
     already_trained=(("egsw", "math-7b-instruct"),),
