@@ -2,6 +2,6 @@
 
 programs.py          the program inside a response
 program_grader.py    grades a benchmark's function against its tests (HumanEval)
-sandbox.py           runs a function against tests, or a whole program for what it prints (tool use), in bubblewrap
+sandbox.py           runs a function against tests, in bubblewrap
 inside.py            the program inside the sandbox
 """

@@ -1,6 +1,6 @@
 r"""Brackets and the parts of a cleaned answer; and plain numbers in it, exactly, as fractions.
 
-`1,000.99`, `-1/3`, `8.7e8`, `1\frac{1}{2}`, `0.58\overline{3}`, and in words: `three fourths`, `7th`.
+`1,000.99`, `-1/3`, `8.7e8`, `1\frac{1}{2}`, `0.58\overline{3}`, and in words: `twenty-five`, `7th`.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ NUMBER_WORD = "|".join(["zero", *_SMALL, *_TENS, *_ORDINALS, *_SCALES, "half", "
 
 
 def spoken(text: str) -> str | None:
-    """A number that is spelled out, in digits or as a fraction; None for anything else."""
+    """A number or a place that is spelled out, or in digits with its scale; None for anything else."""
     words = re.sub(r"(?<=[a-z])[-,](?=[a-z ])", " ", plain(text[:200]).lower())
     words = " ".join(re.sub(r"\ban? (?=[a-z])", "one ", re.sub(r"^ *negative\b", "minus", words)).split())
     if scaled := _DIGITS.fullmatch(words):
