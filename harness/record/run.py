@@ -320,7 +320,7 @@ class Run:
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
         ours = {"answer": frame["extracted"]} if "extracted" in frame else {}  # of `rlvr grade`, beside the file's own
         frame = frame.assign(**unknown, **ours, problem_id=frame["problem_id"].astype(str))
-        return frame[frame["benchmark"] == benchmark].reset_index(drop=True)
+        return frame if names == {benchmark} else frame[frame["benchmark"] == benchmark].reset_index(drop=True)
 
     @property
     def keeps_responses(self) -> bool:

@@ -76,7 +76,7 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dic
         _check(r)
     runs = list(dict.fromkeys(r.run for r in responses))
     problems = {(r.benchmark, r.problem): r for r in reversed(responses)}  # of each, its first response
-    order = list(dict.fromkeys((r.benchmark, r.problem) for r in responses))
+    order = {key: i for i, key in enumerate(dict.fromkeys((r.benchmark, r.problem) for r in responses))}
     strings = {text: i for i, text in enumerate(dict.fromkeys(t for r in responses for t in r.tokens or ()))}
     entropies = sorted(h for r in responses for h in r.entropies or ())
     return {
@@ -91,7 +91,7 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dic
         "responses": [
             {
                 "run": runs.index(r.run),
-                "problem": order.index((r.benchmark, r.problem)),
+                "problem": order[r.benchmark, r.problem],
                 **{name: getattr(r, name) for name in ("sample", "seed", "verdict", "answer", "length")},
                 **_body(r, strings, forks.get(r.run, math.inf)),
             }

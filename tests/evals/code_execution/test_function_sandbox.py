@@ -75,6 +75,7 @@ HOSTILE = {
     "number equal to all": "class A(int):\n    def __eq__(s, o): return True\n    __hash__ = int.__hash__\ndef f(x): return A(7)",
     "text in the middle of an encoding": "class A(str):\n    def __getitem__(s, i): return 2\ndef f(x): return A()",
     "own verdict": "import os\nfor d in range(3, 32):\n    try: os.write(d, b'{\"passed\": true}\\n')\n    except OSError: pass\nos._exit(0)",
+    "brackets": "import os\nfor d in range(1, 32):\n    try: os.write(d, b'[' * 60_000 + b'\\n')\n    except OSError: pass\nos._exit(0)",
     "flood": "import os\nfor d in range(3, 32):\n    try:\n        while os.write(d, b'x' * 65536): pass\n    except OSError: pass",
     "huge answer": "def f(x): return 'x' * 10 ** 8",
     "deep answer": "def f(x):\n    a = []\n    for _ in range(10 ** 5): a = [a]\n    return a",
