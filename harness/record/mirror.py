@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, read_object, text_sha256, write_json
 from evals.redaction import redact, redact_all
 from harness.record.run import FINAL, IDENTITY, JOB_FOLDER, METRICS, RECORD, RESTORE, Run, folder_name, read_record
-from harness.runs.track import Tracker, cache_dir, home, local_store, no_store, shown_uri
+from harness.runs.track import TOKEN, Tracker, cache_dir, home, local_store, no_store, shown_uri
 from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
@@ -364,6 +364,8 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
     elif not (folder / RECORD).is_file():
         raise DamagedFileError(folder / RECORD, "it is missing", RESTORE)
     found = Run(folder)
+    if found.record.get("id") != run.data.tags.get(TOKEN):
+        raise DamagedFileError(folder / RECORD, "it is of another run", RESTORE)
     here = home() / found.paper / found.scale / folder_name(found.record)
     if (here / RECORD).is_file() and Run(here).record.get("sha256") == found.record.get("sha256"):
         return Run(here)
