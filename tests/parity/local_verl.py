@@ -197,6 +197,8 @@ def step(
         worker.engine_config.infer_micro_batch_size_per_gpu = micro_batch or len(rows) // processes
         worker.set_loss_fn(partial(method_loss, experiment=declared))
         batch = KVBatchMeta(keys=list(rows), tags=[{}] * len(rows), partition_id="train")
+        if mine._bypasses():
+            batch = mine._take_samplers(batch)
         mine._update_policy(number, mine._balance_batch(batch, {}), {})
     finally:
         trainer.tq = kept

@@ -112,3 +112,29 @@ def test_a_corrected_step_is_the_same_through_both_backends(
         torch.testing.assert_close(of_verl, mine[key], rtol=RELATIVE, atol=RELATIVE * scale, msg=key)
     logged = trainer._metrics["train"]
     assert logged["train/mismatch_max_logp_gap"][-1] > 0.3 and 0 < logged["train/mismatch_ess"][-1] < 1
+
+
+@pytest.mark.parametrize("name", ["grpo", "kl_cov"])
+def test_a_step_on_the_samplers_log_probabilities_is_the_same_through_both_backends(
+    name: str, worker: Any, random_model: Path, tmp_path: Path
+) -> None:
+    """`old_policy=sampler`; at the first update of a rollout the policy is not the old one then."""
+    from evals.provenance import Origin
+
+    own = declared_with(CASES[name])
+    trainer = make_trainer(own, random_model, tmp_path, 2)
+    declared = own.override({"old_policy": "sampler"}, Origin.USER, "a test")
+    trainer.experiment = declared  # the translation refuses it, because no vLLM samples here; the rollout is given
+    fixed = rollout(trainer.model.config.vocab_size)
+    noise = torch.randn(fixed["old_per_token_logps"].shape, generator=torch.Generator().manual_seed(4))
+    fixed["sampling_per_token_logps"] = fixed["old_per_token_logps"] + 0.3 * noise
+    rows = verl_rows(fixed)
+    fixed["old_per_token_logps"] = fixed["sampling_per_token_logps"]  # as `_generate_and_score_completions` leaves it
+    loss, gradient = fast(trainer, fixed)
+    line = step(declared, rows, worker, random_model, number=0, micro_batch=2, out=tmp_path)
+    assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
+    mine = {n: p.grad for n, p in trainer.model.named_parameters()}
+    scale = max(float(g.abs().max()) for g in gradient)
+    assert scale > 0
+    for key, of_verl in worker.engine.gradients.items():
+        torch.testing.assert_close(of_verl, mine[key], rtol=RELATIVE, atol=RELATIVE * scale, msg=key)

@@ -117,6 +117,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     def _update_actor(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
         updates = self.order.experiment.updates_per_rollout.value
         rollout = self._rollout_metrics(batch, metrics)
+        if self._bypasses():
+            batch = self._take_samplers(batch)
         left = self.order.steps - (self.global_steps - 1) * updates
         for number, part in enumerate(islice(_parts(batch, updates), left)):
             self._update_policy(number, part, {**rollout, **critic_metrics(metrics)})
@@ -124,7 +126,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _update_policy(self, number: int, part: KVBatchMeta, rollout: dict[str, float]) -> None:
         """One optimiser step, the number-th of its rollout; `rollout` are metrics that go with it."""
-        fresh = number == 0 and not self._reads_pi_squared()  # which veRL's own pass after the rollout does not give
+        # what the method reads is in veRL's own pass after the rollout, but for pi_squared and what bypassing replaces
+        fresh = number == 0 and not self._reads_pi_squared() and not self._bypasses()
         if not fresh and self._reads_policy():
             part = self._compute_current_policy(part)
         part, measured = self._apply_method(part, fresh=fresh)
@@ -187,6 +190,18 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _reads_pi_squared(self) -> bool:
         return "pi_squared" in self.order.experiment.method.reads
+
+    def _bypasses(self) -> bool:
+        return bool(self.order.experiment.old_policy.value == "sampler")
+
+    def _take_samplers(self, batch: KVBatchMeta) -> KVBatchMeta:
+        """The sampler's log-probabilities as the old ones."""
+        data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["rollout_log_probs"])
+        fields = TensorDict({"old_log_probs": data["rollout_log_probs"]}, batch_size=len(batch))
+        extra = dict(batch.extra_info)
+        batch = tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=fields)
+        batch.extra_info.update(extra)
+        return batch
 
     def _compute_current_policy(self, part: KVBatchMeta) -> KVBatchMeta:
         """The current policy's log-probabilities and entropies, in addition to those of the policy that sampled."""

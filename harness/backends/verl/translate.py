@@ -67,9 +67,10 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
     if e.lora_rank.value is not None:
         reasons["lora_rank"] = "LoRA was never run with it; use backend=trl"
     if e.reference_model.value is not None:
-        reasons["reference_model"] = "its reference is built from the policy's own model; use backend=trl"
-    if e.old_policy.value == "sampler":
-        reasons["old_policy"] = "our methods get their signals in the pass that its bypass mode skips; use backend=trl"
+        reasons["reference_model"] = (
+            "its reference copies the policy's model, and its teachers are vLLM servers on GPUs of their own; use "
+            "backend=trl"
+        )
     return reasons
 
 
@@ -292,7 +293,7 @@ def _trainer(e: dict[str, Any], order: Order) -> dict[str, Any]:
         "algorithm.filter_groups.enable": False,  # `rollout.GroupBuffer` resamples
         "algorithm.rollout_correction.rollout_is": None,
         "algorithm.rollout_correction.rollout_rs": None,
-        "algorithm.rollout_correction.bypass_mode": False,
+        "algorithm.rollout_correction.bypass_mode": False,  # the trainer does it, after this pass
         "trainer.use_v1": True,
         "trainer.v1.trainer_mode": TRAINER,
         "trainer.v1.sampler.custom_sampler.path": "pkg://harness.backends.verl.rollout",
