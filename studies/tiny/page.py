@@ -55,16 +55,17 @@ def write_page(design: Design, folder: Path, out: Path, *, pictures: bool = True
 def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plot], settings: Settings) -> str:
     """The page of results, with every table."""
     label = SCALES[design.families[0]].label
+    option, trials = ("", "trials.csv") if design.learning_rates else ("--later ", "../trials.csv")
     lines = [
         "# The tiny-scale study",
         "",
-        "Written by `python -m studies.tiny write` from the tables beside it, not edited by hand. Design "
+        f"Written by `python -m studies.tiny {option}write` from the tables beside it, not edited by hand. Design "
         f"{design.digest}, registered in [preregistration.md](preregistration.md) before the first run. "
         "[findings.md](findings.md): what surprised, checked a second way.",
         "",
         "Everything here comes from four tables: `verdicts.parquet` (every graded sample of the runs that count, "
         "without its text), `curves.parquet` (their training curves), `runs.csv` (settings' digest, commit, command "
-        "and packages of each run) and [trials.csv](trials.csv) (the search for settings).",
+        f"and packages of each run) and [trials.csv]({trials}) (the search for settings).",
         "",
         f"**{label[:1].upper()}{label[1:]}.**",
         "",
@@ -99,6 +100,8 @@ def _state(design: Design, arms: Arms) -> str:
 
 def _settings(design: Design, settings: Settings) -> str:
     """The search, and how many learning rates it chose at an end, where a better one may lie outside."""
+    if not design.learning_rates:
+        return "Settings: those that the first study's search chose for GRPO, for every arm; no arm but GRPO is tuned."
     rates = [values["learning_rate"] for values in settings.values()]
     low, high = design.learning_rates[0], design.learning_rates[-1]
     return (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from studies.tiny.design import STUDY
+from studies.tiny.design import LATER, STUDY, Design
 from studies.tiny.page import FIGURES, write_page
 
 FOLDER = Path(__file__).parents[3] / "results" / "study"
@@ -16,18 +16,19 @@ NUMBER = re.compile(r"[-+]?\d+\.?\d*")
 
 
 @pytest.mark.slow
-def test_committed_numbers_come_from_the_committed_tables(tmp_path: Path) -> None:
-    write_page(STUDY, FOLDER, tmp_path, pictures=False)
-    committed, computed = (_cells(folder / "README.md") for folder in (FOLDER, tmp_path))
+@pytest.mark.parametrize(("design", "committed_in"), [(STUDY, FOLDER), (LATER, FOLDER / "later")])
+def test_committed_numbers_come_from_the_committed_tables(design: Design, committed_in: Path, tmp_path: Path) -> None:
+    write_page(design, committed_in, tmp_path, pictures=False)
+    committed, computed = (_cells(folder / "README.md") for folder in (committed_in, tmp_path))
     # words, outcomes and verdicts are equal; a number may differ in its last printed digit between types of CPU
     assert [NUMBER.sub("#", cell) for cell in committed] == [NUMBER.sub("#", cell) for cell in computed]
     for a, b in zip(_numbers(committed), _numbers(computed), strict=True):
         assert float(a) == pytest.approx(float(b), abs=1.01 * 10.0 ** -len(a.partition(".")[2]))
-    names = {path.name for path in (FOLDER / FIGURES).glob("*.csv")}
+    names = {path.name for path in (committed_in / FIGURES).glob("*.csv")}
     assert names == {path.name for path in (tmp_path / FIGURES).glob("*.csv")} and names
     for name in names:
         pd.testing.assert_frame_equal(
-            *(pd.read_csv(folder / FIGURES / name) for folder in (FOLDER, tmp_path)), rtol=1e-6, atol=1e-9
+            *(pd.read_csv(folder / FIGURES / name) for folder in (committed_in, tmp_path)), rtol=1e-6, atol=1e-9
         )
 
 
