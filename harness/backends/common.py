@@ -108,7 +108,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
     `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
     """
     bar: list[Any] = []
-    notebook = "ipykernel" in sys.modules
+    notebook = in_notebook()
     draw = live_chart() if notebook else lambda step, metrics: None
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
 
@@ -139,6 +139,12 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             print(f"    step {step}/{total}  {text}", file=sys.stderr, flush=True)
 
     return report
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook, which shows what is displayed."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 def live_chart() -> Callable[[int, Mapping[str, float]], None]:

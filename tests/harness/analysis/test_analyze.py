@@ -153,8 +153,8 @@ def test_graded_answers_without_lengths_are_analysed(tmp_path: Path, capsys: pyt
     document = json.loads(capsys.readouterr().out)
     assert [model["name"] for model in document["models"]] == ["ours", "theirs"]
     names = [figure["name"] for figure in document["figures"]]
-    assert names == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]  # no figure of lengths
-    assert "Truncation is not known" in document["figures"][-1]["caption"]
+    assert names == ["pass_at_k_b", "answer_diversity_b", "response_form_b", "cover_at_tau_b"]  # no figure of lengths
+    assert "Truncation is not known" in document["figures"][2]["caption"]
 
 
 def test_a_family_that_fails_is_skipped_and_the_others_are_plotted(
