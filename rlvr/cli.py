@@ -143,7 +143,10 @@ def _report(name: str, error: BaseException) -> int:
     from harness.runs.interrupt import Interrupted, StoppedAtOnce
 
     if isinstance(error, (Interrupted, StoppedAtOnce)):
-        print(error, file=sys.stderr)
+        try:
+            print(error, file=sys.stderr, flush=True)
+        except OSError:  # its reader has gone with the signal (`2>&1 | tee`)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         return error.code
     if isinstance(error, KeyboardInterrupt):
         print("interrupted; the same command resumes where it was", file=sys.stderr)

@@ -239,7 +239,7 @@ class JobRun:
                     f"{self.folder / RECORD} does not match the files beside it ({', '.join(changed)}, also when made "
                     "again): delete it, and the same command makes it again from them"
                 )
-            self.recorder.update(state="finished", files=files)
+            self.recorder.update(state="finished", finished=before.finished or now(), files=files)
             return
         self.recorder.update(
             state="finished",

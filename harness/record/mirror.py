@@ -22,16 +22,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, read_object, text_sha256, write_json
+from evals.files import (
+    BusyError,
+    DamagedFileError,
+    last_row,
+    locked,
+    read_jsonl_from,
+    read_object,
+    text_sha256,
+    write_json,
+)
 from evals.redaction import redact, redact_all
-from harness.record.run import FINAL, IDENTITY, JOB_FOLDER, METRICS, RECORD, RESTORE, Run, folder_name, read_record
+from harness.record.run import (
+    FINAL,
+    IDENTITY,
+    JOB_FOLDER,
+    LINK,
+    METRICS,
+    RECORD,
+    RESTORE,
+    Run,
+    folder_name,
+    read_record,
+)
 from harness.runs.track import TOKEN, Tracker, cache_dir, home, local_store, no_store, shown_uri
 from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
 
-LINK = "mlflow.json"
 POLL_S = 0.5
 PATIENCE_S = 15.0  # at the end of a command, while the store fails
 METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
@@ -72,7 +91,7 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
         for part in _parts(params, PARAMS_AT_ONCE):
             client.log_batch(run_id, params=part)
         link |= {"experiment": tracker.experiment(record["paper"]), "run_id": run_id, "metrics": 0, "record": ""}
-        link["run"] = record["id"]
+        link |= {"run": record["id"], "folder": run.folder.name}
         write_json(run.folder / LINK, link)
     run_id, metrics = link["run_id"], run.folder / METRICS
     rows = read_jsonl_from(metrics, link["metrics"], "step", "metrics") if metrics.is_file() else []
@@ -89,7 +108,8 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
         client.log_batch(run_id, tags=[RunTag(key, value) for key, value in _tags(record).items()])
         if run.is_finished:
             step, scores = final_scores(record)
-            at = _ms(record["finished"])
+            last = last_row(metrics)  # its time, which no repetition changes: MLflow keeps one of two equal points
+            at = _ms(record["finished"]) if last is None else last.get("time", 0)
             client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, value in scores.items()])
             for name in mirrored_files(run):
                 client.log_artifact(run_id, str(run.file(name)), str(Path(name).parent) if "/" in name else None)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evals.stats.measured_run import Conditions
     from evals.stats.verdict_table import VerdictTable
 
-RECORD, METRICS, CURVE, FINAL = "run.json", "metrics.jsonl", "curve.jsonl", "train/final"
+RECORD, METRICS, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.jsonl", "train/final", "mlflow.json"
 SHA256 = "sha256"  # of a record's content, in the record
 CURVES = "curves"  # the kind of a run that is another tool's curve alone (`harness.record.curves`)
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
@@ -89,7 +89,7 @@ class Run:
         record = read_record(path)
         if record is None:
             job = JOB_FOLDER.search(self.folder.name) and (self.folder / "eval").is_dir()
-            if job or (self.folder / "train").is_dir() or (self.folder / "mlflow.json").is_file():
+            if job or (self.folder / "train").is_dir() or (self.folder / LINK).is_file():
                 raise DamagedFileError(path, "it is missing", RESTORE)
             return {}
         if match := JOB_FOLDER.search(self.folder.name):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from evals.files import DamagedFileError, append_jsonl, file_sha256, mend_jsonl, read_jsonl, write_json
+from evals.files import DamagedFileError, append_jsonl, file_sha256, mend_jsonl, read_jsonl, read_object, write_json
 from evals.redaction import redact_all
-from harness.record.run import METRICS, RECORD, read_record, with_sha256
+from harness.record.run import LINK, METRICS, RECORD, read_record, with_sha256
 
 FREE = ("overrides", "settings", "own_files", "base_model", "hardware", "environment", "stopped")
 """Fields with text of the user, where a credential may be; the others are names of ours."""
@@ -45,9 +46,17 @@ class Recorder:
 
     def start(self, **fields: Any) -> dict[str, Any]:
         """Begin or resume the run; what it has from before (its id, a finished training) stays."""
-        before = read_record(self.folder / RECORD) or {"id": uuid4().hex, "started": now(), "files": {}}
+        before = read_record(self.folder / RECORD) or {"id": self._mirrored(), "started": now(), "files": {}}
         kept = {key: value for key, value in before.items() if key not in ("stopped", "finished")}
         return self._write({**kept, **fields, "state": "running"})
+
+    def _mirrored(self) -> str:
+        """A new id, or that of the run in MLflow where only the record was lost."""
+        with suppress(DamagedFileError):
+            link = read_object(self.folder / LINK) or {}
+            if link.get("folder") == self.folder.name:
+                return str(link.get("run"))
+        return uuid4().hex
 
     def update(self, **fields: Any) -> dict[str, Any]:
         """Replace fields of the record."""

@@ -68,7 +68,7 @@ ADDED: Mapping[str, Any] = {
 class PPO(Declared):
     """How PPO's value model is trained. Its advantages are an equation (`baselines.ppo.gae`)."""
 
-    critic_learning_rate: Sourced[Positive]
+    critic_learning_rate: Sourced[Share]
     critic_warmup_steps: Sourced[Index]  # rollouts that train only the critic, before the policy's first update
     value_clip: Sourced[Positive]  # the largest change of a value that its loss rewards
 
@@ -110,7 +110,7 @@ class Experiment(Declared):
     # optimisation
     critic: Sourced[bool]  # PPO with a value model, instead of group-relative advantages
     updates_per_rollout: Sourced[Count]
-    learning_rate: Sourced[Positive]
+    learning_rate: Sourced[Share]
     lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]
     warmup_ratio: Sourced[Annotated[float, Range("[0, 1]")]]
     weight_decay: Sourced[NonNegative]
@@ -227,7 +227,7 @@ class Finetune(Declared):
     dataset_rows: Sourced[Count]  # approximate number, for the cost estimate only
     prompt: Sourced[str]  # a name in evals.data.prompts
     batch_size: Sourced[Count]  # rows of one optimiser step
-    learning_rate: Sourced[Positive]
+    learning_rate: Sourced[Share]
     lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]
     warmup_ratio: Sourced[Annotated[float, Range("[0, 1]")]]
     weight_decay: Sourced[NonNegative]

@@ -105,7 +105,7 @@ def test_an_experiment_is_declared_by_what_differs_from_the_recipe():
     assert "entropy_advantage.alpha" in mine._repr_html_()
     with pytest.raises(ValueError, match="learning_rte: no such setting; did you mean 'learning_rate'"):
         rlvr.experiment(learning_rte=1.0)
-    with pytest.raises(ValueError, match="learning_rate: expected > 0"):
+    with pytest.raises(ValueError, match="learning_rate: expected in"):
         rlvr.experiment(learning_rate=-1.0)
     with pytest.raises(ValueError, match="expected values for alpha, kappa; missing: kappa; unknown: beta"):
         rlvr.use(entropy_advantage, alpha=0.4, beta=1.0)
