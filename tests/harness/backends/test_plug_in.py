@@ -32,7 +32,7 @@ class Toy(Backend[ToyHardware]):
     profile = {"slices": 1}
 
     def check(self, training, hardware):
-        if training.learning_rate.value > 1:
+        if training.learning_rate.value > 0.1:
             raise CannotExpress("toy", "learning_rate", training.learning_rate, "it would diverge")
 
     def launch(self, job, base_model, out_dir, recorder, hardware):
@@ -74,7 +74,7 @@ def test_a_new_backend_plans_with_its_own_settings_memory_and_time(capsys: pytes
     assert not arm["memory"]["fits"] and arm["memory"]["remedy"] == "hardware.slices=2"
     assert main([*command, "hardware.deepspeed=zero2"]) != 0
     assert "backend=toy has no such setting; backend=trl has it" in capsys.readouterr().err
-    assert main([*command, "learning_rate=2"]) == 0
+    assert main([*command, "learning_rate=0.5"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)["arms"]
     assert "toy cannot express learning_rate" in arm["refused"]
     assert (backend("trl").label, backend("toy").label) == ("", "(toy)")  # in tables
