@@ -253,6 +253,9 @@ def test_a_broken_paper_is_listed_with_file_and_line_beside_the_others(
     assert papers["broken_one"]["error"].startswith(f"{folder / 'paper.py'}, line 3: TypeError")
     assert main(["plan", "paper=broken_one"]) == 2
     assert "line 3" in capsys.readouterr().err
+    records = Path(__file__).parents[2] / "results" / "records" / "erpo.tar.xz"
+    assert main(["tables", f"runs=[{records}]", f"out={tmp_path / 'tables'}"]) == 0
+    assert "skipped broken_one" in capsys.readouterr().err and (tmp_path / "tables" / "erpo" / "tables.csv").is_file()
 
 
 @given(st.text(st.characters(exclude_categories=())))
