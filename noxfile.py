@@ -186,6 +186,13 @@ def faults(session: nox.Session) -> None:
     session.run(str(PYTHON), "-m", "pytest", "tests/faults", *session.posargs, external=True)
 
 
+@nox.session(venv_backend="none")
+def exhaustive(session: nox.Session) -> None:
+    """All cases of what `tests` tries on some: every benchmark's golds, every hostile text (minutes)."""
+    environment(session)
+    session.run(str(PYTHON), "-m", "pytest", "-m", "exhaustive", *session.posargs, external=True)
+
+
 def reproduce(key: str) -> None:
     """One session a paper, tiny by default: `nox -s egsw -- scale=paper` is the real thing."""
 

@@ -1,7 +1,7 @@
 """Text made to be slow to read: the patterns that read an answer in the calling process, where no limit holds.
 
-What repeats is read in time that grows with its square at worst. The process that reads it here is killed after 90 s of
-processor time, where it needs some 20; a pattern of the third power would need 5 to 10 s for each of many texts.
+What repeats is read in time that grows with its square at worst. The process that reads it here is killed after four
+times the processor time that it needs; a pattern of the third power would need 5 to 10 s for each of many texts.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ a|A|1|1 |,|, |.|. |...|'|''|"|-|+ -|<|=|^|_|^{|^(|[|(|{|\{|\\|$|$$|$1|\$|\$1,000
 option|final answer is|I hope it is correct|answer is|answer:|real numbers|no solution|minus|about|USD|squared|dozen
 """
 READ = """
-import resource
-resource.setrlimit(resource.RLIMIT_CPU, (90, 90))
+import resource, sys
+step, limit_s = map(int, sys.argv[1:])
+resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
 from contextlib import suppress
 from evals.grading.equivalence import UnscorableError, equal, quick
 from evals.grading.extraction import POLICIES, extract
@@ -40,22 +41,25 @@ def repeated(start, part, end, length):
 
 ways = [("", ""), ("5 ", "!"), ("final answer is ", "Z"), ("$", chr(92)), ("<" * 1000, "#"), (" " * 1000, "#")]
 parts = [" ", chr(10), chr(9), *(p + s for line in PARTS.splitlines() for p in line.split("|") for s in ("", " ") if p)]
-for part in parts:
-    for start, end in ways:
+for at, part in enumerate(parts):
+    for start, end in ways[at % step :: step]:
         text = repeated(start, part, end, ANSWER)
         locate(text)
         with suppress(UnscorableError):  # nested too deeply
             quick("7", text)
             quick("7", repeated(start, part, end, SHORT))
         no_answer("7", text, equal)
-    for policy in POLICIES:
+    for policy in list(POLICIES)[at % step :: step]:
         extract(repeated("", part, "", RESPONSE), policy)
 print(len(parts))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on processor time there")
-def test_no_text_takes_long_to_read() -> None:
-    done = subprocess.run([sys.executable, "-c", READ], cwd=ROOT, capture_output=True, text=True)
+@pytest.mark.parametrize(("step", "limit_s"), [(3, 30), pytest.param(1, 90, marks=pytest.mark.exhaustive)])
+def test_no_text_takes_long_to_read(step: int, limit_s: int) -> None:
+    """Each part with each start and end and each policy, or with every third of them in turn."""
+    command = [sys.executable, "-c", READ, str(step), str(limit_s)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > 200

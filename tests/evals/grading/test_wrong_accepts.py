@@ -1,7 +1,7 @@
 """What a policy could learn to write to be paid without knowing the answer: each family on many golds.
 
 A family changes a right answer, or leaves it open, in one way (`%s` is the right answer). The golds have the forms of
-MATH, Minerva, OlympiadBench and AIME. The last test takes all golds of the benchmarks at hand.
+MATH, Minerva, OlympiadBench and AIME. The last test takes golds of the benchmarks at hand.
 """
 
 from __future__ import annotations
@@ -326,10 +326,11 @@ def test_no_gold_accepts_a_trivial_answer() -> None:
 
 
 @pytest.mark.slow
-def test_no_gold_of_a_benchmark_accepts_a_trivial_answer() -> None:
+@pytest.mark.parametrize("every", [25, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_no_gold_of_a_benchmark_accepts_a_trivial_answer(every: int) -> None:
     if not (golds := benchmark_golds()):
         pytest.skip("no benchmarks at hand; set RLVR_SHARED")
-    assert accepted(golds) == []
+    assert accepted(golds[::every]) == []
 
 
 def test_prose_states_no_number_that_it_denies_or_bounds() -> None:
