@@ -23,13 +23,16 @@ PAGES = {
     "results/index.md": ROOT / "results" / "README.md",
     "results/ledger.md": ROOT / "results" / "ledger" / "README.md",
     "results/study.md": ROOT / "results" / "study" / "README.md",
-    "results/findings.md": ROOT / "results" / "study" / "findings.md",
+    "results/later.md": ROOT / "results" / "study" / "later" / "README.md",
+    **{f"results/{path.stem}.md": path for path in ROOT.glob("results/study/[fp]*.md")},
+    **{f"results/later-{path.stem}.md": path for path in ROOT.glob("results/study/later/[fp]*.md")},
+    **{f"results/{path.parent.name}.md": path for path in ROOT.glob("results/*/tables.md")},
     "contributing.md": ROOT / "CONTRIBUTING.md",
     "changes.md": ROOT / "CHANGELOG.md",
 }
 PICTURES = {
-    f"figures/{path.name}": path for path in (*ROOT.glob("results/*.svg"), *ROOT.glob("results/study/figures/*"))
-}
+    f"figures/{path.name}": path for path in (*ROOT.glob("results/*.svg"), *ROOT.glob("results/study/figures/*.png"))
+} | {f"figures/later/{path.name}": path for path in ROOT.glob("results/study/later/figures/*.png")}
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -31,7 +31,8 @@ def grade_answers(
     Args:
         pairs: (gold, answer) each.
         conventions: which answers count as equal where mathematics leaves a choice.
-        workers: processes for the comparisons that need symbolic algebra. limit_s: seconds that one may take.
+        workers: processes for the comparisons that need symbolic algebra.
+        limit_s: seconds of a processor that one of these may take.
     Returns:
         A grade for each pair, in order. `verdict` is correct, wrong, no_answer or unscored (never counted as wrong).
     Raises:
