@@ -1,7 +1,8 @@
 """`rlvr` in a separate process that does not import the trainer again: a fork of a process that has only imported.
 
 A start costs the imports of TRL and MLflow, 10 s of a core. Tests that stop, kill or repeat a command start many; what
-they test happens after the imports. The process forked from has run nothing, so it has no threads and no state.
+they test happens after the imports. The process forked from has run nothing, so it has no threads and no state. So are
+the processes of jobs that the command starts (`launcher=local`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import IO, Any
 
 IMPORTS = ["tests.imported"]
 
@@ -28,7 +32,7 @@ class Command:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(IMPORTS)
         self._folder = TemporaryDirectory()
-        self._files = [Path(self._folder.name) / name for name in ("out", "err")]
+        self._files = [Path(self._folder.name) / name for name in ("out", "err", "jobs")]
         self._process = context.Process(target=_main, args=(call, list(arguments), dict(env), self._files))
         self._process.start()
 
@@ -46,6 +50,11 @@ class Command:
         return self._process.exitcode
 
     @property
+    def jobs(self) -> list[int]:
+        """The process ids of the jobs that it has started so far."""
+        return [int(line) for line in self._files[2].read_text().splitlines()] if self._files[2].exists() else []
+
+    @property
     def err(self) -> str:
         """What it has printed to stderr so far."""
         return self._files[1].read_text() if self._files[1].exists() else ""
@@ -57,18 +66,68 @@ class Command:
         """Wait for the end; what the command printed to stdout and to stderr."""
         self._process.join(timeout)
         assert self._process.exitcode is not None, f"still running after {timeout} s"
-        out, err = (file.read_text() if file.exists() else "" for file in self._files)
+        out, err = (file.read_text() if file.exists() else "" for file in self._files[:2])
         return out, err
 
 
 def _main(
     call: Callable[[list[str]], int] | None, arguments: list[str], env: dict[str, str], files: Sequence[Path]
 ) -> None:
-    for stream, file in zip((1, 2), files, strict=True):
+    _become(env, files[0], files[1])
+    sys.argv = ["rlvr", *arguments]
+    if call is None:
+        from harness.launch import local
+        from rlvr.cli import main as call
+
+        local.subprocess = SimpleNamespace(Popen=partial(Job, files[2]), PIPE=None)
+    sys.exit(call(arguments))
+
+
+def _become(env: Mapping[str, str], *files: Path) -> None:
+    """Give this process another environment, and files for stdout and stderr."""
+    for stream, file in enumerate(files, 1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
     os.environ.clear()
     os.environ.update(env)
-    sys.argv = ["rlvr", *arguments]
-    if call is None:
-        from rlvr.cli import main as call
-    sys.exit(call(arguments))
+
+
+class Job:
+    """In place of the `subprocess.Popen` of `harness.launch.local`: the process of a job, forked like its command."""
+
+    def __init__(self, jobs: Path, command: Sequence[str], *, env: Mapping[str, str], stdout: IO[bytes], **_: Any):
+        assert command[1:] == ["-m", "harness.launch.task"]
+        context = multiprocessing.get_context("forkserver")
+        reader, writer = context.Pipe(duplex=False)
+        self._process = context.Process(target=_job, args=(reader, dict(env), Path(stdout.name)))
+        self._process.start()
+        reader.close()
+        self.stdin = os.fdopen(os.dup(writer.fileno()), "wb")
+        writer.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+        with jobs.open("a") as file:
+            file.write(f"{self.pid}\n")
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self) -> None:
+        self._process.join()
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+def _job(stdin: Any, env: dict[str, str], log: Path) -> None:
+    os.setsid()
+    os.dup2(stdin.fileno(), 0)
+    sys.stdin = os.fdopen(0)
+    _become(env, log, log)
+    from harness.launch.task import main
+
+    sys.exit(main())

@@ -38,5 +38,5 @@ def rows() -> list[tuple[str, str]]:
 
 
 def graded() -> list[tuple[str, str | None]]:
-    with Grader(workers=2, limit_s=5.0, memory_mb=512) as grader:
+    with Grader(workers=2, limit_s=2.0, memory_mb=512) as grader:
         return [(str(grade.verdict), grade.reason) for grade in grader.grade_answers(rows())]

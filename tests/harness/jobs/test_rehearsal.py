@@ -1,4 +1,4 @@
-"""A rehearsal: every tenth default run passes, and each fault that once stopped paper-scale runs is named."""
+"""A rehearsal: default runs pass, one of each kind, and each fault that once stopped paper-scale runs is named."""
 
 from __future__ import annotations
 
@@ -53,18 +53,41 @@ def default_runs() -> list[tuple[str, str, str, str]]:
     return runs
 
 
+KINDS = [
+    ("anchors", "paper", "qwen3-0.6b", "base"),
+    ("egsw", "paper", "math-7b-instruct", "egsw"),
+    ("erpo", "paper", "qwen2.5-7b", "sft"),
+    ("forking_tokens", "small", "8b", "top20"),
+    ("trial_and_error", "paper", "32b", "rft_noise_rbf"),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("tenth", range(7))
-def test_a_tenth_of_the_default_runs(tenth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("run", KINDS, ids="-".join)
+def test_a_default_run_of_each_kind(
+    run: tuple[str, str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    assert 60 <= len(default_runs()) < 70
-    paper, scale, model, arm = default_runs()[10 * tenth]
+    assert run in default_runs()
+    passes(run, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_every_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    for run in default_runs():
+        passes(run, tmp_path)
+
+
+def passes(run: tuple[str, str, str, str], home: Path) -> None:
+    paper, scale, model, arm = run
     jobs, machines = declared(paper, scale, card(paper, scale), models=[model], arms=[arm])
     (row,) = rehearse(jobs, machines, paper=paper, lengths=False)
     trained = jobs[0].experiment is not None
     assert [stage for stage in STAGES if row.stages.get(stage) != "yes"] == ([] if trained else ["trained", "resumed"])
     assert all(note.startswith("shortened") for note in row.notes)
-    assert (tmp_path / "rehearsal").is_dir() and not (tmp_path / paper).exists()  # apart from real runs
+    assert (home / "rehearsal").is_dir() and not (home / paper).exists()  # apart from real runs
 
 
 # -- faults that stopped runs of paper scale, put back one by one and found by the command --------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,9 +15,14 @@ import pytest
 
 from evals.files import locked
 from evals.fingerprint import model_fingerprint
+from harness.command.resolve import resolve
+from harness.command.watch import Watch
 from harness.jobs.run import job_folder
+from harness.launch import local
 from harness.launch.prepare import prepare
+from harness.launch.task import Task
 from harness.record.run import Run
+from harness.runs.state import ERROR
 from tests.forked import Command
 from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, wait_for
 from tests.options import options_of
@@ -33,50 +39,41 @@ def start(home: Path, model: Path, *more: str) -> Command:
 def test_stopped_and_killed_jobs_end_like_serial_ones(random_model: Path, tmp_path: Path) -> None:
     import psutil
 
-    serial, local = tmp_path / "serial", tmp_path / "local"
+    serial, beside = tmp_path / "serial", tmp_path / "local"
     alone = start(serial, random_model, f"arm={GRPO},{EGSW}")
     printed, err = alone.communicate(timeout=500)
     assert alone.returncode == 0, err
 
     options = (f"arm={GRPO},{EGSW}", "launcher=local", "jobs=2")
-    process = start(local, random_model, *options)
-    wait_for(process, saved(local, EGSW, 3))
+    process = start(beside, random_model, *options)
+    wait_for(process, saved(beside, EGSW, 3))
     process.send_signal(signal.SIGTERM)  # to the parent alone: it tells its workers
     _, err = process.communicate(timeout=300)
     assert process.returncode == 75 and "the same command resumes there" in err, err
-    (stopped,) = local.glob(f"egsw/tiny/math-7b-{EGSW}-*")
+    (stopped,) = beside.glob(f"egsw/tiny/math-7b-{EGSW}-*")
     assert not Run(stopped).is_finished
 
-    process = start(local, random_model, *options)
-    workers: list[Any] = []
-    wait_for(process, lambda: workers.extend(children(process)) or workers)
+    process = start(beside, random_model, *options)
+    wait_for(process, saved(beside, GRPO, 6))
+    workers = [psutil.Process(pid) for pid in process.jobs]
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    psutil.wait_procs(workers, timeout=300)  # they see that it is gone
-    assert not any(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
+    _, alive = psutil.wait_procs(workers, timeout=300)  # they see that it is gone
+    assert len(workers) == 2 and alive == []
 
-    process = start(local, random_model, *options)
+    process = start(beside, random_model, *options)
     out, err = process.communicate(timeout=500)
     assert "started once more" not in err, err
     assert process.returncode == 0, err
     for arm in (GRPO, EGSW):
-        assert outcome(local, arm) == outcome(serial, arm)
-    assert outcome(local, GRPO)[0] != outcome(local, EGSW)[0] != (random_model / "model.safetensors").read_bytes()
-    assert out.replace(str(local), "") == printed.replace(str(serial), "")  # the summary too
-
-
-def children(process: Command) -> list[Any]:
-    """The processes of its jobs."""
-    import psutil
-
-    return [child for child in psutil.Process(process.pid).children() if "harness.launch.task" in child.cmdline()]
+        assert outcome(beside, arm) == outcome(serial, arm)
+    assert outcome(beside, GRPO)[0] != outcome(beside, EGSW)[0] != (random_model / "model.safetensors").read_bytes()
+    assert out.replace(str(beside), "") == printed.replace(str(serial), "")  # the summary too
 
 
 def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import psutil
-
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     (first,) = prepare(
         *options_of([*SMALL, "max_steps=12", f"base_model={random_model}", f"arm={GRPO}"]), "rlvr run"
@@ -84,9 +81,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     with locked(job_folder(first, model_fingerprint(random_model))):  # as if another process ran it
         process = start(tmp_path, random_model, f"arm={GRPO},{EGSW}", "launcher=local", "jobs=1")
         wait_for(process, saved(tmp_path, EGSW, 3))
-        (worker,) = psutil.Process(process.pid).children()
-        worker.kill()  # as the kernel does when memory ends
-        wait_for(process, lambda: [w for w in psutil.Process(process.pid).children() if w.pid != worker.pid])
+        os.kill(process.jobs[-1], signal.SIGKILL)  # as the kernel does when memory ends
         _, err = process.communicate(timeout=500)
     assert process.returncode == 1
     assert f"math-7b/{GRPO}/seed0: failed" in err and "is in use by another process" in err
@@ -99,22 +94,29 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     assert again.returncode == 0 and f"math-7b/{GRPO}/seed0: finished after" in err, err  # the error of before is gone
 
 
-def test_a_job_whose_process_is_killed_twice_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from harness.command.resolve import resolve
-    from harness.command.watch import Watch
-    from harness.launch import local
-    from harness.launch.task import Task
+def ended(folder: Path) -> str:
+    """How a job of a model that is nowhere ended, alone in a pool."""
+    (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
+    machine = prepare("egsw", {"arm": "grpo", "seeds": 1}, "").hardware[job.model, job.arm]
+    pool = local.Local([{}])
+    pool.submit([Task(job, "model", machine, None, "", Watch(), folder, folder)])
+    deadline = time.monotonic() + 60
+    while (state := pool.states()[folder]) in ("waiting", "running"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return state
 
+
+def test_a_job_is_a_python_of_its_own_whose_error_is_found_in_its_folder(tmp_path: Path) -> None:
+    assert ended(tmp_path) == "its process ended with exit code 1"
+    assert "model 'model': no such folder" in json.loads((tmp_path / ERROR).read_text())["error"]
+    assert "Traceback" in (tmp_path / "log.txt").read_text()
+
+
+def test_a_job_whose_process_is_killed_twice_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def start(task: Any, environment: Any) -> Any:
         return subprocess.Popen([sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"])
 
     monkeypatch.setattr(local, "start", start)
-    (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
-    machine = prepare("egsw", {"arm": "grpo", "seeds": 1}, "").hardware[job.model, job.arm]
-    pool = local.Local([{}])
-    pool.submit([Task(job, "model", machine, None, "", Watch(), tmp_path, tmp_path)])
-    deadline = time.monotonic() + 60
-    while (state := pool.states()[tmp_path]) in ("waiting", "running"):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    state = ended(tmp_path)
     assert "SIGKILL" in state and "as the time before" in state
