@@ -75,23 +75,6 @@ def test_the_tiny_scale_records_replaced_values_and_fits_trl() -> None:
 # -- doubts ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("printed", "total", "expected"),
-    [
-        ("33.33", 30, [10]),
-        ("33", 30, [10]),
-        ("1.67", 240, [4]),  # 4 / 240 = 1.6667, rounded
-        ("1.66", 240, [4]),  # the same, cut off
-        ("1.68", 240, []),
-        ("0.00", 30, [0]),
-        ("101.00", 30, []),
-        ("27.50", 17408, [4787, 4788]),  # 27.4988 and 27.5046: both print as 27.50
-    ],
-)
-def test_counts_that_round_to_the_printed_value(printed: str, total: int, expected: list[int]) -> None:
-    assert counts(printed, total) == expected
-
-
 def test_counts_equal_a_search_through_all() -> None:
     for total in (30, 83, 240, 332):
         for count in range(total + 1):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evals.files import locked
-from harness.record.run import Run, as_typed
+from harness.record.run import Run
 from harness.record.write import Recorder
 from harness.spec.catalogue import load
 from harness.tables.summary import summarise
@@ -155,17 +155,3 @@ def test_status_of_a_home_that_is_no_folder(
         monkeypatch.setenv("RLVR_HOME", str(place))
         assert main(["show"]) == 2
         assert f"RLVR_HOME={place}: expected a folder, found a file" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("recorded", "typed"),
-    [
-        ("/usr/bin/rlvr run paper=egsw seeds=3", "rlvr run paper=egsw seeds=3"),
-        ("/work/harness/cli/__main__.py run paper=egsw", "rlvr run paper=egsw"),  # nox; python -m harness.cli
-        ("/work/harness/cli.py run 'ks=[1,2]'", "rlvr run 'ks=[1,2]'"),  # records from before it was a folder
-        ("/home/me/mine.py x=1", "mine.py x=1"),
-        ("", ""),
-    ],
-)
-def test_a_command_is_shown_without_its_folder(recorded: str, typed: str) -> None:
-    assert as_typed(recorded) == typed

@@ -31,21 +31,6 @@ def read(path: Path) -> tuple[str, list[tuple[Any, ...]]]:
     ]
 
 
-def test_qwen_math_outputs_are_read(tmp_path: Path) -> None:
-    row = {"idx": 3, "question": "q", "gt": "5", "code": ["a", "b"], "pred": ["5", "6"], "score": [True, False]}
-    path = tmp_path / "x.jsonl.gz"
-    path.write_bytes(gzip.compress((json.dumps(row) + "\n").encode()))
-    assert read(path) == ("qwen_math", [("3", "5", "a", True, None), ("3", "5", "b", False, None)])
-    assert [r["their_answer"] for r in read_answers(path).rows] == ["5", "6"]
-
-
-def test_lm_eval_samples_are_read(tmp_path: Path) -> None:
-    one = {"doc_id": 1, "doc": {"problem": "p"}, "target": "7", "resps": [["r"]], "exact_match": 1.0}
-    two = {"doc_id": 2, "doc": {}, "target": "8", "resps": [["r", "s"]], "exact_match": 0.5}
-    expected = [("1", "7", "r", True, None), ("2", "8", "r", None, None), ("2", "8", "s", None, None)]
-    assert read(lines(tmp_path / "samples.jsonl", one, two)) == ("lm_eval", expected)
-
-
 def test_lighteval_marks_cut_responses(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -56,15 +41,6 @@ def test_lighteval_marks_cut_responses(tmp_path: Path) -> None:
         pa.Table.from_pylist([{"doc": doc, "model_response": response, "metric": {"m": 0.5}}]), tmp_path / "d"
     )
     assert read(tmp_path / "d") == ("lighteval", [("4", "b", "x", None, "stop"), ("4", "b", "y", None, "length")])
-
-
-def test_inspect_logs_are_read(tmp_path: Path) -> None:
-    choices = [{"message": {"content": "c"}, "stop_reason": "max_tokens"}]
-    output = {"completion": "c", "choices": choices}
-    sample = {"id": 9, "epoch": 1, "input": "q", "target": "2", "output": output, "scores": {"m": {"value": "I"}}}
-    path = tmp_path / "log.json"  # a zip of today: `real/inspect`
-    path.write_text(json.dumps({"version": 2, "samples": [sample]}))
-    assert read(path) == ("inspect", [("9", "2", "c", False, "length")])
 
 
 def test_verl_and_oat_results(tmp_path: Path) -> None:

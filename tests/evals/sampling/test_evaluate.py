@@ -52,16 +52,6 @@ def test_the_first_rows_and_then_the_others(place: dict[str, Any]) -> None:
     assert sorted(more.asked) == [("p3", 0), ("p3", 1), ("p4", 0), ("p4", 1)]
 
 
-def test_no_progress_unless_requested(place: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
-    evaluate(protocol=protocol(1), engine=Scripted(), **place)
-    assert capfd.readouterr().err == ""
-    evaluate(protocol=protocol(2), engine=Scripted(), progress=True, **place)
-    shown = capfd.readouterr().err
-    assert "toy" in shown
-    assert "10/10" in shown
-    assert "sample/s" in shown
-
-
 # ---------------------------------------------------------------------------------------------- kills and growth
 
 

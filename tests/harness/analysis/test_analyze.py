@@ -14,7 +14,7 @@ from evals.analysis.subjects import Subject
 from evals.files import DamagedFileError, read_json, write_json
 from evals.grading.verdicts import schema
 from evals.plots.plot import Plot
-from harness.analysis.families import Family, families, plot_all
+from harness.analysis.families import Family, plot_all
 from harness.analysis.material import Material
 from harness.analysis.runs import read_runs
 from harness.analysis.token_cache import token_table
@@ -183,13 +183,6 @@ def test_a_damaged_file_is_not_a_skipped_figure(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("harness.analysis.families.families", lambda: {"a": Family("A", (damaged,))})
     with pytest.raises(DamagedFileError, match=r"verdicts\.parquet"):
         plot_all(Material([], [], tmp_path), None)
-
-
-def test_every_family_has_a_title_and_those_that_sample_run_by_name_only() -> None:
-    by_name = [key for key, family in families().items() if family.by_name]
-    assert sorted(by_name) == ["interventions"]
-    assert len({family.title for family in families().values()}) == len(families())
-    assert all(family.of_runs or family.of_benchmark for family in families().values())
 
 
 def test_a_token_table_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -194,26 +193,3 @@ def test_supervised_fine_tuning_stops_too(random_model: Path, tmp_path: Path, mo
             pairs=PAIRS,
         )
     assert kept_steps(tmp_path) == [1]
-
-
-def test_a_diverged_job_is_recorded_and_not_evaluated(
-    random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from harness.backends.trl import launch
-    from harness.runs.track import Tracker
-    from rlvr.cli import main
-
-    def diverge(job: Any, *_: Any) -> Any:
-        raise Diverged(7, "loss", "nan")
-
-    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    monkeypatch.setattr(launch, "launch", diverge)
-    command = ["run", "paper=egsw", "arm=egsw", "seeds=2", f"base_model={random_model}", "hardware.device=cpu"]
-    assert main(command) == 1
-    records = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("egsw/tiny/*/run.json"))]
-    assert [record["diverged"] for record in records] == [{"step": 7, "quantity": "loss", "value": "nan"}] * 2
-    assert all(record["scores"] == {} and record["training"] is None for record in records)
-    runs = Tracker.open().arms("egsw")
-    assert [run.data.tags["rlvr.diverged"] for run in runs] == ["diverged at step 7: loss is nan"] * 2
-    assert not list(tmp_path.glob("egsw/tiny/*/eval"))
-    assert main(command) == 1  # the same command again: recorded, not trained again

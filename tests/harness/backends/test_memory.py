@@ -126,8 +126,7 @@ def test_activations_match_measured_peaks(shape: Architecture, padded: bool, how
     assert max(live.values()) == pytest.approx(expected, rel=0.08)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize(("shape", "padded"), [(SHAPES[0], False), (SHAPES[1], True)])
 def test_recomputed_layers_match_measured_peaks(shape: Architecture, padded: bool) -> None:
     """The backward pass holds one layer at a time, beside the gradients of a few activations and one weight, which the
     count leaves out; the forward pass under autocast the copies of all weights, where the cache keeps them."""

@@ -72,6 +72,8 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
     for key, (argument, value, wanted) in changed.items():
         assert translated({key: value})[argument] == wanted, key
     assert translated({"warmup_ratio": 0.1})["lr_scheduler_type"] == "constant_with_warmup"
+    assert translated({"precision": "bfloat16"})["model_init_kwargs"] == {"dtype": "float32"}  # what Adam updates
+    assert translated({"precision": "pure_bfloat16"})["model_init_kwargs"] == {"dtype": "bfloat16"}
 
 
 def test_every_option_that_trl_adds_is_set_by_name() -> None:

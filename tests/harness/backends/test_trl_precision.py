@@ -12,9 +12,7 @@ from safetensors.torch import load_file
 from evals.provenance import Origin
 from harness.backends.trl.common import run_to_end, weights_dtype
 from harness.backends.trl.hardware import TrlHardware
-from tests import experiments
 from tests.harness.backends.test_divergence import alternate, grpo_trainer
-from tests.harness.backends.test_trl_finetune import PAIRS
 
 pytestmark = pytest.mark.slow
 
@@ -66,36 +64,6 @@ def test_lora_trains_float32_adapters(random_model: Path, tmp_path: Path) -> Non
     final = load_file(tmp_path / "final" / "model.safetensors")
     assert {tensor.dtype for tensor in final.values()} == {torch.bfloat16}
     assert not any("lora" in name for name in final)
-
-
-@pytest.mark.parametrize("precision", ["bfloat16", "pure_bfloat16"])
-def test_supervised_fine_tuning_keeps_float32_weights_too(
-    precision: str, random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import harness.backends.trl.finetune as module
-
-    share: list[float] = []
-
-    def measured(trainer: Any, out_dir: Path, hardware: TrlHardware, *, precision: Any) -> str | None:
-        before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
-        trainer.train()
-        share.append(float((change(before, trainer.model) != 0).double().mean()))
-        return run_to_end(trainer, out_dir, hardware, precision=precision)
-
-    monkeypatch.setattr(module, "run_to_end", measured)
-    values = {"max_steps": 3, "learning_rate": RATE, "precision": precision}
-    module.finetune(
-        experiments.finetune().override(values, *USER),
-        base_model=str(random_model),
-        seed=0,
-        out_dir=tmp_path,
-        hardware=TrlHardware(device="cpu"),
-        on_metrics=lambda *_: None,
-        pairs=PAIRS,
-    )
-    assert (share[0] > 0.5) == (precision == "bfloat16")  # the embeddings of unused tokens stay
-    final = load_file(tmp_path / "final" / "model.safetensors")
-    assert {tensor.dtype for tensor in final.values()} == {torch.bfloat16}
 
 
 def test_a_float32_head_gives_the_log_probabilities_of_float32_logits(random_model: Path, tmp_path: Path) -> None:

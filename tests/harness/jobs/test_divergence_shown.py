@@ -52,7 +52,13 @@ def test_a_diverged_seed_is_in_the_tables_and_in_the_claims(tmp_path: Path, monk
     monkeypatch.setattr(JobRun, "train", train)
     monkeypatch.setattr(JobRun, "evaluate", evaluate)
     # the command fails, because a seed diverged; the other jobs are done
-    assert main(["run", "paper=egsw", "arm=base,grpo,egsw", "model=math-7b", "seeds=3", "hardware.device=cpu"]) == 1
+    command = ["run", "paper=egsw", "arm=base,grpo,egsw", "model=math-7b", "seeds=3", "hardware.device=cpu"]
+    assert main(command) == 1
+    diverged = [json.loads(path.read_text())["diverged"] for path in tmp_path.glob("egsw/tiny/*-egsw-*-seed2/run.json")]
+    assert diverged == [{"step": 7, "quantity": "gradient norm", "value": "nan"}]
+    assert not list(tmp_path.glob("egsw/tiny/*-egsw-*-seed2/eval"))
+    monkeypatch.setattr(JobRun, "train", None)
+    assert main(command) == 1  # the same command again: recorded, not trained again
 
     tables = report("egsw", runs()).markdown()
     told = "diverged (step 7, seed 2) in 1 of 3 seeds"

@@ -16,7 +16,7 @@ from harness.command.watch import Watch
 from harness.plan import costs, machine
 from harness.plan.costs import cost, disk, host_memory, hours
 from harness.plan.machine import check_machine
-from harness.plan.plan import as_text, memory, plan
+from harness.plan.plan import memory
 from harness.spec import Experiment
 from harness.spec.architecture import architecture
 from harness.spec.job import Job
@@ -163,12 +163,3 @@ def test_jobs_beside_each_other_have_a_checkpoint_in_progress_each() -> None:
     runs = [{"models": 1.0, costs.WHILE: passing} for passing in (3.0, 5.0, 4.0)]
     assert costs.disk_of_all(runs) == 3 + 5  # one after another: the largest
     assert costs.disk_of_all(runs, together=2) == 3 + 5 + 4
-
-
-def test_a_brief_plan_has_a_line_for_each_arm_and_no_values() -> None:
-    document = plan(resolve("egsw", scale="small", seeds=[0]), price=0.5)
-    text = as_text({**document, "missing": ["disk: expected 3 GB"]}, brief=True)
-    for arm in document["arms"]:
-        assert f"{arm['model']}/{arm['arm']}" in text
-    assert "learning_rate" not in text and "0.5 USD (user" in text and "  - disk: expected 3 GB" in text
-    assert "learning_rate" in as_text(document)

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from harness.backends import backend
 from harness.backends.trl import backend as trl
 from harness.backends.trl.hardware import TrlHardware
-from harness.command.resolve import BACKENDS, resolve
+from harness.command.resolve import resolve
 from harness.errors import UsageError
-from harness.plan.machine import check_device, check_machine, hardware_help, take_hardware
+from harness.plan.machine import check_device, check_machine, take_hardware
 
 READY = trl.BACKEND.ready
 
@@ -71,11 +70,6 @@ def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.Monkey
     (tmp_path / "models--owner--name" / "snapshots" / "abc" / "config.json").touch()
     check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=None)  # cached: the hub is not asked
     assert len(asked) == 1
-
-
-def test_help_lists_every_hardware_key() -> None:
-    for name in BACKENDS:
-        assert all(f"  {key} " in hardware_help() for key in backend(name).hardware.help())
 
 
 def test_a_setting_of_another_backend_is_named() -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.backends import backend, refusals
-from harness.backends.errors import CannotExpress
+from harness.backends import refusals
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.errors import UsageError
@@ -65,19 +64,6 @@ def test_the_pages_commands_are_among_those_that_fit(command: str) -> None:
     kept = [job for job in jobs if (job.model, job.arm) not in refused]
     assert any(job.experiment is not None for job in kept)
     check_memory(kept, machines, memory=None)
-
-
-@pytest.mark.parametrize("profile", ["h100x8", "h200x8", "a100x8_40g", "h100x32"])
-def test_backends_accept_what_a_profile_chooses(profile: str) -> None:
-    for paper in catalogue.papers():
-        jobs = resolve(paper, scale="paper", backend="verl", seeds=[0])
-        for (model, arm), hardware in take_machine({"hardware": profile, "backend": "verl"}).by_arm(jobs).items():
-            job = next(job for job in jobs if (job.model, job.arm) == (model, arm))
-            if job.experiment is not None:
-                try:
-                    backend("verl").check(job.experiment, hardware)
-                except CannotExpress:
-                    continue  # veRL has no such training on any machine
 
 
 def test_a_run_that_cannot_fit_is_refused() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.page import asset, inert, notes_of, picture, render, table
+from harness.report.page import asset, inert, picture, render, table
 from harness.tables.grid import Grid
 from tests.harness.report.pages import HOSTILE, SVG, document
 
@@ -115,18 +115,6 @@ def test_sections_are_named_and_in_order_and_empty_ones_are_not_shown() -> None:
     bare = render(document(claims=(), figures=(), viewer=None))
     assert 'id="claims"' not in bare and 'id="figures"' not in bare and 'id="viewer"' not in bare
     assert "stand in" not in render(document(scale="paper"))
-
-
-def test_notes_of_tables_are_shown_once_and_the_longer_of_two() -> None:
-    grids = [Grid("t", ("a",), (), notes) for notes in (("One.", "Two."), ("One. And more.",), ("Two.",))]
-    assert notes_of(grids) == ["Two.", "One. And more."]
-
-
-def test_overrides_of_all_arms_are_printed_once_above_the_results() -> None:
-    results = tuple(Grid(f"t{i}", ("a", "b"), (("x", "1"),), above="In all arms: n=4.") for i in range(3))
-    page = render(document(results=results))
-    assert page.count("In all arms: n=4.") == 1
-    assert page.index("In all arms: n=4.") < page.index("<caption>t0</caption>")
 
 
 def test_a_picture_reads_back_from_its_address_and_ends_no_attribute() -> None:

@@ -11,7 +11,6 @@ from evals.stats.score import p_text
 from harness.record.find import runs
 from harness.spec import catalogue
 from harness.tables.elsewhere import elsewhere_grid
-from harness.tables.grid import Grid
 from harness.tables.published import published_grids
 from harness.tables.tabulate import Report, report
 from rlvr.cli import main
@@ -106,12 +105,6 @@ def test_tables_and_compare_give_the_same_verdicts(
     assert {line["family"] for line in lines} == {"A - B, avg@1, aime24, aime25, gpqa_diamond, math500"}
 
 
-def test_markdown_and_csv_hold_the_same_rows(made: Report) -> None:
-    assert made.csv().count("\n") == len(made.rows) + 1
-    assert "74.1" in made.markdown()
-    assert "Doubts about the tables" in made.markdown() and "15/60" in made.markdown()
-
-
 @pytest.mark.parametrize("paper", ["erpo", "forking_tokens", "entropy_advantage", "trial_and_error", "egsw"])
 def test_every_published_cell_is_shown_once(paper: str) -> None:
     shown = [cell for grid in published_grids(paper, []) for row in grid.rows for cell in row[1:] if cell]
@@ -123,11 +116,6 @@ def test_others_measurements_of_untrained_models_stand_apart() -> None:
     assert grid is not None and "Qwen2.5-7B | Minerva Acc | 4.38 | 21.4 ± 1.9 | bethgelab/sober" in grid.markdown()
     assert not any("GRPO" in row[0] for row in grid.rows)  # trained arms are nobody else's
     assert elsewhere_grid(catalogue.load("baselines")) is None
-
-
-def test_a_table_in_markdown() -> None:
-    grid = Grid("t", ("x|y",), (("1",),), ("note",), "In all arms: n=4.")
-    assert grid.markdown() == "### t\n\nIn all arms: n=4.\n\n| x\\|y |\n| --- |\n| 1 |\n\nnote\n"
 
 
 def test_nothing_published_and_nothing_measured_is_an_empty_report(
