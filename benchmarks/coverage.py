@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.stats.differences import holm, paired, paired_interval, word
+from evals.stats.differences import estimated, holm, paired, word
 from evals.stats.intervals import Interval, estimate, over_problems
 
 Vector = NDArray[np.float64]
@@ -114,7 +114,7 @@ def one_difference(problems: int, samples: int, rate: float, shape: float, kind:
     a, b = rates((1, 400_000))
     truth = float((a - b).mean()) if kind == "lift" else 0.0
     a, b = (rng.binomial(samples, r) / samples for r in rates((runs, problems)))
-    return case(truth, (paired_interval(x, y) for x, y in zip(a, b, strict=True)))
+    return case(truth, (estimated([(x, y)])[0].interval() for x, y in zip(a, b, strict=True)))
 
 
 def score_of_seeds(trained: Trained, runs: int = RUNS) -> Case:
@@ -135,7 +135,7 @@ def difference_of_seeds(trained: Trained, *, untrained: bool = False, runs: int 
     else:
         b = trained.measured(rates, rng)
     pairs = zip(a, b, strict=True)
-    return case(0.0, (paired_interval(x, y, trained=(True, not untrained)) for x, y in pairs))
+    return case(0.0, (estimated([pair], (True, not untrained))[0].interval() for pair in pairs))
 
 
 def false_verdicts(seeds: int, shape: str, deviation: float, *, untrained: bool = False, runs: int = 400) -> float:

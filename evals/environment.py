@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def threads_sleep() -> None:
@@ -15,3 +17,16 @@ def variables() -> dict[str, str]:
     """A copy. `dict(os.environ)` raises KeyError if a thread deletes one meanwhile; MLflow's telemetry does."""
     there = ((name, os.environ.get(name)) for name in list(os.environ))
     return {name: value for name, value in there if value is not None}
+
+
+@contextmanager
+def variable(name: str, value: str) -> Iterator[None]:
+    """The variable has another value inside the block."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before

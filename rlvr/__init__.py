@@ -19,27 +19,43 @@ from importlib.util import find_spec
 from os.path import isfile, join
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from evals.data.benchmarks import load as load_benchmark
-    from evals.grading import Conventions, Grader
-    from evals.provenance import assumed, code, paper
-    from harness.errors import UsageError
-    from harness.spec.equation import stage
-    from harness.step.batch import TokenBatch, reads
-    from rlvr.auditing import audit
-    from rlvr.comparing import compare, power
-    from rlvr.declaring import experiment, use
-    from rlvr.evaluation import evaluate, grade
-    from rlvr.grading import explain, grade_answers, grade_responses
-    from rlvr.listing import list_, show
-    from rlvr.metrics import avg_at_k, maj_at_k, pass_at_k
-    from rlvr.results import Result
-    from rlvr.runs import read_run
-    from rlvr.scaffold import new
-    from rlvr.sharing import export, import_
-    from rlvr.training import plan, run
-    from rlvr.web import ui
-    from rlvr.writing import analyze, report, tables
+    from evals.grading import Conventions as Conventions
+    from evals.grading import Grader as Grader
+    from evals.provenance import assumed as assumed
+    from evals.provenance import code as code
+    from evals.provenance import paper as paper
+    from harness.errors import UsageError as UsageError
+    from harness.spec.equation import stage as stage
+    from harness.step.batch import TokenBatch as TokenBatch
+    from harness.step.batch import reads as reads
+    from rlvr.auditing import audit as audit
+    from rlvr.comparing import compare as compare
+    from rlvr.comparing import power as power
+    from rlvr.declaring import experiment as experiment
+    from rlvr.declaring import use as use
+    from rlvr.evaluation import evaluate as evaluate
+    from rlvr.evaluation import grade as grade
+    from rlvr.grading import explain as explain
+    from rlvr.grading import grade_answers as grade_answers
+    from rlvr.grading import grade_responses as grade_responses
+    from rlvr.listing import list_ as list_
+    from rlvr.listing import show as show
+    from rlvr.metrics import avg_at_k as avg_at_k
+    from rlvr.metrics import maj_at_k as maj_at_k
+    from rlvr.metrics import pass_at_k as pass_at_k
+    from rlvr.results import Result as Result
+    from rlvr.runs import read_run as read_run
+    from rlvr.scaffold import new as new
+    from rlvr.sharing import export as export
+    from rlvr.sharing import import_ as import_
+    from rlvr.training import plan as plan
+    from rlvr.training import run as run
+    from rlvr.web import ui as ui
+    from rlvr.writing import analyze as analyze
+    from rlvr.writing import report as report
+    from rlvr.writing import tables as tables
 
 _HOME = {
     "rlvr.auditing": ("audit",),
@@ -63,44 +79,7 @@ _HOME = {
     "harness.step.batch": ("TokenBatch", "reads"),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
-__all__ = [
-    "Conventions",
-    "Grader",
-    "Result",
-    "TokenBatch",
-    "UsageError",
-    "analyze",
-    "assumed",
-    "audit",
-    "avg_at_k",
-    "code",
-    "compare",
-    "evaluate",
-    "experiment",
-    "explain",
-    "export",
-    "grade",
-    "grade_answers",
-    "grade_responses",
-    "import_",
-    "list_",
-    "load_benchmark",
-    "maj_at_k",
-    "new",
-    "paper",
-    "pass_at_k",
-    "plan",
-    "power",
-    "read_run",
-    "reads",
-    "report",
-    "run",
-    "show",
-    "stage",
-    "tables",
-    "ui",
-    "use",
-]
+__all__ = ["load_benchmark", *_MODULES]
 
 
 def _check_installed() -> None:

@@ -56,9 +56,8 @@ def evaluate(
 
     Args:
         model: a folder of a model or of a run that trained one, or a hub id OWNER/NAME.
-        protocol: how is measured: a paper's (`rlvr list what=protocols`), or FILE.yaml with your own.
-        benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv, or FILE.yaml that
-            says more).
+        protocol: how is measured: any of `rlvr list what=protocols`.
+        benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv).
         columns: of files of problems: our column:theirs.
         out: folder for samples and verdicts (default RLVR_HOME/evaluations/NAME).
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
@@ -122,17 +121,12 @@ def with_columns(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
 
 
 def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:
-    """The protocol of a name or of a YAML file, with the user's values."""
+    """The protocol of a name, with the user's values."""
     from evals.data import benchmarks, protocols
     from evals.provenance import Origin
 
-    from_file = name.endswith((".yaml", ".yml"))
-    if not from_file:
-        choose("protocol", [name], protocols.PROTOCOLS)
-    try:
-        protocol = protocols.read(name) if from_file else protocols.get(name)
-    except (ValueError, OSError) as error:
-        raise UsageError(f"protocol: {error}") from error
+    choose("protocol", [name], protocols.PROTOCOLS)
+    protocol = protocols.get(name)
     for key in values:
         if key not in protocol.sourced():
             raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, protocol.sourced())}")

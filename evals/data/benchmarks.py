@@ -82,68 +82,30 @@ class Benchmark:
         return replace(self, problems=self.problems[:rows])
 
 
-OWN: dict[str, Path] = {}  # the user's own benchmarks known to this process, by name
-COLUMNS: dict[str, dict[str, str]] = {}  # of those given as files of problems: our column -> the file's
-DECLARED = (".yaml", ".yml")
+OWN: dict[str, tuple[Path, dict[str, str]]] = {}  # known to this process: a user's file of problems, its columns
 
 
 def adopt(path: str | Path) -> str:
-    """Register a benchmark of your own in this process; returns its name.
+    """Register a file of problems as a benchmark in this process; returns its name.
 
-    `fractions.jsonl`, or `fractions.jsonl?problem=question&answer=gold` with other columns, is a file of problems. A
-    YAML file says more:
-
-        task: fractions            # its name
-        file: fractions.jsonl      # the problems, beside this file; columns id, problem, answer
-        metadata:
-          columns: {problem: question}   # optional: the file's names for our columns
-          rows: 40                       # optional, like sha256: what the file must contain
+    It is `fractions` for `fractions.jsonl`, and for `fractions.jsonl?problem=question&answer=gold`, whose columns have
+    other names than ours.
 
     Raises:
-        ValueError: no such file, no YAML mapping, a field that is missing or unknown, or a name that is taken.
+        ValueError: the name is taken.
     """
     given, _, columns = str(path).partition("?")
-    path = Path(given).resolve()
-    try:
-        config = _read_own(path)
-    except (OSError, yaml_error()) as error:
-        raise ValueError(f"benchmark {path}: cannot be read ({error})") from error
-    if not isinstance(config.get("task"), str) or not re.fullmatch(r"[a-z0-9_]+", config["task"]):
-        raise ValueError(f"benchmark {path}: task: expected a name of a-z, 0-9 and _, got {config.get('task')!r}")
-    if not isinstance(config.get("file"), str):
-        raise ValueError(f"benchmark {path}: file: expected the file of its problems, got {config.get('file')!r}")
-    unknown = set(config) - {"task", "file", "metadata"}
-    if unknown:
-        raise ValueError(f"benchmark {path}: no field {min(unknown)!r}; expected task, file and metadata")
-    name: str = config["task"]
-    if name in names() or OWN.get(name, path) != path:
-        raise ValueError(f"benchmark {path}: task: expected a name of its own, {name!r} is taken")
-    OWN[name] = path
-    COLUMNS[name] = dict(parse_qsl(columns))
+    file = Path(given).resolve()
+    name = re.sub(r"\W", "_", file.name.partition(".")[0].lower(), flags=re.ASCII)
+    if name in names() or OWN.get(name, (file,))[0] != file:
+        raise ValueError(f"benchmark {file}: expected a file of another name, {name!r} is taken")
+    OWN[name] = file, dict(parse_qsl(columns))
     return name
 
 
 def is_file(name: str) -> bool:
     """Whether a benchmark's name is a file to `adopt`."""
-    return name.partition("?")[0].endswith((*DECLARED, *SUFFIXES))
-
-
-def _read_own(path: Path) -> dict[str, Any]:
-    """Read a file that its user may change while this process runs."""
-    import yaml
-
-    if path.suffix not in DECLARED:
-        return {"task": re.sub(r"\W", "_", path.name.partition(".")[0].lower(), flags=re.ASCII), "file": path.name}
-    fields = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(fields, dict):
-        raise ValueError(f"benchmark {path}: expected a mapping of fields, got {type(fields).__name__}")
-    return fields
-
-
-def yaml_error() -> type[Exception]:
-    import yaml
-
-    return yaml.YAMLError
+    return name.partition("?")[0].endswith(SUFFIXES)
 
 
 def names() -> tuple[str, ...]:
@@ -164,9 +126,7 @@ def task(name: str) -> dict[str, Any]:
     """
     check_name(name)
     if name in OWN:
-        declaration = _read_own(OWN[name])
-        metadata = {"columns": COLUMNS[name], **(declaration.get("metadata") or {})}
-        return {"tag": ["own"], **declaration, "metadata": metadata}
+        return {"tag": ["own"], "task": name, "metadata": {"columns": OWN[name][1]}}
     return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 
@@ -207,9 +167,7 @@ def load(
     config = task(name)
     metadata = config["metadata"]
     if name in OWN:
-        file: Path | None = OWN[name].parent / config["file"]
-        if file is not None and not file.is_file():
-            raise ValueError(f"benchmark {OWN[name]}: file: expected a file {file}, there is none")
+        file: Path | None = OWN[name][0]
     else:
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
     rows, source = _read_hub(config) if file is None else (list(read_rows(file)), str(file))

@@ -152,7 +152,7 @@ def read(path: str | Path) -> Prompt:
     path = Path(path)
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"prompt={path}: cannot be read ({error})") from error
     if not isinstance(values, dict):
         raise ValueError(f"prompt={path}: expected a mapping of fields, got {type(values).__name__}")

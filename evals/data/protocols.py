@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
-from pathlib import Path
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from evals.data import benchmarks, prompts
@@ -112,42 +111,6 @@ def get(name: str) -> Protocol:
     if name not in PROTOCOLS:
         raise ValueError(f"unknown protocol {name!r}: {expected(name, PROTOCOLS)}")
     return PROTOCOLS[name]
-
-
-def read(path: str | Path) -> Protocol:
-    """A protocol of your own from a YAML file: its fields as plain values, recorded as yours with the file's name.
-
-        base: egsw            # a protocol to start from; without it every field without a default is needed
-        benchmarks: [math500, hmmt_feb_2025]
-        n: 8
-        temperature: {default: 0.6, math500: 1.0}
-
-    Raises:
-        ValueError: no YAML mapping, no such base, an unknown or missing field, or a value that does not fit.
-        OSError: the file cannot be read.
-    """
-    import yaml
-
-    path = Path(path)
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path}: not YAML ({error})") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"{path}: expected a mapping of fields, got {type(values).__name__}")
-    base, note = values.pop("base", None), f"in {path.name}"
-    valid = [f.name for f in fields(Protocol) if f.name != "name"]
-    for key in values:
-        if key not in valid:
-            raise ValueError(f"{path}: no field {key!r}; {expected(str(key), valid)}")
-    if base is not None:
-        if base not in list(PROTOCOLS):
-            raise ValueError(f"{path}: base: unknown protocol {base!r}; {expected(str(base), PROTOCOLS)}")
-        return replace(get(base), name=path.stem).override(values, Origin.USER, note)
-    needed = [f.name for f in fields(Protocol) if f.name != "name" and f.default is MISSING]
-    if missing := [key for key in needed if key not in values]:
-        raise ValueError(f"{path}: missing {', '.join(missing)}; give them, or base: NAME of a protocol to start from")
-    return Protocol(path.stem, **{key: Sourced(_given(key, value), Origin.USER, note) for key, value in values.items()})
 
 
 def _cut(ks: Any, n: int) -> Any:

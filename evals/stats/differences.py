@@ -63,7 +63,6 @@ def paired(
     b: ArrayLike,
     *,
     trained: tuple[bool, bool] = (True, True),
-    level: float = 0.95,
     bounds: Bounds = (0.0, 1.0),
     margin: float | None = None,
 ) -> Paired:
@@ -80,14 +79,13 @@ def paired(
     Raises:
         ValueError: different numbers of problems, or as `over_problems`.
     """
-    return paired_average([(a, b)], trained=trained, level=level, bounds=bounds, margin=margin)
+    return paired_average([(a, b)], trained=trained, bounds=bounds, margin=margin)
 
 
 def paired_average(
     pairs: Sequence[tuple[ArrayLike, ArrayLike]],
     *,
     trained: tuple[bool, bool] = (True, True),
-    level: float = 0.95,
     bounds: Bounds = (0.0, 1.0),
     margin: float | None = None,
 ) -> Paired:
@@ -96,20 +94,8 @@ def paired_average(
     Args:
         pairs: (a, b) of each benchmark, as for `paired`; the seeds of a run are in the same order in all of them.
     """
-    estimate, covered = _estimate(pairs, trained, level, bounds)
-    return _tested(estimate, level, margin, covered, "one problem")
-
-
-def paired_interval(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    trained: tuple[bool, bool] = (True, True),
-    level: float = 0.95,
-    bounds: Bounds = (0.0, 1.0),
-) -> Interval | None:
-    """The interval of `paired` alone."""
-    return _estimate([(a, b)], trained, level, bounds)[0].interval(level)
+    estimate, covered = estimated(pairs, trained, bounds)
+    return _tested(estimate, margin, covered, "one problem")
 
 
 def over_seeds_difference(
@@ -117,7 +103,6 @@ def over_seeds_difference(
     b: Sequence[float],
     *,
     paired_by_seed: bool = False,
-    level: float = 0.95,
     margin: float | None = None,
 ) -> Paired:
     """The difference of two means over training seeds alone, from one unbounded value per seed (of a training curve):
@@ -129,7 +114,7 @@ def over_seeds_difference(
     Raises:
         ValueError: no value, or paired sides of different lengths.
     """
-    sides = [checked(side, 1, level, None) for side in (a, b)]
+    sides = [checked(side, 1, None) for side in (a, b)]
     difference = float(sides[0].mean() - sides[1].mean())
     if paired_by_seed:
         if len(sides[0]) != len(sides[1]):
@@ -137,14 +122,16 @@ def over_seeds_difference(
         sides = [sides[0] - sides[1]]
     if min(len(side) for side in sides) < MIN_SEEDS:
         return Paired(difference, None, None, f"none: fewer than {MIN_SEEDS} training seeds")
-    return _tested(Estimate(difference, (), tuple(sides), None), level, margin, True, "the seeds show no spread")
+    return _tested(Estimate(difference, (), tuple(sides), None), margin, True, "the seeds show no spread")
 
 
-def _estimate(
-    pairs: Sequence[tuple[ArrayLike, ArrayLike]], trained: tuple[bool, bool], level: float, bounds: Bounds
+def estimated(
+    pairs: Sequence[tuple[ArrayLike, ArrayLike]],
+    trained: tuple[bool, bool] = (True, True),
+    bounds: Bounds = (0.0, 1.0),
 ) -> tuple[Estimate, bool]:
-    """The estimate, and whether it covers the training seeds of every trained side."""
-    tables = [_same_problems(a, b, level, bounds) for a, b in pairs]
+    """The estimate of `paired_average`, and whether it covers the training seeds of every trained side."""
+    tables = [_same_problems(a, b, bounds) for a, b in pairs]
     sides: list[list[Vector]] = [[pair[side] for pair in tables] for side in (0, 1)]
     covered = all(len(side[0]) >= MIN_SEEDS for side, was_trained in zip(sides, trained, strict=True) if was_trained)
     sides = [
@@ -155,9 +142,9 @@ def _estimate(
     return joined_estimate(sides, wide), covered
 
 
-def _tested(estimate: Estimate, level: float, margin: float | None, seeds_covered: bool, why_none: str) -> Paired:
+def _tested(estimate: Estimate, margin: float | None, seeds_covered: bool, why_none: str) -> Paired:
     """The interval and p-values of an estimated difference."""
-    interval = estimate.interval(level)
+    interval = estimate.interval()
     if interval is None:
         return Paired(estimate.mean, None, None, f"none: {why_none}", seeds_covered)
     low, high = (None, None) if margin is None else (estimate.p_above(-margin), estimate.p_below(margin))
@@ -208,9 +195,9 @@ def holm(p_values: Sequence[float | None], *, family: int | None = None) -> list
     return adjusted
 
 
-def _same_problems(a: ArrayLike, b: ArrayLike, level: float, bounds: Bounds) -> list[Vector]:
+def _same_problems(a: ArrayLike, b: ArrayLike, bounds: Bounds) -> list[Vector]:
     """Both as tables [S, P] of the same problems."""
-    tables = [checked(np.atleast_2d(np.asarray(x, dtype=float)), 2, level, bounds) for x in (a, b)]
+    tables = [checked(np.atleast_2d(np.asarray(x, dtype=float)), 2, bounds) for x in (a, b)]
     of_a, of_b = (table.shape[1] for table in tables)
     if of_a != of_b:
         raise ValueError(f"a and b must have the same problems, got {of_a} and {of_b}")

@@ -120,8 +120,8 @@ def cover_at(correct: ArrayLike, scored: ArrayLike, tau: float) -> Vector:
     return np.where(n > 0, (c >= tau * n - 1e-9).astype(float), np.nan)
 
 
-def iqm(strata: Sequence[ArrayLike], *, seed: int = 0, level: float = 0.95) -> tuple[float, float, float]:
-    """(the mean of the middle half of all values, its interval): the interquartile mean with the bootstrap that
+def iqm(strata: Sequence[ArrayLike]) -> tuple[float, float, float]:
+    """(the mean of the middle half of all values, its 95 % interval): the interquartile mean with the bootstrap that
     resamples the training seeds of each stratum apart (arXiv 2108.13264).
 
     Args:
@@ -138,7 +138,7 @@ def iqm(strata: Sequence[ArrayLike], *, seed: int = 0, level: float = 0.95) -> t
     def middle(*samples: Any, axis: int) -> Any:
         return trim_mean(np.concatenate(samples, axis=axis), 0.25, axis=axis)
 
-    rng = np.random.default_rng(seed)
-    found = bootstrap(groups, middle, n_resamples=2000, confidence_level=level, method="percentile", rng=rng)
+    rng = np.random.default_rng(0)
+    found = bootstrap(groups, middle, n_resamples=2000, method="percentile", rng=rng)
     interval = found.confidence_interval
     return float(middle(*groups, axis=0)), float(interval.low), float(interval.high)

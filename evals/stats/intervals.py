@@ -157,7 +157,7 @@ def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Est
     Raises:
         ValueError: as `over_problems`, for matrices; or the numbers of seeds differ.
     """
-    return joined_estimate([[checked(table, 2, 0.95, bounds) for table in tables]], bounds)
+    return joined_estimate([[checked(table, 2, bounds) for table in tables]], bounds)
 
 
 def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds) -> Estimate:
@@ -179,8 +179,8 @@ def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds) -> Estima
     return Estimate(mean, tuple(blocks), seeds, bounds)
 
 
-def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
-    """The interval for the mean of one value per problem: clustered by problem, as each problem counts once.
+def over_problems(values: ArrayLike, *, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
+    """The 95 % interval for the mean of one value per problem: clustered by problem, as each problem counts once.
 
     If all problems have the same value, the data show no spread, but an interval of zero width would be wrong. At most
     a share 1 - (alpha/2)^(1/P) of all problems can then have another value (Clopper and Pearson, 1934, for none seen in
@@ -193,14 +193,14 @@ def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0
     Returns:
         None for a single problem, and for unbounded values that are all equal: no spread is known.
     Raises:
-        ValueError: not a vector, empty, a value not finite or out of bounds, or level outside (0, 1).
+        ValueError: not a vector, empty, or a value not finite or out of bounds.
     """
-    per_problem = checked(values, 1, level, bounds)
-    return joined_estimate([[per_problem[None, :]]], bounds).interval(level)
+    per_problem = checked(values, 1, bounds)
+    return joined_estimate([[per_problem[None, :]]], bounds).interval()
 
 
-def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
-    """The interval for the mean over training seeds on these fixed problems, from one mean per seed.
+def over_seeds(values: ArrayLike, *, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
+    """The 95 % interval for the mean over training seeds on these fixed problems, from one mean per seed.
 
     Args:
         values: [S]. bounds: as for `over_problems`.
@@ -209,10 +209,10 @@ def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0,
     Raises:
         ValueError: as `over_problems`.
     """
-    per_seed = checked(values, 1, level, bounds)
+    per_seed = checked(values, 1, bounds)
     if len(per_seed) < MIN_SEEDS:
         return None
-    return Estimate(float(per_seed.mean()), (), (per_seed,), bounds).interval(level)
+    return Estimate(float(per_seed.mean()), (), (per_seed,), bounds).interval()
 
 
 @lru_cache(maxsize=4096)
@@ -278,14 +278,12 @@ def _wilson(mean: float, half: float, low: float, high: float) -> tuple[float, f
     return low + width * max(0.0, centre - reach), low + width * min(1.0, centre + reach)
 
 
-def checked(values: ArrayLike, dimensions: int, level: float, bounds: Bounds) -> Vector:
+def checked(values: ArrayLike, dimensions: int, bounds: Bounds) -> Vector:
     """The values as an array; the errors of `over_problems`."""
     array = np.asarray(values, dtype=float)
     if array.ndim != dimensions or array.size == 0:
         shape = "[P], one value per problem (or seed)" if dimensions == 1 else "[S, P], seeds x problems"
         raise ValueError(f"values must be {shape} and not empty, got shape {array.shape}")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level!r}")
     if not np.isfinite(array).all():
         raise ValueError("values must be finite: exclude what was not measured")
     if bounds is not None and (array.min() < bounds[0] or array.max() > bounds[1]):

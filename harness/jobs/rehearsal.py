@@ -10,7 +10,6 @@ A rehearsal is a run like any other whose values are replaced (`overrides`); its
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,9 +18,9 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-from evals.files import text_sha256, write_jsonl, write_text
+from evals.environment import variable
+from evals.files import text_sha256, write_jsonl
 from harness.backends import CannotExpress, backend
 from harness.backends.children import ORDER, STOP
 from harness.backends.engine import PROMPT_TOKENS, longest_response
@@ -80,7 +79,7 @@ def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproducti
         real, seen = lengths and recipe not in seen, seen | {recipe}
         if planned and configured:
             (home() / "rehearsal").mkdir(parents=True, exist_ok=True)
-            with patch.dict(os.environ, RLVR_HOME=str(home() / "rehearsal")):  # apart from real runs
+            with variable("RLVR_HOME", str(home() / "rehearsal")):  # apart from real runs
                 _run(job, hardware, row, paper, LONGEST if real else SHORT)
         rows.append(row)
     return rows
@@ -206,7 +205,7 @@ def overrides(job: Job, base: str, folder: Path, limit: int) -> tuple[dict[str, 
     asks = max(p.benchmarks.value, key=lambda name: int(p.value("max_tokens", name)))
     values: dict[str, Any] = {
         "base_model": base,
-        "protocol.benchmarks": [str(folder / "rehearsal.yaml")],
+        "protocol.benchmarks": [str(_questions(folder))],
         **{"protocol.n": 1, "protocol.ks": [1], "protocol.rows": 2, "protocol.prompt": p.value("prompt", asks)},
         **{"protocol.max_tokens": min(longest, limit), "protocol.extraction": "prompt"},
     }
@@ -349,6 +348,9 @@ def _write_data(folder: Path, job: Job) -> None:
     problems = [f"What is {i} minus {i - 1}?" + dwarf.FILLER * (max(room, 0) if i == 1 else i) for i in range(1, 9)]
     rows = [{"problem": text, "answer": "1", "solution": "It is so" + dwarf.ANSWERS[0]} for text in problems]
     write_jsonl(folder / "problems.jsonl", rows)
-    write_jsonl(folder / "rehearsal.jsonl", [{"id": f"{i}", **rows[i]} for i in range(2)])
-    name = text_sha256(str(folder))[:8]  # a process knows a benchmark's name once
-    write_text(folder / "rehearsal.yaml", f"task: rehearsal_{name}\nfile: rehearsal.jsonl\n")
+    write_jsonl(_questions(folder), [{"id": f"{i}", **rows[i]} for i in range(2)])
+
+
+def _questions(folder: Path) -> Path:
+    """The benchmark of a folder; a process knows a benchmark's name once."""
+    return folder / f"rehearsal_{text_sha256(str(folder))[:8]}.jsonl"

@@ -42,7 +42,7 @@ class Task:
     """A job, and what `harness.jobs.run.JobRun` needs beside it.
 
     Args:
-        folder: of the job. home: RLVR_HOME. own: the user's benchmarks: their files and columns.
+        folder: of the job. home: RLVR_HOME. own: the user's benchmarks.
     """
 
     job: Job
@@ -53,7 +53,7 @@ class Task:
     watch: Watch
     folder: Path
     home: Path
-    own: tuple[Mapping[str, Any], ...] = field(default_factory=lambda: (dict(benchmarks.OWN), dict(benchmarks.COLUMNS)))
+    own: Mapping[str, Any] = field(default_factory=lambda: dict(benchmarks.OWN))
 
     @property
     def log(self) -> Path:
@@ -66,8 +66,7 @@ class Task:
         Raises:
             RuntimeError: a file of the user that decides the result was changed since the launch.
         """
-        benchmarks.OWN.update(self.own[0])
-        benchmarks.COLUMNS.update(self.own[1])
+        benchmarks.OWN.update(self.own)
         machine = self.hardware.with_device()
         run = JobRun(self.job, self.base_model, machine, self.data_dir, self.command, self.watch)
         if run.folder != self.folder:

@@ -94,5 +94,4 @@ def _named(values: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
                 yield name, Path(name)
     for name in values.get("protocol.benchmarks", ()):
         if name in benchmarks.OWN:
-            yield name, benchmarks.OWN[name]
-            yield f"{name}, its problems", benchmarks.OWN[name].parent / benchmarks.task(name)["file"]
+            yield name, benchmarks.OWN[name][0]

@@ -1,4 +1,4 @@
-"""examples/own: a user's own data, reward, prompt, benchmark and protocol, as docs/tutorials/own.md shows them."""
+"""examples/own: a user's own data, reward, prompt and benchmark, as docs/tutorials/own.md shows them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evals.data import benchmarks, prompts, protocols
+from evals.provenance import Origin
 from harness.data.problems import count_rows, hub_id, load_problems
 from harness.launch.prepare import read_jobs
 from tests.options import options_of
@@ -21,7 +22,7 @@ WORDS = [
     *("paper=egsw", "arm=grpo", "seeds=1", "prompts_per_rollout=2", "reward_weights=[1.0,0.2]"),
     *("data=examples/own/problems.jsonl", "columns=problem:question,answer:gold"),
     "rewards=[accuracy,examples/own/rewards.py:concise]",
-    *("protocol.benchmarks=[examples/own/sums.yaml]", "protocol.prompt=examples/own/prompt.yaml"),
+    *("protocol.benchmarks=[examples/own/sums.jsonl]", "protocol.prompt=examples/own/prompt.yaml"),
 ]
 
 
@@ -47,7 +48,6 @@ def test_a_run_takes_all_of_them() -> None:
         "examples/own/prompt.yaml",
         "examples/own/rewards.py:concise",
         "sums",
-        "sums, its problems",
     }
 
 
@@ -67,7 +67,11 @@ def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
     from evals.sampling.evaluate import evaluate
     from tests.experiments import save_random_model
 
-    protocol = protocols.read("examples/own/protocol.yaml")
+    values = {
+        **{"benchmarks": ["examples/own/sums.jsonl"], "prompt": "examples/own/prompt.yaml"},
+        **{"n": 2, "ks": [1, 2], "max_tokens": 8},
+    }
+    protocol = protocols.get("tiny").override(values, Origin.USER, "command line")
     tables = evaluate(save_random_model(tmp_path), protocol, out_dir=tmp_path / "out", workers=1, progress=False)
     rows = pq.read_table(tables["sums"]).to_pylist()
     assert {row["problem_id"] for row in rows} == {"sum-1", "sum-2", "sum-3", "sum-4"} and len(rows) == 4 * 2
@@ -89,8 +93,7 @@ def test_a_column_map_by_either_option() -> None:
         (prompts.get, "chat: true\n", "{problem}"),
         (prompts.get, "user: '{problem}'\npolicy: boxed_lasst\n", "boxed_lasst"),
         (prompts.get, "- a\n", "mapping"),
-        (benchmarks.adopt, "task: math500\nfile: a.jsonl\n", "math500"),
-        (benchmarks.adopt, "task: mine\n", "file"),
+        (prompts.get, "a: [\n", "YAML"),
     ],
 )
 def test_a_file_that_does_not_fit_is_named(read: Callable[[str], Any], text: str, field: str, tmp_path: Path) -> None:
@@ -99,11 +102,10 @@ def test_a_file_that_does_not_fit_is_named(read: Callable[[str], Any], text: str
         read(str(tmp_path / "mine.yaml"))
 
 
-def test_the_pins_of_a_benchmark_hold(tmp_path: Path) -> None:
-    (tmp_path / "b.jsonl").write_text('{"id": "a", "problem": "1+1=?", "answer": "2"}\n')
-    (tmp_path / "b.yaml").write_text("task: b_of_mine\nfile: b.jsonl\nmetadata: {rows: 2}\n")
-    name = benchmarks.adopt(tmp_path / "b.yaml")
-    with pytest.raises(ValueError, match="it has 1 rows, expected 2"):
-        benchmarks.load(name)
-    (tmp_path / "b.yaml").write_text("task: b_of_mine\nfile: b.jsonl\n")
-    assert benchmarks.load(name).problems[0].answer == "2"
+def test_a_benchmark_has_the_name_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "b-of-mine.jsonl").write_text('{"id": "a", "problem": "1+1=?", "answer": "2"}\n')
+    name = benchmarks.adopt(tmp_path / "b-of-mine.jsonl")
+    assert name == "b_of_mine" and benchmarks.load(name).problems[0].answer == "2"
+    for taken in ("math500.jsonl", "elsewhere/b_of_mine.jsonl"):
+        with pytest.raises(ValueError, match="is taken"):
+            benchmarks.adopt(tmp_path / taken)

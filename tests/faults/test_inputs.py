@@ -21,7 +21,7 @@ from tests.faults.commands import RUN
 
 GOOD = [{"problem": f"{i}+1?", "answer": str(i + 1)} for i in range(20)]
 ANSWERS = [{"problem_id": str(i), "answer": "2", "response": "\\boxed{2}"} for i in range(20)]
-PROTOCOL = "base: egsw\nn: 2\nks: [1, 2]\n"
+PROMPT = 'user: "{problem}"\nchat: true\npolicy: boxed_last\n'
 EDITS = ("[", "{", "*a", "!x y", "-1", ".nan", "[[]]", "{a: 1}", "{default: [1,0]}", "1e400")
 
 
@@ -137,43 +137,41 @@ def test_parquet_with_another_schema(tmp_path: Path) -> None:
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
 )
-PROTOCOLS = {
-    "python object": "base: !!python/object/apply:os.system ['touch planted']\n",
-    "unknown tag": "base: !x y\n",
+PROMPTS = {
+    "python object": "user: !!python/object/apply:os.system ['touch planted']\n",
+    "unknown tag": "user: !x y\n",
     "bomb": BOMB,
-    "bomb as a value": BOMB.replace("i: &i", "benchmarks: &i"),
-    "bomb as n": "base: egsw\nn:\n" + "".join(f"  {line}\n" for line in BOMB.splitlines()),
-    "cycle": "base: egsw\nn: &n [*n]\n",
-    "deep": "n: " + "[" * 5000,
+    "bomb as a value": BOMB.replace("i: &i", "user: &i"),
+    "bomb as system": 'user: "{problem}"\nsystem:\n' + "".join(f"  {line}\n" for line in BOMB.splitlines()),
+    "cycle": 'user: "{problem}"\nsystem: &n [*n]\n',
+    "deep": "user: " + "[" * 5000,
     "list": "- 1\n",
     "empty": "",
     "not UTF-8": "\udcff",
-    "unknown field": "base: egsw\nnn: 3\n",
-    "no base": "base: nowhere\n",
-    "base a list": "base: [1]\n",
-    "nan": "base: egsw\ntemperature: .nan\n",
-    "inf": "base: egsw\nmax_tokens: .inf\n",
-    "text for n": "base: egsw\nn: many\n",
-    "date": "base: egsw\nn: 2020-01-01\n",
-    "binary": "base: egsw\nn: !!binary aGVsbG8=\n",
-    "set": "base: egsw\nks: !!set {1, 2}\n",
-    "no anchor": "base: egsw\nn: *nothing\n",
-    "tabs": "base:\tegsw\n\tn: 2\n",
+    "unknown field": 'user: "{problem}"\nuserr: x\n',
+    "no problem": "user: Solve it.\n",
+    "user a list": 'user: ["{problem}"]\n',
+    "text for chat": 'user: "{problem}"\nchat: many\n',
+    "date": 'user: "{problem}"\nsystem: 2020-01-01\n',
+    "binary": 'user: "{problem}"\nsystem: !!binary aGVsbG8=\n',
+    "set": 'user: "{problem}"\npolicy: !!set {1, 2}\n',
+    "no anchor": 'user: "{problem}"\nsystem: *nothing\n',
+    "tabs": 'user:\t"{problem}"\n\tchat: true\n',
     "key a list": "[1]: 2\n",
-    "merge of a number": "base: egsw\n<<: 3\n",
+    "merge of a number": 'user: "{problem}"\n<<: 3\n',
 }
 
 
-def test_a_yaml_file_that_is_no_protocol_runs_and_expands_nothing(tmp_path: Path) -> None:
-    for name, text in PROTOCOLS.items():
+def test_a_yaml_file_that_is_no_prompt_runs_and_expands_nothing(tmp_path: Path) -> None:
+    for name, text in PROMPTS.items():
         path = tmp_path / f"{name.replace(' ', '-')}.yaml"
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
-        refused(["eval", "model=/nowhere", f"protocol={path}"], path.stem)
+        refused(["eval", "model=/nowhere", "protocol=tiny", f"prompt={path}"], path.stem)
     assert not (tmp_path / "planted").exists()
     generator = random.Random(0)
     for _ in range(CASES):
-        lines = PROTOCOL.splitlines()
+        lines = PROMPT.splitlines()
         at = generator.randrange(len(lines))
         lines[at] = f"{lines[at].partition(':')[0]}: {generator.choice(EDITS)}"
         (tmp_path / "random.yaml").write_text("\n".join(lines))
-        refused(["eval", "model=/nowhere", f"protocol={tmp_path / 'random.yaml'}"])
+        refused(["eval", "model=/nowhere", "protocol=tiny", f"prompt={tmp_path / 'random.yaml'}"])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,25 +143,3 @@ def test_an_unknown_extraction_is_refused() -> None:
         protocols.get("egsw").override({"extraction": "boxed"}, Origin.USER, "test")
     with pytest.raises(ValueError, match="benchmark humaneval: extraction='qwen', expected 'prompt': the answers"):
         protocols.get("trial_and_error").override({"extraction": "qwen"}, Origin.USER, "test")
-
-
-def test_own_protocols_are_yaml_files(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(
-        "base: egsw\nbenchmarks: [math500, aime24]\nn: 8\nks: [1, 8]\ntemperature: {default: 0.6, math500: 1.0}\n"
-    )
-    mine = protocols.read(str(file))
-    assert (mine.name, mine.benchmarks.value, mine.value("n", "aime24")) == ("mine", ("math500", "aime24"), 8)
-    assert (mine.value("temperature", "math500"), mine.value("temperature", "aime24")) == (1.0, 0.6)
-    assert (mine.n.origin, mine.n.note) == ("user", "in mine.yaml")
-    assert mine.top_p == protocols.get("egsw").top_p
-    for text, message in (
-        ("n: 8\n", "missing benchmarks"),
-        ("base: egsw\nsamples: 3\n", "no field 'samples'"),
-        ("base: egsw\nn: 0\n", "n=0, expected a whole number >= 1"),
-        ("a: [\n", "not YAML"),
-        ("base: !!python/object/apply:os.getcwd []\n", "not YAML"),
-    ):
-        file.write_text(text)
-        with pytest.raises(ValueError, match=message):
-            protocols.read(file)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind, ttest_rel
 
 from benchmarks.coverage import Trained
-from evals.stats.differences import holm, over_seeds_difference, paired, paired_average, paired_interval
+from evals.stats.differences import estimated, holm, over_seeds_difference, paired, paired_average
 from evals.stats.intervals import Interval, joined_estimate, t_quantile
 from tests.evals.stats.test_intervals import matrices, slow_half_width
 
@@ -32,7 +32,7 @@ def test_the_p_value_with_seeds_is_that_of_the_interval() -> None:
 def test_equivalence_is_two_one_sided_tests(table: list[list[float]], margin: float) -> None:
     # the larger one-sided p is at most 5 % exactly if the 90 % interval is within the margin
     result = paired(table[:3], table[3:], margin=margin)
-    narrow = paired_interval(table[:3], table[3:], level=0.9)
+    narrow = estimated([(table[:3], table[3:])])[0].interval(0.9)
     assert narrow is not None and result.p_not_lower is not None and result.p_not_higher is not None
     if abs(narrow.low + margin) > 1e-6 and abs(narrow.high - margin) > 1e-6:
         assert (max(result.p_not_lower, result.p_not_higher) < 0.05) is (-margin < narrow.low and narrow.high < margin)

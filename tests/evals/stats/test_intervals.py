@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from benchmarks import coverage
 from benchmarks.coverage import Trained
-from evals.stats.differences import holm, paired, paired_interval
+from evals.stats.differences import holm, paired
 from evals.stats.intervals import (
     Bounds,
     Interval,
@@ -130,7 +130,7 @@ def test_one_problem_has_no_interval() -> None:
 
 @given(vectors, st.sampled_from([0.5, 0.8, 0.95, 0.99]))
 def test_an_interval_holds_the_mean_within_bounds_and_has_width(values: list[float], level: float) -> None:
-    got = over_problems(values, level=level)
+    got = estimate([[values]]).interval(level)
     assert got is not None
     assert 0 <= got.low <= np.mean(values) + 1e-12
     assert np.mean(values) - 1e-12 <= got.high <= 1
@@ -215,7 +215,7 @@ def test_few_seeds_and_few_problems_are_marked_approximate() -> None:
     assert five is not None and three is not None and sparse is not None
     assert (five.rough, three.rough, sparse.rough) == (False, True, True)
     differing = [1.0, 0.5, *[0.5] * 18]
-    few, alike = paired_interval(differing, [0.5] * 20), paired_interval(many[0], many[1])
+    few, alike = paired(differing, [0.5] * 20).interval, paired(many[0], many[1]).interval
     assert few is not None and alike is not None
     assert (few.rough, alike.rough) == (True, False)
 
@@ -243,7 +243,6 @@ def test_an_interval_over_seeds_alone_is_students_t() -> None:
         (lambda: estimate([[0.1, 0.2]]).interval(), r"\[S, P\]"),
         (lambda: over_problems([0.1, float("nan")]), "finite"),
         (lambda: over_problems([10.0, 50.0]), "lie in"),
-        (lambda: over_problems([0.1, 0.2], level=95), "level"),
         (lambda: paired([0.1, 0.2], [0.1]), "same problems, got 2 and 1"),
         (lambda: holm([0.5, 1.5]), "p-value"),
     ],

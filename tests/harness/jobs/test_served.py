@@ -23,12 +23,11 @@ def test_an_untrained_arm_of_paper_scale_is_measured_by_a_server(
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     rows = [{"id": f"{i}", "problem": f"What is {i} plus 1?", "answer": str(i + 1)} for i in range(2)]
-    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "sums.yaml").write_text("task: sums_of_a_server\nfile: sums.jsonl\n")
+    (tmp_path / "sums_of_a_server.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with serving() as server:
         server.usual = says_two
         words = ["run", "paper=erpo", "scale=paper", "model=qwen3-235b-instruct", "arm=base", "protocol.rows=2"]
-        words += [f"protocol.benchmarks=[{tmp_path / 'sums.yaml'}]", "protocol.n=2", "protocol.ks=[1]"]
+        words += [f"protocol.benchmarks=[{tmp_path / 'sums_of_a_server.jsonl'}]", "protocol.n=2", "protocol.ks=[1]"]
         words += ["hardware.engine=openai", f"hardware.engine_url={server.url}", "hardware.device=cpu"]
         assert main(words) == 0, capsys.readouterr().err
         assert server.seen[0][2]["model"] == "Qwen/Qwen3-235B-A22B-Instruct-2507"

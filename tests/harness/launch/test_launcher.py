@@ -118,7 +118,6 @@ def test_slurms_parameters_are_submitits(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.setattr(benchmarks, "OWN", {})
-    monkeypatch.setattr(benchmarks, "COLUMNS", {})
     rows = tmp_path / "fractions.jsonl"
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "1"}\n')
     benchmark = f"{rows}?problem=question"
@@ -126,9 +125,8 @@ def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPa
     (task,) = tasks_of(prepare("egsw", values, ""))
     text = pickle.dumps(task)
     benchmarks.OWN.clear()
-    benchmarks.COLUMNS.clear()
     assert pickle.loads(text).here().folder == task.folder  # noqa: S301
-    assert benchmarks.COLUMNS == {"fractions": {"problem": "question"}}
+    assert benchmarks.OWN["fractions"] == (rows, {"problem": "question"})
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "2"}\n')
     with pytest.raises(RuntimeError, match="was changed since the launch"):
         pickle.loads(text).here()  # noqa: S301
