@@ -16,7 +16,7 @@ Keys under `metadata` that this module reads:
     answer_after  the answer is what stands after the last of these marks in the column of the answer;
                  a cell without the mark is the answer itself
     files        further file names (without suffix) to look for in `data_dir`, after `<name>`
-    published    the month when the last problem became public ("2025-02"), or never (see `evals.data.dates`)
+    published    the month when the last problem became public ("2025-02"), or never
 """
 
 from __future__ import annotations

@@ -193,13 +193,15 @@ def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None) -> Docu
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
     if not scale and any(benchmark in MADE for run in measured for benchmark in run.tables):
         scale = SCALES["tiny"].label
-    nothing = Grid("", (), ())
     return Document(
-        paper="rlvr", title=" and ".join(run.name for run in measured), arxiv=None, scale="", scale_label=scale,
-        made_by=tuple(str(run.folder) for model in models for run in model.sources), claims=(), results=tuple(grids),
-        tables=(), figures=(), values=nothing, assumed=nothing, departures=(), doubts=(), environment=nothing,
-        notes=tuple(unread), viewer=viewer,
-    )  # fmt: skip
+        paper="rlvr",
+        title=" and ".join(run.name for run in measured),
+        scale_label=scale,
+        made_by=tuple(str(run.folder) for model in models for run in model.sources),
+        results=tuple(grids),
+        notes=tuple(unread),
+        viewer=viewer,
+    )
 
 
 def _made_by(measured: Sequence[Measured]) -> tuple[str, ...]:
@@ -264,7 +266,7 @@ def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:
     """The values of the runs with their sources: all, or those that the paper does not state."""
     arms: dict[tuple[str, ...], list[str]] = {}
     for m in measured:
-        settings = next(iter(m.records.values()), {}).get("settings", {})
+        settings = next(iter(m.runs.values())).settings if m.runs else {}
         for key, sourced in settings.items():
             if every or sourced["origin"] in ("assumed", "scale", "user"):
                 was = sourced.get("was")
@@ -285,7 +287,8 @@ def environment_grid(measured: Sequence[Measured]) -> Grid:
     """Code, versions and machine; one column for each environment that a run had."""
     runs_of: dict[str, list[str]] = {}
     for m in measured:
-        for seed, record in m.records.items():
+        for seed, run in m.runs.items():
+            record = run.record
             environment = {k: v for k, v in record["environment"].items() if k not in ("command", "packages")}
             environment |= record["environment"].get("packages", {})
             environment["gpus"] = ", ".join(record.get("hardware", {}).get("gpus", [])) or "none"

@@ -22,6 +22,7 @@ from markupsafe import Markup
 
 from harness.tables.grid import Grid
 
+NO_ROWS = Grid("", (), ())
 PX = 4 / 3  # pixels of a point, matplotlib's unit
 OUTCOMES = {
     "holds": "●",
@@ -62,19 +63,19 @@ class Document:
 
     paper: str
     title: str
-    arxiv: str | None
-    scale: str
     scale_label: str
     made_by: tuple[str, ...]  # commands, commits
-    claims: tuple[ClaimRow, ...]
     results: tuple[Grid, ...]  # what was measured at this scale
-    tables: tuple[Grid, ...]  # of the paper, where they are not the results
-    figures: tuple[tuple[str, tuple[Figure, ...]], ...]  # family title -> its figures
-    values: Grid
-    assumed: Grid
-    departures: tuple[str, ...]
-    doubts: tuple[str, ...]
-    environment: Grid
+    arxiv: str | None = None
+    scale: str = ""
+    claims: tuple[ClaimRow, ...] = ()
+    tables: tuple[Grid, ...] = ()  # of the paper, where they are not the results
+    figures: tuple[tuple[str, tuple[Figure, ...]], ...] = ()  # family title -> its figures
+    values: Grid = NO_ROWS
+    assumed: Grid = NO_ROWS
+    departures: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    environment: Grid = NO_ROWS
     notes: tuple[str, ...] = ()  # what was skipped, and why
     viewer: dict[str, Any] | None = field(default=None)
     running: tuple[str, ...] = ()  # what trains while the page is made

@@ -69,11 +69,7 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dic
     Args:
         forks: run -> the entropy (nats) from which a token of that run is a fork; runs without a token pass are absent.
         of: the total number of responses.
-    Raises:
-        ValueError: tokens and entropies of a response differ in number, or an entropy is negative or not finite.
     """
-    for r in responses:
-        _check(r)
     runs = list(dict.fromkeys(r.run for r in responses))
     problems = {(r.benchmark, r.problem): r for r in reversed(responses)}  # of each, its first response
     order = {key: i for i, key in enumerate(dict.fromkeys((r.benchmark, r.problem) for r in responses))}
@@ -109,11 +105,3 @@ def _body(r: Shown, strings: dict[str, int], fork: float) -> dict[str, Any]:
         "entropies": [round(h, 2) for h in r.entropies],
         "forks": [i for i, h in enumerate(r.entropies) if h >= fork],
     }
-
-
-def _check(r: Shown) -> None:
-    where = f"{r.run}, {r.problem}, sample {r.sample}"
-    if (r.tokens is None) != (r.entropies is None) or len(r.tokens or ()) != len(r.entropies or ()):
-        raise ValueError(f"{where}: expected as many entropies as tokens")
-    if strange := [h for h in r.entropies or () if not 0 <= h < math.inf]:
-        raise ValueError(f"{where}: entropy: expected a number >= 0, got {strange[0]}")

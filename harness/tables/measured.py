@@ -44,7 +44,6 @@ class Measured:
     verdicts: dict[str, VerdictTable]  # benchmark -> counts of all seeds
     scores: dict[str, dict[str, Any]]  # benchmark -> score key -> Score
     runs: Mapping[int, Run] = field(default_factory=dict)  # seed -> its run
-    records: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> its record
     trained: bool = True  # False: the untrained base model, which has no training seeds
     diverged: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
@@ -173,7 +172,6 @@ def _measured(digest: str, runs: dict[int, Run]) -> Measured:
         verdicts=verdicts,
         scores={b: {s.key: s for s in score(table, ks=ks[b], metrics=METRICS)} for b, table in verdicts.items()},
         runs=runs,
-        records={seed: run.record for seed, run in runs.items()},
         trained=first.trained,
         diverged={seed: run.diverged for seed, run in runs.items() if run.diverged},
         curves={seed: _curves(run) for seed, run in runs.items()},

@@ -13,17 +13,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.data import dates
 from evals.files import write_text
 from harness.record.run import Run
 from harness.spec import catalogue
-from harness.spec.scales import SCALES
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
-from harness.tables.measured import Measured, gather
+from harness.tables.measured import gather
 from harness.tables.other_scales import scale_grids
 from harness.tables.published import published_grids
 
@@ -85,7 +83,6 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
         header += [f"Measured with code at {', '.join(commits)}, by {', '.join(commands) or 'an unknown command'}.", ""]
     footer = []
     for heading, notes in (
-        ("Could the base models have seen the problems?", age_notes(measured)),
         ("What we do differently", reproduction.departures),
         ("Doubts about the tables", reproduction.doubts),
     ):
@@ -98,28 +95,3 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
         "\n".join(header),
         "\n".join(footer),
     )
-
-
-def age_notes(measured: Sequence[Measured]) -> list[str]:
-    """For each base model with runs on real problems: its release, and the benchmarks by age. Made-up problems (tiny
-    families) have no age.
-    """
-    asked: dict[str, dict[str, None]] = {}
-    for m in measured:
-        if m.scale in SCALES and SCALES[m.scale].family:
-            continue
-        for record in m.records.values():
-            base = (record.get("settings", {}).get("base_model") or {}).get("value")
-            if base is not None:
-                asked.setdefault(base, {}).update(dict.fromkeys(m.scores))
-    return [_note(model, list(benchmarks)) for model, benchmarks in asked.items()]
-
-
-def _note(model: str, benchmarks: Sequence[str]) -> str:
-    ages: dict[str, list[str]] = {}
-    for name in benchmarks:
-        month = dates.published(name)
-        known = f"{name} ({month})" if month not in (None, "never") else name
-        ages.setdefault(dates.age(name, model), []).append(known)
-    said = "; ".join(f"{age}: {', '.join(names)}" for age, names in ages.items())
-    return f"{model}, released {dates.released(model) or 'when we do not know'}. {said[:1].upper()}{said[1:]}."

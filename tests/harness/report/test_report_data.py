@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -18,7 +19,8 @@ from tests.harness.tables.test_tabulate import BENCHMARKS, log_arm
 
 def measured(arm: str, settings: dict[str, Any], commit: str = "a") -> Measured:
     record = {"settings": settings, "environment": {"commit": commit, "command": "x", "packages": {"torch": "2"}}}
-    return Measured("m", arm, arm, "tiny", "trl", "", "0", (0,), (), (), {}, {}, {}, {}, records={0: record})
+    run: Any = SimpleNamespace(record=record, settings=settings)
+    return Measured("m", arm, arm, "tiny", "trl", "", "0", (0,), (), (), {}, {}, {}, {}, runs={0: run})
 
 
 def sourced(value: Any, origin: str, note: str = "why", was: Any = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Gains beside those of controls, and the ages of problems: made-up verdicts with known differences."""
+"""Gains beside those of controls: made-up verdicts with known differences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from harness.tables.controls import control_grid, controls_of
 from harness.tables.measured import Measured
-from harness.tables.tabulate import age_notes
 from tests.harness.tables.test_claims import measured
 
 
@@ -45,15 +44,3 @@ def test_only_what_differs_in_the_control_alone_is_compared() -> None:
     assert not list(controls_of([arm, replace(control, model="large")]))
     assert not list(controls_of([arm, replace(control, arm="new+vector")]))  # a plus sign, and no control
     assert control_grid("m", [arm]) is None
-
-
-def test_ages_of_the_measured_benchmarks() -> None:
-    """Qwen2.5 is of September 2024: AIME 2024 is older, HMMT of February 2025 newer."""
-    record = {"settings": {"base_model": {"value": "Qwen/Qwen2.5-Math-7B"}}}
-    arm = replace(measured("new", 5), scale="paper", records={0: record}, scores={"aime24": {}, "hmmt_feb_2025": {}})
-    (note,) = age_notes([arm])
-    assert note.startswith("Qwen/Qwen2.5-Math-7B, released 2024-09. Older than the model: aime24 (")
-    assert "newer than the model: hmmt_feb_2025 (2025-02)" in note
-    assert age_notes([replace(arm, scale="tiny")]) == []  # made-up problems
-    (unknown,) = age_notes([replace(arm, records={0: {"settings": {"base_model": {"value": "some/model"}}}})])
-    assert unknown == "some/model, released when we do not know. Not known: aime24 (2024-02), hmmt_feb_2025 (2025-02)."
