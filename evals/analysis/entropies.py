@@ -52,11 +52,11 @@ def shares(values: ArrayLike, edges: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame({"middle": (ends[:-1] + ends[1:]) / 2, "count": counts, "share": counts / len(array)})
 
 
-def in_forks(entropies: ArrayLike, *, rho: float = RHO) -> float:
-    """The share of all entropy in the share rho of highest-entropy tokens; NaN if all entropies are 0."""
+def in_forks(entropies: ArrayLike) -> float:
+    """The share of all entropy in the forks; NaN if all entropies are 0."""
     values = np.asarray(entropies, float)
     total = values.sum()
-    return float(values[top_share(values, rho)].sum() / total) if total > 0 else float("nan")
+    return float(values[top_share(values)].sum() / total) if total > 0 else float("nan")
 
 
 def by_position(table: pd.DataFrame, *, count: int = 20) -> pd.DataFrame:

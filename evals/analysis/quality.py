@@ -20,21 +20,16 @@ _HAN = r"\p{Script=Han}"  # the paper flags a Chinese character; its prompts and
 _UNUSED = ("Cn", "Co", "Cs", "Cc")  # unassigned, private use, lone surrogates, control characters
 
 
-def redundancy(text: str, measure: Kind, *, n: int = 3) -> float:
-    """Share of redundant n-grams of words (split at white space), in 0..1; 0 for fewer than n words.
+def redundancy(text: str, measure: Kind) -> float:
+    """Share of redundant 3-grams of words (split at white space), in 0..1; 0 for fewer than three words.
 
     Neither paper defines it.
-    not_distinct: 1 - distinct n-grams / all n-grams.
-    repeated: n-grams that occur more than once (counting each occurrence) / (all n-grams + 1), as in an unused function
+    not_distinct: 1 - distinct 3-grams / all 3-grams.
+    repeated: 3-grams that occur more than once (counting each occurrence) / (all 3-grams + 1), as in an unused function
         of the same name in the released code of arXiv 2508.07534.
-
-    Raises:
-        ValueError: n < 1.
     """
-    if n < 1:
-        raise ValueError(f"n: expected at least 1, got {n}")
     words = text.split()
-    grams = Counter(zip(*(words[start:] for start in range(n)), strict=False))
+    grams = Counter(zip(words, words[1:], words[2:], strict=False))
     total = grams.total()
     if total == 0:
         return 0.0

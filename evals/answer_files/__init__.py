@@ -21,7 +21,7 @@ from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answ
 from evals.answer_files.report import Report, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
 from evals.files import write_jsonl
-from evals.grading import LIMIT_S, Conventions, Grader, Progress
+from evals.grading import Conventions, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
 from evals.grading.verdicts import policy_effects
@@ -42,7 +42,6 @@ def grade_file(
     policy: str | None = None,
     conventions: Conventions = DEFAULT,
     workers: int | None = None,
-    limit_s: float = LIMIT_S,
     explain: Sequence[int] = (),
     reading: Reading = NOTHING_SAID,
     progress: Progress | None = None,
@@ -57,7 +56,7 @@ def grade_file(
         policy: of extraction (`evals.grading.extraction`); None for boxed_last, or for letter where every gold is a
             letter of a multiple choice.
         conventions: what counts as the same answer (`evals.grading.Conventions`).
-        workers, limit_s: see `evals.grading.Grader`.
+        workers: see `evals.grading.Grader`.
         explain: numbers of rows, from 1, whose verdicts are explained.
         reading: what the file does not state, such as the columns of a table of another form.
         progress: called with (done, all) rows.
@@ -84,7 +83,7 @@ def grade_file(
         if progress is not None:
             progress(len(rows) * done // max(comparisons, 1), len(rows))
 
-    with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
+    with Grader(workers=workers, conventions=conventions) as grader:
         triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
         grades = grader.grade_responses(triples, policy, in_rows)
         ours = columns_of_responses(rows, grades, grader)

@@ -49,8 +49,8 @@ class SigmoidFit:
     def value(self, compute: ArrayLike) -> Vector:
         return sigmoid(compute, self.a, self.b, self.mid, self.start)
 
-    def interval(self, compute: ArrayLike, level: float = 0.95) -> tuple[Vector, Vector]:
-        """Where another point at this compute lies: the fit's error (first order) and the noise, by Student's t."""
+    def interval(self, compute: ArrayLike) -> tuple[Vector, Vector]:
+        """Where 95 % of further points at this compute lie: the fit's error and the noise, by Student's t."""
         from scipy.optimize import approx_fprime
         from scipy.stats import t
 
@@ -58,9 +58,7 @@ class SigmoidFit:
         slope = np.atleast_2d(
             approx_fprime(found, lambda p: sigmoid(at, p[0], p[1], p[2], self.start), 1e-7 * (1 + abs(found)))
         )
-        half = t.ppf((1 + level) / 2, self.df) * np.sqrt(
-            np.einsum("ij,jk,ik->i", slope, self.covariance, slope) + self.noise**2
-        )
+        half = t.ppf(0.975, self.df) * np.sqrt(np.einsum("ij,jk,ik->i", slope, self.covariance, slope) + self.noise**2)
         return self.value(at) - half, self.value(at) + half
 
 

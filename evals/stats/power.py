@@ -217,22 +217,21 @@ def power(
     difference: float,
     *,
     problems: int,
-    benchmark: str = "",
-    samples: Sequence[int] = (1, 4, 16, 64),
-    seeds: Sequence[int] = (1, 3, 5, 10),
-    target_power: float = 0.8,
-    spread: Spread | None = None,
+    benchmark: str,
+    samples: Sequence[int],
+    seeds: Sequence[int],
+    target_power: float,
+    spread: Spread,
 ) -> Power:
     """The chance that each number of samples and seeds resolves a difference, and the seeds that the power needs.
 
     Args:
         difference: of the two methods' scores, a fraction. problems: of the benchmark.
-        benchmark: decides the published noise, if `spread` is None. samples, seeds: what to try; seeds for each method.
+        benchmark: its name, or "". samples, seeds: what to try; seeds for each method.
         spread: see `default_spread` and `measured_spread`.
     Raises:
         ValueError: a value out of range, as of `chance`.
     """
-    spread = default_spread(benchmark) if spread is None else spread
     rows = []
     for n in samples:
         powers = {str(k): chance(difference, spread, problems=problems, samples=n, seeds=k) for k in seeds}

@@ -26,9 +26,7 @@ from harness.spec.hardware import Hardware
 THREADS, VISIBLE = "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"
 
 
-def slot_environments(
-    machines: Iterable[Hardware], slots: int, *, gpus: int, environ: Mapping[str, str] = os.environ
-) -> list[dict[str, str]]:
+def slot_environments(machines: Iterable[Hardware], slots: int, *, gpus: int) -> list[dict[str, str]]:
     """The environment variables of the jobs that run at once.
 
     GPUs: each slot has as many as the largest job needs; no two share one, and CPU threads are divided. Jobs on the CPU
@@ -43,9 +41,9 @@ def slot_environments(
     machines = list(machines)
     if not any(machine.device == "gpu" for machine in machines):
         return [{VISIBLE: ""} for _ in range(slots)]
-    common = {} if THREADS in environ else {THREADS: str(max(1, len(os.sched_getaffinity(0)) // slots))}
+    common = {} if THREADS in os.environ else {THREADS: str(max(1, len(os.sched_getaffinity(0)) // slots))}
     each = max(machine.gpus for machine in machines)
-    names = [name for name in environ.get(VISIBLE, "").split(",") if name] or [str(i) for i in range(gpus)]
+    names = [name for name in os.environ.get(VISIBLE, "").split(",") if name] or [str(i) for i in range(gpus)]
     most = len(names) // each
     if slots > most:
         raise UsageError(

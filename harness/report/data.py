@@ -22,7 +22,7 @@ from harness.errors import UsageError, nearest
 from harness.record.find import together
 from harness.record.run import Run
 from harness.report.page import ClaimRow, Document, Figure
-from harness.report.viewer import BUDGET, Shown, keep, pack
+from harness.report.viewer import Shown, keep, pack
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked, Evidence, check_claims
@@ -115,7 +115,6 @@ def document(
     notes: Sequence[str],
     *,
     tokens: Path | None,
-    budget: int = BUDGET,
 ) -> Document:
     """The report's content.
 
@@ -123,7 +122,6 @@ def document(
         plotted: title of a family -> its figures.
         notes: what was skipped, and why.
         tokens: the cache of token tables; None shows the responses without entropies.
-        budget: how many tokens of responses the page may hold.
     """
     scale = chosen.scale
     measured = [m for m in chosen.everything if m.scale == scale]
@@ -131,7 +129,7 @@ def document(
     published, results = published_grids(paper.key, measured), scale_grids(paper.key, measured)
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
-    viewer, unread = _viewer(models, tokens, budget)
+    viewer, unread = _viewer(models, tokens)
     figures = tuple((title, tuple(map(rendered, plots))) for title, plots in plotted.items() if plots)
     return Document(
         paper=paper.key,
@@ -188,7 +186,7 @@ def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None) -> Docu
         of_pair = tuple((*cells[:1], *cells[2:]) for cells in map(_line, compared.lines))
         different = tuple(f"Measured differently: {text}." for text in compared.different)
         grids.append(Grid(f"A: {other.name}; B: {measured[0].name}", columns, of_pair, different))
-    viewer, unread = _viewer(models, tokens, BUDGET)
+    viewer, unread = _viewer(models, tokens)
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
     if not scale and any(benchmark in MADE for run in measured for benchmark in run.tables):
@@ -300,7 +298,7 @@ def environment_grid(measured: Sequence[Measured]) -> Grid:
     return Grid("Environment", ("", *runs), tuple(rows))
 
 
-def _viewer(models: Sequence[Analysed], cache: Path | None, budget: int) -> tuple[dict[str, Any] | None, list[str]]:
+def _viewer(models: Sequence[Analysed], cache: Path | None) -> tuple[dict[str, Any] | None, list[str]]:
     """(the responses, packed; notes on those that could not be read)."""
     responses: list[Shown] = []
     forks: dict[str, float] = {}
@@ -318,7 +316,7 @@ def _viewer(models: Sequence[Analysed], cache: Path | None, budget: int) -> tupl
             responses += _shown(model.name, benchmark, verdicts, prompts, tables.get(benchmark))
         if read is not None and len(model.sources) > 1:
             notes.append(f"{model.name}: the responses shown are those of the first of {len(model.sources)} seeds.")
-    kept = keep(responses, budget)
+    kept = keep(responses)
     return (pack(kept, forks, of=len(responses)) if kept else None), notes
 
 

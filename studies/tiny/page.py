@@ -38,9 +38,8 @@ COST: tuple[Column, ...] = (
 )
 
 
-def write_page(design: Design, folder: Path, out: Path, *, pictures: bool = True) -> None:
-    """Write README.md and figures/ into `out` from the tables in `folder`; without `pictures`, only the figures'
-    numbers."""
+def write_page(design: Design, folder: Path, out: Path) -> None:
+    """Write README.md and figures/ into `out` from the tables in `folder`."""
     from evals.plots.plot import save
 
     arms = read_arms(design, folder)
@@ -49,7 +48,7 @@ def write_page(design: Design, folder: Path, out: Path, *, pictures: bool = True
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
     write_text(out / "README.md", page(design, arms, checked, plots, read_settings(design)))
     for plot in plots:
-        save(plot, out / FIGURES, ("png", "csv") if pictures else ("csv",))
+        save(plot, out / FIGURES, ("png", "csv"))
 
 
 def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plot], settings: Settings) -> str:

@@ -33,9 +33,7 @@ class Replicas:
 
     Args:
         kind: the engine's class.
-        count: how many; on a machine with GPUs at most as many as it has.
-        devices: what CUDA_VISIBLE_DEVICES is for each; None is as many visible GPUs each as its option
-            `tensor_parallel` says (1), and nothing on a CPU.
+        count: how many. Each sees as many GPUs of its own as its option `tensor_parallel` says (1), and none on a CPU.
     Raises:
         ValueError: count < 1, or more replicas than devices.
     """
@@ -47,14 +45,12 @@ class Replicas:
         *,
         count: int,
         options: Mapping[str, Any] | None = None,
-        devices: Sequence[str] | None = None,
     ) -> None:
         if count < 1:
             raise ValueError(f"replicas={count}, expected >= 1")
         self.count = count
         self._engine = (kind, model_path, dict(options or {}))
         self._local: Any = kind(model_path, **self._engine[2])  # never asked to sample: loads no weights
-        self._devices = devices
         self._pool: ProcessPoolExecutor | None = None
 
     @property
@@ -105,7 +101,7 @@ class Replicas:
             pool.shutdown(cancel_futures=True)
 
     def _started(self) -> ProcessPoolExecutor:
-        devices = self._visible() if self._devices is None else list(self._devices)
+        devices = self._visible()
         if devices and self.count > len(devices):
             raise ValueError(
                 f"replicas={self.count}, each of {self._each} GPUs; expected at most {len(devices)}, which fit here"

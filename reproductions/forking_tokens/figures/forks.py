@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 WORDS, MINIMUM = 15, 20
 
 
-def word_entropies(table: pd.DataFrame, *, rho: float = RHO) -> pd.DataFrame:
+def word_entropies(table: pd.DataFrame) -> pd.DataFrame:
     """The mean entropy of each word; a word is a token without the white space around it.
 
     Returns:
-        One row per word: `word`, `count`, `forks` (how often it is among the share rho of highest entropy),
+        One row per word: `word`, `count`, `forks` (how often it is one),
         `mean_entropy` (nats); the highest first (then the most frequent, then by the word). White space alone, or with
         unprintable characters, is written as in Python ('\\n').
     Raises:
@@ -34,9 +34,7 @@ def word_entropies(table: pd.DataFrame, *, rho: float = RHO) -> pd.DataFrame:
     need_columns(table, ("token", "entropy"))
     stripped = [token.strip() or token for token in table["token"]]
     words = [word if word.isprintable() and not word.isspace() else repr(word) for word in stripped]
-    frame = pd.DataFrame(
-        {"word": words, "entropy": table["entropy"].to_numpy(), "fork": top_share(table["entropy"], rho)}
-    )
+    frame = pd.DataFrame({"word": words, "entropy": table["entropy"].to_numpy(), "fork": top_share(table["entropy"])})
     by_word = frame.groupby("word").agg(
         count=("entropy", "size"), forks=("fork", "sum"), mean_entropy=("entropy", "mean")
     )
@@ -44,17 +42,17 @@ def word_entropies(table: pd.DataFrame, *, rho: float = RHO) -> pd.DataFrame:
     return by_word.reset_index().sort_values(order, ascending=[False, False, True], ignore_index=True)
 
 
-def fork_overlap(before: pd.DataFrame, after: pd.DataFrame, *, rho: float = RHO) -> dict[str, float]:
+def fork_overlap(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, float]:
     """The share of the highest-entropy tokens before training that are still among the highest after: `mean_of` them.
 
-    By chance it would be about rho. Each model has one threshold for the whole table; the mean is over the problems
+    By chance it would be about `RHO`. Each model has one threshold for the whole table; the mean is over the problems
     with such tokens.
 
     Raises:
-        ValueError: as `same_tokens`, or rho outside (0, 1].
+        ValueError: as `same_tokens`.
     """
-    kept = top_share(same_tokens(before, after)["entropy"], rho)
-    forks = top_share(before["entropy"], rho)
+    kept = top_share(same_tokens(before, after)["entropy"])
+    forks = top_share(before["entropy"])
     return mean_of(kept[forks], before["problem_id"].to_numpy()[forks], bounds=(0.0, 1.0))
 
 

@@ -93,5 +93,5 @@ def test_shares_by_hand() -> None:
 
 def test_the_share_of_entropy_in_forks_by_hand() -> None:
     # 0, 0, 1, 2, 7: the fifth of highest entropy is 1 + floor(0.2 * 4) = 1 token, 7 of 10 nats
-    assert in_forks([7.0, 0.0, 2.0, 0.0, 1.0], rho=0.2) == 0.7
+    assert in_forks([7.0, 0.0, 2.0, 0.0, 1.0]) == 0.7
     assert np.isnan(in_forks([0.0, 0.0]))

@@ -22,8 +22,9 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def two() -> Iterator[Replicas]:
-    made = Replicas(Scripted, "m", count=2, options={"batch_rows": 3}, devices=["4", "GPU-b"])
+def two(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replicas]:
+    monkeypatch.setattr(Replicas, "_visible", lambda _: ["4", "GPU-b"])
+    made = Replicas(Scripted, "m", count=2, options={"batch_rows": 3})
     yield made
     made.close()
 
@@ -98,10 +99,11 @@ def test_replicas_end_with_a_killed_parent() -> None:
     assert select.select([watch], [], [], 60)[0], "the replica still runs"  # readable once the process is gone
 
 
-def test_impossible_replica_counts_are_refused() -> None:
+def test_impossible_replica_counts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="replicas=0, expected >= 1"):
         Replicas(Scripted, "m", count=0)
-    short = Replicas(Scripted, "m", count=3, devices=["0", "1"])
+    monkeypatch.setattr(Replicas, "_visible", lambda _: ["0", "1"])
+    short = Replicas(Scripted, "m", count=3)
     with pytest.raises(ValueError, match=r"replicas=3, .*expected at most 2"):
         generated(short, some_requests(3))
     with pytest.raises(ValueError, match="engine transformers, option: got 'replica', did you mean 'replicas'"):

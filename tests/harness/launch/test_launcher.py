@@ -47,19 +47,22 @@ def test_wrong_options_are_named(values: dict[str, object], said: str) -> None:
     assert said in str(raised.value)
 
 
-def test_gpus_are_divided_and_never_shared() -> None:
+def test_gpus_are_divided_and_never_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     gpu = TrlHardware(device="gpu", processes=2)
-    environments = slot_environments([gpu, TrlHardware(device="gpu")], 2, gpus=5, environ={})
+    environments = slot_environments([gpu, TrlHardware(device="gpu")], 2, gpus=5)
     # two GPUs a job, the most that any needs: five make two pairs, and one stays idle
     assert [env["CUDA_VISIBLE_DEVICES"] for env in environments] == ["0,1", "2,3"]
-    named = slot_environments([gpu], 2, gpus=4, environ={"CUDA_VISIBLE_DEVICES": "7,5,3,1"})
-    assert [env["CUDA_VISIBLE_DEVICES"] for env in named] == ["7,5", "3,1"]
     with pytest.raises(UsageError, match="expected at most 2: a job needs 2 of the 5 GPUs here, got 3"):
-        slot_environments([gpu], 3, gpus=5, environ={})
+        slot_environments([gpu], 3, gpus=5)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,5,3,1")
+    named = slot_environments([gpu], 2, gpus=4)
+    assert [env["CUDA_VISIBLE_DEVICES"] for env in named] == ["7,5", "3,1"]
 
 
-def test_on_a_cpu_no_job_gets_other_threads_than_alone() -> None:
-    for env in slot_environments([TrlHardware(device="cpu")], 4, gpus=8, environ={"OMP_NUM_THREADS": "3"}):
+def test_on_a_cpu_no_job_gets_other_threads_than_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    for env in slot_environments([TrlHardware(device="cpu")], 4, gpus=8):
         assert env["CUDA_VISIBLE_DEVICES"] == "" and "OMP_NUM_THREADS" not in env  # inherited
 
 

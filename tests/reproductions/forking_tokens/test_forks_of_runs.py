@@ -15,10 +15,10 @@ def test_words_by_hand() -> None:
             "entropy": [2.0, 1.0, 3.0, 0.5, 0.1, 4.0, 9.0],
         }
     )
-    # sorted 0.1 0.5 1 2 3 4 9, rho = 0.5: the median 2 and above are forks
-    words = word_entropies(table, rho=0.5)
+    # sorted 0.1 0.5 1 2 3 4 9: 1 + floor(0.2 * 6) = 2 are forks, from 4 on
+    words = word_entropies(table)
     assert words.to_dict("list") == {
-        "word": ["x", "'\\n'", "so", "7"], "count": [1, 1, 3, 2], "forks": [1, 1, 2, 0],
+        "word": ["x", "'\\n'", "so", "7"], "count": [1, 1, 3, 2], "forks": [1, 1, 0, 0],
         "mean_entropy": [9.0, 4.0, 2.0, pytest.approx(0.3)],
     }  # fmt: skip
     odd = pd.DataFrame({"token": [" \x04", "\x04", " "], "entropy": [2.0, 2.0, 1.0]})  # no font has such a sign
@@ -33,6 +33,6 @@ def test_forks_kept_by_hand() -> None:
     after = before.copy()
     before.loc[[0, 1, 6], "entropy"] = [3.0, 2.0, 1.0]
     after.loc[[0, 7, 8], "entropy"] = [3.0, 2.0, 1.0]
-    overlap = fork_overlap(before, after, rho=0.2)
+    overlap = fork_overlap(before, after)
     assert [overlap[k] for k in ("mean", "pooled", "count", "problems")] == [0.25, pytest.approx(1 / 3), 3, 2]
-    assert fork_overlap(before, before, rho=0.2)["mean"] == 1
+    assert fork_overlap(before, before)["mean"] == 1

@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[-+]?\d+\.?\d*")
 @pytest.mark.slow
 @pytest.mark.parametrize(("design", "committed_in"), [(STUDY, FOLDER), (LATER, FOLDER / "later")])
 def test_committed_numbers_come_from_the_committed_tables(design: Design, committed_in: Path, tmp_path: Path) -> None:
-    write_page(design, committed_in, tmp_path, pictures=False)
+    write_page(design, committed_in, tmp_path)
     committed, computed = (_cells(folder / "README.md") for folder in (committed_in, tmp_path))
     # words, outcomes and verdicts are equal; a number may differ in its last printed digit between types of CPU
     assert [NUMBER.sub("#", cell) for cell in committed] == [NUMBER.sub("#", cell) for cell in computed]
