@@ -271,6 +271,8 @@ class Run:
         if (place / "verdicts.parquet").is_file():  # one benchmark's folder
             return dict.fromkeys(benchmarks_of(place / "verdicts.parquet"), place / "verdicts.parquet")
         there = {path.parent.name: path for path in sorted(place.glob("*/verdicts.parquet"))}
+        if not self.record:  # any folder: the folder of a benchmark has its verdicts
+            there = {name: path for name, path in there.items() if name in benchmarks_of(path)}
         if not self.is_finished:
             return there
         prefix = "" if place == self.folder else "eval/"

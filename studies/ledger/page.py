@@ -102,7 +102,8 @@ def _section(title: str, text: str, table: pd.DataFrame, columns: str) -> list[s
     shown = table[columns.split()].astype(object)
     for name in shown:
         form = FORMS.get(str(name), "{:.1f}")
-        cells = [form.format(cell) if isinstance(cell, float) and cell == cell else cell for cell in shown[name]]
+        # halves go up, as of the four decimals in the CSV
+        cells = [form.format(cell + 1e-9) if isinstance(cell, float) and cell == cell else cell for cell in shown[name]]
         shown[name] = ["–" if pd.isna(cell) or cell == "" else str(cell).replace("|", "\\|") for cell in cells]
     body = shown.to_markdown(index=False, disable_numparse=True, tablefmt="github", stralign=None)
     return [f"## {title}", "", text, "", body, ""]

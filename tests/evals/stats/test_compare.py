@@ -40,6 +40,14 @@ def compared(a: Path, b: Path, **options: object) -> CompareResult:
     return compare_runs(read_run([a]), read_run([b]), **options)  # type: ignore[arg-type]
 
 
+def test_verdicts_in_any_folder_are_no_evaluation(tmp_path: Path) -> None:
+    save_run(tmp_path, "first", A)
+    assert read_run([tmp_path]).tables.keys() == {"first"}
+    (tmp_path / "first").rename(tmp_path / "other")
+    with pytest.raises(ValueError, match="expected a run's folder"):
+        read_run([tmp_path])
+
+
 def test_by_hand(runs: tuple[Path, Path]) -> None:
     result = compared(*runs, metrics=("avg", "unsolvable"), benchmarks=["second"])
     avg, unsolvable = result.lines
