@@ -10,7 +10,7 @@ from evals.files import write_json, write_text
 from evals.plots.plot import save
 from harness.analysis.families import families, plot_all
 from harness.analysis.material import Material
-from harness.analysis.runs import Analysed, made_by
+from harness.analysis.runs import Analysed
 from harness.data.tiny import MADE
 from harness.errors import UsageError, choose
 from harness.runs.record import environment
@@ -47,7 +47,7 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
             words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
             figures.append({"family": family, "name": plot.name, **words})
     made = {
-        "models": [_model(m) for m in material.models],
+        "models": [{"name": m.name, "seeds": len(m.sources), "made_by": m.made_by, **m.tags} for m in material.models],
         "benchmarks": list(material.benchmarks),
         "figures": figures,
         "skipped": skipped,
@@ -57,15 +57,6 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
     write_text(out / "README.md", index_page(made))
     write_json(out / "analysis.json", made)
     return made
-
-
-def _model(m: Analysed) -> dict[str, Any]:
-    return {
-        "name": m.name,
-        "seeds": len(m.sources),
-        "made_by": list(dict.fromkeys(text for run in m.sources if (text := made_by(run)))),
-        **m.tags,
-    }
 
 
 def index_page(made: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from evals.data import prompts
 from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Decoding
 from harness.errors import UsageError
-from harness.record.find import seeds_of, together
+from harness.record.find import conditions_of, seeds_of
 from harness.record.run import IDENTITY, Run
 from harness.runs.track import home
 
@@ -52,6 +52,11 @@ class Analysed:
             raise ValueError(f"{self.name}, {benchmark}: expected manifest.json beside the verdicts, found none")
         identity = manifest["identity"]
         return Decoding(**identity["decoding"]), prompts.get(identity["prompt"]["name"])
+
+    @property
+    def made_by(self) -> list[str]:
+        """The commands that trained and measured it, and the code's commits, as far as known."""
+        return list(dict.fromkeys(f"`{run.command}` with code at {run.commit}" for run in self.sources if run.command))
 
     @property
     def tags(self) -> dict[str, str]:
@@ -90,8 +95,8 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
         UsageError: the seeds cannot be read together.
     """
     try:
-        benchmarks = together(sources, name).tables
-        subject = Subject(name, {benchmark: _responses(sources, benchmark) for benchmark in benchmarks})
+        conditions = conditions_of(sources)
+        subject = Subject(name, {benchmark: _responses(sources, benchmark) for benchmark in conditions})
         model = sources[0].model_folder
     except (ValueError, OSError) as error:
         raise UsageError(f"runs: {error}") from error
@@ -101,10 +106,10 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
     try:
         readable = read_subject(
             name,
-            {benchmark: first.samples(benchmark) for benchmark in benchmarks},
-            {benchmark: first.conditions(benchmark) for benchmark in benchmarks},
+            {benchmark: first.samples(benchmark) for benchmark in conditions},
+            conditions,
             model_path=model,
-            data_dir=data_dir or tiny_benchmarks(benchmarks),
+            data_dir=data_dir or tiny_benchmarks(conditions),
         )
     except (ValueError, OSError) as error:  # another model, other problems, a prompt that has changed
         return Analysed(subject, None, str(error), tuple(sources))
@@ -144,8 +149,3 @@ def _names(read: Sequence[Sequence[Run]]) -> list[str]:
     if len(set(longer)) == len(longer):
         return longer
     return [f"{arm} ({number})" for number, arm in enumerate(longer, 1)]
-
-
-def made_by(run: Run) -> str:
-    """The command that trained and measured it, and the code's commit; "" if unknown."""
-    return f"`{run.command}` with code at {run.commit}" if run.command else ""

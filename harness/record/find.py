@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from evals.stats.measured_run import MeasuredRun, decisive_differences
+from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
 from harness.record.run import CURVES, RECORD, Run, benchmarks_of, columns_of, counted
@@ -93,8 +93,19 @@ def together(seeds: Sequence[Run], name: str) -> MeasuredRun:
     """The training seeds of one method, numbered in their order, to score and compare.
 
     Raises:
-        ValueError: runs that were measured on other benchmarks or in another way, or a file of several seeds among
-            several.
+        ValueError: as `conditions_of`, or a file of several seeds among several.
+    """
+    conditions, first = conditions_of(seeds), seeds[0]
+    numbered = {first.record.get("seed", 0): first} if len(seeds) == 1 else dict(enumerate(seeds))
+    tables = {benchmark: counted(numbered, benchmark) for benchmark in first.benchmarks}
+    return MeasuredRun(name, tables, conditions, trained=any(run.trained for run in seeds))
+
+
+def conditions_of(seeds: Sequence[Run]) -> dict[str, Conditions | None]:
+    """How the training seeds of one method were measured, by benchmark.
+
+    Raises:
+        ValueError: on other benchmarks than the first, or in another way.
     """
     first = seeds[0]
     conditions = {benchmark: first.conditions(benchmark) for benchmark in first.benchmarks}
@@ -108,9 +119,7 @@ def together(seeds: Sequence[Run], name: str) -> MeasuredRun:
                     f"{run.folder} is no other seed of {first.folder}: on {benchmark}, {field} is {now!r} and not "
                     f"{before!r}"
                 )
-    numbered = {first.record.get("seed", 0): first} if len(seeds) == 1 else dict(enumerate(seeds))
-    tables = {benchmark: counted(numbered, benchmark) for benchmark in first.benchmarks}
-    return MeasuredRun(name, tables, conditions, trained=any(run.trained for run in seeds))
+    return conditions
 
 
 def _named(text: str) -> Iterator[Run]:
