@@ -33,96 +33,6 @@ class Prompt:
     chat: bool = True
 
 
-_ALL = (
-    Prompt(
-        name="plain",
-        user="{problem}",
-        policy="boxed_last",
-        source="ours: the tiny models are taught on bare problems",
-    ),
-    Prompt(
-        name="boxed_suffix",
-        user="{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.",
-        policy="boxed_last",
-        source="arXiv 2506.14758, appendix B (Qwen2.5-Math); the suffix that Qwen's model cards give",
-    ),
-    Prompt(
-        name="boxed_system",
-        system="Please reason step by step, and put your final answer within \\boxed{}.",
-        user="{problem}",
-        policy="boxed_last",
-        source="model card of Qwen2.5-Math-7B-Instruct: chain-of-thought prompt, as the system message",
-    ),
-    Prompt(
-        name="dapo",
-        user=(
-            "Solve the following math problem step by step. The last line of your response should be of the form "
-            "Answer: $Answer (without quotes) where $Answer is the answer to the problem.\n\n{problem}\n\n"
-            'Remember to put your answer on its own line after "Answer:".'
-        ),
-        policy="answer_line",
-        source="DAPO (arXiv 2503.14476) training data; named in arXiv 2506.14758, appendix B (Qwen2.5-Base)",
-    ),
-    Prompt(
-        name="forking_tokens",
-        user=(
-            "User:\n{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.\n\nAssistant:\n"
-        ),
-        policy="boxed_last",
-        chat=False,
-        source="arXiv 2506.01939, v2 and its code: plain text, no chat template",
-    ),
-    Prompt(
-        name="open_r1",
-        system=(
-            "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. "
-            "The assistant first thinks about the reasoning process in the mind and then provides the user with the "
-            "answer. The reasoning process and answer are enclosed within <think> </think> and <answer> </answer> "
-            "tags, respectively, i.e., <think> reasoning process here </think><answer> answer here </answer>"
-        ),
-        user="{problem}",
-        policy="boxed_last",
-        source="huggingface/open-r1, src/open_r1/grpo.py, SYSTEM_PROMPT (commit 013b054c7e69)",
-    ),
-    Prompt(
-        name="gpqa",
-        user=(
-            "Answer the following multiple choice question. The last line of your response should be of the following "
-            "format: 'Answer: $LETTER' (without quotes) where LETTER is one of ABCD. Think step by step before "
-            "answering.\n\n{problem}"
-        ),
-        policy="letter",
-        source="openai/simple-evals, common.py, as used in huggingface/open-r1, src/open_r1/evaluate.py",
-    ),
-    Prompt(
-        name="gsm8k",
-        user='{problem} Let\'s think step by step and output the final answer after "####".',
-        policy="hashes",
-        source="volcengine/verl, examples/data_preprocess/gsm8k.py (commit b178a3cd5), instruction_following",
-    ),
-    Prompt(
-        name="reasoning_from_scratch",
-        user=(
-            "You are a helpful math assistant.\nAnswer the question and write the final result on a new line as:\n"
-            "\\boxed{ANSWER}\n\nQuestion:\n{problem}\n\nAnswer:"
-        ),
-        policy="boxed_last",
-        chat=False,
-        source="rasbt/reasoning-from-scratch, reasoning_from_scratch/ch03.py (commit f79c9cd), render_prompt",
-    ),
-    Prompt(
-        name="humaneval",
-        user=(
-            "Complete the following Python function. Think step by step, then give the whole function, with its "
-            "imports, in one ```python code block.\n\n```python\n{problem}\n```"
-        ),
-        policy="program",
-        source="ours: no paper gives the prompt it used",
-    ),
-)
-PROMPTS = {prompt.name: prompt for prompt in _ALL}
-
-
 def get(name: str) -> Prompt:
     """The prompt of that name, or in that YAML file (`read`).
 
@@ -147,27 +57,36 @@ def read(path: str | Path) -> Prompt:
     Raises:
         ValueError: no such file, no YAML mapping, an unknown field, or a value that does not fit.
     """
+    return _prompt(str(path), _yaml(Path(path)), f"yours, in {Path(path).name}")
+
+
+def _yaml(path: Path) -> Any:
     import yaml
 
-    path = Path(path)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"prompt={path}: cannot be read ({error})") from error
+
+
+def _prompt(name: str, values: Any, source: str = "") -> Prompt:
     if not isinstance(values, dict):
-        raise ValueError(f"prompt={path}: expected a mapping of fields, got {type(values).__name__}")
+        raise ValueError(f"prompt={name}: expected a mapping of fields, got {type(values).__name__}")
     kinds = {"user": str, "system": str, "chat": bool, "policy": str, "source": str}
     for key, value in values.items():
         if key not in kinds:
-            raise ValueError(f"prompt={path}: no field {key!r}; {expected(str(key), kinds)}")
+            raise ValueError(f"prompt={name}: no field {key!r}; {expected(str(key), kinds)}")
         if not isinstance(value, kinds[key]):
-            raise ValueError(f"prompt={path}: {key}: expected {kinds[key].__name__}, got {value!r}")
+            raise ValueError(f"prompt={name}: {key}: expected {kinds[key].__name__}, got {value!r}")
     if "{problem}" not in values.get("user", ""):
-        raise ValueError(f"prompt={path}: user: expected a text with {{problem}} in it, got {values.get('user')!r}")
+        raise ValueError(f"prompt={name}: user: expected a text with {{problem}} in it, got {values.get('user')!r}")
     policies = (*POLICIES, *PROGRAMS)
     if (policy := values.get("policy", "boxed_last")) not in policies:
-        raise ValueError(f"prompt={path}: policy: no policy {policy!r}; {expected(policy, policies)}")
-    return Prompt(name=str(path), **{"policy": "boxed_last", "source": f"yours, in {path.name}", **values})
+        raise ValueError(f"prompt={name}: policy: no policy {policy!r}; {expected(policy, policies)}")
+    return Prompt(name=name, **{"policy": "boxed_last", "source": source, **values})
+
+
+PROMPTS = {name: _prompt(name, values) for name, values in _yaml(Path(__file__).with_suffix(".yaml")).items()}
 
 
 def question(problem: Problem) -> str:
@@ -195,7 +114,7 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
     if not tokenizer.chat_template:
         raise ValueError(
             f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "
-            f"expected one, or a plain prompt ({', '.join(p.name for p in _ALL if not p.chat)})"
+            f"expected one, or a plain prompt ({', '.join(p.name for p in PROMPTS.values() if not p.chat)})"
         )
     from jinja2 import TemplateError
 
