@@ -10,7 +10,7 @@ from harness.errors import UsageError, choose
 from rlvr.results import Result
 
 if TYPE_CHECKING:
-    from evals.plots.comparison import Differences
+    from evals.plots.plot import Plot
     from evals.stats.compare import CompareResult
     from rlvr.runs import Run
 
@@ -40,11 +40,11 @@ class Difference(Result):
         """Warnings, and what was measured differently in the two runs."""
         return [*(f"measured differently: {text}" for text in self.result.different), *self.result.notes]
 
-    def plot(self) -> Differences:
-        """The differences with their intervals, one row for each benchmark and metric; `savefig(FILE)` writes it."""
-        from evals.plots.comparison import Differences
+    def plot(self) -> Plot:
+        """The differences with their intervals, one row for each benchmark and metric; `figure` is matplotlib's."""
+        from evals.plots.comparison import differences
 
-        return Differences(self.result)
+        return differences(self.result)
 
     def formats(self) -> dict[str, Callable[[], str | bytes]]:
         return super().formats() | {f".{form}": lambda form=form: self.plot().rendered(form) for form in ("svg", "png")}

@@ -1,19 +1,21 @@
 """A figure as a value: its content, its numbers, and how to render it. All figures share one style.
 
-Each figure function returns a `Plot`; `save` writes it as SVG and PNG, and its numbers as CSV. This module depends on
-no analysis.
+Each figure function returns a `Plot`, which a notebook shows; `save` writes it as SVG and PNG, and its numbers as CSV.
+This module depends on no analysis.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.files import write_atomically
+from evals.files import write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +49,34 @@ class Plot:
     numbers: pd.DataFrame
     render: Callable[[Any], None]
     size: tuple[float, float] = (WIDTH, HEIGHT)
+
+    @cached_property
+    def figure(self) -> Any:
+        """matplotlib's figure."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        with _style():
+            figure = Figure(figsize=self.size, layout="constrained")
+            FigureCanvasAgg(figure)
+            self.render(figure)
+        return figure
+
+    def rendered(self, form: str) -> bytes:
+        """The figure as a file of that form, svg or png; the same numbers give the same file."""
+        file = BytesIO()
+        with _style():
+            self.figure.savefig(file, format=form, dpi=_DPI, metadata={"Date": None} if form == "svg" else None)
+        return file.getvalue()
+
+    def _repr_svg_(self) -> str:
+        return self.rendered("svg").decode()
+
+
+def _style() -> AbstractContextManager[None]:
+    from matplotlib import rc_context
+
+    return rc_context({"svg.hashsalt": "rlvr", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9})
 
 
 def look(index: int) -> dict[str, Any]:
@@ -82,10 +112,7 @@ def wrap_name(name: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-ENDINGS = ("svg", "png", "csv")
-
-
-def save(plot: Plot, folder: Path, endings: Sequence[str] = ENDINGS) -> dict[str, Path]:
+def save(plot: Plot, folder: Path, endings: Sequence[str] = ("svg", "png", "csv")) -> dict[str, Path]:
     """Write NAME.svg, NAME.png and NAME.csv (the numbers), or only some `endings`; same input, same files.
 
     Returns:
@@ -93,22 +120,6 @@ def save(plot: Plot, folder: Path, endings: Sequence[str] = ENDINGS) -> dict[str
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = {ending: folder / f"{plot.name}.{ending}" for ending in endings}
-    if pictures := [ending for ending in endings if ending in ("svg", "png")]:
-        _render(plot, {ending: paths[ending] for ending in pictures})
-    if "csv" in paths:
-        write_atomically(paths["csv"], lambda part: plot.numbers.to_csv(part, index=False))
+    for ending, path in paths.items():
+        write_bytes(path, plot.numbers.to_csv(index=False).encode() if ending == "csv" else plot.rendered(ending))
     return paths
-
-
-def _render(plot: Plot, paths: Mapping[str, Path]) -> None:
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with rc_context({"svg.hashsalt": "rlvr", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9}):
-        figure = Figure(figsize=plot.size, layout="constrained")
-        FigureCanvasAgg(figure)
-        plot.render(figure)
-        for ending, path in paths.items():
-            options: dict[str, Any] = {"metadata": {"Date": None}} if ending == "svg" else {}
-            write_atomically(path, partial(figure.savefig, format=ending, dpi=_DPI, **options))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis.forks import fork_threshold
-from evals.plots.plot import Plot, save
+from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.intervals import ROUGH
@@ -254,9 +253,7 @@ def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...
 
 def rendered(plot: Plot) -> Figure:
     """A plot as the page wants it."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = save(plot, Path(folder))
-        svg, numbers = paths["svg"].read_text(), paths["csv"].read_text()
+    svg, numbers = plot.rendered("svg").decode(), plot.numbers.to_csv(index=False)
     return Figure(plot.name, plot.title, plot.caption, plot.source, svg, numbers)
 
 

@@ -7,16 +7,8 @@ from evals.plots.plot import Plot
 
 def check_renders(plot: Plot) -> None:
     """It can be rendered, everything is inside the page, and it has its texts and numbers."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with rc_context({"font.size": 9, "axes.titlesize": 9}):
-        figure = Figure(figsize=plot.size, layout="constrained")
-        FigureCanvasAgg(figure)
-        plot.render(figure)
-        figure.draw_without_rendering()
-        box = figure.get_tightbbox()
+    plot.figure.draw_without_rendering()
+    box = plot.figure.get_tightbbox()
     width, height = plot.size
     assert box.x0 > -0.05 and box.y0 > -0.05 and box.x1 < width + 0.05 and box.y1 < height + 0.05, plot.name
     assert plot.name and plot.title and plot.caption and len(plot.numbers)

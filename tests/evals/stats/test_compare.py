@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.plots.comparison import Differences
+from evals.plots.comparison import differences
 from evals.stats.compare import CompareResult, compare_runs
 from evals.stats.differences import holm, paired
 from evals.stats.measured_run import MeasuredRun
@@ -197,8 +197,8 @@ def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
 
 def test_a_figure_is_the_same_twice(runs: tuple[Path, Path]) -> None:
     result = compared(*runs, metrics=("avg", "mean_tokens", "unsolvable"))
-    assert Differences(result).rendered("png").startswith(b"\x89PNG")
-    first = Differences(result).rendered("svg")
-    assert Differences(result).rendered("svg") == first and ET.fromstring(first).tag.endswith("svg")
+    assert differences(result).rendered("png").startswith(b"\x89PNG")
+    first = differences(result).rendered("svg")
+    assert differences(result).rendered("svg") == first and ET.fromstring(first).tag.endswith("svg")
     # matplotlib keeps the words as comments: the table alone has tokens and counts
     assert b"avg@2" in first and b"tokens" not in first
