@@ -93,7 +93,7 @@ def test_a_column_map_by_either_option() -> None:
         (prompts.get, "chat: true\n", "{problem}"),
         (prompts.get, "user: '{problem}'\npolicy: boxed_lasst\n", "boxed_lasst"),
         (prompts.get, "- a\n", "mapping"),
-        (prompts.get, "a: [\n", "YAML"),
+        (prompts.get, "a: [\n", "cannot be read"),
     ],
 )
 def test_a_file_that_does_not_fit_is_named(read: Callable[[str], Any], text: str, field: str, tmp_path: Path) -> None:
