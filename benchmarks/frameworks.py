@@ -72,9 +72,9 @@ def sampled() -> tuple[Any, Tensor, Tensor, TokenBatch]:
     attention = torch.cat([encoded["attention_mask"], mask.long()], dim=1)
     texts = [tokenizer.decode(row[keep], skip_special_tokens=True) for row, keep in zip(responses, mask, strict=True)]
     golds = [row["answer"] for row in rows for _ in range(GROUP)]
-    with Grader(workers=1) as grader:
-        policy = prompts.get(declared.prompt.value).policy
-        scores = score_responses(("accuracy",), texts, golds, grader, policy=policy)["accuracy"]
+    grader = Grader()
+    policy = prompts.get(declared.prompt.value).policy
+    scores = score_responses(("accuracy",), texts, golds, grader, policy=policy)["accuracy"]
     trained, reference = noisy(model, POLICY_NOISE, 1), noisy(model, REFERENCE_NOISE, 2)
     with torch.no_grad():
         old_logp = log_probabilities(model, ids, attention)

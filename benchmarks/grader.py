@@ -23,20 +23,17 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
-
 from benchmarks.columns import columns
 from benchmarks.pages import made_by, write
 from evals.grading import Grader
-from evals.grading.equivalence import Comparison, UndecidedError
+from evals.grading.equivalence import DEFAULT, UnscorableError, compared
 from evals.grading.extraction import extract, locate
 from evals.grading.rules import RULES
-from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -278,14 +275,14 @@ def grade(pairs: Sequence[Pair]) -> list[bool | None]:
     """Whether our grader accepts; None is unscored."""
     verdicts: dict[int, Verdict] = {}
     policies = [policy(pair) for pair in pairs]
-    with Grader() as grader:
-        for name in dict.fromkeys(policies):
-            rows = [i for i, other in enumerate(policies) if other == name]
-            if name is None:
-                grades = grader.grade_answers([pairs[i].texts for i in rows])
-            else:
-                grades = grader.grade_responses([(*pairs[i].texts, pairs[i].finish_reason) for i in rows], name)
-            verdicts |= {i: given.verdict for i, given in zip(rows, grades, strict=True)}
+    grader = Grader()
+    for name in dict.fromkeys(policies):
+        rows = [i for i, other in enumerate(policies) if other == name]
+        if name is None:
+            grades = grader.grade_answers([pairs[i].texts for i in rows])
+        else:
+            grades = grader.grade_responses([(*pairs[i].texts, pairs[i].finish_reason) for i in rows], name)
+        verdicts |= {i: given.verdict for i, given in zip(rows, grades, strict=True)}
     return [None if verdicts[i] is Verdict.UNSCORED else verdicts[i] is Verdict.CORRECT for i in range(len(pairs))]
 
 
@@ -392,17 +389,14 @@ def rules(pairs: Sequence[Pair]) -> str:
     header = ("rule", "accepts", "example", "counter-example", "pairs", "against their label")
     return (
         "## Rules\n\nIn the order in which they are tried: the first that applies decides. `same_value` evaluates both "
-        "sides at points; `math_verify` is what is left to latex2sympy and math-verify, whose verdicts are in the "
-        "first table alone.\n\n" + columns(header, rows, left=4) + "\n"
+        "sides at points; `nothing` is what neither decides, which is not equal.\n\n"
+        + columns(header, rows, left=4)
+        + "\n"
     )
 
 
 def decider(pair: Pair) -> tuple[str, bool | None]:
-    """What decides a pair, and the verdict; None where math-verify has to."""
-
-    def left_over(gold: str, answer: str) -> bool:
-        raise UndecidedError
-
+    """What decides a pair, and the verdict; None where it is unscored."""
     name = policy(pair)
     gold, text = pair.texts
     answer = locate(text) if name is None else extract(text, name).answer
@@ -410,34 +404,32 @@ def decider(pair: Pair) -> tuple[str, bool | None]:
         return "no answer", False
     if gold == answer:
         return "text", True
-    comparison = Comparison(last=left_over)
     try:
-        verdict = comparison(clean(locate(gold, numbers=False)), clean(answer))
-    except UndecidedError:
-        return "math_verify", None
-    return comparison.steps[-1][2], verdict
+        *_, rule, verdict = compared(locate(gold), answer, DEFAULT).steps[-1]
+    except UnscorableError:
+        return "unscored", None
+    return rule, verdict
 
 
 def speed(pairs: Sequence[Pair]) -> str:
-    """Milliseconds of processor time for one answer: both graders in turn, one at a time, golds parsed before."""
+    """Milliseconds for one answer by the clock: both graders in turn, one at a time, golds read before."""
     distinct = {p.texts: p for p in pairs if p.kind == "answer" and p.gold != p.answer}
     by_class: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for texts in distinct:
         by_class[class_of(*texts)].append(texts)
     rows = []
-    with Grader(workers=1) as grader:
-        grader.grade_answers([(r"\sqrt{2}+x", r"x+\sqrt{2}"), (r"\frac{x}{2}", r"0.5x")])  # starts the worker
-        for name in ("plain", "latex", "symbolic"):
-            chosen = random.Random(0).sample(by_class[name], min(TIMED, len(by_class[name])))
-            grader.grade_answers([(gold, rf"{gold}+\zeta") for gold, _ in chosen])  # parses the golds
-            ours = quantiles([seconds(partial(grader.grade_answers, [t]), grader.worker_pids()) for t in chosen])
-            others = quantiles([_math_verify_seconds(*texts) for texts in chosen])
-            ratios = [f"{theirs / our:.1f}" for our, theirs in zip(ours, others, strict=True)]
-            rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*ours, *others)), *ratios))
+    grader = Grader()
+    for name in ("plain", "latex", "symbolic"):
+        chosen = random.Random(0).sample(by_class[name], min(TIMED, len(by_class[name])))
+        grader.grade_answers([(gold, rf"{gold}+\zeta") for gold, _ in chosen])  # reads the golds
+        ours = quantiles([seconds(partial(grader.grade_answers, [t])) for t in chosen])
+        others = quantiles([_math_verify_seconds(*texts) for texts in chosen])
+        ratios = [f"{theirs / our:.1f}" for our, theirs in zip(ours, others, strict=True)]
+        rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*ours, *others)), *ratios))
     header = ("class", "pairs", "ours p50 ms", "p99 ms", "math-verify p50 ms", "p99 ms", "ratio of p50", "of p99")
     return (
-        "## Speed\n\nMilliseconds of processor time for a distinct answer, ours with its worker's (in steps of 10), "
-        "one at a time in one run, golds parsed before and workers running. plain: numbers in digits; symbolic: with "
+        "## Speed\n\nMilliseconds by the clock for a distinct answer, one at a time in one run, golds read before. "
+        "plain: numbers in digits; symbolic: with "
         f"letters for variables or functions; latex: the rest. At most {TIMED} pairs a class, whose texts differ.\n\n"
         + columns(header, rows, left=1)
         + "\n"
@@ -459,30 +451,17 @@ def class_of(gold: str, answer: str) -> str:
     return "symbolic" if re.search(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])|\\[A-Za-z]+", bare) else "latex"
 
 
-def seconds(work: Callable[[], object], workers: Sequence[int] = ()) -> float:
-    """The processor time of this process, of its workers, and of those that ended meanwhile."""
-
-    def used() -> float:
-        alive = [psutil.Process(pid).cpu_times()[:2] for pid in workers if psutil.pid_exists(pid)]
-        return time.process_time() + sum(os.times()[2:4]) + sum(map(sum, alive))
-
-    start = used()
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
     work()
-    return used() - start
-
-
-@cache
-def _parsed(gold: str) -> Any:
-    from math_verify import parse
-
-    return parse(rf"\boxed{{{gold}}}")
+    return time.perf_counter() - start
 
 
 def _math_verify_seconds(gold: str, answer: str) -> float:
     from math_verify import parse, verify
 
-    _parsed(gold)
-    return seconds(lambda: verify(_parsed(gold), parse(rf"\boxed{{{answer}}}")))
+    read = parse(rf"\boxed{{{gold}}}")
+    return seconds(lambda: verify(read, parse(rf"\boxed{{{answer}}}")))
 
 
 def quantiles(values: Sequence[float]) -> tuple[float, float]:

@@ -40,8 +40,8 @@ def main(folder: Path) -> None:
     for model in ANSWERS:
         report = rlvr.grade(write(model, folder), out=folder / f"{model}-graded.jsonl")
         print(report)
-    with rlvr.Grader(workers=1) as grader:  # why one answer got its verdict
-        print(grader.explain(GOLD["half"], r"so it is \boxed{50\%}", "boxed_last"))
+    grader = rlvr.Grader()  # why one answer got its verdict
+    print(grader.explain(GOLD["half"], r"so it is \boxed{50\%}", "boxed_last"))
     run = rlvr.read_run(folder / "new-graded.jsonl", name="new")
     print(run.scores(ks=[1, 4]))
     difference = rlvr.compare(run, folder / "old-graded.jsonl", metrics=["avg"])

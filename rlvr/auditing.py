@@ -31,7 +31,6 @@ def audit(
     columns: dict[str, str] | None = None,
     k: int = 1,
     where: str = "",
-    workers: int | None = None,
 ) -> Result:
     """Take a printed score apart: is it in the files behind it, and does it rest on a choice, a seed or a grader?
 
@@ -56,7 +55,6 @@ def audit(
         columns: our column:theirs, as in rlvr grade.
         k: the printed score is pass@k.
         where: it is printed.
-        workers: grading processes (default: one a core).
     Raises:
         UsageError: a file cannot be read, or lacks the metric or the authors' verdicts.
     """
@@ -71,7 +69,7 @@ def audit(
         read = [
             _of_runs([os.fspath(path) for path in group], metric)
             if ours
-            else _evidence([Path(path) for path in group], metric, files, problems, label, columns, workers)
+            else _evidence([Path(path) for path in group], metric, files, problems, label, columns)
             for group in (source, base)
             if group
         ]
@@ -104,7 +102,6 @@ def _evidence(
     problems: int | None,
     label: str | None,
     columns: dict[str, str] | None,
-    workers: int | None,
 ) -> Evidence:
     import pandas as pd
 
@@ -118,14 +115,13 @@ def _evidence(
         curves = {name: read_curve(text, name=name) for name, text in texts.items()}
         return curve_evidence(curves, metric, problems=problems, settings=verl_settings(texts[str(paths[0])]))
     tables = []
-    with Grader(workers=workers or os.cpu_count() or 1) as grader:
-        for number, path in zip(checkpoint_numbers(paths), paths, strict=True):
-            read = read_answers(path, Reading(columns=columns or {}, label=label))
-            if not any(row.get("expected") is not None for row in read.rows):
-                there = f"label=NAME chooses one of {', '.join(read.labels)}" if read.labels else "it has none"
-                raise ValueError(f"{path}: no verdicts of the authors; {there}. A curve needs metric=NAME")
-            table = graded(read.rows, grader)
-            tables.append(table.assign(**{"checkpoint" if files == "checkpoints" else "seed": number}))
+    for number, path in zip(checkpoint_numbers(paths), paths, strict=True):
+        read = read_answers(path, Reading(columns=columns or {}, label=label))
+        if not any(row.get("expected") is not None for row in read.rows):
+            there = f"label=NAME chooses one of {', '.join(read.labels)}" if read.labels else "it has none"
+            raise ValueError(f"{path}: no verdicts of the authors; {there}. A curve needs metric=NAME")
+        table = graded(read.rows, Grader())
+        tables.append(table.assign(**{"checkpoint" if files == "checkpoints" else "seed": number}))
     return Evidence.of_samples(pd.concat(tables, ignore_index=True))
 
 

@@ -230,17 +230,18 @@ def _policy_effects(used: str, path: Path) -> list[Any]:
     """How many verdicts of a table other extraction policies would change; nothing for programs."""
     import pyarrow.parquet as pq
 
+    from evals.answer_files.policies import policy_effects
     from evals.grading import Grade, Grader
     from evals.grading.extraction import POLICIES
-    from evals.grading.verdicts import Verdict, policy_effects
+    from evals.grading.verdicts import Verdict
 
     if used not in POLICIES:
         return []
     columns = ("gold", "response", "finish_reason", "verdict", "answer")
     rows = pq.read_table(path, columns=list(columns)).to_pylist()
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
-    with Grader() as grader:
-        return policy_effects([(r["gold"], r["response"], r["finish_reason"]) for r in rows], grades, grader, used)
+    grader = Grader()
+    return policy_effects([(r["gold"], r["response"], r["finish_reason"]) for r in rows], grades, grader, used)
 
 
 # -- files of answers ----------------------------------------------------------------------------------------------
@@ -257,7 +258,6 @@ def grade(
     benchmark: str | None = None,
     explain: list[int] | None = None,
     ks: list[int] | None = None,
-    workers: int | None = None,
     **conventions: Any,
 ) -> Result:
     """Grade answers in a file of any known format, and show where the authors' own verdicts differ.
@@ -278,7 +278,6 @@ def grade(
         benchmark: what the problems are called in out=.
         explain: show for these rows what was extracted, how it was read and what decided.
         ks: for pass@k and maj@k (default: powers of two from 2 to the fewest samples of a problem).
-        workers: grading processes (default: one a core).
         **conventions: how answers are read: digits=3 (significant digits that a decimal must show to stand for an
             exact value), decimal_comma=false (1000,99 is not the decimal 1000.99), missing_unit=false (a unit may not
             be missing), percent_sign=true (42% may be given for 42).
@@ -303,8 +302,6 @@ def grade(
             raise UsageError(f"{key}={value}: no such key; {nearest(key, [*known, *signature.options(grade)])}")
         if type(value) is not known[key]:
             raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers: expected at least 1, got {workers}")
     at_least_one("ks", ks)
     at_least_one("explain", explain)
     if gold is not None and not Path(gold).is_file():
@@ -324,7 +321,6 @@ def grade(
                 ks=ks,
                 policy=policy,
                 conventions=Conventions(**conventions),
-                workers=workers,
                 explain=explain or (),
                 reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label),
                 progress=progress,

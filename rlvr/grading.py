@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evals.grading import LIMIT_S, Conventions, Explanation, Grade, Grader
+from evals.grading import Conventions, Explanation, Grade, Grader
 from rlvr.results import Rows
 
 _DEFAULT = Conventions()
@@ -23,23 +23,18 @@ def grade_answers(
     pairs: Iterable[tuple[str | float, str | float | None]],
     *,
     conventions: Conventions = _DEFAULT,
-    workers: int = 2,
-    limit_s: float = LIMIT_S,
 ) -> Grades:
     r"""Grade bare answers, such as "1/2", "\frac12", "x = 3" or 5.
 
     Args:
         pairs: (gold, answer) each.
         conventions: which answers count as equal where mathematics leaves a choice.
-        workers: processes for the comparisons that need symbolic algebra.
-        limit_s: seconds of a processor that one of these may take.
     Returns:
         A grade for each pair, in order. `verdict` is correct, wrong, no_answer or unscored (never counted as wrong).
     Raises:
         ValueError: a pair is something else; the message names its place.
     """
-    with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
-        return Grades(grader.grade_answers(list(pairs)))
+    return Grades(Grader(conventions).grade_answers(list(pairs)))
 
 
 def grade_responses(
@@ -47,23 +42,20 @@ def grade_responses(
     *,
     policy: str = "boxed_last",
     conventions: Conventions = _DEFAULT,
-    workers: int = 2,
-    limit_s: float = LIMIT_S,
 ) -> Grades:
     r"""Grade whole responses, whose answers are in `\boxed{}` (see `evals.grading.extraction` for other policies).
 
     Args:
         rows: (gold, response) or (gold, response, finish reason) each. A finish reason is "stop", "length" or None: a
             response without an answer is truncated if it was cut.
-        policy, conventions, workers, limit_s: of extraction; and as for `grade_answers`.
+        policy, conventions: of extraction; and as for `grade_answers`.
     Returns:
         A grade for each row, in order; `answer` is what was extracted.
     Raises:
         ValueError: no such policy, or a row is something else.
     """
     whole = [(*row, None) if not isinstance(row, str) and len(row) == 2 else row for row in rows]
-    with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
-        return Grades(grader.grade_responses(whole, policy))
+    return Grades(Grader(conventions).grade_responses(whole, policy))
 
 
 def explain(
@@ -72,8 +64,6 @@ def explain(
     *,
     policy: str | None = None,
     conventions: Conventions = _DEFAULT,
-    limit_s: float = LIMIT_S,
 ) -> Explanation:
     """How a response, or with `policy=None` a bare answer, gets its verdict: each step of the comparison."""
-    with Grader(workers=1, limit_s=limit_s, conventions=conventions) as grader:
-        return grader.explain(gold, response, policy)
+    return Grader(conventions).explain(gold, response, policy)

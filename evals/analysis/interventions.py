@@ -116,7 +116,6 @@ class Sampling:
         seed: of the sampling, and of what an intervention chooses at random.
         policy: how answers are extracted (`evals.grading.extraction`): that of the prompt.
         engine: one that takes token ids (not a server); None: transformers with the subject's model.
-        workers: grading processes.
     """
 
     decoding: Decoding
@@ -125,7 +124,6 @@ class Sampling:
     seed: int = 0
     policy: str = "boxed_last"
     engine: Engine | None = None
-    workers: int = 2
 
     def with_engine(self, model_path: str) -> Engine:
         """The engine, or transformers with this model."""
@@ -177,7 +175,6 @@ def measure(
         seed=sampling.seed,
         model_path=model_path,
         folder=sampling.folder,
-        workers=sampling.workers,
     )
     return pd.read_parquet(path)
 

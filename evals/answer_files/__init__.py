@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from evals.answer_files.differing import differing
 from evals.answer_files.formats import OURS, Row
+from evals.answer_files.policies import policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
 from evals.answer_files.report import Report, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
@@ -24,7 +25,6 @@ from evals.files import write_jsonl
 from evals.grading import Conventions, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
-from evals.grading.verdicts import policy_effects
 
 if TYPE_CHECKING:
     from evals.stats.score import Score
@@ -41,7 +41,6 @@ def grade_file(
     ks: Sequence[int] | None = None,
     policy: str | None = None,
     conventions: Conventions = DEFAULT,
-    workers: int | None = None,
     explain: Sequence[int] = (),
     reading: Reading = NOTHING_SAID,
     progress: Progress | None = None,
@@ -56,7 +55,6 @@ def grade_file(
         policy: of extraction (`evals.grading.extraction`); None for boxed_last, or for letter where every gold is a
             letter of a multiple choice.
         conventions: what counts as the same answer (`evals.grading.Conventions`).
-        workers: see `evals.grading.Grader`.
         explain: numbers of rows, from 1, whose verdicts are explained.
         reading: what the file does not state, such as the columns of a table of another form.
         progress: called with (done, all) rows.
@@ -79,19 +77,13 @@ def grade_file(
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
     policy = policy or policy_for(rows)
 
-    def in_rows(done: int, comparisons: int) -> None:
-        if progress is not None:
-            progress(len(rows) * done // max(comparisons, 1), len(rows))
-
-    with Grader(workers=workers, conventions=conventions) as grader:
-        triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
-        grades = grader.grade_responses(triples, policy, in_rows)
-        ours = columns_of_responses(rows, grades, grader)
-        effects = policy_effects(triples, grades, grader, policy)
-        differ = differing(rows, grades, grader, policy)
-        if progress is not None:
-            progress(len(rows), len(rows))  # nothing was compared where no row has an answer
-        explanations = [grader.explain(*triples[n - 1][:2], policy) for n in explain]
+    grader = Grader(conventions)
+    triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
+    grades = grader.grade_responses(triples, policy, progress)
+    ours = columns_of_responses(rows, grades, grader)
+    effects = policy_effects(triples, grades, grader, policy)
+    differ = differing(rows, grades, grader, policy)
+    explanations = [grader.explain(*triples[n - 1][:2], policy) for n in explain]
     if target is not None:
         write_jsonl(target, with_columns(rows, ours))
     return Report(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from evals.answer_files.differing import Disagreement, cell
 from evals.answer_files.formats import Row
+from evals.answer_files.policies import PolicyEffect
 from evals.grading import Explanation, Grade
-from evals.grading.verdicts import PolicyEffect, Verdict
+from evals.grading.verdicts import Verdict
 from evals.notebook import html_text
 from evals.stats.intervals import ROUGH
 from evals.stats.score import score_text

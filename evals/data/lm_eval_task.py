@@ -121,7 +121,7 @@ def process_results(
 
 def verdicts(doc: Mapping[str, str], responses: Sequence[str]) -> list[dict[str, Any]]:
     """The rows of one problem in the verdict table, in the columns that lm-eval's responses decide."""
-    grader = _program_grader() if doc["policy"] in PROGRAMS else _grader()
+    grader = _program_grader() if doc["policy"] in PROGRAMS else Grader()
     grades = grader.grade_responses([(doc["answer"], response, None) for response in responses], doc["policy"])
     classes = grader.answer_classes([grade.answer for grade in grades], grades)
     return [
@@ -157,13 +157,6 @@ def _ks(value: Any, n: int) -> tuple[int, ...]:
     if not (whole and value and all(1 <= k <= n for k in value)):
         raise ValueError(f"ks={value!r}, expected a list of whole numbers from 1 to repeats={n}")
     return tuple(value)
-
-
-@functools.cache
-def _grader() -> Grader:
-    grader = Grader(workers=1)
-    atexit.register(grader.close)
-    return grader
 
 
 @functools.cache

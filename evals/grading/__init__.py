@@ -9,14 +9,12 @@ form.py relations.py quantity.py collection.py
 numbers.py      brackets and plain numbers of an answer
 expression.py evaluation.py
                 parse unambiguous LaTeX, and compare values at random points
-equivalence.py  whether two answers are equal: rules, else evaluation, else math-verify (called only there)
-pool.py worker.py
-                worker processes that can be killed, with limits on time and memory
-grader.py       `Grader`: many answers at once, each pair compared once, results in order; and explanations of verdicts
-verdicts.py     the five verdicts, their table, and how many of them another policy would change
+equivalence.py  whether two answers are equal: rules, else evaluation
+grader.py       `Grader`: many answers, in order; and explanations of verdicts
+verdicts.py     the five verdicts and their table
 
 Here is what a grader is told: which answers count as equal where mathematics leaves a choice, each a switch with a
-stated default, and the limits for one answer, which are those of the grader, `rlvr grade` and trainings.
+stated default.
 """
 
 from __future__ import annotations
@@ -28,10 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from evals.grading.grader import Explanation, Grade, Grader, Progress
 
-__all__ = ["LIMIT_S", "MEMORY_MB", "Conventions", "Explanation", "Grade", "Grader", "Progress", "Same"]
-
-LIMIT_S = 10.0  # of processor time
-MEMORY_MB = 1024
+__all__ = ["Conventions", "Explanation", "Grade", "Grader", "Progress", "Same"]
 
 
 @dataclass(frozen=True)

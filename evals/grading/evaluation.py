@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 from mpmath import mp, mpf
@@ -39,7 +38,7 @@ Point = Mapping[str, Any]
 _LARGEST = mpf(10) ** 150  # where every digit of a whole number counts; a function's pole is beyond it
 _LARGEST_WRITTEN = mpf(10) ** 5000
 _LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
-_MOST_TERMS = 2000  # of a sum or product
+_MOST_FACTORS = 2000  # of a binomial coefficient
 
 
 class UndefinedError(ArithmeticError):
@@ -100,19 +99,19 @@ def _whole(*values: Any) -> list[int]:
     return [int(real(value)) for value in values]
 
 
-def _factorial(value: Any, double: bool = False) -> Any:
+def _factorial(value: Any) -> Any:
     if abs(value) > _LARGEST_ARGUMENT:
         raise OutOfRangeError("too large")
     if mp.isint(value) and value.real < 0:
         raise UndefinedError("the factorial of a negative number")
-    return mp.fac2(value) if double else mp.gamma(value + 1)
+    return mp.gamma(value + 1)
 
 
 def _binomial(above: Any, below: Any) -> Any:
     n, k = _whole(above, below)
     if not 0 <= k <= n:
         raise ArithmeticError("a binomial coefficient beyond the triangle")
-    if min(k, n - k) < _MOST_TERMS:
+    if min(k, n - k) < _MOST_FACTORS:
         return mp.binomial(n, k)
     return mp.exp(mp.loggamma(n + 1) - mp.loggamma(k + 1) - mp.loggamma(n - k + 1))
 
@@ -121,13 +120,6 @@ def _floor(value: Any) -> Any:
     if real(value) is None or abs(value) > _LARGEST:
         raise ArithmeticError("the floor of a complex number")
     return mp.floor(real(value))
-
-
-def _remainder(a: Any, b: Any) -> Any:
-    dividend, divisor = _whole(a, b)
-    if divisor <= 0:
-        raise UndefinedError("a remainder by zero or less")
-    return mpf(dividend % divisor)
 
 
 def _function(name: str) -> Callable[[Any], Any]:
@@ -151,14 +143,12 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "negative": lambda value: -value,
     "^": _power,
     "!": _factorial,
-    "!!": lambda value: _factorial(value, double=True),
     "log": lambda base, value: _logarithm(value, base),
     "ln": _logarithm,
     "lg": lambda value: _logarithm(value, mpf(10)),
     "exp": _function("exp"),
     "root": _root,
     "binomial": _binomial,
-    "mod": _remainder,
     "abs": abs,
     "floor": _floor,
     "ceil": lambda value: -_floor(-value),
@@ -177,27 +167,12 @@ def _evaluated(tree: Node, point: Point) -> Any:
         return point[parts[0]]
     if kind == "log" and len(parts) == 1:
         return _logarithm(_evaluated(parts[0], point), mpf(10) if point.get("log") else None)
-    if kind in ("sum", "prod"):
-        return _series(kind, *parts, point=point)
     value = OPERATIONS[kind](*(_evaluated(part, point) for part in parts))
     if not mp.isfinite(value):
         raise UndefinedError
     if value and not 1 / _LARGEST_WRITTEN < abs(value) < _LARGEST_WRITTEN:
         raise OutOfRangeError
     return value
-
-
-def _series(kind: str, name: str, low: Node, high: Node, body: Node, *, point: Point) -> Any:
-    """A sum or product over whole numbers."""
-    first, last = _whole(_evaluated(low, point), _evaluated(high, point))
-    if last < first - 1:
-        raise ArithmeticError("a sum below the empty one")
-    if last - first > _MOST_TERMS:
-        raise OutOfRangeError("too many terms")
-    total: Any = mpf(kind == "prod")
-    for index in range(first, last + 1):
-        total = OPERATIONS["+" if kind == "sum" else "*"](total, _evaluated(body, {**point, name: mpf(index)}))
-    return total
 
 
 _POLE, _BEYOND = object(), object()  # no value at this point; one that is out of range
@@ -332,15 +307,13 @@ def constant(text: str) -> Fraction | None:
 
 # ----------------------------------------------------------------------------------------------------- equations
 
-Equation = tuple[str, str]  # its sides
 
-
-def same_equation(gold: Equation, answer: Equation, unknown: str = "") -> bool | None:
-    r"""Whether two equations are the same up to a constant factor (2x=4 and x=2); None: not decided here.
+def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "", positive: bool = False) -> bool | None:
+    r"""Whether two equations, (left, right), are the same up to a constant factor (2x=4 and x=2), which has to be
+    positive for inequalities; None: not decided here.
 
     Differential equations may also be divided through, by whatever holds no derivative, and those that are solved for
-    an unknown by whatever does not hold it. `x'`, `\dot{x}` and
-    `\frac{dx}{dt}` are the same derivative.
+    an unknown by whatever does not hold it. `x'`, `\dot{x}` and `\frac{dx}{dt}` are the same derivative.
     """
     try:
         left, right = _same_derivatives([("-", *map(parse, equation)) for equation in (gold, answer)])
@@ -356,6 +329,8 @@ def same_equation(gold: Equation, answer: Equation, unknown: str = "") -> bool |
         known = [ratio for ratio in ratios if ratio is not None]
         if len(known) < _FEWEST:
             return None
+        if positive and min(known) <= 0:
+            return False
         if derivatives:  # the ratio may change with all other symbols
             moved = [{**point, **{name: point[name] + 1 for name in derivatives}} for point in points]
             others = [_ratio(left, right, point) for point in moved]
@@ -364,6 +339,19 @@ def same_equation(gold: Equation, answer: Equation, unknown: str = "") -> bool |
             pairs = [(known[0], ratio) for ratio in known if known[0]]
         equal = len(pairs) >= _FEWEST and all(_same(a, b, complex_allowed=False) for a, b in pairs)
     return equal
+
+
+def constant_ratio(gold: str, answer: str) -> Fraction | None:
+    """What the first is of the second, where that is the same at all points: 1.0003 for x/3 and 0.3332x."""
+    try:
+        left, right = parse(gold), parse(answer)
+    except UnsupportedError:
+        return None
+    with mp.workdps(DIGITS):
+        known = [_ratio(left, right, point) for point in _points(symbols(left) | symbols(right))]
+        if None in known or not all(_same(ratio, known[0], complex_allowed=False) for ratio in known):
+            return None
+        return Fraction(mp.nstr(known[0], 160, min_fixed=-mp.inf, max_fixed=mp.inf))
 
 
 def _ratio(left: Node, right: Node, point: Point) -> Any:
@@ -392,44 +380,3 @@ def _replaced(tree: Node, kind: str, values: Mapping[Any, Any]) -> Node:
     if tree[0] == kind:
         return (kind, values.get(tree[1], tree[1]))
     return tuple(_replaced(part, kind, values) if isinstance(part, tuple) else part for part in tree)
-
-
-# ------------------------------------------------------------------------------------------------------ rounding
-
-
-_MOST_DECIMALS = 8  # each is evaluated twice at every point
-
-
-def within_rounding(exact: str, rounded: str, digits: int) -> bool:
-    """Whether two expressions are equal up to the rounding of the decimals in one of them.
-
-    A decimal of at least `digits` significant digits may be off by half a unit of its last one; the others are exact.
-    What this changes, summed over the decimals, must be less than the least of those decimals can be off, relatively.
-    """
-    try:
-        left, right = parse(exact), parse(rounded)
-    except UnsupportedError:
-        return False
-    halves, names = _halves(right, digits), symbols(left) | symbols(right)
-    if not 0 < len(halves) <= _MOST_DECIMALS or symbols(left) != symbols(right) or "i" in names:
-        return False
-    nearby = [_replaced(right, "number", {number: number + off}) for number, half in halves for off in (half, -half)]
-    agreed = 0
-    with mp.workdps(DIGITS):
-        for point in _points(names):
-            a, b, *off = (_number(tree, point) for tree in (left, right, *nearby))
-            if None in (a, b, *off):
-                continue
-            most = sum(max(abs(more - b), abs(less - b)) for more, less in zip(off[::2], off[1::2], strict=True))
-            if abs(a - b) > most * (1 + _EQUAL) or most > abs(a) * mpf(10) ** (1 - digits):
-                return False
-            agreed += 1
-    return agreed >= (_FEWEST if names else 1)
-
-
-def _halves(tree: Node, digits: int) -> set[tuple[Fraction, Fraction]]:
-    """The decimals of at least so many significant digits in a tree, with half a unit of their last digit."""
-    if tree[0] != "number":
-        return set(chain.from_iterable(_halves(part, digits) for part in tree[1:] if isinstance(part, tuple)))
-    places = next((n for n in range(60) if (tree[1] * 10**n).denominator == 1), 0)
-    return {(tree[1], Fraction(1, 2 * 10**places))} if places and len(str(tree[1] * 10**places)) >= digits else set()

@@ -23,11 +23,11 @@ sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi
 _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
 _TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch"])
 _GREEK = frozenset(_LETTERS.split())
+_VECTORS = ("vec ", "overrightarrow ")
 _ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow", "dot", "ddot"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
-_NOT_A_FACTOR = frozenset(
-    ["+", "-", "/", "*", ")", "]", "}", "|", "rfloor", "rceil", "cdot", "times", "div", "bmod", "="]
-)
+_OPERATORS = {"cdot": "*", "times": "*", "*": "*", "/": "/", "div": "/"}
+_NOT_A_FACTOR = frozenset(["+", "-", ")", "]", "}", "|", "rfloor", "rceil", "=", *_OPERATORS])
 
 
 DERIVATIVE = re.compile(
@@ -60,9 +60,6 @@ def symbols(tree: Node) -> frozenset[str]:
     """The names of the symbols in a tree."""
     if tree[0] == "symbol":
         return frozenset([tree[1]])
-    if tree[0] in ("sum", "prod"):
-        _, name, low, high, body = tree
-        return symbols(low) | symbols(high) | (symbols(body) - {name})
     return frozenset().union(*(symbols(part) for part in tree[1:] if isinstance(part, tuple)))
 
 
@@ -89,7 +86,6 @@ class _Parser:
         self._at = 0
         self._depth = 0
         self._bars = 0
-        self._in_series = False
 
     @property
     def next(self) -> Any:
@@ -116,29 +112,25 @@ class _Parser:
             tree = ("negative", tree)
         while self.next in ("+", "-"):
             tree = (self.take(), tree, self.product())
-            if "mod" in (tree[1][0], tree[2][0]):
-                raise UnsupportedError("3 + 4 mod 5 can be read in two ways")
         self._depth -= 1
         return tree
 
     def product(self) -> Node:
-        tree = self.factor()
+        tree = last = self.factor()
         divided = False
         while True:
             token = self.next
-            if token in ("cdot", "times", "*"):
+            if token in _OPERATORS:
                 self.take()
-                tree, divided = ("*", tree, self.factor()), False
-            elif token in ("/", "div"):
-                self.take()
-                tree, divided = ("/", tree, self.factor()), True
-            elif token == "bmod":
-                self.take()
-                tree, divided = ("mod", tree, self.factor()), True
+                if last[0] == "symbol" and last[1].startswith(_VECTORS):
+                    raise UnsupportedError("a product of vectors")
+                last = ("negative", self.take() and self.factor()) if self.next == "-" else self.factor()
+                tree, divided = (_OPERATORS[token], tree, last), _OPERATORS[token] != "*"
             elif self.starts_a_factor():
-                if divided or isinstance(token, Fraction):
+                if divided or (isinstance(token, Fraction) and last[0] not in ("^", "!")):
                     raise UnsupportedError("1/2x and x 2 can be read in two ways")
-                tree = ("*", tree, self.factor())
+                last = self.factor()
+                tree = ("*", tree, last)
             else:
                 return tree
 
@@ -179,10 +171,9 @@ class _Parser:
     def powers(self, tree: Node) -> Node:
         while self.next == "!":
             self.take()
-            double = self.next == "!"
-            if double:
-                self.take()
-            tree = ("!!" if double else "!", tree)
+            if self.next == "!":
+                raise UnsupportedError("a double factorial")
+            tree = ("!", tree)
         if self.next == "^":
             self.take()
             tree = ("^", tree, self.argument())
@@ -233,39 +224,17 @@ class _Parser:
             if self.next == "[":
                 degree = self.group()
             return ("root", degree, self.argument())
-        if token in ("sum", "prod"):
-            return self.series()
         return self.symbol()
-
-    def series(self) -> Node:
-        r"""`\sum_{k=1}^{n}` of the product after it."""
-        kind = self.take()
-        self.expect("_")
-        self.expect("{")
-        name = self.symbol(index=False)
-        self.expect("=")
-        low = self.sum()
-        self.expect("}")
-        self.expect("^")
-        high = self.argument()
-        if name[0] != "symbol" or self._in_series:
-            raise UnsupportedError("a sum inside a sum")
-        self._in_series = True
-        body = self.product()
-        self._in_series = False
-        if any(name[1] in symbol[1:] and len(symbol) > len(name[1]) for symbol in symbols(body)):
-            raise UnsupportedError("terms with an index")
-        return (kind, name[1], low, high, body)
 
     def symbol(self, index: bool = True) -> Node:
         token = self.take()
         if token in _ACCENTS:
-            return ("symbol", f"{token} {self.index()}")
-        if token == "pi":
+            token = f"{token} {self.index()}"
+        elif token == "pi":
             return ("pi",)
-        if token == "e" and not (index and self.next == "_"):
+        elif token == "e" and not (index and self.next == "_"):
             return ("e",)
-        if not isinstance(token, str) or not (token in _GREEK or (len(token) == 1 and token.isalpha())):
+        elif not isinstance(token, str) or not (token in _GREEK or (len(token) == 1 and token.isalpha())):
             raise UnsupportedError(f"{token!r} is unknown")
         if index and self.next == "_":
             self.take()
@@ -299,12 +268,7 @@ class _Parser:
                 raise UnsupportedError("a double superscript")
             else:
                 power = self.argument()
-        if self.next in ("(", "[", "{"):
-            argument = self.group()
-            if self.next in ("^", "!", "_"):
-                raise UnsupportedError("f(x)^2 can be read in two ways")
-        else:
-            argument = self.bare_argument()
+        argument = self.group() if self.next in ("(", "[", "{") else self.bare_argument()
         if power == ("negative", ("number", Fraction(1))):
             if name not in _TRIGONOMETRIC:
                 raise UnsupportedError("an inverse function")
@@ -312,7 +276,7 @@ class _Parser:
         if name == "exp" and power is not None:
             raise UnsupportedError("a power of exp")
         tree = (name, argument) if base is None else (name, base, argument)
-        return tree if power is None else ("^", tree, power)
+        return self.powers(tree if power is None else ("^", tree, power))
 
     def bare_argument(self) -> Node:
         r"""Of `\sin 2x`: a product up to the next sign, function or bracket."""

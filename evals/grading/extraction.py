@@ -214,8 +214,14 @@ POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
 }
 
 
+# the only mathematics of a sentence, unless the words beside it deny, bound or compare it
 _SEGMENT = re.compile(
-    r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\(((?:(?!\\\().)+?)\\\)|\\\[((?:(?!\\\[).)+?)\\\]", re.DOTALL
+    r"\s*[A-Za-z][^$\\]*?(\$\$?[^$]+\$\$?|\\\((?:(?!\\\)).)+\\\)|\\\[(?:(?!\\\]).)+\\\])[^$\\]*", re.DOTALL
+)
+_NO_STATEMENT = re.compile(
+    r"\d|\b(?:not|never|no|cannot|\w+n't|if|unless|except|without|or|either|least|most|than|up to|instead|opposite"
+    r"|inverse)\b",
+    re.IGNORECASE,
 )
 _FINAL = re.compile("final answer is:?", re.IGNORECASE)
 _HOPE = re.compile("I hope it is correct", re.IGNORECASE)
@@ -227,46 +233,17 @@ _ANSWER_STATED = re.compile(
 _BOLD = re.compile(r"(?<![\w)\]}*])\*\*(?=\S)([^*\n]+?)\*\*(?![\w(*])")  # in Markdown; not the powers of code
 _HASHES = re.compile(r"(?:^|\n)#{4} ?(?!#)([^\n]+)\s*$")
 _TURN = re.compile(r"<\|(?:im_start|im_end|endoftext|eot_id)\|>")
-_NUMBER = (
-    r"(?<![\w./^])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?: \d{3})+(?!\d)|\d+)(?:\.\d+|,\d{1,2}(?![\d,]))?"
-    r"(?:\s?/\s?\d+(?:\.\d+)?|\^\{?-?\d+\}?)?|(?<![\w./^])[-+]?\.\d+"
-)
-_STATES = re.compile(
-    r"\b(?:is|are|be|being|equals?|est|gives?|gets?|got|get|obtain|[Ii]t's|[Tt]hat's)\s|(?<=[a-z]{3})\s?:\s|="
-)
-_DENIES = re.compile(
-    r"\b(?:not|never|no|cannot|if|unless|except|without|either|excluding|besides|least|most|\w+n't|up\s+to|instead"
-    r"|(?:more|less|fewer|greater|larger|smaller|other)\s+than|\d\s+(?:out\s+)?of)\b|[≥≤⩾⩽≠]|(?<=\s)[<>]=?"
-    r"|\\(?:[lg]eq?(?:slant)?|[lg]t|neq?)(?![a-z])",
-    re.IGNORECASE,
-)
-_COMPARED = re.compile(  # 5 minus three, 5 more than
-    r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than|minus|plus|times|divided|over|squared)\b"
-)
 _LONGEST = 10_000  # the patterns here are quadratic at worst
-_CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
-_TEXT = re.compile(r"\\text\s*\{[^{}]*\}")
-_WORD = re.compile(r"(?<![\\A-Za-z])(?!(?:and|or)\b)[A-Za-z][A-Za-z']+")
-_PROSE = re.compile(r"(?:(?<![\\A-Za-z{'])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2}")
-_FOR_ALL = re.compile(r"(?<=[\d)\]}]),?\s+(?:for\s+(?:all|any|every|each|some)|where|which)\s[^.]*$")
-_JOINED = re.compile(r"\s*,?\s*\b(?:and|or)\b\s*")
-_IN_A_ROW = re.compile(rf"{_JOINED.pattern}|\s*,\s+")
-_OPEN_BOX = re.compile(r"^\s*\$?\s*\\{1,2}(?:boxed|fbox)\s*\{")  # one that never closes
 
 
-def locate(text: str, *, numbers: bool = True) -> str:
-    r"""The answer inside a bare answer, which may be a sentence.
+def locate(text: str) -> str:
+    r"""The answer inside a bare answer, such as a gold, which may be a sentence.
 
     In order: "the final answer is ... I hope it is correct" (the Minerva prompt), the last `<answer>...</answer>` and
     a last line `#### 5` (GSM8K's), in each of which the same is looked for; what a model says for the user after its
-    answer does not count; boxes, where several are one answer when only a separator stands between them
-    (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what follows "answer is". Of that, as of any prose,
-    what follows the last "is" or ":" without further words; else the last `$...$` or number, with those before it that
-    "and", "or" or, between numbers, a comma joins to it. A sentence that denies or bounds it ("not 5", "at least 5"),
-    or begins with a count of something else ("12 ways to choose 3 people"), states nothing.
-
-    In a gold (`numbers=False`) a box need not be closed, and prose is kept whole. Text beside an empty box does not
-    count. In a text longer than 10,000 characters only boxes are looked for.
+    answer does not count; boxes, where several are one answer when only a separator stands between them (`\boxed{1}
+    and \boxed{2}`), else the last counts; what follows "answer is"; and the only `$...$` of a sentence. Text beside
+    an empty box does not count; in a text longer than 10,000 characters only boxes are looked for.
     """
     if len(text) > _LONGEST:
         filled = [box for box in find_boxes(text) if box.content.strip()]
@@ -275,21 +252,17 @@ def locate(text: str, *, numbers: bool = True) -> str:
     if final := _final(text):
         return final
     if tags := _TAG.findall(text):
-        return locate(tags[-1].strip(), numbers=numbers)
+        return locate(tags[-1].strip())
     if line := _HASHES.search(text):
-        return locate(line[1].strip(), numbers=numbers)
+        return locate(line[1].strip())
     text = _BOLD.sub(r"\1", text)
-    contents = find_boxes(text)
-    if not contents and not numbers:
-        text = _OPEN_BOX.sub("", text)
-    if contents:
+    if contents := find_boxes(text):
         filled = [box for box in contents if box.content.strip()]
         return joined(text, filled) if filled else ""
     if stated := _ANSWER_STATED.findall(text):
-        text = str(stated[-1])
-    if not numbers:
-        return text
-    return _stated(text) or (_last_candidate(text) if _is_prose(text) else text)
+        return str(stated[-1])
+    alone = _SEGMENT.fullmatch(text)
+    return alone[1] if alone and not _NO_STATEMENT.search(text.replace(alone[1], " ")) else text
 
 
 def _final(text: str) -> str:
@@ -297,47 +270,3 @@ def _final(text: str) -> str:
     ends = [match.start() for match in _HOPE.finditer(text)]
     starts = [match.end() for match in _FINAL.finditer(text, 0, ends[-1])] if ends else []
     return text[starts[-1] : ends[-1]].strip().removesuffix(".").rstrip() if starts else ""
-
-
-def _is_prose(text: str) -> bool:
-    """Words around `$...$`, but not only after it (a unit, a condition); or two words in a row where there is none."""
-    text = _FOR_ALL.sub("", text)
-    outside = _SEGMENT.sub(" ", text)
-    if outside == text and not re.match(r"\s*(?:\\text|[A-Za-z]{2})", text):
-        text = _TEXT.sub(" ", text)  # words after a number or a formula: a unit, a condition
-    elif outside != text:
-        return not text.lstrip().startswith(("$", "\\(", "\\[")) and bool(_WORD.search(outside))
-    return bool(_PROSE.search(text))
-
-
-def _stated(text: str) -> str:
-    """What a sentence says after its last "is", "equals" or ":", if that holds a value and no words; else nothing."""
-    last = next(reversed(list(re.finditer(_STATES.pattern.removesuffix("|="), text))), None)
-    if last is None or not re.match(r"\s*(?:I\s|[A-Za-z'’]{2})", text) or _DENIES.search(text):
-        return ""
-    rest = text[last.end() :].strip().rstrip(".!").rstrip()
-    bare = re.sub(r"(?<=\d)\s?[$€£](?:\s[a-z]+)*$", "", rest) if rest.count("$") < 2 else rest  # a price
-    words = _WORD.search(_SEGMENT.sub(" ", re.sub(r"\\text\s*\{[^{}]*\}|\\[A-Za-z]+", " ", bare)))
-    return bare if not words and re.search(r"[\d$\\]", bare) and not re.search(r"\d", text[: last.start()]) else ""
-
-
-def _last_candidate(text: str) -> str:
-    """The last `$...$` that is more than a name, or number, in prose; the prose itself when it has none."""
-    candidates = list(_CANDIDATE.finditer(text))
-    values = [match for match in candidates if match[5] or re.search(r"[\d=<>\\]", match[0].strip("\\()[]$ "))]
-    if not values or _COMPARED.match(text, values[-1].end()):
-        return text
-    last = values[-1]
-    row, first = [last[0] + ("%" if last[5] and text[last.end() : last.end() + 1] == "%" else "")], last
-    for before, after in zip(values[-2::-1], values[:0:-1], strict=True):
-        gap = text[before.end() : after.start()]
-        if not (_IN_A_ROW if before[5] and after[5] else _JOINED).fullmatch(gap):
-            break
-        row.insert(0, before[0])
-        first = before
-    sentence = text.rfind(". ", 0, first.start()) + 1
-    denied = next(reversed(list(_DENIES.finditer(text, sentence, first.start()))), None)
-    if denied and not re.search(r"\b(?:is|are|equals?|[Ii]t's|[Tt]hat's)\s", text[denied.end() : first.start()]):
-        return text
-    counted = len(row) < len(values) and re.match(r"\W*(?:(?:so|thus|hence)\W+)?(?:there (?:are|is) )?\d", text, re.I)
-    return text if counted else ", ".join(row)  # 12 ways to choose 3 people

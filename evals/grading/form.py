@@ -9,7 +9,6 @@ from typing import NamedTuple
 from evals.grading import Same
 from evals.grading.evaluation import constant
 from evals.grading.numbers import (
-    RELATION,
     has_symbols,
     literal,
     number,
@@ -28,15 +27,11 @@ def text(gold: str, answer: str, same: Same) -> bool | None:
 
 # ------------------------------------------------------------------------------------------------------- numbers
 
-_NO_LIST = re.compile(r"^\s*-?\d+(?:,\d+)*,0\d+(?:,\d+)*(?:\.\d+)?\s*$")  # no item of a list begins with 0
-
 
 def plain_number(gold: str, answer: str, same: Same) -> bool | None:
     left, right = number(gold), number(answer)
     if same.conventions.decimal_comma and (_decimal_comma(gold, answer, 2) or _decimal_comma(answer, gold, 1)):
         return True
-    if _NO_LIST.search(gold) and _NO_LIST.search(answer):
-        return left is not None and right is not None and left.value == right.value  # 10,000 is not 10,00
     if left is None or right is None:
         return None
     return same_number(left, right, same.conventions.digits) or (None if "," in gold + answer else False)
@@ -76,38 +71,15 @@ def numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
 
 # -------------------------------------------------------------------------------------------------- no one value
 
-_SIGNS = re.compile(
-    r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|!\s*!\s*!|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])"  # --5, 5', 5?, 5 5
-)
-_PRIMED, _INDEXED = re.compile(r"'\s*$"), re.compile(r"\d\s*_|\d\}\s*_|\^\{[^{}]*\}\s*_")  # 5', 1/2_8
-_WORDS = re.compile(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}")
-
 
 def no_answer(gold: str, answer: str, same: Same) -> bool | None:
     if re.search(r"\d-0\d", gold + answer):
         return False  # a date is no difference
+    if answer.rstrip().endswith("'") and "'" not in gold:
+        return False  # another word, or a derivative
     if spoken(answer) is not None or number(answer) is not None:
         return None
-    braces = re.findall(r"(?<!\\)[{}]", answer.replace(r"\\", ""))
-    levels = [sum(1 if brace == "{" else -1 for brace in braces[:end]) for end in range(1, len(braces) + 1)]
-    if levels and (min(levels) < 0 or levels[-1]):
-        return False
-    if re.search(r"\^\s*(?:\{[^{}]*\}|\w)\s*\^|\^\{[^{}]*\}\s*!", answer) and r"\circ" not in answer:
-        return False  # 5^{1}^{1}; 2^4! can be read in two ways
-    if r"\ldots" in answer and r"\ldots" not in gold:
-        return False
-    if any(sign.search(answer) and not sign.search(gold) for sign in (_PRIMED, _INDEXED)):
-        return False
-    bare = re.sub(r"\\text\s*\{[^{}]*\}", " @ ", answer)
-    if _SIGNS.search(bare) and not _WORDS.search(bare):
-        return False
     return False if hedged(_unconditional(answer) or answer) and not hedged(gold) else None
-
-
-def words_beside_a_number(gold: str, answer: str) -> bool:
-    r"""`17{catfishdinners}, 9{popcornshrimp}` is not the number 9: words that no rule reads have no value."""
-    words = re.sub(r"\\(?!text)[A-Za-z]+", "", answer)
-    return number(gold) is not None and bool(re.search("[A-Za-z]{4,}", words))
 
 
 # --------------------------------------------------------------------------------------------- letters and words
@@ -359,15 +331,3 @@ def same_cases(gold: str, answer: str, same: Same) -> bool | None:
             return False
         right.remove(found[0])
     return not right
-
-
-_OPAQUE = re.compile(
-    r"\\(?:vec|overrightarrow)\s*(?:\{[^{}]*\}|[A-Za-z])\s*\\times(?![A-Za-z])"
-    r"|\\(?:sum|prod)\s*_\s*\{\s*([A-Za-z])\s*[=}\\](?:.*?)_\s*\{?[^{}=]*?(?<![\\A-Za-z])\1(?![A-Za-z])",
-    re.DOTALL,
-)
-
-
-def opaque(gold: str, answer: str, same: Same) -> bool | None:
-    alone = not any(len(split(side, ",;=")) > 1 or RELATION.search(side) for side in (gold, answer))
-    return False if alone and (_OPAQUE.search(gold) or _OPAQUE.search(answer)) else None

@@ -8,9 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from evals.grading import Same
-from evals.grading.evaluation import constant, within_rounding
+from evals.grading.evaluation import constant, constant_ratio
 from evals.grading.numbers import (
-    MORE_FOR_DECIMAL,
     NUMBER_WORD,
     has_symbols,
     number,
@@ -300,9 +299,6 @@ def degrees_inside(gold: str, answer: str, same: Same) -> bool | None:
     return same(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (left, right)))
 
 
-_DECIMAL = re.compile(r"\d\.\d")
-
-
 def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
     for text, exact in ((answer, gold), (gold, answer)):
         short = number(text)
@@ -311,8 +307,9 @@ def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
             if value is not None and (value == short.value or short.last is not None):
                 return value == short.value or rounds_to(value, short, same.conventions.digits)
             return None
-        if short is None and _DECIMAL.search(text) and not re.search("[,=]", exact):
-            digits = same.conventions.digits + MORE_FOR_DECIMAL * bool(_DECIMAL.search(exact))
-            if within_rounding(exact, text, digits):
+        decimals = [number(decimal) for decimal in re.findall(r"\d+\.\d+", text)]
+        if short is None and len(decimals) == 1 and decimals[0] and not re.search("[,=]", exact + text):
+            ratio = constant_ratio(exact, text)  # 0.707c for \frac{c}{\sqrt{2}}
+            if ratio is not None and rounds_to(decimals[0].value * ratio, decimals[0], same.conventions.digits):
                 return True
     return None

@@ -152,6 +152,23 @@ def same_equation(gold: str, answer: str, same: Same) -> bool | None:
     return evaluation.same_equation((left[0], left[1]), (right[0], right[1]))
 
 
+_INEQUALITY = re.compile(r"([<>]|\\[lg]e(?![A-Za-z]))")
+_MIRRORED = {">": "<", "<": ">", r"\ge": r"\le", r"\le": r"\ge"}
+
+
+def same_inequality(gold: str, answer: str, same: Same) -> bool | None:
+    rows = [_INEQUALITY.split(text) for text in (gold, answer)]
+    if len(rows[0]) < 3 or len(rows[0]) != len(rows[1]) or "=" in gold + answer or "," in gold + answer:
+        return None
+    rows = [row if row[1] in ("<", r"\le") else [_MIRRORED.get(part, part) for part in row[::-1]] for row in rows]
+    (left, signs), (right, other_signs) = ((row[::2], row[1::2]) for row in rows)
+    if signs != other_signs or any(not side or side.count("(") != side.count(")") for side in left + right):
+        return None
+    if all(same(a, b) for a, b in zip(left, right, strict=True)):
+        return True
+    return (len(left) == 2 and evaluation.same_equation(left, right, positive=True)) or None
+
+
 def relation_or_value(gold: str, answer: str, same: Same) -> bool | None:
     left, right = set_form(gold), set_form(answer)
     if len(split(gold, ",;")) > 1 or len(split(answer, ",;")) > 1:

@@ -139,34 +139,25 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("matrix in brackets", rf"[(\[]\s*{_MATRIX}\s*[)\]]", r"\\begin{pmatrix}\1\\end{pmatrix}"),
     # separators
     ("inside a number", r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ]|')\s*(?=\d{3}(?!\d))", ""),
-    ("thin space", r"(?<!\\)\\[,;:! ]|~|\s{2,}", " "),
+    ("spaces", r"(?:(?<!\\)\\[,;:! ]|[~\s])+", " "),
     ("both hold", r"(?s)^.+$", _both_hold),
-    ("text that ends with and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
     (
         "and, or",
         r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\(]))\b(?:and|or)\b(?![A-Za-z])"
         r"|(?<=\d)(?:and|or)(?=[A-Z\d(\\-])",
         ",",
     ),
-    ("commas", r",(?:\s*,)+|\{,\}", ","),
     # units
     (
         "ohm",
         rf"(?<=[\d}}])\s*{_TEXT}?(?:([kMGm])\s*)?(?:\}}\s*)?{_TEXT}?\\Omega{END}\s*(?:\}}+\s*)?$",
         r"\\text{ \1ohm}",
     ),
-    (
-        "micro",
-        rf"(?<=[\d}}])(?:\s+(?=\\mu)|\s*(?=\\mu\s*\\text)|\s*{_TEXT}(?=\\mu))\\mu\s*\}}?\s*{_TEXT}?([mgsALVFCHWNJM]){END}\s*\}}?",
-        r"\\text{ u\1}",
-    ),
     ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
     ("money", rf"(?<![{{\w])(\\\$|[€£₹¥])\s*({_SCALED})(?![\d{{}}\\^_]|\.\d|\s?[A-Za-z])", _money),
     ("sign of a currency", r"\\?[$£€¥₹]", ""),
     # words
-    ("label", r"(?<![A-Za-z\\])([A-Z][a-z]{2,})\s*:\s+(?=[-\d\\$])", r"\1 = "),
     ("about", rf"{_OPEN}(?:about|approximately|approx\.?|roughly|exactly|only|just){_CLOSE}(?=[-\d.\\])", ""),
-    ("exactly", rf"(?<=[\d}})])\s*,?\s*{_TEXT}?(?:exactly|precisely|in total|in all|of course)\s*\}}?[.!]*\s*$", ""),
     (
         "infinity in words",
         r"(?i)(?:(?<=[(\[,])|^)\s*([-+]?)\s*(?:\\text\s*\{\s*)?(?:infinity|infty|inf|oo)\s*\}?(?=\s*(?:[,)\]]|$))",
@@ -190,6 +181,8 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("power that is a function", rf"\^\s*(\\(?:{_FUNCTIONS}))\s*\(([^()]*)\)", r"^{\1(\2)}"),
     ("power in parentheses", r"\^\s*\(\s*([^()]*?)\s*\)", r"^{\1}"),
     ("power of several signs", r"\^\s*([-+]?\d+|-\s*[A-Za-z](?![A-Za-z(]))", r"^{\1}"),  # 10^23 as it is meant
+    ("over", r"\{([^{}]*)\\over(?![A-Za-z])([^{}]*)\}", r"\\frac{\1}{\2}"),
+    ("choose", r"\{([^{}]*)\\choose(?![A-Za-z])([^{}]*)\}", r"\\binom{\1}{\2}"),
     ("fraction of two signs", r"\\frac\s*(\d|\\[a-z]+)\s*(\d)", r"\\frac{\1}{\2}"),
     ("root of one sign", r"\\sqrt\s*(\[[^\[\]]*\])?\s*(\d|[A-Za-z])", r"\\sqrt\1{\2}"),
     ("index of one sign", r"([_^])\s*(\d|[A-Za-z]|\\(?:odot|oplus|infty|max|min)(?![A-Za-z]))", r"\1{\2}"),
@@ -204,24 +197,16 @@ _CALLS = {  # a call and its LaTeX, by the number of its arguments
     ("Abs", 1): r"\abs({0})",
     ("abs", 1): r"\abs({0})",
     ("factorial", 1): "(({0})!)",
-    ("factorial2", 1): "(({0})!!)",
-    ("mod", 2): r"(({0}) \bmod ({1}))",
-    ("Derivative", 2): r"\frac{{d {0}}}{{d {1}}}",
-    ("Rational", 2): r"\frac{{{0}}}{{{1}}}",
     ("log", 2): r"\log_{{{1}}}({0})",
     ("log10", 1): r"\log_{{10}}({0})",
     ("Matrix", 1): "{0}",
 }
-_SUMS = {"summation": r"\sum", "sum": r"\sum", "product": r"\prod", "int": r"\int", "integrate": r"\int"}
-_CALL = re.compile(
-    rf"{_MODULE}({'|'.join(sorted({name for name, _ in _CALLS} | {*_SUMS}, key=len, reverse=True))})\s*\("
-)
+_CALL = re.compile(rf"{_MODULE}({'|'.join(sorted({name for name, _ in _CALLS}, key=len, reverse=True))})\s*\(")
 _MOST_CALLS = 50
 _CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{_FUNCTIONS})\s*\(|\d\.(?=\s*[/*])|==")
 _BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{_FUNCTIONS}){END}")
 _GREEK_NAME = re.compile(rf"(?<![\\A-Za-z])({_GREEK.replace(' ', '|')}){END}")
 _OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|{_FUNCTIONS}|{_GREEK_NAME.pattern}){END})[A-Za-z]{{3,}}")
-_POWER_OF_CALL = re.compile(rf"(?<![\\A-Za-z.])(?:{_FUNCTIONS})\(")
 _SHORT_NAMES = (  # ArcSin, asin; and a letter that stands before a function
     (r"(?<![\\A-Za-z])(?:Arc)?(?:Sin|Cos|Tan|Exp|Log|Sqrt)(?=\()", lambda name: name[0].lower()),
     (r"(?<![\\A-Za-z])([b-zA-Z])((?:sin|cos|tan|sec|csc|cot|exp|log|ln|sqrt)(?=\(|(?:\*\*|\^)\d\())", r"\1*\2"),
@@ -243,18 +228,9 @@ def from_code(text: str) -> str:
     for call in reversed(list(_CALL.finditer(text))[:_MOST_CALLS]):  # the innermost first: none begins after the last
         end = matching(text, call.end() - 1)
         arguments = split(text[call.end() : end], ",") if end > 0 else []
-        bounds = split(arguments[-1].strip("() "), ",") if arguments else []
         form = _CALLS.get((call[1], len(arguments)))
-        if call[1] in _SUMS and len(arguments) == 2 and len(bounds) == 3:
-            variable, low, high = (bound.replace("oo", r"\infty") for bound in bounds)
-            low, after = (low, f"d{variable}") if call[1].startswith("int") else (f"{variable}={low}", "")
-            form = rf"{_SUMS[call[1]]}_{{{{{low}}}}}^{{{{{high}}}}} ({{0}}) {after}"
         if form:
             text = text[: call.start()] + form.format(*arguments) + text[end + 1 :]
-    for call in reversed(list(_POWER_OF_CALL.finditer(text))[:_MOST_CALLS]):  # cos(x)^n can be read in two ways
-        end = matching(text, call.end() - 1)
-        if end > 0 and text[end + 1 : end + 2] == "^":
-            text = f"{text[: call.start()]}({text[call.start() : end + 1]}){text[end + 1 :]}"
     text = re.sub(rf"{_MODULE}({_FUNCTIONS})\s*(?=\(|\^\{{?\d+\}}?\()", r"\\\1", text)
     text = re.sub(rf"{_MODULE}pi{END}", r"\\pi ", text)
     if plain:
@@ -337,7 +313,7 @@ def clean(text: str) -> str:
     text = _same_commands(text)
     for rewrite in REWRITES:
         text = rewrite(text)
-    return _trim(text)
+    return _trim(re.sub(r"\s+", " ", text))
 
 
 def _bare(text: str) -> str:

@@ -28,8 +28,7 @@ from evals.data.hub import check_hub
 from evals.data.protocols import Protocol
 from evals.files import text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
-from evals.grading import LIMIT_S, Grade, Grader
-from evals.grading.grader import shared_grader
+from evals.grading import Grade, Grader
 from evals.grading.verdicts import schema
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
@@ -76,8 +75,6 @@ def evaluate(
     data_dir: str | Path | None = None,
     seed: int = 0,
     engine: Engine | str = "transformers",
-    workers: int = 2,
-    limit_s: float = LIMIT_S,
     progress: bool | None = None,
     allow_changed_data: bool = False,
     after_batch: Callable[[str], object] | None = None,
@@ -91,7 +88,6 @@ def evaluate(
         data_dir: benchmark files (`benchmarks.load`); None reads from the hub.
         seed: with benchmark, problem and sample number it decides each sample.
         engine: a name in `engines.NAMES`, or an Engine.
-        workers, limit_s: grading processes, and seconds until an answer is `unscored`.
         progress: shown on stderr, as a bar or (without a terminal) as lines; None shows it only on a terminal.
         after_batch: called after each batch is stored, with the state of the evaluation; it raises to stop.
         run: whose evaluation it is, as names and values; it stands in the manifests and in the files of verdicts.
@@ -118,14 +114,13 @@ def evaluate(
     for plan in plans:
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record, run)
-    grader = shared_grader(workers, limit_s)
-    with ProgramGrader(workers) as programs:
+    with ProgramGrader() as programs:
         return {
             plan.benchmark.name: _run(
                 plan,
                 stores[plan.benchmark.name],
                 engine,
-                programs if plan.prompt.policy in PROGRAMS else grader,
+                programs if plan.prompt.policy in PROGRAMS else Grader(),
                 show,
                 after_batch,
             )
@@ -143,8 +138,6 @@ def sample_problems(
     seed: int,
     model_path: str | Path,
     folder: str | Path,
-    workers: int = 2,
-    limit_s: float = LIMIT_S,
 ) -> Path:
     """Sample and grade your own problems (training problems, say), resumable as `evaluate` is.
 
@@ -157,7 +150,7 @@ def sample_problems(
     store = SampleStore(Path(folder))
     with store.locked():
         store.open(_identity(plan, engine, _model(model_path, engine)), {"model_path": str(model_path)})
-    return _run(plan, store, engine, shared_grader(workers, limit_s), sys.stderr.isatty())
+    return _run(plan, store, engine, Grader(), sys.stderr.isatty())
 
 
 def _load(protocol: Protocol, name: str, data_dir: str | Path | None, allow_changed_data: bool) -> Benchmark:
@@ -218,7 +211,7 @@ def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, An
 
 def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
     """Metadata stored beside the samples; not part of their identity."""
-    packages = ("math-verify", "datasets", "pyarrow")
+    packages = ("mpmath", "datasets", "pyarrow")
     return {
         "model_path": str(model_path),
         "protocol": {"name": protocol.name, **{key: value.as_dict() for key, value in protocol.sourced().items()}},
@@ -282,7 +275,7 @@ def _missing(
 
 
 class _GradingQueue:
-    """Grades completions while others are sampled: a thread hands them to the grader's processes in order.
+    """Grades completions while others are sampled: a thread hands them to the grader in order.
 
     Several threads submit programs, so that batches of one (as from a server) run in parallel too.
     """

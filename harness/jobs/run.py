@@ -218,8 +218,6 @@ class JobRun:
                 data_dir=self.data_dir,
                 seed=self.job.seed,
                 engine=sampling_engine(self.hardware, model, longest_response(self.job.protocol)),
-                workers=self.hardware.grader_workers,
-                limit_s=self.hardware.grader_limit_s,
                 after_batch=check,
                 run=run_identity(Run(self.folder).record),
             )

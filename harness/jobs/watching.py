@@ -61,8 +61,6 @@ class Watcher:
                 "out_dir": out_dir,
                 "data_dir": self.data_dir,
                 "seed": self.job.seed,
-                "workers": self.hardware.grader_workers,
-                "limit_s": self.hardware.grader_limit_s,
                 "progress": False,
             }
             arguments["run"] = run_identity(Run(self.folder).record)

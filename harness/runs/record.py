@@ -26,7 +26,7 @@ PACKAGES = (
     "ray",
     "accelerate",
     "datasets",
-    "math-verify",
+    "mpmath",
     "mlflow",
     "numpy",
 )

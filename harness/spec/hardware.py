@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, Self, get_type_hints
 
-from evals.grading import LIMIT_S
 from harness.spec.ranges import Count, Positive, Processes, Share, check_value
 
 
@@ -61,8 +60,6 @@ class Hardware:
         None, "optimiser steps between two saved models (eval.every and keep set it)"
     )
     deterministic: bool = setting(False, "deterministic algorithms, slower (its limits: docs/tutorials/running.md)")
-    grader_workers: Processes = setting(2, "processes that check answers")
-    grader_limit_s: Positive = setting(LIMIT_S, "seconds that one answer may take")
 
     def __post_init__(self) -> None:
         cls: Any = type(self)

@@ -15,7 +15,7 @@ from evals.grading import Grader
 from evals.plots.plot import save
 from studies.ledger.corpus import CORPUS, UNLICENSED, Corpus, Series, read_corpus
 from studies.ledger.figures import figures
-from studies.ledger.graded import LIMIT_S, disagreements, graded_samples
+from studies.ledger.graded import disagreements, graded_samples
 from studies.ledger.page import page
 from studies.ledger.samples import sample_rows
 from studies.ledger.tables import base_rows, claim_row, evaluation_rows, grade_row, history_rows, series_row
@@ -38,8 +38,7 @@ def main() -> None:
     given = parser.parse_args()
     corpus = read_corpus(given.corpus)
     chosen = Corpus(tuple(series for series in corpus if given.only in series.repository.name))
-    with Grader(limit_s=LIMIT_S) as grader:
-        tables = measure(chosen, given.cache, given.grades or given.cache, grader) | {"base_rows": base_rows()}
+    tables = measure(chosen, given.cache, given.grades or given.cache, Grader()) | {"base_rows": base_rows()}
     if given.only:
         print(page(tables))
         return

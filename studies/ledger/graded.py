@@ -24,7 +24,6 @@ from studies.ledger.corpus import Files, Series
 
 COMPARED = "qwen"  # the policy for comparisons with labels: most files' evaluators extract like it
 STRICT = "boxed_strict"
-LIMIT_S = 60.0  # of processor time for one comparison: slow machines give the same verdicts
 
 
 def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) -> pd.DataFrame:
@@ -73,11 +72,11 @@ def _write(table: pd.DataFrame, target: Path) -> None:
 
 
 def _key(content: str, series: Series) -> str:
-    """Of a graded file: its content, how it is read, the limit of a comparison, and the code of the grader."""
+    """Of a graded file: its content, how it is read, and the code of the grader."""
     read = Path(formats.__file__)
     rules = (*sorted(Path(grading.__file__).parent.rglob("*.py")), read, read.with_name("differing.py"))
     code = [path.read_bytes() for path in rules]
-    parts = [content.encode(), repr((series.responses, series.only, LIMIT_S)).encode(), *code]
+    parts = [content.encode(), repr((series.responses, series.only)).encode(), *code]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 

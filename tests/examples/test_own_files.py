@@ -72,7 +72,7 @@ def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
         **{"n": 2, "ks": [1, 2], "max_tokens": 8},
     }
     protocol = protocols.get("tiny").override(values, Origin.USER, "command line")
-    tables = evaluate(save_random_model(tmp_path), protocol, out_dir=tmp_path / "out", workers=1, progress=False)
+    tables = evaluate(save_random_model(tmp_path), protocol, out_dir=tmp_path / "out", progress=False)
     rows = pq.read_table(tables["sums"]).to_pylist()
     assert {row["problem_id"] for row in rows} == {"sum-1", "sum-2", "sum-3", "sum-4"} and len(rows) == 4 * 2
 

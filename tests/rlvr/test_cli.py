@@ -206,7 +206,7 @@ def test_results_are_saved_by_their_suffix(tmp_path: Path) -> None:
     answers = tmp_path / "a.jsonl"
     answers.write_text(json.dumps({"problem_id": 1, "answer": "4", "response": r"\boxed{4}"}) + "\n")
     for name in ("verdicts.jsonl", "scores.csv", "scores.tex"):  # rows with verdicts; the scores
-        assert main(["grade", str(answers), f"out={tmp_path / name}", "workers=1"]) == 0
+        assert main(["grade", str(answers), f"out={tmp_path / name}"]) == 0
     assert "verdict" in pd.read_json(tmp_path / "verdicts.jsonl", lines=True)
     assert pd.read_csv(tmp_path / "scores.csv").set_index("metric").loc["avg@1", "value"] == 1.0
     assert "tabular" in (tmp_path / "scores.tex").read_text()
@@ -270,7 +270,7 @@ def test_no_control_sequence_is_left(text: str) -> None:
 def test_a_graded_answer_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text(json.dumps({"problem_id": "p", "answer": "3", "response": "\\boxed{\x1b[2J3}"}) + "\n")
-    assert main(["grade", str(file), "explain=[1]", "workers=1"]) == 0
+    assert main(["grade", str(file), "explain=[1]"]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "\\x1b[2J3" in out

@@ -106,8 +106,6 @@ def select_samples(
         seed=seed,
         model_path=model,
         folder=folder / "samples",
-        workers=hardware.grader_workers,
-        limit_s=hardware.grader_limit_s,
     )
     del engine  # free its model for the measuring one, and that one for the fine-tuning
     samples = read_samples(verdicts, problems)

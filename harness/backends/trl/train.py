@@ -55,7 +55,7 @@ def train(
         What a record keeps: steps, training rows, rows dropped for their length, hash of the data, seconds.
     """
     from evals.data import prompts
-    from evals.grading.grader import shared_grader
+    from evals.grading import Grader
 
     with uncollected():
         import peft
@@ -75,13 +75,12 @@ def train(
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
     policy, teacher = prompts.get(experiment.prompt.value).policy, experiment.reference_model.value
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
-    grader = shared_grader(hardware.grader_workers, hardware.grader_limit_s)
     torch.manual_seed(seed)
     trainer = MethodTrainer(
         experiment,
         reference_model=None if teacher is None else locate(teacher),
         model=base_model,
-        reward_funcs=reward_functions(experiment, grader, policy=policy),
+        reward_funcs=reward_functions(experiment, Grader(), policy=policy),
         args=GRPOConfig(**arguments),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,

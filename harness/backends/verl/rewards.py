@@ -1,4 +1,4 @@
-"""Our verifier as veRL's custom reward: the grader that scores evaluations, in processes that can be killed.
+"""Our verifier as veRL's custom reward: the grader that scores evaluations.
 
 A response that could not be scored has the reward NaN, and is counted (`train/unscored_fraction`), unless the
 declaration says `unscored=incorrect`. An error in here fails the prompt's group, and with it the training
@@ -9,30 +9,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.step.batch import PROMPT_SIGNALS
-
-if TYPE_CHECKING:
-    from evals.grading import Grader
 
 CORRECT = "correct"
 PART = "reward/"  # before the name of a single reward
 
 
-@cache
-def _grader(workers: int, limit_s: float) -> Grader:
-    from evals.grading import Grader
-
-    return Grader(workers=workers, limit_s=limit_s)
-
-
 async def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None, **settings: Any
 ) -> dict[str, float]:
-    """`score`, as veRL calls it, and what the row says of its prompt. The grader's own processes do the work, so that
-    its time limit holds in any thread."""
+    """`score`, as veRL calls it, and what the row says of its prompt."""
     scores = await asyncio.to_thread(score, solution_str, ground_truth, **settings)
     return scores | {name: extra_info[name] for name in PROMPT_SIGNALS if name in (extra_info or {})}
 
@@ -45,17 +33,16 @@ def score(
     weights: Sequence[float],
     policy: str,
     unscored: str,
-    workers: int,
-    limit_s: float,
 ) -> dict[str, float]:
     """The weighted sum of the rewards `names`, each of them, and whether the response is correct (1, 0, or NaN where
     not scored)."""
     import torch
 
+    from evals.grading import Grader
     from harness.step.rewards import score_responses
     from harness.step.step_metrics import correct_responses
 
-    scores = score_responses(names, [response], [gold], _grader(workers, limit_s), policy=policy, unscored=unscored)
+    scores = score_responses(names, [response], [gold], Grader(), policy=policy, unscored=unscored)
     values_of = {name: float("nan") if values[0] is None else float(values[0]) for name, values in scores.items()}
     correct = correct_responses({name: torch.tensor([value]) for name, value in values_of.items()})
     return {

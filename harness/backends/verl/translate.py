@@ -275,8 +275,6 @@ def _rewards(e: dict[str, Any], order: Order) -> dict[str, Any]:
             "weights": list(e["reward_weights"]),
             "policy": order.policy,
             "unscored": e["unscored"],
-            "workers": hardware.grader_workers,
-            "limit_s": hardware.grader_limit_s,
         },
         "reward.reward_model.enable": False,
     }

@@ -79,9 +79,9 @@ def test_gold_and_response_are_enough(tmp_path: Path, suffix: str) -> None:
         path.write_text(json.dumps(rows))
     else:
         lines(path, *rows)
-    report = grade_file(path, workers=1)
+    report = grade_file(path)
     assert (report.problems, report.verdicts) == (2, {"correct": 1, "wrong": 1})
-    report = grade_file(lines(tmp_path / "p.jsonl", *({"problem": "2 + 3?", **row} for row in rows)), workers=1)
+    report = grade_file(lines(tmp_path / "p.jsonl", *({"problem": "2 + 3?", **row} for row in rows)))
     assert (report.problems, report.samples) == (1, (2, 2))
 
 
@@ -149,17 +149,17 @@ def test_which_golds_make_the_difference_on_math500() -> None:
     lines = gzip.decompress((LOGS / entry["file"]).read_bytes()).splitlines()
     whole = [json.loads(line)["answer"] for line in lines]
     labels = {row["problem_id"]: row["expected"] for row in rows}
-    with Grader(workers=1) as grader:
-        correct = [
-            {
-                row["problem_id"]: grade.verdict == Verdict.CORRECT
-                for row, grade in zip(rows, grader.grade_responses(triples, "qwen"), strict=True)
-            }
-            for triples in (
-                [(row["answer"], row["response"], None) for row in rows],
-                [(gold, row["response"], None) for gold, row in zip(whole, rows, strict=True)],
-            )
-        ]
+    grader = Grader()
+    correct = [
+        {
+            row["problem_id"]: grade.verdict == Verdict.CORRECT
+            for row, grade in zip(rows, grader.grade_responses(triples, "qwen"), strict=True)
+        }
+        for triples in (
+            [(row["answer"], row["response"], None) for row in rows],
+            [(gold, row["response"], None) for gold, row in zip(whole, rows, strict=True)],
+        )
+    ]
     assert [sum(verdicts.values()) for verdicts in (labels, *correct)] == [262, 257, 263]
     by_file, by_math500 = ({key for key in labels if labels[key] != verdicts[key]} for verdicts in correct)
     assert by_file == {"67", "97", "102", "205", "298", "419", "296"} and by_math500 == {"67", "198", "296"}

@@ -135,7 +135,7 @@ def test_one_correct_and_three_unscored_samples(
     rows = [{"problem_id": p, "answer": "4", "response": r} for p in ("a", "b") for r in responses]
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main(["grade", str(path), "workers=1"]) == 0
+    assert main(["grade", str(path)]) == 0
     printed = capsys.readouterr().out
     # of four samples one is correct: avg@4 is 1/4, or 1 where the other three have no verdict
     [average] = [line for line in printed.splitlines() if "avg@4" in line]

@@ -47,7 +47,7 @@ def test_inspect_logs() -> None:
 
 def test_why_inspect_and_we_differ() -> None:
     """Equal values in other forms that a text match refuses, and two answers that no box holds."""
-    report = grade_file(REAL / "inspect" / "six_sums.eval", workers=1)
+    report = grade_file(REAL / "inspect" / "six_sums.eval")
     causes = Counter(one.cause for one in report.differing)
     assert causes == {
         "equal in another form": 2,
@@ -71,7 +71,7 @@ def test_trl_completions() -> None:
     path = next((REAL / "trl").glob("*.parquet"))
     file = read_answers(path)
     assert (file.format, file.label, len(file.rows)) == ("trl", "boxed", 16)
-    report = grade_file(path, workers=1)
+    report = grade_file(path)
     assert report.agreement is not None and report.agreement.rate == 1 and report.differing == []
     assert report.verdicts["correct"] == sum(pq.read_table(path)["boxed"].to_pylist())
 
@@ -83,7 +83,7 @@ def test_lighteval_details() -> None:
     assert (file.format, len(file.rows)) == ("lighteval", 6)
     assert file.labels == ("pass@k:k=1&n=1", "pass@k:k=1&n=4")
     assert file.recomputed == pytest.approx({"pass@k:k=1&n=1": 5 / 6, "pass@k:k=1&n=4": 5 / 6})
-    report = grade_file(LIGHTEVAL, workers=1, reading=Reading(label="pass@k:k=1&n=4"))
+    report = grade_file(LIGHTEVAL, reading=Reading(label="pass@k:k=1&n=4"))
     # we take the e-notation, and want a box in p2
     differ = {one.problem_id: (one.label, one.cause) for one in report.differing}
     assert differ == {"4": (False, "scientific notation"), "2": (True, "answer not in a box")}
@@ -95,7 +95,7 @@ def test_qwen_math_outputs() -> None:
     file = read_answers(path)
     assert (file.format, file.label, len(file.rows)) == ("qwen_math", "score", 12)
     assert file.recomputed["score"] == pytest.approx(3.5 / 6)
-    report = grade_file(path, workers=1, policy="qwen")
+    report = grade_file(path, policy="qwen")
     # the same two roots in the other order; the speed of light in other words
     assert [(one.problem_id, one.label, one.cause) for one in report.differing] == [
         ("3", False, "several values: order or brackets"),

@@ -79,8 +79,8 @@ def test_responses_have_verdicts_of_both_policies() -> None:
     ]
     cut = {"answer": "(-7165)", "their_answer": "(-7165)", "response": "\\boxed{(-7, 16, 5)}"}
     rows += [{"problem_id": str(i), **cut, "expected": label} for i, label in ((4, True), (5, False))]
-    with Grader(workers=1) as grader:
-        table = graded(rows, grader)
+    grader = Grader()
+    table = graded(rows, grader)
     assert table[["ours", "strict", "truncated"]].to_numpy().tolist() == [
         [1, 1, 0], [1, 0, 0], [0, 0, 1],
         [1, 1, 0], [0, 0, 0],  # the file's gold lost its commas: the label stands
@@ -96,7 +96,7 @@ def test_the_command_reads_files_of_oat(tmp_path: Path) -> None:
             for i, s in enumerate(scores)
         ]
         (tmp_path / f"{step}.json").write_text(json.dumps(rows))
-    found = rlvr.audit(tmp_path / "100.json", tmp_path / "200.json", printed="50.0", workers=1)
+    found = rlvr.audit(tmp_path / "100.json", tmp_path / "200.json", printed="50.0")
     assert found["verdict"] == "stands with another number"  # of two checkpoints, not the last
     assert found["causes"][0]["name"] == "another checkpoint"
     assert found["file"] == 0
@@ -106,7 +106,7 @@ def test_the_command_reads_nested_rollouts(tmp_path: Path) -> None:
     rollouts = [{"text": "\\boxed{5}", "correct": True}, {"text": "\\boxed{6}", "correct": False}]
     path = tmp_path / "raw.jsonl"
     path.write_text(json.dumps({"qid": 0, "question": "q", "gold": "5", "rollouts": rollouts}) + "\n")
-    assert rlvr.audit(path, printed="50.0", workers=1)["verdict"] == "stands"
+    assert rlvr.audit(path, printed="50.0")["verdict"] == "stands"
 
 
 def test_the_command_names_what_is_missing(tmp_path: Path) -> None:

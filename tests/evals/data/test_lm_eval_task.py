@@ -128,7 +128,7 @@ def table(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     protocol = protocols.get("tiny").override(wanted, Origin.USER, "a test")
     out = tmp_path_factory.mktemp("out")
     tables = evaluate(
-        "scripted", protocol, out_dir=out, data_dir=data, engine=OurEngine(script), workers=1, progress=False,
+        "scripted", protocol, out_dir=out, data_dir=data, engine=OurEngine(script), progress=False,
         allow_changed_data=True,
     )  # fmt: skip
     return pq.read_table(tables["tiny_short"])

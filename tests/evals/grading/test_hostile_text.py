@@ -1,4 +1,4 @@
-"""Text made to be slow to read: the patterns that read an answer in the calling process, where no limit holds.
+"""Text made to be slow to read and to compare: in the calling process, where nothing can be killed.
 
 What repeats is read in time that grows with its square at worst. The process that reads it here is killed after four
 times the processor time that it needs; a pattern of the third power would need 5 to 10 s for each of many texts.
@@ -15,8 +15,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
-ANSWER, RESPONSE = 2_000, 20_000  # characters; answers beyond 10,000 are refused unread
-SHORT = 390  # below this length all rules are tried in the calling process
+ANSWER, RESPONSE = 2_000, 20_000  # characters; longer answers are refused unread
 PARTS = r"""
 a|A|1|1 |,|, |.|. |...|'|''|"|-|+ -|<|=|^|_|^{|^(|[|(|{|\{|\\|$|$$|$1|\$|\$1,000|%|:|1:1|1.|0.1|1,000|x=|x=1,|A(1,2),
 < and|and|,and|and <|or|to|2 to|not|if|where|for all|per|5per|th|7th|five|one hundred|million|5 million|5 a|zz|june 1
@@ -30,11 +29,10 @@ import resource, sys
 step, limit_s = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
 from contextlib import suppress
-from evals.grading.equivalence import UnscorableError, equal, quick
+from evals.grading.equivalence import UnscorableError, equal
 from evals.grading.extraction import POLICIES, extract
 from evals.grading.extraction import locate
-from evals.grading.form import no_answer
-from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE, SHORT
+from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE
 
 def repeated(start, part, end, length):
     return (start + part * (length // len(part) + 1))[: length - len(end)] + end
@@ -45,10 +43,8 @@ for at, part in enumerate(parts):
     for start, end in ways[at % step :: step]:
         text = repeated(start, part, end, ANSWER)
         locate(text)
-        with suppress(UnscorableError):  # nested too deeply
-            quick("7", text)
-            quick("7", repeated(start, part, end, SHORT))
-        no_answer("7", text, equal)
+        with suppress(UnscorableError):  # nested too deeply, too many parts
+            equal("7", text)
     for policy in list(POLICIES)[at % step :: step]:
         extract(repeated("", part, "", RESPONSE), policy)
 print(len(parts))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpc, mpf
 
 from evals.grading import Conventions
-from evals.grading.equivalence import quick
+from evals.grading.equivalence import equal
 from evals.grading.evaluation import OPERATIONS, OutOfRangeError
 from evals.grading.quantity import converted, unit
 
@@ -24,9 +24,9 @@ def test_a_quantity_in_another_unit_of_its_kind(units, count, power):
     exponent = "" if power == 1 else f"^{power}"
     gold = rf"{count}\text{{ {large}}}{exponent}"
     same = count * times**power  # 1 m^2 is 100^2 cm^2
-    assert quick(gold, rf"{same}\text{{ {small}}}{exponent}")
-    assert not quick(gold, rf"{same + 1}\text{{ {small}}}{exponent}")
-    assert not quick(gold, rf"{count}\text{{ {small}}}{exponent}")
+    assert equal(gold, rf"{same}\text{{ {small}}}{exponent}")
+    assert not equal(gold, rf"{same + 1}\text{{ {small}}}{exponent}")
+    assert not equal(gold, rf"{count}\text{{ {small}}}{exponent}")
 
 
 def test_units_of_a_speed():
@@ -44,35 +44,35 @@ def test_a_percentage_may_round(above, below, places):
     shown = written.replace(".", "").strip("0")
     # fewer digits than the convention, or trailing zeros that do not count, are no rounding; nor is a whole number
     assume(len(shown) >= Conventions().digits and not written.endswith("0") and value.denominator > 1)
-    assert quick(rf"\frac{{{above}}}{{{below}}}", written + r"\%")
+    assert equal(rf"\frac{{{above}}}{{{below}}}", written + r"\%")
     off = f"{float(percent + Fraction(2, 10**places)):.{places}f}"  # two units of the last place away
     assume(not off.endswith("0"))  # 1.410 shows three digits, and may round 1.408
-    assert not quick(rf"\frac{{{above}}}{{{below}}}", off + r"\%")
+    assert not equal(rf"\frac{{{above}}}{{{below}}}", off + r"\%")
 
 
 @given(COEFFICIENT, COEFFICIENT, st.integers(-9, 9))
 def test_an_equation_against_what_it_says_of_y(a, b, c):
     # a y + b x + c = 0 holds for y = -(b x + c) / a
     gold = f"{a}y + ({b})x + ({c}) = 0"
-    assert quick(gold, rf"\frac{{-({b})x-({c})}}{{{a}}}")
-    assert not quick(gold, rf"\frac{{-({b})x-({c})}}{{{a}}}+1")
-    assert not quick(gold, rf"\frac{{-({b})x-({c})}}{{{a + 10}}}")
+    assert equal(gold, rf"\frac{{-({b})x-({c})}}{{{a}}}")
+    assert not equal(gold, rf"\frac{{-({b})x-({c})}}{{{a}}}+1")
+    assert not equal(gold, rf"\frac{{-({b})x-({c})}}{{{a + 10}}}")
 
 
 @given(COEFFICIENT, st.integers(2, 6), st.permutations("CcKk"))
 def test_the_constant_at_the_end_has_any_letter(factor, power, letters):
     gold, other = f"{factor}x^{power}+{letters[0]}", f"({factor})x^{power} + {letters[1]}"
-    assert quick(gold, other)
-    assert not quick(gold, f"{factor}x^{power + 1}+{letters[1]}")
-    assert not quick(gold, f"{factor}x^{power}")
-    assert not quick(gold, f"{factor}x^{power}+x")
+    assert equal(gold, other)
+    assert not equal(gold, f"{factor}x^{power + 1}+{letters[1]}")
+    assert not equal(gold, f"{factor}x^{power}")
+    assert not equal(gold, f"{factor}x^{power}+x")
 
 
 @given(st.integers(-99, 99), st.sampled_from([r"\lim_{x \to 0} f(x)", r"\sum_{i=1}^{5} a_i", r"\int_0^1 g(x)\,dx"]))
 def test_what_a_limit_sum_or_integral_comes_to(value, name):
-    assert quick(str(value), f"{name} = {value}")
-    assert quick(f"{name} = {value}", str(value))
-    assert not quick(str(value), f"{name} = {value + 1}")
+    assert equal(str(value), f"{name} = {value}")
+    assert equal(f"{name} = {value}", str(value))
+    assert not equal(str(value), f"{name} = {value + 1}")
 
 
 HUGE = [mpf(2) ** 19_999, mpf(10) ** 4999, -(mpf(10) ** 4999), mpc(0, 10**4000), mpc(10**400, 10**400)]
@@ -82,19 +82,19 @@ FUNCTIONS = ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("operand", HUGE)
 def test_functions_of_huge_numbers_are_refused(name, operand):
-    # in the calling process no sympy runs, but nothing can be killed there: at 200 digits a hyperbolic function of
+    # nothing can be killed in the calling process: at 200 digits a hyperbolic function of
     # 10^5000 takes a second of processor time, and an answer may hold dozens of them
     with mp.workdps(200), pytest.raises(OutOfRangeError):
         OPERATIONS[name](operand)
-    assert quick("1", r"\sinh(10^{4000})-\sinh(10^{4000}+1)") is False
+    assert equal("1", r"\sinh(10^{4000})-\sinh(10^{4000}+1)") is False
 
 
-@given(st.integers(-(10**150), 10**150), st.integers(1, 10**9))
+@given(st.integers(-(10**149), 10**149), st.integers(1, 10**9))
 def test_whole_numbers_are_exact_where_they_are_decided(number, off):
-    # beyond 10^150 the value of a sum is not decided at 200 digits, but left to exact arithmetic
+    # beyond 10^150 the value of a sum is not known to the last of 200 digits
     gold = f"({number})+1"
-    assert quick(gold, f"({number + off + 1})+0") is not True
-    assert quick(gold, f"({number + 2})-1") is not False
+    assert equal(gold, f"({number + off + 1})+0") is not True
+    assert equal(gold, f"({number + 2})-1") is not False
 
 
 @given(st.integers(1, 60), st.sampled_from([3, 7, 9, 11, 13]), st.integers(2, 6), st.integers(-9, 9))
@@ -107,9 +107,9 @@ def test_a_decimal_inside_an_expression_may_round(above, below, places, constant
     enough = len(shown.replace(".", "").lstrip("0")) >= Conventions().digits
     gold = rf"\frac{{{above}}}{{{below}}}x+({constant})"
     if not constant:  # beside a constant it is the sum that may be off by a hundredth at most
-        assert bool(quick(gold, f"{shown}x")) is enough
+        assert bool(equal(gold, f"{shown}x")) is enough
     elif not enough:
-        assert not quick(gold, f"{shown}x+({constant})")
+        assert not equal(gold, f"{shown}x+({constant})")
     off = f"{float(rounded + Fraction(2, 10**places)):.{places}f}"  # two units of the last place away
     assume(not off.endswith("0"))  # 12.300 shows three digits, and may round 12.31
-    assert not quick(gold, f"{off}x+({constant})")
+    assert not equal(gold, f"{off}x+({constant})")

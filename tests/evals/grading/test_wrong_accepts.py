@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.grading import Conventions, Grader
-from evals.grading.equivalence import equal, quick
+from evals.grading.equivalence import equal
 from evals.grading.extraction import extract, locate
 from evals.grading.verdicts import Verdict
 
@@ -153,7 +153,7 @@ def test_a_letter_with_a_number_in_brackets_is_no_product(letter: str, at: int, 
     gold = f"{letter}({at}){rest}"
     assert equal(gold, gold.replace("(", r"\left(").replace(")", r"\right)"))
     others = ["0", letter, f"{letter}({at})", f"{at}{letter}{rest}", f"{letter}({at + 1}){rest}", f"{letter}{rest}"]
-    assert [answer for answer in others if quick(gold, answer) is not False] == []
+    assert [answer for answer in others if equal(gold, answer)] == []
 
 
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=4, unique=True), st.integers(21, 99))
@@ -221,20 +221,11 @@ COSTLY += [
 
 
 @pytest.mark.parametrize("answer", COSTLY)
-def test_what_costs_much_is_refused_at_once_and_without_a_worker(answer: str) -> None:
+def test_what_costs_much_is_refused_at_once(answer: str) -> None:
     started = time.process_time()
     for gold in ("5", "0", r"\frac{1}{2}", r"\sqrt{2}"):
-        assert quick(gold, answer) is False
-    assert time.process_time() - started < 2  # each took 10 s of a worker
-
-
-def test_what_ran_out_of_time_is_not_given_a_worker_again() -> None:
-    hard = r"\int_0^1 9^{9^{9^9}}\,dx"
-    with Grader(workers=1, limit_s=1.0) as grader:
-        [first] = grader.grade_answers([("5", hard)])
-        started = grader.workers_started
-        [second] = grader.grade_answers([("7", hard)])
-        assert first.verdict is second.verdict is Verdict.UNSCORED and grader.workers_started == started
+        assert equal(gold, answer) is False
+    assert time.process_time() - started < 2
 
 
 OPEN = ["(C) or (D).", "(C), (D), (A), (B)", "C? No: D", "C. But D is also correct", "Answer: C or D", "(B)? Maybe (C)"]
@@ -316,8 +307,8 @@ def accepted(golds: list[str]) -> list[tuple[str, str]]:
     """The trivial answers that a gold accepts, but for those that are the same text or the same value."""
     pairs = [(g, a) for g in golds for a in TRIVIAL if g.strip("$") != a and a not in SAME.get(g, "")]
     pairs = [(gold, answer) for gold, answer in pairs if value(gold) is None or value(gold) != value(answer)]
-    with Grader() as grader:
-        grades = grader.grade_answers(pairs)
+    grader = Grader()
+    grades = grader.grade_answers(pairs)
     return [pair for pair, grade in zip(pairs, grades, strict=True) if grade.verdict is Verdict.CORRECT]
 
 

@@ -111,7 +111,7 @@ def set_up(root: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch | None =
         monkeypatch.setattr(benchmarks, "TASKS", root / "tasks")
     else:
         benchmarks.TASKS = root / "tasks"
-    return {"model_path": model_dir, "out_dir": root / "out", "data_dir": root, "workers": 1}
+    return {"model_path": model_dir, "out_dir": root / "out", "data_dir": root}
 
 
 def protocol(n: int = 3, *names: str, **changes: Any) -> Protocol:

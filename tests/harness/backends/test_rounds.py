@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 WHY = experiments.WHY
 PROBLEMS = {f"K is {k}. What is K?": str(k) for k in range(10, 18)}
-HARDWARE = TrlHardware(device="cpu", grader_workers=1)
+HARDWARE = TrlHardware(device="cpu")
 
 
 def rejection(**values: Any) -> Rejection:

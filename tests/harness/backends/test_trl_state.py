@@ -38,7 +38,7 @@ SEARCH = replace(
 def run(declared: Experiment, random_model: Path, out_dir: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     from safetensors.torch import load_file
 
-    hardware = TrlHardware(device="cpu", save_every=1, grader_workers=1)
+    hardware = TrlHardware(device="cpu", save_every=1)
     kept = train(
         declared, base_model=str(random_model), seed=0, out_dir=out_dir, hardware=hardware, on_metrics=lambda *_: None
     )

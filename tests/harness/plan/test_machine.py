@@ -87,7 +87,7 @@ def test_a_setting_of_another_backend_is_named() -> None:
         ({"hardware.device": "gpuu"}, "hardware.device: expected one of 'auto', 'cpu', 'gpu'"),
         ({"hardware.micro_batch": 0}, "hardware.micro_batch: expected >= 1 or null, got 0"),
         ({"hardware.vllm_gpu_memory": 1.5}, "hardware.vllm_gpu_memory: expected in (0, 1], got 1.5"),
-        ({"hardware.grader_limit_s": 0}, "hardware.grader_limit_s: expected > 0, got 0"),
+        ({"hardware.save_minutes": 0}, "hardware.save_minutes: expected > 0, got 0"),
         ({"hardware.processes": "many"}, "hardware.processes: expected a whole number, got 'many'"),
     ],
 )

@@ -217,12 +217,12 @@ def test_controls_on_the_command_line() -> None:
 def test_majority_rewards_the_most_frequent_answer() -> None:
     responses = [r"\boxed{7}", r"\boxed{7.0}", r"\boxed{4}", "none"]  # 7 twice, wrong; 4 once, correct; no answer
     tie = [r"\boxed{9}", r"\boxed{4}", "none", "none"]  # one each: the one that came first
-    with Grader(workers=1) as grader:
-        scores = score_responses(
-            ("majority", "accuracy"), [*responses, *tie], ["4"] * 8, grader, policy="boxed_last", group_size=4
-        )
-        with pytest.raises(ValueError, match="majority: expected whole groups of responses, got 4 of 3"):
-            score_responses(("majority",), responses, ["4"] * 4, grader, policy="boxed_last", group_size=3)
+    grader = Grader()
+    scores = score_responses(
+        ("majority", "accuracy"), [*responses, *tie], ["4"] * 8, grader, policy="boxed_last", group_size=4
+    )
+    with pytest.raises(ValueError, match="majority: expected whole groups of responses, got 4 of 3"):
+        score_responses(("majority",), responses, ["4"] * 4, grader, policy="boxed_last", group_size=3)
     assert scores == {
         "majority": [1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
         "accuracy": [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0],

@@ -57,8 +57,8 @@ def test_none_remains_none_and_others_are_graded(tmp_path: Path) -> None:
     from evals.grading import Grader
 
     name = written(tmp_path, GOOD.format(body="None if 'skip' in response else 0.5"))
-    with Grader(workers=1) as grader:
-        given = score_responses(
-            ["accuracy", name], ["\\boxed{7}", "skip \\boxed{8}"], ["7", "7"], grader, policy="boxed_last"
-        )
+    grader = Grader()
+    given = score_responses(
+        ["accuracy", name], ["\\boxed{7}", "skip \\boxed{8}"], ["7", "7"], grader, policy="boxed_last"
+    )
     assert given == {"accuracy": [1.0, 0.0], name: [0.5, None]}

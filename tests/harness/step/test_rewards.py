@@ -33,15 +33,14 @@ def test_each_reward_of_every_verdict(verdict: Verdict, accuracy: float | None, 
 
 
 def test_responses_are_graded_once_for_all_rewards() -> None:
-    with Grader(workers=1) as grader:
-        got = score_responses(
-            ("accuracy", "boxed_format"),
-            [r"\boxed{4}", r"\boxed{5}", "four"],
-            ["4", "4", "4"],
-            grader,
-            policy="boxed_last",
-        )
-        assert grader.workers_started == 0  # whole numbers need no worker
+    grader = Grader()
+    got = score_responses(
+        ("accuracy", "boxed_format"),
+        [r"\boxed{4}", r"\boxed{5}", "four"],
+        ["4", "4", "4"],
+        grader,
+        policy="boxed_last",
+    )
     assert got == {"accuracy": [1.0, 0.0, 0.0], "boxed_format": [1.0, 1.0, 0.0]}
 
 
@@ -57,36 +56,35 @@ EARNED = {
 @pytest.mark.parametrize("unscored", EARNED)
 def test_the_reward_of_unscored_answers_is_declared(unscored: str) -> None:
     names = ("accuracy", "signed_accuracy")
-    with Grader(workers=1) as grader:
-        got = score_responses(names, RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored=unscored)
-        votes = score_responses(
-            ("majority",), RESPONSES, ["4"] * 4, grader, policy="boxed_last", group_size=4, unscored=unscored
-        )
+    grader = Grader()
+    got = score_responses(names, RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored=unscored)
+    votes = score_responses(
+        ("majority",), RESPONSES, ["4"] * 4, grader, policy="boxed_last", group_size=4, unscored=unscored
+    )
     assert got == EARNED[unscored]
     # 4 and 5 are given once each, the first counts; what the lost one would have voted for is unknown
     assert votes == {"majority": [1.0, None if unscored == "skip" else 0.0, 0.0, 0.0]}
 
 
 def test_an_unscored_answer_may_be_an_error() -> None:
-    with Grader(workers=1) as grader:
-        with pytest.raises(UnscoredError, match=r"could not be scored \(size: .* unscored=error"):
-            score_responses(("accuracy",), RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored="error")
-        assert score_responses(("accuracy",), RESPONSES[:1], ["4"], grader, policy="boxed_last", unscored="error") == {
-            "accuracy": [1.0]
-        }
-        with pytest.raises(ValueError, match="unscored is 'zero'; expected one of skip, incorrect, error"):
-            score_responses(("accuracy",), RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored="zero")
+    grader = Grader()
+    with pytest.raises(UnscoredError, match=r"could not be scored \(size: .* unscored=error"):
+        score_responses(("accuracy",), RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored="error")
+    assert score_responses(("accuracy",), RESPONSES[:1], ["4"], grader, policy="boxed_last", unscored="error") == {
+        "accuracy": [1.0]
+    }
+    with pytest.raises(ValueError, match="unscored is 'zero'; expected one of skip, incorrect, error"):
+        score_responses(("accuracy",), RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored="zero")
 
 
 @pytest.mark.parametrize("unscored", EARNED)
 def test_both_trainers_give_the_declared_rewards(unscored: str) -> None:
     expected = EARNED[unscored]["accuracy"]
     declared = experiment().override({"unscored": unscored}, Origin.USER, "a test")
-    with Grader(workers=1) as grader:
-        [reward] = reward_functions(declared, grader, policy="boxed_last")
-        assert reward(completions=RESPONSES, answer=["4"] * 4) == expected
-    limits = {"workers": 1, "limit_s": 10.0}
-    options = {"names": ("accuracy",), "weights": (1.0,), "policy": "boxed_last", "unscored": unscored, **limits}
+    grader = Grader()
+    [reward] = reward_functions(declared, grader, policy="boxed_last")
+    assert reward(completions=RESPONSES, answer=["4"] * 4) == expected
+    options = {"names": ("accuracy",), "weights": (1.0,), "policy": "boxed_last", "unscored": unscored}
     verl = [score(response, "4", **options) for response in RESPONSES]
     assert [None if math.isnan(each["score"]) else each["score"] for each in verl] == expected
     assert [None if math.isnan(each["correct"]) else each["correct"] for each in verl] == expected
