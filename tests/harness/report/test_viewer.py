@@ -73,7 +73,7 @@ def test_the_viewers_threshold_is_that_of_the_forks(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(data, "token_table", lambda *_: {"entropy": ENTROPIES})
     monkeypatch.setattr(data, "_shown", lambda *_: ["a response"])
-    monkeypatch.setattr(data, "keep", lambda responses, budget: responses)
+    monkeypatch.setattr(data, "keep", lambda responses: responses)
     monkeypatch.setattr(data, "pack", pack)
     data._viewer([model], tmp_path)
     # the least entropy at or above the 0.8 quantile of 41 equally spaced values is the 33rd, 1.6
