@@ -18,6 +18,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
+from textwrap import fill
 from typing import Any
 
 import rlvr
@@ -125,7 +126,9 @@ def overview() -> str:
     lines = ["usage: rlvr COMMAND [key=value ...]", "", "Does the paper's number come back?", ""]
     for heading, names in GROUPS.items():
         lines.append(f"{heading}:")
-        lines += [f"  {name:<9} {signature.summary(command(name))}" for name in names]
+        for name in names:
+            text = f"  {name:<9} {signature.summary(command(name))}"
+            lines.append(fill(text, _width(), subsequent_indent=" " * 12))
     example = "Options are key=value, as in: rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5"
     return "\n".join([*lines, "", example, "rlvr help COMMAND shows the options of a command."])
 
@@ -133,7 +136,11 @@ def overview() -> str:
 def usage(name: str) -> str:
     """The help of one command."""
     function = command(name)
-    return signature.usage(name, function, SAVED | FLAGS, min(shutil.get_terminal_size().columns, 100))
+    return signature.usage(name, function, SAVED | FLAGS, _width())
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, 100)
 
 
 def _report(name: str, error: BaseException) -> int:

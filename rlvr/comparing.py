@@ -182,9 +182,9 @@ def power(
     from evals.stats.power import power as power_of
     from harness.record.find import check_names, method
 
-    if benchmark is not None:
-        choose("benchmark", [benchmark], benchmarks.names())
     names = runs or []
+    if benchmark is not None and not names:
+        choose("benchmark", [benchmark], benchmarks.names())
     if len(names) > 2:
         raise UsageError(f"runs: expected one run or two, got {len(names)}")
     check_names(*names)
@@ -199,6 +199,8 @@ def power(
             if benchmark is None or benchmark not in shared:
                 raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(shared) or 'none'}")
             first, *other = [run.tables[benchmark] for run in measured]
+            if problems is None and benchmark not in benchmarks.names():  # your own
+                problems = len(first.problems)
             noise = measured_spread(first, " and ".join(names), fallback=noise, other=other[0] if other else None)
         noise = noise.override({key: float(value) for key, value in spread.items()}, "command line")
         if problems is None and benchmark is None:

@@ -15,19 +15,32 @@ GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends",
 MORE = ("hardware",)  # groups that are shown only when they are named
 
 
-def list_(what: list[str] | None = None) -> Result:
+def list_(what: list[str] | None = None, *, protocol: str | None = None) -> Result:
     """Papers, arms, benchmarks, protocols, prompts, engines, backends and scales.
 
     Args:
         what: some of papers, benchmarks, protocols, prompts, engines, backends, scales; or hardware: the settings of
             the machine and of launchers, for `rlvr run`.
+        protocol: instead of these, every value of this protocol with its source.
     """
+    if protocol is not None:
+        return _protocol(protocol)
     groups = choose("what", what, (*GROUPS, *MORE), default=list(GROUPS))
     document = {group: _names(group) for group in (*GROUPS, *MORE) if group in groups}
     rows = [
         {"group": group, "name": name} for group, names in document.items() if group != "hardware" for name in names
     ]
     return Result(document, lambda: _listed(document), rows)
+
+
+def _protocol(name: str) -> Result:
+    from evals.data import protocols
+
+    choose("protocol", [name], protocols.PROTOCOLS)
+    sourced = {key: value.as_dict() for key, value in protocols.get(name).sourced().items()}
+    rows = [{"key": key, **value} for key, value in sourced.items()]
+    lines = [paragraph(f"{key}: {row['value']} ({row['origin']}: {row['note']})", "  ") for key, row in sourced.items()]
+    return Result({"protocol": name, **sourced}, "\n".join([f"protocol {name}", *lines]), rows)
 
 
 def _papers() -> dict[str, Any]:

@@ -67,10 +67,11 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
     unnamed = [name for name, option in named.items() if option.kind is option.POSITIONAL_OR_KEYWORD]
     positional: list[str] = []
     given: dict[str, Any] = {}
-    for word in words:
+    for place, word in enumerate(words):
         key, equals, text = word.partition("=")
         if key.startswith("--"):
-            raise UsageError(f"{word}: expected key=value, as in {key[2:].replace('-', '_')}={text or '...'}")
+            value = text or next((after for after in words[place + 1 :][:1] if "=" not in after), "...")
+            raise UsageError(f"{word}: expected key=value, as in {key[2:].replace('-', '_')}={value}")
         if not equals or not KEY.fullmatch(key):
             if several:
                 positional.append(word)
@@ -163,7 +164,11 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
             text += f" (default {option.default})"
         entries[f"{key}={'|'.join(listed) or metavar}"] = text
     paragraphs = [part if part.startswith(" ") else fill(part, width) for part in body.strip().split("\n\n")]
-    lines = [f"{head:<22} {text}" for head, text in (entries | dict(more)).items()]
-    shown = [fill(line, width, initial_indent="  ", subsequent_indent=" " * 25) for line in lines]
+    shown = []
+    for head, text in (entries | dict(more)).items():
+        if len(head) > 22:  # on a line of its own
+            shown.append(f"  {head}")
+            head = ""
+        shown.append(fill(f"{head:<22} {text}", width, initial_indent="  ", subsequent_indent=" " * 25))
     usage = f"usage: rlvr {' '.join([name, *words])} [key=value ...]"
     return "\n\n".join([usage, *paragraphs, "\n".join(["options:", *shown])])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
@@ -107,11 +108,10 @@ def analyze(
     models = read_runs(runs, names, data_dir=place)
     shared = common_benchmarks(models, benchmarks)
     material = Material(models, shared, _cache(), **({} if samples is None else {"samples": samples}))
-    default = results_folder() / "analyses" / "-".join(m.name.replace("/", "_") for m in models)
-    folder = Path(out) if out is not None else default
+    folder = Path(out) if out is not None else results_folder() / "analyses" / _joined(m.name for m in models)
     command = COMMAND_LINE.get() or f"rlvr.analyze({runs!r})"
     made = plotted(material, only=families, out=folder, command=command)
-    lines = [f"{folder / figure['family'] / figure['name']}.svg: {figure['title']}" for figure in made["figures"]]
+    lines = [f"{folder}:", *(f"  {f['family']}/{f['name']}.svg: {f['title']}" for f in made["figures"])]
     lines += [f"skipped {text}" for text in made["skipped"]]
     lines.append(f"index: {folder / 'README.md'}")
     return Result({"folder": str(folder), **made}, "\n".join(lines), made["figures"])
@@ -242,8 +242,13 @@ def _of_runs(names: Sequence[str], tokens: bool, data_dir: str | None) -> tuple[
     check_names(*names)
     models = read_runs(names, None, data_dir=data_dir)
     content = document_of_runs(models, tokens=_cache() / "tokens" if tokens else None)
-    name = "-".join(model.name.replace("/", "_") for model in models)
-    return content, results_folder() / "runs" / f"{name}.html"
+    return content, results_folder() / "runs" / f"{_joined(model.name for model in models)}.html"
+
+
+def _joined(names: Iterable[str]) -> str:
+    """A file's name from the names of runs: at most 120 characters, then with a hash of all."""
+    name = "-".join(name.replace("/", "_") for name in names)
+    return name if len(name) <= 120 else f"{name[:110]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _training(paper: str | None) -> tuple[str, ...]:

@@ -44,7 +44,12 @@ def fair_performance(curves: pd.DataFrame) -> str:
     """The metric that compares runs: accuracy if every run has it, else the reward.
 
     Rewards of different methods have different units (0 or 1, -1 or 1, with or without a format reward).
+
+    Raises:
+        ValueError: no run has curves.
     """
+    if curves.empty:
+        raise ValueError("curves: expected training curves of at least one run, got none")
     every = "train/accuracy" in curves and curves.groupby("model")["train/accuracy"].count().all()
     return "train/accuracy" if every else "train/reward"
 
@@ -155,8 +160,6 @@ def plot_training(names: Sequence[str], curves: pd.DataFrame) -> list[Plot]:
     Raises:
         ValueError: no run has curves.
     """
-    if curves.empty:
-        raise ValueError("curves: expected training curves of at least one run, got none")
     shown = measured(curves, (fair_performance(curves), "train/entropy", "train/grad_norm", "train/kl"))
     source = f"{ERPO}, Fig. 4; {EGSW}, Fig. 1 and 3; {TRIAL_AND_ERROR}, Fig. 3a"
     plots = [_of_training("training_dynamics", "Training dynamics", "", source, curves, names, shown)] if shown else []

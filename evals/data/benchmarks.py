@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from evals.data.hub import check_hub
 from evals.data.rows import read_rows
@@ -101,6 +101,13 @@ def adopt(path: str | Path) -> str:
         raise ValueError(f"benchmark {file}: expected a file of another name, {name!r} is taken")
     OWN[name] = file, dict(parse_qsl(columns))
     return name
+
+
+def origin(name: str) -> str | None:
+    """What `adopt` took for a benchmark of your own; None for the others."""
+    if name not in OWN:
+        return None
+    return str(OWN[name]) + (f"?{urlencode(COLUMNS[name])}" if COLUMNS[name] else "")
 
 
 def is_file(name: str) -> bool:

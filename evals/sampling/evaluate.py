@@ -214,6 +214,7 @@ def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
     packages = ("mpmath", "datasets", "pyarrow")
     return {
         "model_path": str(model_path),
+        "own_benchmarks": [own for name in protocol.benchmarks.value if (own := benchmarks.origin(name))],
         "protocol": {"name": protocol.name, **{key: value.as_dict() for key, value in protocol.sourced().items()}},
         "versions": {"python": sys.version.split()[0], **{package: version(package) for package in packages}},
     }

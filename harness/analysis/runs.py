@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from evals.analysis.subjects import Subject, read_subject
 from evals.data import prompts
+from evals.data.benchmarks import adopt
 from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Decoding
 from harness.errors import UsageError
@@ -104,6 +105,9 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
         return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources))
     first = sources[0]
     try:
+        for benchmark in benchmarks:
+            for file in (first.manifest(benchmark) or {"record": {}})["record"].get("own_benchmarks", ()):
+                adopt(file)
         readable = read_subject(
             name,
             {benchmark: first.samples(benchmark) for benchmark in conditions},
