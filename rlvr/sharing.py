@@ -97,7 +97,7 @@ def import_(
     *files: PathLike, verify: bool = False, name: str | None = None, columns: dict[str, str] | None = None
 ) -> Result:
     """Bring exported archives into RLVR_HOME, and from there into MLflow; runs that are there already are skipped. Or
-    training curves of other tools, as runs that rlvr analyze draws beside ours.
+    training curves of other tools, as runs that rlvr report and analyze draw beside ours.
 
         rlvr import results/records
         rlvr import BUNDLE verify=true
@@ -143,7 +143,7 @@ def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Res
     rows = [
         {"file": str(p), "run": str(run.folder), "steps": len(run.curve)} for p, run in zip(paths, runs, strict=True)
     ]
-    joined = ",".join(str(run.folder) for run in runs)
+    seeds = f"{str(runs[0].folder).removesuffix('0')}*"
     lines = [f"{row['run']}: {row['steps']} steps" for row in rows]
-    lines.append(f'rlvr analyze runs=[OURS,"{joined}"] only=training,evaluation')
+    lines.append(f"beside yours: rlvr report runs=[OURS] curves={seeds}")
     return Result({"imported": rows}, "\n".join(lines), rows)

@@ -10,13 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result, results_folder
 from rlvr.signature import COMMAND_LINE
 
 if TYPE_CHECKING:
+    from evals.plots.plot import Plot
+    from harness.analysis.runs import Analysed
     from harness.report.page import Document
 
 PathLike = str | os.PathLike[str]
@@ -125,6 +127,7 @@ def report(
     model: str | None = None,
     arm: list[str] | None = None,
     only: list[str] | None = None,
+    curves: list[str] | None = None,
     tokens: bool = True,
     data_dir: PathLike | None = None,
     watch: int | None = None,
@@ -143,6 +146,7 @@ def report(
         model: the base model of figures and responses (default: the first that was measured).
         arm: the arms in figures and responses (default: those of the paper's claims).
         only: families of figures, as of rlvr analyze; none: no figures.
+        curves: other tools' training curves (rlvr import), drawn beside these runs; seeds of one are joined by commas.
         tokens: false: show responses without entropies; with only=none no model is loaded.
         data_dir: as of rlvr analyze.
         watch: make the page again every so many seconds, with the step and reward of what trains, until Ctrl-C. An open
@@ -162,9 +166,9 @@ def report(
 
     def made(refresh: int | None = None) -> tuple[Document, Path]:
         if runs is not None:
-            content, place = _of_runs(runs, tokens, data)
+            content, place = _of_runs(runs, curves or (), tokens, data)
         else:
-            content, place = _of_paper(str(paper), scale, model, arm, only, tokens, data)
+            content, place = _of_paper(str(paper), scale, model, arm, only, curves or (), tokens, data)
         if refresh is not None:
             content = replace(content, refresh=refresh, running=_training(paper))
         path = Path(out) if out is not None else place
@@ -198,6 +202,7 @@ def _of_paper(
     model: str | None,
     arms: list[str] | None,
     only: list[str] | None,
+    curves: Sequence[str],
     tokens: bool,
     data_dir: str | None,
 ) -> tuple[Document, Path]:
@@ -209,31 +214,38 @@ def _of_paper(
     choose("scale", None if scale is None else [scale], SCALES)
     chosen_families = [] if only == ["none"] else _families(only)
     from harness.analysis.analyze import common_benchmarks
-    from harness.analysis.families import families, plot_all
-    from harness.analysis.material import Material
     from harness.record.find import runs as find_runs
     from harness.report.data import choose_arms, document, read_models
 
-    declared, cache = load(paper), _cache()
+    declared = load(paper)
     chosen = choose_arms(declared, find_runs(), scale=scale, model=model, arms=arms)
     models, notes = read_models(chosen, data_dir=data_dir)
-    plotted: dict[str, list[Any]] = {}
-    skipped: list[str] = []
-    if models:
-        material = Material(models, common_benchmarks(models, None), cache)
-        plotted, skipped = plot_all(material, chosen_families)
+    plotted, skipped = _plotted(models, curves, chosen_families, common_benchmarks(models, None))
     content = document(
-        declared,
-        chosen,
-        models,
-        {families()[name].title: plots for name, plots in plotted.items()},
-        [*notes, *(f"Figures of {note}" for note in skipped)],
-        tokens=cache / "tokens" if tokens else None,
+        declared, chosen, models, plotted, [*notes, *skipped], tokens=_cache() / "tokens" if tokens else None
     )
     return content, results_folder() / paper / f"report-{chosen.scale}.html"
 
 
-def _of_runs(names: Sequence[str], tokens: bool, data_dir: str | None) -> tuple[Document, Path]:
+def _plotted(
+    models: Sequence[Analysed], curves: Sequence[str], only: Sequence[str] | None, benchmarks: Sequence[str]
+) -> tuple[dict[str, list[Plot]], list[str]]:
+    """(title of a family -> its figures, with imported curves beside the runs; notes on those that were skipped)."""
+    from harness.analysis.families import families, plot_all
+    from harness.analysis.material import Material
+    from harness.analysis.runs import read_runs
+    from harness.record.find import check_names
+
+    check_names(*curves)
+    every = [*models, *read_runs(curves, None, data_dir=None)]
+    names = [model.name for model in every]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"curves: {twice}: expected a name that no other run has; rlvr import name=... gives it")
+    plotted, skipped = plot_all(Material(every, benchmarks, _cache()), only) if every else ({}, [])
+    return {families()[name].title: plots for name, plots in plotted.items()}, [f"Figures of {s}" for s in skipped]
+
+
+def _of_runs(names: Sequence[str], curves: Sequence[str], tokens: bool, data_dir: str | None) -> tuple[Document, Path]:
     """The content of a page on any runs, and its usual place."""
     from harness.analysis.runs import read_runs
     from harness.record.find import check_names
@@ -241,7 +253,9 @@ def _of_runs(names: Sequence[str], tokens: bool, data_dir: str | None) -> tuple[
 
     check_names(*names)
     models = read_runs(names, None, data_dir=data_dir)
-    content = document_of_runs(models, tokens=_cache() / "tokens" if tokens else None)
+    trained = curves or any(run.curve for model in models for run in model.sources)
+    plotted, skipped = _plotted(models, curves, ["training", "evaluation"] if trained else [], [])
+    content = document_of_runs(models, plotted, skipped, tokens=_cache() / "tokens" if tokens else None)
     return content, results_folder() / "runs" / f"{_joined(model.name for model in models)}.html"
 
 

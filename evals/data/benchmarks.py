@@ -107,7 +107,8 @@ def origin(name: str) -> str | None:
     """What `adopt` took for a benchmark of your own; None for the others."""
     if name not in OWN:
         return None
-    return str(OWN[name]) + (f"?{urlencode(COLUMNS[name])}" if COLUMNS[name] else "")
+    file, columns = OWN[name]
+    return f"{file}?{urlencode(columns)}" if columns else str(file)
 
 
 def is_file(name: str) -> bool:

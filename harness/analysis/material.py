@@ -63,13 +63,13 @@ class Material:
 
     @property
     def readable(self) -> list[Subject]:
-        """Each model's first training seed, with model and prompts.
+        """Each model's first training seed, with model and prompts; not of runs that are a curve alone.
 
         Raises:
             ValueError: a model cannot be read.
         """
         readable = []
-        for m in self.models:
+        for m in (m for m in self.models if m.subject.tables):
             if m.readable is None:
                 raise ValueError(m.unread)
             readable.append(replace(m.readable, tables={b: m.readable.tables[b] for b in self.benchmarks}))

@@ -129,7 +129,6 @@ def document(
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
     viewer, unread = _viewer(models, tokens)
-    figures = tuple((title, tuple(map(rendered, plots))) for title, plots in plotted.items() if plots)
     return Document(
         paper=paper.key,
         title=paper.title,
@@ -140,7 +139,7 @@ def document(
         claims=tuple(claim_row(c) for c in check_claims(paper, chosen.everything, scale)),
         results=(*results, *compared),
         tables=tuple(published),
-        figures=figures,
+        figures=_figures(plotted),
         values=values_grid(chosen.measured, every=True),
         assumed=values_grid(chosen.measured, every=False),
         departures=paper.departures,
@@ -151,8 +150,11 @@ def document(
     )
 
 
-def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None) -> Document:
-    """The content of a page on any runs: their scores, the differences from the first, their responses.
+def document_of_runs(
+    models: Sequence[Analysed], plotted: Mapping[str, Sequence[Plot]], notes: Sequence[str], *, tokens: Path | None
+) -> Document:
+    """The content of a page on any runs: their scores, the differences from the first, their responses. `plotted` and
+    `notes` are as of `document`.
 
     Raises:
         UsageError: runs whose problems or golds differ.
@@ -196,7 +198,8 @@ def document_of_runs(models: Sequence[Analysed], *, tokens: Path | None) -> Docu
         scale_label=scale,
         made_by=tuple(str(run.folder) for model in models for run in model.sources),
         results=tuple(grids),
-        notes=tuple(unread),
+        figures=_figures(plotted),
+        notes=(*notes, *unread),
         viewer=viewer,
     )
 
@@ -249,6 +252,10 @@ def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...
     interval = bounds_text(line.interval, line.factor, form)
     p_value = p_text(line.p_holm if p is None else p)
     return (line.benchmark, model, f"{line.name} ({line.unit})", *values, difference, interval, p_value, line.verdict)
+
+
+def _figures(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[str, tuple[Figure, ...]], ...]:
+    return tuple((title, tuple(map(rendered, plots))) for title, plots in plotted.items() if plots)
 
 
 def rendered(plot: Plot) -> Figure:

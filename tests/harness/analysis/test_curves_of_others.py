@@ -57,3 +57,10 @@ def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.Capt
     assert rewards.to_dict() == {"grpo": [1, 2], "a": [10, 20]}
     verdicts = pd.read_csv(tmp_path / "out" / "verdicts" / "pass_at_k_b.csv")
     assert set(verdicts["model"]) == {"grpo"}  # a curve has no responses
+    beside = [f"runs={ours}", f"curves={tmp_path / 'home' / 'curves' / 'a-seed*'}", "tokens=false"]
+    assert main(["report", *beside, f"out={tmp_path / 'page.html'}", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["figures"] > 0
+    caption = "Steps and training seeds: a 2, 1, grpo 2, 1."
+    assert caption in (tmp_path / "page.html").read_text()
+    assert main(["report", f"runs={ours}", f"curves={ours}"]) == 2
+    assert "curves: grpo: expected a name that no other run has" in capsys.readouterr().err
