@@ -70,7 +70,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("new", "name"),
         ("new ours stage=gate", "stage"),
         ("ui port=x", "port"),
-        ("ui --port 5001", "port=..."),
+        ("ui --port 5001", "port=5001"),
         ("power", "difference"),
         ("power difference=5 benchmark=aime24", "difference"),
         ("power difference=0.05 benchmark=aime2", "'aime25'"),
