@@ -105,7 +105,7 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
         return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources))
     first = sources[0]
     try:
-        for benchmark in benchmarks:
+        for benchmark in conditions:
             for file in (first.manifest(benchmark) or {"record": {}})["record"].get("own_benchmarks", ()):
                 adopt(file)
         readable = read_subject(
