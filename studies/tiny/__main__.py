@@ -1,9 +1,8 @@
 """The tiny-scale study: every method, many seeds, placebos and controls.
 
-python -m studies.tiny run         train and evaluate what is not finished yet (about 900 runs of a minute; resumes)
-python -m studies.tiny write       tables, page and figures of results/study, from the finished runs
-python -m studies.tiny page        page and figures alone, from the tables
-python -m studies.tiny seeds 5-9   placebo comparisons and gains of these training seeds alone, from the tables
+python -m studies.tiny run      train and evaluate what is not finished yet (about 900 runs of a minute; resumes)
+python -m studies.tiny write    tables, page and figures of results/study, from the finished runs
+python -m studies.tiny page     page and figures alone, from the tables
 
 With --later before the command: the same of the later tier, in results/study/later.
 """
@@ -13,11 +12,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from studies.tiny.design import LATER, STUDY, Design
 from studies.tiny.jobs import FOLDER, LATER_FOLDER, base_jobs, read_settings, study_jobs
-from studies.tiny.scores import read_arms, write_tables
+from studies.tiny.scores import write_tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,15 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run.add_argument("--seeds", type=int, default=STUDY.seeds, metavar="N", help="only the first N training seeds")
     commands.add_parser("write", help="tables, page and figures")
     commands.add_parser("page", help="page and figures from the tables")
-    commands.add_parser("seeds", help="comparisons of some training seeds").add_argument("range", type=parse_seeds)
     options = parser.parse_args(arguments)
     study, folder = (LATER, LATER_FOLDER) if options.later else (STUDY, FOLDER)
     if options.command == "run":
         design = study.of_families(options.family or study.families)
         return run_study(design, tiers=options.tier or design.tiers(), seeds=options.seeds)
-    if options.command == "seeds":
-        print_differences(study, folder, options.range)
-        return 0
     from harness.record.find import runs
     from studies.tiny.page import write_page
 
@@ -68,27 +62,6 @@ def run_study(design: Design, *, tiers: Sequence[int], seeds: int) -> int:
     with handled(), full_disk_named(home):
         outcomes = run_jobs(jobs, hardware=machines, data_dir=data_dir, command=command, keep_going=True)
     return int(any(outcome.error is not None for outcome in outcomes))
-
-
-def print_differences(design: Design, folder: Path, seeds: range) -> None:
-    """A Markdown table of the placebo comparisons and the gains, corrected as on the page."""
-    from evals.stats.score import difference_text, p_text
-    from studies.tiny.outcomes import gains, placebos
-
-    arms = read_arms(design, folder, seeds)
-    print("| family | difference | metric | seeds | points | p (Holm) | word |\n|" + " --- |" * 7)
-    for d in [*placebos(design, arms), *gains(design, arms)]:
-        line = d.line
-        cells = (line.name, f"{line.seeds_a} and {line.seeds_b}", difference_text(line), p_text(line.p_holm))
-        print(f"| {d.scale} | {d.a} − {d.b} | {' | '.join(cells)} | {line.verdict} |")
-
-
-def parse_seeds(text: str) -> range:
-    """ "2-9" -> 2 to 9, both included."""
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
-        raise argparse.ArgumentTypeError(f"expected FIRST-LAST, for example 2-9, got {text!r}")
-    return range(int(first), int(last) + 1)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from studies.tiny import outcomes
 from studies.tiny.design import Design
 from studies.tiny.figures import figures
 from studies.tiny.jobs import Settings, read_settings
-from studies.tiny.outcomes import CheckedClaims, Difference, K, Pairing, Value
+from studies.tiny.outcomes import CheckedClaims, Difference, K, Value
 from studies.tiny.scores import Arms, Key, read_arms
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
         _claims(checked),
         _placebos(design, outcomes.placebos(design, arms)),
         _controls(outcomes.controls(design, arms)),
-        _pairings(outcomes.pairings(design, arms)),
     ]
     lines += [grid.markdown() for grid in grids]
     lines += [f"![{plot.title}]({FIGURES}/{plot.name}.png)\n" for plot in plots]
@@ -231,20 +230,6 @@ def _controls(differences: Sequence[Difference]) -> Grid:
             for d in differences
         ),
         ("GRPO of the baselines' recipe under each reward control, and the control against the untrained base model.",),
-    )
-
-
-def _pairings(measured: Sequence[Pairing]) -> Grid:
-    rows = ((p.scale, str(p.pairs), str(p.seeds), _value(Value(p.ratio, p.interval), form=".2f")) for p in measured)
-    return Grid(
-        "Do shared seeds narrow the differences?",
-        ("family", "differences", "seeds", "variance of a difference / sum of both arms' variances"),
-        tuple(rows),
-        (
-            "A seed gives every arm the same prompts in the same order. 1: the arms of a seed vary independently, so "
-            "nothing is gained; below 1: a difference over shared seeds varies less. avg, every arm against its "
-            "reference [95 %, jackknife over seeds]. The intervals above do not use it.",
-        ),
     )
 
 

@@ -9,7 +9,7 @@ trials.csv         the finished search for settings: a row a trial, with its mea
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -96,18 +96,11 @@ def _curves_of(paper: str) -> tuple[str, ...]:
 # -- tables -> arms ----------------------------------------------------------------------------------------------------
 
 
-def read_arms(design: Design, folder: Path, seeds: Collection[int] | None = None) -> dict[Key, Measured]:
-    """The arms of the design that have finished runs, the base models included (arm "base").
-
-    Args:
-        seeds: only these training seeds; None: all.
-    """
+def read_arms(design: Design, folder: Path) -> dict[Key, Measured]:
+    """The arms of the design that have finished runs, the base models included (arm "base")."""
     import pandas as pd
 
     runs = pd.read_csv(folder / "runs.csv", keep_default_na=False)
-    trained = runs["arm"] != "base"
-    if seeds is not None:
-        runs = runs[~trained | runs["seed"].isin(seeds)]
     curves = {key: rows for key, rows in pd.read_parquet(folder / "curves.parquet").groupby(list(RUN[:3]))}
     verdicts = pd.read_parquet(folder / "verdicts.parquet").rename(columns={"seed": "train_seed"})
     by_arm = {key: rows for key, rows in verdicts.groupby(list(RUN[:3]))}

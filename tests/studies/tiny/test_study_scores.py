@@ -48,4 +48,3 @@ def test_arms_come_back_from_the_tables(tmp_path: Path) -> None:
             grpo.verdicts[name].values("avg", None), VerdictTable.of_rows(there).values("avg", None)
         )
     assert grpo.curves[1]["train/entropy"] == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2))]
-    assert read_arms(STUDY, tmp_path, seeds=[1])["tiny", "egsw", "grpo"].seeds == (1,)
