@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 
 class RefusedError(ValueError):
@@ -200,6 +200,71 @@ def _row(path: Path, line: bytes, start: int, fields: Sequence[str]) -> dict[str
     return row
 
 
+LARGEST, RATIO = 1 << 30, 100  # bytes that a file may always unpack to; beyond, at most so many times its own size
+
+
+class Unpacked:
+    """What a compressed file unpacks to, read no further than an honest one goes.
+
+    Args:
+        stream: that unpacks it. path: the compressed file.
+    """
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._stream, self._path, self._most = stream, path, most_unpacked(path)
+        self._read = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """As of a file.
+
+        Raises:
+            DamagedFileError: it unpacks to more.
+        """
+        return self._counted(self._stream.read(size))
+
+    def readline(self, size: int = -1) -> bytes:
+        """As `read`."""
+        return self._counted(self._stream.readline(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._read += len(data)
+        if self._read > self._most:
+            raise DamagedFileError(self._path, f"it unpacks to more than {self._most / 2**30:.1f} GiB", "do not use it")
+        return data
+
+
+def most_unpacked(path: Path) -> int:
+    """The bytes that a compressed file may unpack to."""
+    return max(LARGEST, RATIO * path.stat().st_size)
+
+
+LARGEST_YAML = 10_000  # values in a YAML file that a person writes, its aliases replaced
+
+
+def read_yaml(path: Path, what: str = "") -> dict[Any, Any]:
+    """The mapping in a user's YAML file.
+
+    Args:
+        what: the file is, for the message.
+    Raises:
+        ValueError: it cannot be read, is no mapping, or has aliases that make it too large (or endless).
+    """
+    import yaml
+
+    try:
+        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        raise ValueError(f"{what}{path}: cannot be read as YAML ({error})") from error
+    if not isinstance(fields, dict):
+        raise ValueError(f"{what}{path}: expected a mapping of fields, got {type(fields).__name__}")
+    values: list[Any] = [fields]
+    for value in values:
+        values += value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, set)) else ()
+        if len(values) > LARGEST_YAML:
+            raise ValueError(f"{what}{path}: expected at most {LARGEST_YAML:,} values (aliases count each time)")
+    return fields
+
+
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's content, in hex."""
     with path.open("rb") as file:
@@ -211,31 +276,36 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-BLOCK, BLOCKS = 2**20, 64  # what `spot_sha256` reads of a large file
+PART, BLOCK = 2**26, 2**20  # a large file is hashed in parts, at once; each is read block by block
 
 
-def spot_sha256(path: Path) -> str:
-    """SHA-256 of a file's size and of `BLOCKS` blocks spread over it, the first and the last among them; of a file that
-    is not larger than these: of its content.
-
-    Finds a file that is cut, mixed up, of another moment or not on disk as a whole; not a single changed bit.
-    """
+def parts_sha256(path: Path) -> str:
+    """SHA-256 of the SHA-256s of a file's parts of `PART` bytes, which all cores make at once; of a file that is one
+    part: of its content."""
     size = path.stat().st_size
-    if size <= BLOCK * BLOCKS:
+    if size <= PART:
         return file_sha256(path)
-    digest = hashlib.sha256(str(size).encode())
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:  # hashing and reading need no lock of Python's
+        parts = pool.map(lambda start: _part_sha256(path, start), range(0, size, PART))
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _part_sha256(path: Path, start: int) -> bytes:
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        for number in range(BLOCKS):
-            file.seek((size - BLOCK) * number // (BLOCKS - 1))
+        file.seek(start)
+        for _ in range(PART // BLOCK):
             digest.update(file.read(BLOCK))
-    return digest.hexdigest()
+    return digest.digest()
 
 
 def folder_sha256s(folder: Path, *, without: Iterable[str] = ()) -> dict[str, str]:
-    """`spot_sha256` of each file under a folder, by its path relative to the folder."""
+    """`parts_sha256` of each file under a folder, by its path relative to the folder."""
     ignored = set(without)
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in ignored)
-    return {str(path.relative_to(folder)): spot_sha256(path) for path in files}
+    return {str(path.relative_to(folder)): parts_sha256(path) for path in files}
 
 
 def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
@@ -245,7 +315,7 @@ def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
         path = folder / name
         if not path.is_file():
             problems.append(f"{name} is missing")
-        elif spot_sha256(path) != sha256:
+        elif parts_sha256(path) != sha256:
             problems.append(f"{name} has changed")
     return problems
 
@@ -293,6 +363,24 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
         if isinstance(error, FileNotFoundError):
             raise
         raise DamagedFileError(path, f"not readable as Parquet: {str(error).splitlines()[0]}") from error
+
+
+def csv_text(frame: Any) -> str:
+    """A data frame as CSV, in which a text that a spreadsheet would take for a formula has a ' before it."""
+    frame = frame.rename(columns=_no_formula)
+    for column in frame.select_dtypes(exclude="number"):
+        frame[column] = frame[column].map(_no_formula)
+    return str(frame.to_csv(index=False))
+
+
+def _no_formula(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _flush_folder(folder: Path) -> None:

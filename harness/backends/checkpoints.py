@@ -1,8 +1,8 @@
 """Complete checkpoints: sealed with hashes of their files and the run that they are of; verified before use.
 
-A checkpoint of a 7B is 106 GB, written every ten minutes. To hash it whole would take over a minute of each ten, in
-which the GPUs wait, so of its large files a part is hashed (`evals.files.spot_sha256`). A finished model is hashed
-whole, in the record of its run.
+A checkpoint of a 7B is 106 GB, written every ten minutes, and the GPUs wait while it is hashed. One core hashes 1.35 GB
+a second (SHA-256 in hardware, measured), so the parts of large files are hashed by all cores at once
+(`evals.files.parts_sha256`): 80 s on one core, 5 s on 16 if the disk's cache gives the bytes as fast.
 """
 
 from __future__ import annotations

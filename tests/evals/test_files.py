@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -144,19 +145,23 @@ def test_hashes_find_missing_and_changed_files(tmp_path: Path) -> None:
     assert differing_files(tmp_path, sums) == ["a has changed", "sub/b is missing"]
 
 
-def test_a_large_file_is_hashed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_bit_of_a_large_file_changes_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PART", 40)
     monkeypatch.setattr(files, "BLOCK", 10)
-    monkeypatch.setattr(files, "BLOCKS", 4)  # of 100 bytes: those from 0, 30, 60 and 90
-    path, content = tmp_path / "a", bytes(range(100))
+    path, content = tmp_path / "a", bytes(range(100))  # parts of 40, 40 and 20 bytes
     path.write_bytes(content)
-    whole = files.spot_sha256(path)
-    for other in (content[:-1], content + b"x", content[:50] + bytes(50), bytes([1]) + content[1:]):
+    parts = [hashlib.sha256(content[start : start + 40]).digest() for start in (0, 40, 80)]
+    assert files.parts_sha256(path) == hashlib.sha256(b"".join(parts)).hexdigest()
+    seen = {files.parts_sha256(path)}
+    for at in range(100):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        seen.add(files.parts_sha256(path))
+    for other in (content[:-1], content + b"x", content[40:80] + content[:40] + content[80:]):
         path.write_bytes(other)
-        assert files.spot_sha256(path) != whole
-    path.write_bytes(content[:15] + b"x" + content[16:])  # between two blocks
-    assert files.spot_sha256(path) == whole
-    path.write_bytes(content[:40])  # as large as the blocks: all of it
-    assert files.spot_sha256(path) == files.file_sha256(path)
+        seen.add(files.parts_sha256(path))
+    assert len(seen) == 1 + 100 + 3
+    path.write_bytes(content[:40])  # one part: its content
+    assert files.parts_sha256(path) == files.file_sha256(path)
 
 
 def test_a_lock_holds_across_processes_and_ends_with_them(tmp_path: Path) -> None:
