@@ -238,33 +238,6 @@ def most_unpacked(path: Path) -> int:
     return max(LARGEST, RATIO * path.stat().st_size)
 
 
-LARGEST_YAML = 10_000  # values in a YAML file that a person writes, its aliases replaced
-
-
-def read_yaml(path: Path, what: str = "") -> dict[Any, Any]:
-    """The mapping in a user's YAML file.
-
-    Args:
-        what: the file is, for the message.
-    Raises:
-        ValueError: it cannot be read, is no mapping, or has aliases that make it too large (or endless).
-    """
-    import yaml
-
-    try:
-        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"{what}{path}: cannot be read as YAML ({error})") from error
-    if not isinstance(fields, dict):
-        raise ValueError(f"{what}{path}: expected a mapping of fields, got {type(fields).__name__}")
-    values: list[Any] = [fields]
-    for value in values:
-        values += value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, set)) else ()
-        if len(values) > LARGEST_YAML:
-            raise ValueError(f"{what}{path}: expected at most {LARGEST_YAML:,} values (aliases count each time)")
-    return fields
-
-
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's content, in hex."""
     with path.open("rb") as file:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evals.files import write_bytes
+from evals.files import csv_text, write_bytes
 from evals.notebook import html_table, html_text, text_table
 from harness.errors import UsageError
 
@@ -48,26 +49,30 @@ class Tabular:
         return self._tabulated("latex_booktabs")
 
     def to_markdown(self) -> str:
-        """The table in Markdown."""
-        return self._tabulated("github")
+        """The table in Markdown, its texts without tags."""
+        return self._tabulated("github", lambda cell: escape(" ".join(cell.split()), quote=False).replace("|", "\\|"))
 
     def formats(self) -> dict[str, Callable[[], str | bytes]]:
         """Suffix of a file -> what makes its content."""
         return {
             ".json": self.as_json,
-            ".csv": lambda: self.to_pandas().to_csv(index=False),
+            ".csv": lambda: csv_text(self.to_pandas()),
             ".parquet": lambda: self.to_pandas().to_parquet(),
             ".tex": self.to_latex,
             ".md": self.to_markdown,
             ".txt": self.__str__,
         }
 
-    def _tabulated(self, form: str) -> str:
+    def _tabulated(self, form: str, text: Callable[[str], str] = str) -> str:
         from tabulate import tabulate
 
         frame = self.to_pandas()
         frame = frame[list(self.columns)] if self.columns else frame
-        return str(tabulate(frame.to_dict("records"), headers="keys", tablefmt=form))
+        records = [
+            {text(str(k)): text(v) if isinstance(v, str) else v for k, v in row.items()}
+            for row in frame.to_dict("records")
+        ]
+        return str(tabulate(records, headers="keys", tablefmt=form))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, in the format of its suffix (`formats`).

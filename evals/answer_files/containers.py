@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data.rows import read_rows
+from evals.files import most_unpacked
 
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, length of its name, of its extra field
@@ -40,6 +41,8 @@ def _zipped(path: Path) -> list[Any]:
         with zipfile.ZipFile(path) as archive, path.open("rb") as stream:
             files = {info.filename: info for info in archive.infolist()}
             inside = sorted(name for name in files if name.startswith("samples/") and name.endswith(".json"))
+            if sum(files[name].file_size for name in inside) > (most := most_unpacked(path)):
+                raise ValueError(f"it unpacks to more than {most / 2**30:.1f} GiB")
             return [json.loads(_member(stream, archive, files[name])) for name in inside]
     except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise ValueError(f"{path}: damaged or cut short ({error})") from error

@@ -77,7 +77,7 @@ def _prompt(name: str, values: Any, source: str = "") -> Prompt:
         if key not in kinds:
             raise ValueError(f"prompt={name}: no field {key!r}; {expected(str(key), kinds)}")
         if not isinstance(value, kinds[key]):
-            raise ValueError(f"prompt={name}: {key}: expected {kinds[key].__name__}, got {value!r}")
+            raise ValueError(f"prompt={name}: {key}: expected {kinds[key].__name__}, got {type(value).__name__}")
     if "{problem}" not in values.get("user", ""):
         raise ValueError(f"prompt={name}: user: expected a text with {{problem}} in it, got {values.get('user')!r}")
     policies = (*POLICIES, *PROGRAMS)

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
+from evals.files import Unpacked
+
+LONGEST_LINE = 1 << 28  # bytes; reading it takes several times as much memory
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
 
@@ -27,6 +30,8 @@ def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, An
     if not path.is_file():
         raise ValueError(f"{path}: expected a file, there is none")
     name = path.name.removesuffix(".gz")
+    if path.name.endswith(".parquet.gz"):
+        raise ValueError(f"{path}: expected Parquet as it is (gunzip it): its pages are compressed already")
     if _start(path) == b"PAR1" or name.endswith(".parquet"):
         yield from _parquet(path)
     elif name.endswith((".csv", ".tsv")):
@@ -71,7 +76,11 @@ def _lines(path: Path) -> Iterator[str]:
     number = 0
     try:
         with cast(IO[bytes], opened(path, "rb")) as file:
-            for number, line in enumerate(file, 1):
+            lines = file if opened is open else Unpacked(file, path)
+            while line := lines.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise ValueError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB")
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})") from error

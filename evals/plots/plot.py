@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.files import write_bytes
+from evals.files import csv_text, write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,5 +121,5 @@ def save(plot: Plot, folder: Path, endings: Sequence[str] = ("svg", "png", "csv"
     folder.mkdir(parents=True, exist_ok=True)
     paths = {ending: folder / f"{plot.name}.{ending}" for ending in endings}
     for ending, path in paths.items():
-        write_bytes(path, plot.numbers.to_csv(index=False).encode() if ending == "csv" else plot.rendered(ending))
+        write_bytes(path, csv_text(plot.numbers).encode() if ending == "csv" else plot.rendered(ending))
     return paths

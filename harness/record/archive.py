@@ -18,8 +18,9 @@ import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
+from typing import Any
 
-from evals.files import DamagedFileError, file_sha256, rename_folder, write_atomically
+from evals.files import DamagedFileError, Unpacked, file_sha256, rename_folder, write_atomically
 from evals.sampling.engines.base import sample_seed
 from harness.record.mirror import sync
 from harness.record.run import RECORD, Run, folder_name, with_sha256
@@ -27,8 +28,8 @@ from harness.runs.track import cache_dir, home
 
 SUFFIX = ".tar.xz"
 KEPT = ("metrics.jsonl", "curve.jsonl")  # beside run.json, the verdicts and their manifests
-LARGEST = 1 << 30  # bytes that an archive may always unpack to; beyond, at most RATIO times its own size
-RATIO = 100
+MOST_FILES = 1_000_000
+NOT_PLAIN = (FileExistsError, NotADirectoryError, IsADirectoryError)  # a name that comes twice, or is a folder's too
 AGAIN = "get it again (a committed one: git checkout)"
 _PRESET = 9 | lzma.PRESET_EXTREME
 
@@ -113,23 +114,24 @@ def unpacked(path: Path) -> Path:
 
 def _extract(path: Path, folder: Path) -> None:
     """Unpack regular files with plain relative names, and no more of them than an honest archive has."""
-    most = max(LARGEST, RATIO * path.stat().st_size)
-    size = 0
     try:
-        with lzma.open(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
-                size += member.size
+        with lzma.open(path) as packed:
+            stream: Any = Unpacked(packed, path)  # has what tarfile reads with
+            for number, member in enumerate(archive := tarfile.TarFile.open(fileobj=stream, mode="r|")):
                 name = PurePosixPath(member.name)
-                if not member.isreg() or name.is_absolute() or ".." in name.parts:
-                    raise DamagedFileError(path, f"{member.name!r} is no plain file in it", "do not use it")
-                if size > most:
-                    raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GB", "do not use it")
-                archive.extract(member, folder, filter="data")
-            while rest := stream.read(1 << 20):  # to the end of the file, whose checksum is there
-                size += len(rest)
-                if size > most:
-                    raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GB", "do not use it")
-    except (tarfile.TarError, lzma.LZMAError, EOFError, UnicodeError) as error:
+                plain = member.isreg() and not member.issparse() and number < MOST_FILES
+                if not plain or name.is_absolute() or ".." in name.parts:
+                    raise DamagedFileError(path, f"{member.name!r:.100} is no plain file in it", "do not use it")
+                target, content = folder / name, archive.extractfile(member)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                assert content is not None
+                with target.open("xb") as out:
+                    shutil.copyfileobj(content, out)
+            while stream.read(1 << 20):  # to the end of the file, whose checksum is there
+                pass
+    except DamagedFileError:
+        raise
+    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError, *NOT_PLAIN) as error:
         raise DamagedFileError(path, f"not a whole {SUFFIX} file: {error}", AGAIN) from error
 
 

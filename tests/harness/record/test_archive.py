@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evals import files
 from evals.files import DamagedFileError
 from evals.grading.verdicts import schema
 from evals.sampling.engines.base import sample_seed
-from harness.record import archive as module
 from harness.record.archive import import_archive, newest, read_archive, without_responses, write_archive
 from harness.record.find import runs
 from harness.record.run import Run
@@ -109,7 +109,7 @@ def packed(path: Path, name: str, data: bytes = b"x", kind: bytes = tarfile.REGT
 def test_hostile_and_damaged_archives_are_refused(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LARGEST", 1000)
+    monkeypatch.setattr(files, "LARGEST", 1000)
     hostile = [
         packed(tmp_path / "up.tar.xz", "../../up"),
         packed(tmp_path / "root.tar.xz", "/tmp/root"),
