@@ -17,7 +17,7 @@ from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch, check_watch, take_watch
 from harness.errors import UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
-from harness.plan.machine import AUTO, Machine, check_machine, gpu_count, take_machine
+from harness.plan.machine import AUTO, Machine, check_machine, gpu_count, jobs_at_once, take_machine
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -46,6 +46,16 @@ class Prepared:
     data_dir: str | None
     force: bool
     command: str = ""
+
+    def within_memory(self) -> Prepared:
+        """No more jobs at once than this machine's memory holds by the plan, which is said if it is fewer."""
+        asked = min(self.launcher.here, len(self.jobs))
+        if asked < 2 or self.force:
+            return self
+        fits = jobs_at_once(self.jobs, self.hardware, asked)
+        if fits < asked:
+            print(f"jobs={asked}: {fits} at once, as many as this machine's memory holds by the plan", file=sys.stderr)
+        return replace(self, launcher=replace(self.launcher, jobs=min(self.launcher.here, fits)))
 
     def check_machine(self, here: bool = True) -> None:
         """As `harness.plan.machine.check_machine`, for the arms that are not refused."""
@@ -86,7 +96,7 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
         UsageError: a name, value, file, device or store that cannot be used.
     """
     threads_sleep()
-    asked = _read(paper, values)
+    asked = _read(paper, values).within_memory()
     jobs, hardware, data_dir = that_run(asked), asked.hardware, asked.data_dir
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
@@ -121,7 +131,7 @@ def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: floa
     if asked.machine.profile in (None, AUTO) or gpu_count():  # else the plan is for another machine
         missing = []
         try:
-            asked.check_machine()
+            asked.within_memory().check_machine()
         except ValueError as error:
             missing = str(error).splitlines()
     how: dict[str, Any] = {"machines": asked.hardware, "explicit": asked.machine.explicit, "watch": asked.watch}

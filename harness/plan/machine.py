@@ -201,8 +201,7 @@ def check_machine(
     checks += [*_downloads(jobs, local, data_dir), *_training_data(jobs)]
     if here and arms:
         checks += [partial(check_base_models, [job]) for key, job in arms.items() if key not in served]
-        device: Literal["cpu", "gpu"] = "gpu" if gpus else "cpu"
-        placed = {k: replace(h, device=device if h.device == "auto" else h.device) for k, h in machines.items()}
+        placed = _placed(machines, gpus)
         if not force and (gpus or all(settings.device == "cpu" for settings in placed.values())):
             checks.append(lambda: check_memory(jobs, placed, memory=device_memory(placed, slots)))
         checks.append(lambda: check_room(jobs, placed, watch or Watch(), slots=slots, force=force))
@@ -214,6 +213,34 @@ def check_machine(
             missing[str(error)] = None
     if missing:
         raise ValueError("\n".join(missing))
+
+
+def jobs_at_once(jobs: Sequence[Job], machines: Mapping[tuple[str, str], Hardware], slots: int) -> int:
+    """How many of these jobs, at most `slots`, this machine's memory holds at once by the plan; 1 where it does not
+    hold one (`check_machine` says what it lacks)."""
+    import psutil
+
+    placed = _placed(machines, gpu_count())
+    if host := _largest_host_memory(jobs, machines):
+        slots = min(slots, int(psutil.virtual_memory().total // host))
+    while slots > 1:
+        try:
+            check_memory(jobs, placed, memory=device_memory(placed, slots))
+        except ValueError:
+            slots -= 1
+        else:
+            return slots
+    return 1
+
+
+def _placed(machines: Mapping[tuple[str, str], Hardware], gpus: int) -> dict[tuple[str, str], Hardware]:
+    """The settings with the device that this machine has."""
+    device: Literal["cpu", "gpu"] = "gpu" if gpus else "cpu"
+    return {key: replace(one, device=device if one.device == "auto" else one.device) for key, one in machines.items()}
+
+
+def _largest_host_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware]) -> float:
+    return max((host_memory(job, machines[job.model, job.arm]) or 0.0 for job in jobs), default=0.0)
 
 
 def check_room(
@@ -231,8 +258,7 @@ def check_room(
     free += sum(path.stat().st_size for path in there.rglob("*") if path.is_file())
     if runs > free and not force:
         lines.append(f"disk: expected {runs / 1e9:,.0f} GB for the runs under {home()}, {free / 1e9:,.0f} GB are free")
-    host = slots * max((host_memory(job, machines[job.model, job.arm]) or 0.0 for job in jobs), default=0.0)
-    memory = psutil.virtual_memory().total
+    host, memory = slots * _largest_host_memory(jobs, machines), psutil.virtual_memory().total
     if host > memory and not force:
         lines.append(f"memory: expected {host / 1e9:,.0f} GB in this machine, it has {memory / 1e9:,.0f} GB")
     several = max(settings.gpus for settings in machines.values())

@@ -21,6 +21,8 @@ from harness.launch.prepare import prepare
 from harness.launch.slurm import executor
 from harness.launch.task import Task, tasks_of
 from harness.launch.view import View
+from harness.plan import machine
+from harness.plan.profiles import judge
 from harness.runs.state import ERROR, job_states, note_slurm
 
 
@@ -58,6 +60,25 @@ def test_gpus_are_divided_and_never_shared(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,5,3,1")
     named = slot_environments([gpu], 2, gpus=4)
     assert [env["CUDA_VISIBLE_DEVICES"] for env in named] == ["7,5", "3,1"]
+
+
+def test_no_more_jobs_at_once_than_the_memory_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    values = {"arm": ["grpo", "egsw"], "seeds": 2, "launcher": "local", "jobs": 9, "hardware.device": "cpu"}
+    assert prepare("egsw", values, "").launcher.jobs == 4 and "at once" not in capsys.readouterr().err  # of four jobs
+    (job, *_), hardware = resolve("egsw", arms=["grpo"], seeds=[0]), TrlHardware(device="cpu")
+    need = judge(job.experiment, job.backend, hardware, memory=1e15).need
+    assert need is not None
+    for room, fits in ((3.5, 3), (2.5, 2), (1.5, 1)):  # times what a job needs; each at once has its share
+        monkeypatch.setattr(machine, "device_memory", lambda _, slots, of=room * need.peak: of / slots)
+        assert prepare("egsw", values, "").launcher.jobs == fits
+        assert f"jobs=4: {fits} at once, as many as this machine's memory holds" in capsys.readouterr().err
+    monkeypatch.setattr(machine, "device_memory", lambda _, slots: 0.5 * need.peak / slots)
+    with pytest.raises(UsageError, match="needs about"):
+        prepare("egsw", values, "")
+    assert prepare("egsw", {**values, "force": True}, "").launcher.jobs == 9
 
 
 def test_on_a_cpu_no_job_gets_other_threads_than_alone(monkeypatch: pytest.MonkeyPatch) -> None:
