@@ -1,10 +1,12 @@
-"""This process's environment variables."""
+"""This process's environment variables, and its end where memory is too small for a thread."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 def threads_sleep() -> None:
@@ -30,3 +32,17 @@ def variable(name: str, value: str) -> Iterator[None]:
         os.environ.pop(name)
         if before is not None:
             os.environ[name] = before
+
+
+def end_without_threads() -> None:
+    """End this process, with a sentence, where a new thread finds no memory: Python would wait for it for ever
+    (github.com/python/cpython/issues/140746)."""
+    before = sys.unraisablehook
+
+    def hook(failure: Any) -> None:
+        if issubclass(failure.exc_type, MemoryError) and "thread" in str(failure.err_msg):
+            os.write(2, b"rlvr: out of memory for a thread (a limit: `ulimit -v`?); what was finished is kept\n")
+            os._exit(1)
+        before(failure)
+
+    sys.unraisablehook = hook

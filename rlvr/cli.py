@@ -38,6 +38,7 @@ FLAGS = {"--json": "one JSON document on stdout and nothing else", "--debug": "t
 SAVED = {"out=FILE.csv": "save the result: .csv, .parquet, .tex, .md, .txt or .json"}
 TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
+NO_THREAD = re.compile("can't start new thread|Resource temporarily unavailable|failed to map segment")
 # Characters that would control a terminal: control characters except tab and line feed, characters that change the
 # reading direction, and lone surrogates, which cannot be sent to a terminal.
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -53,8 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(words)
-    except (Exception, KeyboardInterrupt) as error:
-        if "--debug" in words:
+    except BaseException as error:  # a panic of a library in Rust is no Exception
+        if "--debug" in words or isinstance(error, SystemExit):
             raise
         name = " ".join(["rlvr", *(word for word in words[:1] if not word.startswith("-"))])
         with suppress(MemoryError):  # of a report's imports
@@ -164,6 +165,8 @@ def _report(name: str, error: BaseException) -> int:
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"  # a file of another user, a full disk, a folder for a file
+    if NO_THREAD.search(text):
+        text += "; a limit on threads, processes or memory is reached (`ulimit -u`, `ulimit -v`)"
     text = shown(redact(text))
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} more characters)"

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.faults.commands import RUN
+
 ARCHIVE = Path(__file__).parents[2] / "results" / "records" / "forking_tokens.tar.xz"
 TABLES = ["tables", "paper=forking_tokens", f"runs=[{ARCHIVE}]", "out=t"]
+NOBODY = 65534  # root is exempt from the limit of processes; this user may read as root does, and nothing else
+DROPPED = "-all,+dac_read_search"
+AS_NOBODY = [
+    *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
+    *(f"--bounding-set={DROPPED}", f"--inh-caps={DROPPED}", f"--ambient-caps={DROPPED}"),
+]
 FILES, MEMORY = (resource.RLIMIT_FSIZE, 64), (resource.RLIMIT_AS, 300 << 20)
 LATIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}  # as a locale of ISO 8859 is
 
@@ -48,3 +57,24 @@ def test_a_limit_is_one_sentence(
     err = done.stderr.decode()
     assert done.returncode == code and said in err and "Traceback" not in err, err
     assert not [path for path in tmp_path.rglob(".*.part")]
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="setpriv is not installed")
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_a_limit_of_threads_and_processes_is_one_sentence(processes: int, tmp_path: Path) -> None:
+    """With each some other library is the first that cannot start a thread; one of them panics in Rust."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    (tmp_path / "home").mkdir()
+    os.chown(tmp_path / "home", NOBODY if os.geteuid() == 0 else -1, -1)
+    done = subprocess.run(
+        [*(AS_NOBODY if os.geteuid() == 0 else ()), sys.executable, "-m", "rlvr", *RUN],
+        env={**os.environ, **{name: str(tmp_path / "home") for name in ("RLVR_HOME", "HOME", "TMPDIR")}},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes)),
+    )
+    said = "a limit on threads, processes or memory is reached"
+    assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr, done.stderr
