@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,8 +75,7 @@ class Job:
 
 
 def own_files(values: Mapping[str, Any]) -> dict[str, str]:
-    """Name -> SHA-256 of the file, for every value that names a user's file. Training data are excluded: the training's
-    record has their hash.
+    """Name -> SHA-256 of the file, for every value that names a user's file.
 
     Args:
         values: of a job's `settings()`, by key.
@@ -84,6 +84,9 @@ def own_files(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _named(values: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+    for name in filter(None, re.split(r"[?&=:]", values.get("dataset") or "")):  # FILE?column=theirs, or NAME:FILE
+        if Path(name).is_file():
+            yield f"dataset {name}", Path(name)
     for name in values.get("rewards", ()):
         if own_rewards.is_own(name):
             yield name, own_rewards.source_of(name)

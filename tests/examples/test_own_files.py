@@ -45,6 +45,7 @@ def test_a_run_takes_all_of_them() -> None:
     assert load_problems(job.experiment.dataset.value)[0] == {"problem": "3+4=?", "answer": "7"}
     assert job.protocol.benchmarks.value == ("sums",)
     assert set(job.own_files()) == {
+        "dataset examples/own/problems.jsonl",
         "examples/own/prompt.yaml",
         "examples/own/rewards.py:concise",
         "sums",
@@ -57,6 +58,17 @@ def test_another_prompt_in_the_same_file_is_another_job(tmp_path: Path) -> None:
     for text in ("Solve: {problem}", "Solve it: {problem}", "Solve: {problem}"):
         prompt.write_text(f'user: "{text}"\nchat: false\n')
         (job,) = read_jobs(*options(prompt=str(prompt)))
+        digests.append(job.digest)
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_other_training_data_in_the_same_file_are_another_job(tmp_path: Path) -> None:
+    """So that no run is "finished already" whose data were changed."""
+    data = tmp_path / "problems.jsonl"
+    digests = []
+    for answer in ("7", "8", "7"):
+        data.write_text(f'{{"question": "3+4=?", "answer": "{answer}"}}\n' * 16)
+        (job,) = read_jobs("egsw", {"arm": "grpo", "seeds": 1, "dataset": f"{data}?problem=question"})
         digests.append(job.digest)
     assert digests[0] == digests[2] != digests[1]
 

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from evals.environment import variables
-from evals.files import write_jsonl
+from evals.files import read_jsonl, write_jsonl
 from harness.backends.children import wait, write_order
 from harness.backends.common import metrics_reporter, prompt_rows
 from harness.backends.snapshots import notify
@@ -25,6 +25,7 @@ from harness.backends.verl.checkpoints import export, last_checkpoint, step_of
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
 from harness.backends.verl.processes import Session
+from harness.record.run import METRICS
 from harness.record.write import Recorder
 from harness.runs.interrupt import Interrupted
 from harness.spec import Experiment
@@ -74,8 +75,14 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
         resume_from=checkpoint,
     )
     updates, steps = experiment.updates_per_rollout.value, order.steps
+    report = metrics_reporter(recorder)
+    if checkpoint is not None:  # what a launcher that was killed had not read yet
+        known = {row["step"] for row in read_jsonl(recorder.folder / METRICS, "step")}
+        for line in read_jsonl(out_dir / STEPS, "step", "total", "metrics"):
+            if line["step"] <= step_of(checkpoint) * updates and line["step"] not in known:
+                report(line["step"], line["total"], line["metrics"])
     if checkpoint is None or step_of(checkpoint) * updates < steps:
-        run_driver(order, metrics_reporter(recorder))
+        run_driver(order, report)
         checkpoint = last_checkpoint(out_dir / CHECKPOINTS)
     if checkpoint is None:
         raise RuntimeError(f"training with veRL ended without a checkpoint. {_last_lines(out_dir / LOG)}")
