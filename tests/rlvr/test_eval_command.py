@@ -20,7 +20,9 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     from harness.runs.track import Tracker
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
-    (tmp_path / "my-sums.jsonl").write_text('{"q": "1+2=?", "gold": 3}\n{"q": "4+4=?", "gold": 8}\n')
+    (tmp_path / "my-sums.jsonl").write_text(
+        '{"q": "1+2=?", "gold": 3}\n{"q": "4+4=?", "gold": 8}\n{"q": "5+1=?", "gold": 6}\n'
+    )
     command = ["eval", f"model={MODELS / 'tiny'}", f"benchmarks={tmp_path / 'my-sums.jsonl'}", "n=2", "max_tokens=2"]
     assert main([*command, "columns=problem:q,answer:gold"]) == 0
     out, err = capsys.readouterr()
@@ -39,7 +41,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     assert "truncated, %" in page and "Responses" in page
     assert document["notes"] == [] and '"entropies":null' not in page  # a note would say why there are none
     assert main(["power", "difference=0.1", f"runs={folder}", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["problems"] == 2
+    assert json.loads(capsys.readouterr().out)["problems"] == 3
 
 
 def test_the_same_command_again_reads_its_verdicts(
