@@ -118,6 +118,8 @@ def rollout_seconds(
     sequences = e.prompts_per_rollout.value * e.group_size.value
     engines = max(1, hardware.devices // hardware.vllm_tensor_parallel)
     sampled = sequences * (rules.resampling if e.dynamic_sampling.value else 1.0)
+    if "greedy_rewards" in e.method.reads:  # and the greedy response to each prompt
+        sampled += e.prompts_per_rollout.value
     sample = decode_seconds(
         a, gpu, sampled / engines, mean, limit, prompt, rules, tensor_parallel=hardware.vllm_tensor_parallel,
         eager=eager, cache_share=0.5 if eager else hardware.vllm_gpu_memory,

@@ -16,6 +16,7 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import Gpu
+from harness.step.batch import PROMPT_SIGNALS
 
 
 def mode(training: Training, hardware: TrlHardware) -> Mode:
@@ -129,8 +130,9 @@ def step_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: TrlHardware, rules: Rules, mean: float | None
 ) -> Step:
     """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's where a rollout has
-    several updates, and one for the signals that the method reads."""
-    passes = needs_reference(e) + (e.updates_per_rollout.value > 1) + bool(e.method.reads)
+    several updates, one for the signals that the method reads, and one more for pi_squared."""
+    reads = not e.method.reads <= {*PROMPT_SIGNALS} or e.entropy_search is not None
+    passes = needs_reference(e) + (e.updates_per_rollout.value > 1) + reads + ("pi_squared" in e.method.reads)
     return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=passes, eager=hardware.rollouts == "transformers")
 
 

@@ -88,9 +88,11 @@ def step_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: VerlHardware, rules: Rules, mean: float | None
 ) -> Step:
     """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's and, for a method that
-    reads the policy, one before each update but the first of a rollout (`MethodTrainer._update_policy`)."""
-    reads = bool(e.method.reads & {"entropies", "logp"}) or e.entropy_search is not None
-    again = 1 - 1 / e.updates_per_rollout.value if reads else 0.0
+    reads the policy, one before each update (`MethodTrainer._update_policy`). The first update of a rollout has its
+    signals from the old policy's pass, but for pi_squared and where the sampler is the old policy."""
+    reads = bool(e.method.reads & {"entropies", "logp", "pi_squared"}) or e.entropy_search is not None
+    first = "pi_squared" in e.method.reads or e.old_policy.value == "sampler"
+    again = reads - (0 if first else reads / e.updates_per_rollout.value)
     return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=needs_reference(e) + 1 + again, eager=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from harness.plan import costs, machine
 from harness.plan.costs import cost, disk, host_memory, hours
 from harness.plan.machine import check_machine
 from harness.plan.plan import memory
-from harness.spec import Experiment
+from harness.spec import Experiment, assumed
 from harness.spec.architecture import architecture
 from harness.spec.job import Job
 
@@ -118,6 +119,32 @@ def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_updat
     once = rollout_seconds(shape, hardware.card, of.experiment, hardware, MIDDLE, None, passes=1, eager=False).score
     assert of.experiment.updates_per_rollout.value == 16
     assert score[0] - score[1] == pytest.approx(15 / 16 * once)
+
+
+@pytest.mark.parametrize(("name", "arm", "extra"), [("trl", "otb", 2), ("verl", "otb", 1), ("verl", "grpo_bypass", 0)])
+def test_otb_needs_passes_of_its_own(name: str, arm: str, extra: int) -> None:
+    """Under TRL one for its signals and one for the squared probabilities; under veRL one that has both."""
+    hardware: Any = (TrlHardware if name == "trl" else VerlHardware)(device="gpu", gpu="h100")
+    jobs = [job("baselines", "7b", of, backend=name) for of in (arm, "grpo")]
+    shape = architecture(jobs[0].base_model.value)
+    assert shape is not None
+    seconds = [backend(name).step_seconds(shape, hardware.card, j.experiment, hardware, MIDDLE, None) for j in jobs]
+    once = rollout_seconds(shape, hardware.card, jobs[1].experiment, hardware, MIDDLE, None, passes=1, eager=False)
+    assert seconds[0].score - seconds[1].score == pytest.approx(extra * once.score)
+    assert seconds[0].sample == seconds[1].sample
+
+
+def test_remax_samples_one_response_more_for_each_prompt() -> None:
+    hardware = TrlHardware(device="gpu", gpu="h100", rollouts="vllm_colocate")
+    remax, grpo = (job("baselines", "7b", arm).experiment for arm in ("remax", "grpo"))
+    shape = architecture(job("baselines", "7b", "grpo").base_model.value)
+    assert shape is not None and isinstance(remax, Experiment) and isinstance(grpo, Experiment)
+    ours, plain = (backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None) for e in (remax, grpo))
+    group = grpo.group_size.value
+    more = replace(grpo, group_size=assumed(group + 1, "a test"))
+    larger = backend("trl").step_seconds(shape, hardware.card, more, hardware, MIDDLE, None)
+    assert plain.sample < ours.sample == pytest.approx(larger.sample)
+    assert ours.score == plain.score  # its reward is no signal of the policy
 
 
 def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
