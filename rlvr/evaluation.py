@@ -67,7 +67,8 @@ def evaluate(
         allow_changed_data: accept rows other than the pinned ones; the record says so.
         **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...;
             extraction=boxed_last|boxed_strict|answer_line|qwen|letter|...: how an answer is extracted, instead of the
-            form that the prompt asks for; the report says what other policies would change.
+            form that the prompt asks for; the report says what other policies would change. MODULE:FUNCTION, a reward
+            of (response, answer) such as harness.data.countdown:reward, decides itself: 1 is correct.
     Raises:
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.

@@ -13,9 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
 from evals.code_execution import sandbox
-from evals.code_execution.programs import POLICIES, last_block
+from evals.code_execution.programs import POLICIES, last_block, reward_of
 from evals.code_execution.sandbox import Limits, Outcome
 from evals.grading import Grade
+from evals.grading.extraction import extract
 from evals.grading.verdicts import Verdict
 
 FIELDS = ("prompt", "tests", "entry_point")
@@ -85,6 +86,24 @@ class ProgramGrader:
 
     def _run(self, problem: Mapping[str, str], program: str) -> Outcome:
         return sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
+
+
+class RewardGrader(ProgramGrader):
+    """Grades by a reward that is a program, MODULE:FUNCTION of (response, gold): 1 is correct, None unscored."""
+
+    def grade_responses(self, rows: Sequence[tuple[str, str, str | None]], policy: str = "") -> list[Grade]:
+        """Grades of (gold, response, finish reason or None), in order; a response without a box that does not get 1
+        has no answer."""
+        reward, grades = reward_of(policy), []
+        for gold_answer, response, finish in rows:
+            value, answer = reward(response, gold_answer), extract(response).answer
+            if value is None:
+                grades.append(Grade(Verdict.UNSCORED, answer, f"{policy} gave no score"))
+            elif value == 1 or answer is not None:
+                grades.append(Grade(Verdict.CORRECT if value == 1 else Verdict.WRONG, answer))
+            else:
+                grades.append(_without_program(finish))
+        return grades
 
 
 def _grade(answer: str, outcome: Outcome) -> Grade:

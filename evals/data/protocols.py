@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from evals.code_execution.programs import reward_of
 from evals.data import benchmarks, prompts
 from evals.data.prompts import Prompt
 from evals.grading.extraction import POLICIES
@@ -156,7 +157,9 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
     if not _whole(at("choice_seed")):
         yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
     policies = ("prompt", *POLICIES)
-    if at("extraction") not in policies:
+    if ":" in str(at("extraction")):
+        reward_of(at("extraction"))
+    elif at("extraction") not in policies:
         yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
     elif at("extraction") != "prompt" and prompts.get(at("prompt")).policy not in POLICIES:
         yield f"extraction={at('extraction')!r}, expected 'prompt': the answers are programs"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.code_execution import sandbox
-from evals.code_execution.program_grader import ProgramGrader
+from evals.code_execution.program_grader import ProgramGrader, RewardGrader
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data import benchmarks, prompts, protocols
 from evals.data.benchmarks import Benchmark
@@ -114,13 +114,13 @@ def evaluate(
     for plan in plans:
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record, run)
-    with ProgramGrader() as programs:
+    with ProgramGrader() as programs, RewardGrader() as rewards:
         return {
             plan.benchmark.name: _run(
                 plan,
                 stores[plan.benchmark.name],
                 engine,
-                programs if plan.prompt.policy in PROGRAMS else Grader(),
+                programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else Grader(),
                 show,
                 after_batch,
             )

@@ -24,6 +24,7 @@ from baselines.gspo import gspo  # noqa: E402
 from baselines.opo import opo  # noqa: E402
 from baselines.otb import otb  # noqa: E402
 from baselines.reinforce_pp import reinforce_pp  # noqa: E402
+from baselines.remax import remax  # noqa: E402
 from baselines.rloo import rloo  # noqa: E402
 from baselines.sapo import sapo  # noqa: E402
 from harness.step.batch import TokenBatch  # noqa: E402
@@ -143,6 +144,27 @@ def test_the_token_baseline_equals_verls() -> None:
     ours = otb(replace(batch, logp=logp, pi_squared=squares), epsilon=1e-8)
     assert float(theirs.abs().max()) > 0.5
     torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_remax_equals_verls_in_advantage_and_gradient() -> None:
+    """The gradient of REINFORCE with both advantages; a group of its own greedy reward each."""
+    batch, _, mask, _ = scored(REWARDS)
+    greedy = torch.tensor([1.0] * 4 + [0.25] * 4)
+    last = torch.zeros_like(mask)
+    last[torch.arange(len(mask)), mask.sum(1).long() - 1] = batch.rewards
+    theirs, _ = core_algos.compute_remax_outcome_advantage(last, greedy, mask)
+    ours = remax(replace(batch, greedy_rewards=greedy))
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+    logp = torch.randn(mask.shape, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    config = ActorConfig(strategy="fsdp2", rollout_n=1, ppo_micro_batch_size_per_gpu=1)
+    of_verl, _ = core_algos.get_policy_loss_fn("gpg")(
+        logp.detach(), logp, theirs, mask, loss_agg_mode="token-mean", config=config
+    )
+    weights = aggregation_coefficients(batch.mask, "token_mean", max_tokens=5)
+    mine = policy_loss(logp, logp.detach(), ours, weights, objective=policy_gradient, mask=batch.mask)
+    (gradient,), (their_gradient,) = (torch.autograd.grad(loss, logp) for loss in (mine, of_verl))
+    assert mine.item() == pytest.approx(of_verl.item(), rel=1e-5) and float(their_gradient.abs().max()) > 0
+    torch.testing.assert_close(gradient, their_gradient, rtol=1e-5, atol=1e-8)
 
 
 def test_gpg_differs_from_verls_by_the_estimate_of_the_groups_that_learn() -> None:

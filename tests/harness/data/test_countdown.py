@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evals.code_execution.program_grader import RewardGrader
+from evals.data import protocols
+from evals.provenance import Origin
 from harness.data.countdown import problems, reward, value, write
 from harness.step import own_rewards
 
@@ -46,6 +49,29 @@ def test_the_last_box_counts_and_an_answer_of_another_form_is_not_scored() -> No
     assert reward("no box", "3 5 7 = 26") == 0.0
     assert reward("\\boxed{3*7+5}", "26") is None
     own_rewards.check("harness.data.countdown:reward")
+
+
+def test_an_evaluation_takes_its_verdicts_from_the_reward() -> None:
+    rows = [
+        ("3 5 7 = 26", "\\boxed{3 * 7 + 5}", "stop"),
+        ("3 5 7 = 26", "\\boxed{3 + 5 + 7}", "stop"),
+        ("3 5 7 = 26", "I do not know", "stop"),
+        ("3 5 7 = 26", "3 * 7 is", "length"),
+        ("26", "\\boxed{26}", "stop"),
+    ]
+    with RewardGrader() as grader:
+        grades = grader.grade_responses(rows, "harness.data.countdown:reward")
+        classes = grader.answer_classes([grade.answer for grade in grades], grades)
+    assert [grade.verdict for grade in grades] == ["correct", "wrong", "no_answer", "truncated", "unscored"]
+    assert [grade.answer for grade in grades] == ["3 * 7 + 5", "3 + 5 + 7", None, None, "26"]
+    assert classes == [0, 1, None, None, None]
+    how = protocols.get("sampled")
+    assert (
+        how.override({"extraction": "harness.data.countdown:reward"}, Origin.USER, "a test").benchmarks
+        == how.benchmarks
+    )
+    with pytest.raises(ValueError, match=r"extraction=harness.data.countdown:rewards: .* has no attribute 'rewards'"):
+        how.override({"extraction": "harness.data.countdown:rewards"}, Origin.USER, "a test")
 
 
 @given(st.lists(st.integers(1, 9), min_size=3, max_size=3), st.tuples(*[st.sampled_from("+-*/")] * 2), st.booleans())
