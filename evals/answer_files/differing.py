@@ -61,6 +61,16 @@ def differing(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, poli
     ]
 
 
+def anywhere(tags: Sequence[Grade], others: Sequence[Grade]) -> list[Grade]:
+    """The verdict on the answer wherever it stands: in a tag if the response has one, else where `qwen` looks.
+
+    Args:
+        tags, others: of the same responses under `answer_tag` and `qwen`, which takes the last number of a response
+            without a box, such as the 2 of `<answer>1/2</answer>`.
+    """
+    return [other if tag.answer is None else tag for tag, other in zip(tags, others, strict=True)]
+
+
 _SCIENTIFIC = re.compile(r"\d\s*e\s*[-+]?\d|10\s*\^|\\times\s*10", re.IGNORECASE)
 _UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE)
 
@@ -99,7 +109,7 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
             return "percent: a hundred times larger or smaller"
         if math.isclose(a, b, rel_tol=1e-3):
             return "tolerance or rounding"
-    if "," in gold or "," in answer or " or " in answer or " and " in answer:
+    if re.search(r"(?<![\\{]),| or | and ", f"{gold}\0{answer}"):  # not a thin space, nor a comma in 52{,}451
         return _several(gold, answer)
     if "=" in gold or "=" in answer:
         return "left-hand side or equation"

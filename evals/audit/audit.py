@@ -81,8 +81,11 @@ class Printed:
         return 10.0 ** -(len(self.text.partition(".")[2]) + 2)
 
     def rounds_from(self, value: float, resolution: float = 0.0) -> bool:
-        """The printed digits are this share, rounded; it is known to half a `resolution` itself."""
-        return abs(value - self.value) <= (self.unit + resolution) / 2 + 1e-9
+        """The printed digits are this share, rounded; it is known to half a `resolution` itself.
+
+        A share that is known exactly may lie half-way between two printed ones, and rounds to both.
+        """
+        return abs(value - self.value) <= (self.unit + resolution) / 2 + (-1e-9 if resolution else 1e-9)
 
     def cut_from(self, value: float) -> bool:
         """The printed digits are this share with further digits cut off, or rounded up."""

@@ -176,7 +176,7 @@ def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
     Args:
         rows: of `evals.answer_files.reading.read_answers`.
     """
-    from evals.answer_files.differing import gold_is_cut
+    from evals.answer_files.differing import anywhere, gold_is_cut
     from evals.answer_files.reading import as_text
     from evals.grading.verdicts import Verdict
 
@@ -190,8 +190,9 @@ def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
             "truncated": [float(reason == "length") for reason in reasons],
         }
     )
-    for column, policy in (("ours", "qwen"), ("strict", "boxed_strict")):
-        grades = grader.grade_responses(list(zip(golds, responses, reasons, strict=True)), policy=policy)
+    triples = list(zip(golds, responses, reasons, strict=True))
+    tags, others, strict = (grader.grade_responses(triples, name) for name in ("answer_tag", "qwen", "boxed_strict"))
+    for column, grades in (("ours", anywhere(tags, others)), ("strict", strict)):
         verdicts = [
             float("nan") if grade.verdict == Verdict.UNSCORED else float(grade.verdict == Verdict.CORRECT)
             for grade in grades

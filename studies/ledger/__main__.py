@@ -56,7 +56,7 @@ def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[s
     """Every table, by name."""
     rows: dict[str, list[object]] = defaultdict(list)
     evaluations, histories = [], []
-    found: dict[Series, Evidence] = {}
+    found: dict[Series, Evidence | None] = {}
     for series in corpus:
         files = series.repository.fetched(cache)
         about = series.repository
@@ -72,6 +72,8 @@ def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[s
                 continue
             evidence = Evidence.of_samples(samples)
         found[series] = evidence
+        if evidence is None:
+            continue
         rows["series"].append(series_row(series, evidence))
         evaluations.append(evaluation_rows(series, evidence))
         if series.verdicts and "history" in series.verdicts:

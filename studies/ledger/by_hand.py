@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from itertools import combinations
@@ -20,18 +19,26 @@ OPEN_RS = ("knoveleng+open-rs", "2889c474949be4b3b778117a9026c919e517db0a")
 DYNAMICS = ("Sunshine535+nips-grpo-dynamics", "2cd2efce1c0622bfd77899c555357107706a0c54")
 
 
-def content(cache: Path, repository: tuple[str, str], path: str) -> str:
-    """A file of a commit, from a git folder of the cache."""
+def git(cache: Path, repository: tuple[str, str], command: str, path: str = "") -> str:
+    """What git prints of a commit, from a git folder of the cache."""
     name, commit = repository
     folders = (cache / name / "repo" / ".git", cache / name / "repo", cache / name)
-    git = next(folder for folder in folders if (folder / "HEAD").is_file())
-    command = ["git", "--git-dir", str(git), "show", f"{commit}:{path}"]
-    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    folder = next(folder for folder in folders if (folder / "HEAD").is_file())
+    arguments = ["git", "--git-dir", str(folder), *command.split(), f"{commit}:{path}" if path else commit]
+    return subprocess.run(arguments, capture_output=True, check=True, text=True).stdout
 
 
-def largest_of_equal(log: str, task: str, problems: int) -> pd.Series:
-    """The scores of a task in a log of lighteval, and the largest that as many evaluations of one model would have."""
-    scores = pd.Series([float(score) for score in re.findall(rf"\|custom:{task}:0\|[^|]*\|[^|]*\|\s*([\d.]+)\|", log)])
+def scores_of(cache: Path, experiment: str, task: str) -> list[float]:
+    """The scores of a task in lighteval's files of a training's checkpoints."""
+    paths = git(cache, OPEN_RS, "ls-tree -r --name-only").splitlines()
+    of_training = [path for path in paths if path.startswith(f"logs/evals/{experiment}_")]
+    results = [json.loads(git(cache, OPEN_RS, "show", path))["results"] for path in of_training]
+    return [of[f"custom|{task}|0"]["extractive_match"] for of in results if f"custom|{task}|0" in of]
+
+
+def largest_of_equal(found: list[float], problems: int) -> pd.Series:
+    """Scores of checkpoints, and the largest that as many evaluations of one model would have."""
+    scores = pd.Series(found)
     draws = np.random.default_rng(0).binomial(problems, scores.mean(), size=(20_000, len(scores))).max(axis=1)
     return pd.Series(
         {
@@ -56,10 +63,10 @@ def main() -> None:
     """Print both findings."""
     home = Path(os.environ.get("RLVR_HOME", Path.home() / ".rlvr")) / "ledger"
     cache = Path(sys.argv[1]) if len(sys.argv) > 1 else home
-    log = content(cache, OPEN_RS, "logs/logs.txt")
-    print(pd.DataFrame({task: largest_of_equal(log, task, n) for task, n in (("aime24", 30), ("amc23", 40))}).round(2))
+    open_rs = (("Exp3", "aime24", 30), ("Exp2", "amc23", 40))
+    print(pd.DataFrame({task: largest_of_equal(scores_of(cache, exp, task), n) for exp, task, n in open_rs}).round(2))
     for recipe, seeds in (("rho070", (42, 44, 45, 46, 47, 48)), ("spo_full", (42, 43, 44, 46, 47, 48, 49, 50, 51))):
-        files = [content(cache, DYNAMICS, f"results/fullset_eval/{recipe}_seed{seed}.json") for seed in seeds]
+        files = [git(cache, DYNAMICS, "show", f"results/fullset_eval/{recipe}_seed{seed}.json") for seed in seeds]
         print(recipe, "pairs called different: {} of {}".format(*pairs_called_different(files)))
 
 

@@ -13,7 +13,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,8 @@ class Series:
     Attributes:
         files: a pattern of paths; its groups `seed` and `checkpoint` tell the files apart.
         curve: the name of the score, where the files are curves; `window`: of so many steps the mean is taken.
-        score: where each file is JSON with one score: the place of it.
+        score: where each file is JSON with one score: the keys that lead to it; files without them are of other
+            benchmarks.
         table: where the file is a CSV of scores: `value` and `seed` name its columns, the others choose rows.
         verdicts: where the authors' verdicts stand (see `verdict_rows`), where the files have no responses.
         responses: our column -> theirs, where the files have responses; empty for a format that is known.
@@ -127,7 +128,7 @@ class Series:
     files: str
     curve: str = ""
     window: int = 1
-    score: str = ""
+    score: tuple[str, ...] = ()
     table: Mapping[str, str] | None = None
     verdicts: Mapping[str, Any] | None = None
     responses: Mapping[str, str] | None = None
@@ -142,20 +143,19 @@ class Series:
         found = [(path, match.groupdict()) for path, match in files.matching(self.files)]
         return [(path, groups.get("seed") or "", int(groups.get("checkpoint") or 0)) for path, groups in found]
 
-    def evidence(self, files: Files) -> Evidence:
-        """What curves or the authors' verdicts say."""
+    def evidence(self, files: Files) -> Evidence | None:
+        """What curves or the authors' verdicts say; None where a score is printed and its curves have none."""
         if self.curve:
             curves = {seed or path: read_curve(files.text(path), name=path) for path, seed, _ in self.matches(files)}
+            if self.printed and not any(self.curve in curve for curve in curves.values()):
+                return None
             thinned = {seed: _means(curve, self.curve, self.window) for seed, curve in curves.items()}
             return curve_evidence(thinned, self.curve, problems=self.problems)
         if self.score:
             found = [
-                {
-                    "seed": seed or path,
-                    "checkpoint": step,
-                    "value": float(reach(json.loads(files.text(path)), self.score)),
-                }
+                {"seed": seed or path, "checkpoint": step, "value": value}
                 for path, seed, step in self.matches(files)
+                if (value := reduce(lambda part, key: part.get(key, {}), self.score, _document(files.text(path)))) != {}
             ]
             return Evidence.of_scores(pd.DataFrame(found), self.problems)
         if self.table is not None:
@@ -266,5 +266,6 @@ def read_corpus(path: Path = CORPUS) -> Corpus:
         repository = Repository(entry["name"], entry["commit"], entry["licence"])
         for values in entry["series"]:
             printed = tuple((text, where) for text, where in values.pop("printed", ()))
-            series.append(Series(repository, printed=printed, **values))
+            score = tuple(values.pop("score", ()))
+            series.append(Series(repository, printed=printed, score=score, **values))
     return Corpus(tuple(series))

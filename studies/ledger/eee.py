@@ -83,7 +83,8 @@ def main() -> None:
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    for claim in pd.read_csv(OUT / "claims.csv", dtype={"printed": str}).to_dict("records"):
+    claims = pd.read_csv(OUT / "claims.csv", dtype={"printed": str})
+    for claim in claims.dropna(subset="file").to_dict("records"):  # a record has a score
         made = record(claim)
         jsonschema.validate(made, schema)
         name = uuid.UUID(text_sha256("/".join(str(claim[key]) for key in ("repository", "recipe", "benchmark")))[:32])

@@ -11,7 +11,7 @@ import pandas as pd
 from evals.plots.plot import PALETTE, WIDTH, Plot, tidy
 
 Tables = Mapping[str, pd.DataFrame]
-GREY, BLUE, ORANGE, GREEN = PALETTE[:4]
+GREY, BLUE, ORANGE = PALETTE[:3]
 NO_SEEDS = ("training reward", "training accuracy", "MATH-500, answer in a tag")
 
 
@@ -56,7 +56,7 @@ def _format(tables: Tables) -> Plot:
     numbers = rows.loc[list(models.values())].reset_index()
 
     def draw(axis: Any) -> None:
-        for at, (column, words, color) in enumerate((("labels", "their verdicts", GREY), ("qwen", "ours", ORANGE))):
+        for at, (column, words, color) in enumerate((("labels", "their verdicts", GREY), ("ours", "ours", ORANGE))):
             low, high = (abs(numbers[column] - numbers[f"{column}_{end}"]) for end in ("low", "high"))
             x = np.arange(2) + 0.3 * (at - 0.5)
             axis.bar(x, numbers[column], 0.28, yerr=(low, high), color=color, label=words, capsize=3)
@@ -69,31 +69,32 @@ def _format(tables: Tables) -> Plot:
 
 def _minerva(tables: Tables) -> Plot:
     rows = tables["grades"].query("benchmark == 'Minerva' and labels == labels")
-    rows = rows[~rows["repository"].str.endswith("S-GRPO")].assign(gap=lambda r: r["qwen"] - r["labels"])
+    rows = rows[~rows["repository"].str.endswith("S-GRPO")].assign(gap=lambda r: r["ours"] - r["labels"])
     rows = rows.sort_values("gap", ascending=False)
 
     def draw(axis: Any) -> None:
-        _dumbbells(axis, list(rows["recipe"]), rows["labels"], rows["qwen"], ("their verdicts", "ours"))
+        _dumbbells(axis, list(rows["recipe"]), rows["labels"], rows["ours"], ("their verdicts", "ours"))
 
     return _plot("minerva", "Minerva by two graders", rows, draw)
 
 
 def _largest(tables: Tables) -> Plot:
-    """Every evaluation of one log, its mean, and the largest that equal models would give."""
-    points = _of(tables["evaluations"], "open-rs").query("benchmark in ('AIME24', 'AMC23')")
-    expected = _of(tables["series"], "open-rs").set_index("benchmark")
+    """The checkpoints of the trainings with a printed score, their mean, and the largest of equal models."""
+    claims = _of(tables["claims"], "open-rs")[["repository", "recipe", "benchmark"]]
+    points, series = (tables[name].merge(claims) for name in ("evaluations", "series"))
 
     def draw(axis: Any) -> None:
-        for benchmark, color in (("AIME24", BLUE), ("AMC23", ORANGE)):
-            of = points[points["benchmark"] == benchmark]
-            axis.plot(of["checkpoint"], of["percent"], "o-", color=color, markersize=3, linewidth=0.8, label=benchmark)
-            axis.axhline(expected.loc[benchmark, "mean_of_checkpoints"], color=color, linestyle=":", linewidth=1)
-            axis.axhline(expected.loc[benchmark, "largest_of_equal"], color=color, linestyle="--", linewidth=1)
-        axis.set_xlabel("evaluation (dotted: mean; dashed: largest expected of equal models)")
+        for row, color in zip(series.itertuples(), (BLUE, ORANGE), strict=True):
+            of = points[points["benchmark"] == row.benchmark]
+            label = f"{row.benchmark}, {row.recipe}"
+            axis.plot(of["checkpoint"], of["percent"], "o-", color=color, markersize=3, linewidth=0.8, label=label)
+            axis.axhline(row.mean_of_checkpoints, color=color, linestyle=":", linewidth=1)
+            axis.axhline(row.largest_of_equal, color=color, linestyle="--", linewidth=1)
+        axis.set_xlabel("step (dotted: mean; dashed: largest expected of equal models)")
         axis.set_ylabel("percent correct")
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
 
-    return _plot("largest", "Evaluations of one training", points, draw, 3.0)
+    return _plot("largest", "Checkpoints of two trainings", points, draw, 3.0)
 
 
 def _last(evaluations: pd.DataFrame) -> pd.DataFrame:
@@ -160,11 +161,12 @@ def _peaks(tables: Tables) -> Plot:
 
 
 def _baselines(tables: Tables) -> Plot:
-    claims = tables["claims"][tables["claims"]["where"].str.contains("veRL")]
+    """The logs whose last score is not the printed one."""
+    claims = tables["claims"].query("where.str.contains('veRL') and verdict != 'stands'")
     curves = tables["evaluations"].merge(claims[["repository", "recipe", "benchmark", "printed"]])
 
     def draw(axis: Any) -> None:
-        for color, (recipe, of) in zip((BLUE, ORANGE, GREEN), curves.groupby("recipe", sort=False), strict=True):
+        for color, (recipe, of) in zip(PALETTE, curves.groupby("recipe", sort=False), strict=False):
             axis.plot(of["checkpoint"], of["percent"], color=color, linewidth=1, label=recipe)
             axis.axhline(float(of["printed"].iloc[0]), color=color, linestyle="--", linewidth=1)
         axis.set_xlabel("step (dashed: printed)")

@@ -13,7 +13,7 @@ import pandas as pd
 
 from evals import grading
 from evals.answer_files import formats
-from evals.answer_files.differing import GOLD_CUT, POLICIES, differing
+from evals.answer_files.differing import GOLD_CUT, POLICIES, anywhere, differing
 from evals.answer_files.formats import Row
 from evals.answer_files.reading import Reading, as_text, read_answers
 from evals.files import write_parquet
@@ -22,7 +22,7 @@ from evals.grading.verdicts import Verdict
 from evals.stats.intervals import Interval, over_problems
 from studies.ledger.corpus import Files, Series
 
-COMPARED = "qwen"  # the policy for comparisons with labels: most files' evaluators extract like it
+COMPARED = "ours"  # our verdict on the answer wherever it stands (`evals.answer_files.differing.anywhere`)
 STRICT = "boxed_strict"
 
 
@@ -47,7 +47,7 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
         parts.append(pd.read_parquet(kept).assign(seed=seed, checkpoint=checkpoint, path=path))
     table = pd.concat(parts, ignore_index=True)
     cut = table["cause"] == GOLD_CUT
-    for column in (COMPARED, "ours", "strict"):
+    for column in (COMPARED, "qwen", "strict"):
         table[column] = table[column].where(~cut, table["label"])
     return table.assign(cause=table["cause"].where(~cut, None), gold_cut=cut)
 
@@ -83,6 +83,7 @@ def _key(content: str, series: Series) -> str:
 def _graded(rows: Sequence[Row], grader: Grader) -> pd.DataFrame:
     triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
     grades = {policy: grader.grade_responses(triples, policy) for policy in POLICIES}
+    grades[COMPARED] = anywhere(grades["answer_tag"], grades["qwen"])
     columns: dict[str, Any] = {
         "row": range(1, len(rows) + 1),
         "problem_id": [str(row["problem_id"]) for row in rows],
@@ -91,8 +92,7 @@ def _graded(rows: Sequence[Row], grader: Grader) -> pd.DataFrame:
     }
     for policy, of_policy in grades.items():
         columns[policy] = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in of_policy]
-    table = pd.DataFrame(columns).astype(dict.fromkeys(("label", *POLICIES), float))
-    table = table.assign(ours=table[COMPARED], strict=table[STRICT])
+    table = pd.DataFrame(columns).astype(dict.fromkeys(("label", *grades), float)).assign(strict=lambda t: t[STRICT])
     differ = pd.DataFrame(
         [
             (d.row, d.cause, d.gold, d.their_answer, d.our_answer, d.verdict)

@@ -18,8 +18,8 @@ SEEDS = (
     "note"
 )
 GRADES = (
-    "series benchmark samples printed labels boxed_last boxed_strict answer_tag qwen qwen_low qwen_high agree unscored "
-    "gold_cut causes"
+    "series benchmark samples printed labels boxed_last boxed_strict answer_tag qwen ours ours_low ours_high agree "
+    "unscored gold_cut causes"
 )
 FORMS = {"chance_of_largest": "{:.2f}", "seed_pairs": "{:.0f}", "seed_pairs_called_different": "{:.0f}"}
 
@@ -64,9 +64,9 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
         *_section(
             "Responses, graded again",
             "The last checkpoint of each. *labels*: from the authors' verdict on each sample. *boxed_last* to *qwen*: "
-            "our verdicts under that extraction policy; *agree* and *causes* (points from labels to ours) are of "
-            "`qwen`, the policy closest to these evaluators. Unscored samples are left out; those of *gold_cut*, whose "
-            "gold lost words or line breaks in the file, keep their label.",
+            "our verdicts under that extraction policy; *ours*: on the answer in a tag, where there is one, else as "
+            "`qwen`. *agree* and *causes* (points from labels to ours) are of *ours*. Unscored samples are left out; "
+            "those of *gold_cut*, whose gold lost words or line breaks in the file, keep their label.",
             tables.get("grades", none),
             GRADES,
         ),

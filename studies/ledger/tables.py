@@ -124,7 +124,7 @@ def grade_row(series: Series, graded: pd.DataFrame) -> dict[str, Any]:
         "samples": len(samples),
         "printed": series.printed[0][0] if series.printed else None,
     }
-    for name, column in (("labels", "label"), *((policy, policy) for policy in POLICIES)):
+    for name, column in (("labels", "label"), *((policy, policy) for policy in (*POLICIES, COMPARED))):
         found = share(samples, column)
         row[name] = None if found is None else 100 * found[0]
         for end in ("low", "high") if name in ("labels", COMPARED) else ():

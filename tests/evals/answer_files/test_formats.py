@@ -108,6 +108,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         ("1,2", "\\{2, 1\\}", "several values: order or brackets"),
         ("-3,3", "3", "several values: one or some of a list"),
         ("1,2", "1,3", "several values: not the same ones"),
+        ("52451256", "52{,}451{,}257", "other"),
         ("5", "x=5", "left-hand side or equation"),
         ("3", "3 \\text{cm}", "units, words or symbols"),
         ("3", "4", "other"),

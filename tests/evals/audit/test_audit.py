@@ -79,6 +79,15 @@ def test_cross_fitting_keeps_a_checkpoint_that_is_better() -> None:
     assert cross_fitted(table, np.random.default_rng(0)) == pytest.approx(0.75)
 
 
+@pytest.mark.parametrize(
+    ("share", "resolution", "rounds"),
+    [(0.7045, 0.0, True), (0.7055, 0.0, True), (0.7044, 0.0, False), (0.705, 0.001, True), (0.704, 0.001, False)],
+)
+def test_what_rounds_to_a_printed_score(share: float, resolution: float, rounds: bool) -> None:
+    """70.5 is any share in [0.7045, 0.7055], ends included; a log's 0.704 is one in [0.7035, 0.7045), and is 70.4."""
+    assert Printed("70.5").rounds_from(share, resolution) == rounds
+
+
 def test_open_rs_largest_of_21_checkpoints() -> None:
     """The largest of 21 evaluations of one model with 30 % on 30 problems: 46.3 was computed elsewhere."""
     curve = pd.DataFrame({"checkpoint": range(21), "value": [0.3] * 20 + [0.3]})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from evals.answer_files.differing import anywhere
 from evals.audit import Evidence
 from evals.grading import Grader
 from studies.ledger.__main__ import measure
@@ -99,6 +100,31 @@ def test_where_verdicts_stand(document: object, where: dict[str, str], expected:
     assert list(table[["problem_id", "label"]].itertuples(index=False, name=None)) == expected
 
 
+def test_a_score_of_json_files_and_a_curve_without_the_printed_score(tmp_path: Path) -> None:
+    scores = {f"a_{step}_{task}.json": json.dumps({"r": {task: step / 10}}) for step in (1, 2) for task in ("x|0", "y")}
+    found = commit(tmp_path / "owner+name" / "repo", {**scores, "sft.csv": "step,loss\n1,0.5\n"})
+    repository = Repository("owner/name", found, "MIT")
+    pattern = r"(?P<seed>a)_(?P<checkpoint>\d)_.*\.json"
+    of_one = Series(repository, "r", "x", pattern, score=("r", "x|0"), problems=10)
+    evidence = of_one.evidence(repository.fetched(tmp_path))
+    assert evidence is not None and evidence.scores["value"].tolist() == [0.1, 0.2]
+    without = Series(repository, "sft", "y", r"sft\.csv", curve="acc", printed=(("52.1", "a page"),))
+    with Grader(workers=1) as grader:
+        (claim,) = measure(Corpus((of_one, without)), tmp_path, tmp_path, grader)["claims"].to_dict("records")
+    assert (claim["verdict"], claim["file"], claim["why"]) == ("cannot tell", None, "")
+    with pytest.raises(ValueError, match="loss"):  # a typing error in a series without a printed score
+        Series(repository, "sft", "y", r"sft\.csv", curve="acc").evidence(repository.fetched(tmp_path))
+
+
+def test_the_answer_counts_wherever_it_stands() -> None:
+    """In a tag it is read as a whole; `qwen` takes the last number of it, the 2. Without a tag the box counts."""
+    rows = [("1/2", "<answer>1/2</answer>", None), ("5", "so \\boxed{5}", None), ("1/2", "none", None)]
+    with Grader(workers=1) as grader:
+        tags, others = (grader.grade_responses(rows, policy) for policy in ("answer_tag", "qwen"))
+    assert [grade.verdict for grade in others] == ["wrong", "correct", "no_answer"]
+    assert [grade.verdict for grade in anywhere(tags, others)] == ["correct", "correct", "no_answer"]
+
+
 def test_equal_seeds_are_not_called_different() -> None:
     rows = [{"seed": seed, "problem_id": i, "label": i % 2} for seed in "abc" for i in range(40)]
     assert different_pairs(Evidence.of_samples(pd.DataFrame(rows))) == 0
@@ -154,7 +180,7 @@ def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
     for name, table in tables.items():
         pd.testing.assert_frame_equal(table, again[name])
     row = tables["grades"].iloc[0]
-    assert (row["labels"], row["qwen"], row["agree"]) == pytest.approx((25, 75, 0))
+    assert (row["labels"], row["ours"], row["agree"]) == pytest.approx((25, 75, 0))
     assert row["causes"].startswith("scientific notation +50.0")
     of_graded, of_curve = tables["claims"].to_dict("records")
     assert (of_graded["file"], of_graded["verdict"]) == (25, "not in the file")
@@ -172,5 +198,5 @@ def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
 
 def test_unscored_samples_are_a_cause_of_their_own() -> None:
     """Labels 1/2; ours 1 of the one scored problem: +50, of which no verdict that differs has a part."""
-    samples = pd.DataFrame({"problem_id": ["a", "b"], "label": [1.0, 0.0], "qwen": [1.0, None], "cause": [None, None]})
+    samples = pd.DataFrame({"problem_id": ["a", "b"], "label": [1.0, 0.0], "ours": [1.0, None], "cause": [None, None]})
     assert gap(samples) == {"unscored samples, left out": pytest.approx(50)}

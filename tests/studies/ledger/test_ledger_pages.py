@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from harness.spec import catalogue
-from studies.ledger import by_hand, eee
+from studies.ledger import by_hand, eee, logbook
 from studies.ledger.tables import base_rows
 from tests.docs.test_docs import load_hooks
 
@@ -30,7 +30,7 @@ def numbers_of_tables() -> list[float]:
     found += list(tables["claims"]["printed"])
     found += [float(number) for number in re.findall(r"\d+\.\d+", " ".join(tables["base_rows"]["others"]))]
     grades, history, evaluations = tables["grades"], tables["history"], tables["evaluations"]
-    found += list((grades["qwen"] - grades["labels"]).dropna())
+    found += list((grades["ours"] - grades["labels"]).dropna())
     rates = history["mean"] * (1 - history["mean"]) / 8
     found += [rates.corr(history["sd"], method="spearman"), (history["sd"] / rates**0.5).median()]
     found.append(history["sd_even"].corr(history["sd_odd"], method="spearman"))
@@ -92,7 +92,7 @@ def test_untrained_models_beside_what_others_measured() -> None:
     # responses of Qwen2.5-Math-7B, by our verdicts: those of the ledger
     (source,) = (source for source in catalogue.elsewhere() if source["repository"].endswith("SkyThought"))
     graded = grades[grades["repository"].str.endswith("SkyThought") & (grades["recipe"] == "Qwen2.5-Math-7B")]
-    texts = [f"{row.qwen:.1f} [{row.qwen_low:.1f}, {row.qwen_high:.1f}]" for row in graded.itertuples()]
+    texts = [f"{row.ours:.1f} [{row.ours_low:.1f}, {row.ours_high:.1f}]" for row in graded.itertuples()]
     assert sorted(source["scores"]["Qwen/Qwen2.5-Math-7B"].values()) == sorted(texts)
 
 
@@ -112,8 +112,7 @@ def test_samples_are_of_licensed_files_and_each_is_linked_from_its_score() -> No
 
 def test_by_hand_on_made_files() -> None:
     """Two evaluations of one model with 1/2 on one problem: the larger is 1 unless both fail, 3/4."""
-    row = "|custom:aime24:0|  1|extractive_match|  {}|± |0.09|\n"
-    found = by_hand.largest_of_equal(row.format(0) + row.format(1), "aime24", 1)
+    found = by_hand.largest_of_equal([0, 1], 1)
     assert (found["evaluations"], found["mean"], found["largest"]) == (2, 50, 100)
     assert found["chance"] == pytest.approx(0.75, abs=0.02)  # 20,000 draws: standard error 0.003
     files = [json.dumps({"per_q": [{"i": i, "correct": i < right} for i in range(40)]}) for right in (5, 35, 36)]
@@ -126,14 +125,14 @@ def test_two_findings_by_hand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     by_hand.main()
     printed = capsys.readouterr().out
     assert "rho070 pairs called different: 14 of 15" in printed and "33 of 36" in printed
-    assert re.search(r"largest of equal +46\.\d+ +81\.\d+", printed)
+    assert re.search(r"largest of equal +44\.\d+ +78\.\d+", printed)
 
 
 def test_each_printed_score_is_a_record_of_every_eval_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # `main` checks each record against the schema of Every Eval Ever
     monkeypatch.setattr(sys, "argv", ["eee", str(tmp_path)])
     eee.main()
-    claims = pd.read_csv(TABLES / "claims.csv")
+    claims = pd.read_csv(TABLES / "claims.csv").dropna(subset="file")
     records = [json.loads(file.read_text(encoding="utf-8")) for file in tmp_path.iterdir()]
     assert len(records) == len(claims)
     scores = {
@@ -143,3 +142,22 @@ def test_each_printed_score_is_a_record_of_every_eval_ever(tmp_path: Path, monke
     }
     for claim in claims.to_dict("records"):
         assert scores[claim["recipe"], f"{claim['benchmark']}.file"] == pytest.approx(claim["file"] / 100)
+
+
+def test_each_printed_score_is_a_cell_of_a_trackio_logbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the grammar of Trackio's own reader: a rule, a comment with JSON, Markdown to the next cell."""
+    monkeypatch.setattr(sys, "argv", ["logbook", str(tmp_path)])
+    logbook.main()
+    pages = tmp_path / ".trackio" / "logbook" / "pages"
+    index = (pages / "index.md").read_text()
+    slugs = re.findall(r"^\| \[[^]]+\]\(#/([A-Za-z0-9._-]+)\) \|$", index, flags=re.M)
+    assert sorted(slugs) == sorted(path.parent.name for path in pages.glob("*/page.md"))
+    cell = r"\n---\n<!-- trackio-cell\n(.*?)\n-->\n(.*?)(?=\n---\n<!-- trackio-cell\n|\s*$)"
+    cells = [match for slug in slugs for match in re.findall(cell, (pages / slug / "page.md").read_text(), flags=re.S)]
+    claims = pd.read_csv(TABLES / "claims.csv", dtype={"printed": str})
+    assert len(cells) == len({json.loads(marker)["id"] for marker, _ in cells}) == len(claims)
+    for (marker, body), claim in zip(cells, claims.to_dict("records"), strict=True):
+        assert json.loads(marker)["title"] == f"{claim['recipe']}, {claim['benchmark']}: {claim['verdict']}"
+        assert body.startswith(f"- Printed: {claim['printed']} ({claim['where']})")
+    with pytest.raises(SystemExit, match="expected a folder without a logbook"):
+        logbook.main()
