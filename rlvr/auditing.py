@@ -34,7 +34,7 @@ def audit(
 ) -> Result:
     """Take a printed score apart: is it in the files behind it, and does it rest on a choice, a seed or a grader?
 
-        rlvr audit logs.txt printed=46.7 metric=aime24 problems=30
+        rlvr audit gemma.log printed=64.02 metric=val/test_score/openai/gsm8k problems=1319
         rlvr audit step_100.jsonl step_200.jsonl printed=52.4
         rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
