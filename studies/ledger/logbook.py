@@ -36,7 +36,8 @@ def main() -> None:
         sys.exit(f"{pages}: expected a folder without a logbook, there is one")
     claims = pd.read_csv(OUT / "claims.csv", dtype={"printed": str}).fillna({"why": ""})
     index = "# Printed scores, and what their files say\n\n## Pages\n\n| Page |\n| --- |\n"
-    for (name, commit), of in claims.groupby(["repository", "commit"], sort=False):
+    for name, commit in dict.fromkeys(zip(claims["repository"], claims["commit"], strict=True)):
+        of = claims[(claims["repository"] == name) & (claims["commit"] == commit)]
         slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {commit[:4]}".lower())
         index += f"| [{name}](#/{slug}) |\n"
         head = f"# {name}\n\nhttps://github.com/{name}/tree/{commit}\n"

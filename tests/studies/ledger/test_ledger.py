@@ -109,8 +109,7 @@ def test_a_score_of_json_files_and_a_curve_without_the_printed_score(tmp_path: P
     evidence = of_one.evidence(repository.fetched(tmp_path))
     assert evidence is not None and evidence.scores["value"].tolist() == [0.1, 0.2]
     without = Series(repository, "sft", "y", r"sft\.csv", curve="acc", printed=(("52.1", "a page"),))
-    with Grader(workers=1) as grader:
-        (claim,) = measure(Corpus((of_one, without)), tmp_path, tmp_path, grader)["claims"].to_dict("records")
+    (claim,) = measure(Corpus((of_one, without)), tmp_path, tmp_path, Grader())["claims"].to_dict("records")
     assert (claim["verdict"], claim["file"], claim["why"]) == ("cannot tell", None, "")
     with pytest.raises(ValueError, match="loss"):  # a typing error in a series without a printed score
         Series(repository, "sft", "y", r"sft\.csv", curve="acc").evidence(repository.fetched(tmp_path))
@@ -119,8 +118,7 @@ def test_a_score_of_json_files_and_a_curve_without_the_printed_score(tmp_path: P
 def test_the_answer_counts_wherever_it_stands() -> None:
     """In a tag it is read as a whole; `qwen` takes the last number of it, the 2. Without a tag the box counts."""
     rows = [("1/2", "<answer>1/2</answer>", None), ("5", "so \\boxed{5}", None), ("1/2", "none", None)]
-    with Grader(workers=1) as grader:
-        tags, others = (grader.grade_responses(rows, policy) for policy in ("answer_tag", "qwen"))
+    tags, others = (Grader().grade_responses(rows, policy) for policy in ("answer_tag", "qwen"))
     assert [grade.verdict for grade in others] == ["wrong", "correct", "no_answer"]
     assert [grade.verdict for grade in anywhere(tags, others)] == ["correct", "correct", "no_answer"]
 
