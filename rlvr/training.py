@@ -172,7 +172,7 @@ def _asked(
 
     if isinstance(paper, str):  # before anything heavy is imported
         choose("paper", [paper], catalogue.papers())
-    asked = {key: value for key, value in given.items() if value not in (None, False) or key not in OPTIONS}
+    asked = {key: value for key, value in given.items() if key not in OPTIONS or not (value is None or value is False)}
     if "data_dir" in asked:
         asked["data_dir"] = os.fspath(asked["data_dir"])
     for group in ("hardware", "launcher", "eval"):  # in Python hardware={"device": "cpu"} is hardware.device=cpu

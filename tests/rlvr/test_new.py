@@ -41,12 +41,17 @@ def copy_of_the_checkout(folder: Path) -> Path:
     return folder
 
 
-def inside(checkout: Path, *arguments: str, **more: str) -> str:
-    """The standard output of `python ...` in the copy, whose packages come before the installed ones."""
+def ran(checkout: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """`python ...` in the copy, whose packages come before the installed ones."""
     environment = {**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1", "NO_COLOR": "1", **more}
     environment.pop("MLFLOW_TRACKING_URI", None)
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+
+
+def inside(checkout: Path, *arguments: str, **more: str) -> str:
+    """The standard output of `python ...` in the copy."""
+    done = ran(checkout, *arguments, **more)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -97,15 +102,50 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_written_passes_its_test_and_the_linters(checkout: Path) -> None:
-    names = ["my_method", *(f"by_{stage}" for stage in STAGES)]
-    tests = [f"tests/reproductions/test_{name}.py" for name in names]
-    inside(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
-    python = [*(f"reproductions/{name}" for name in names), *tests]
+@pytest.fixture(scope="module")
+def followed(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy in which the page's other steps were done too, with a second case that is wrong."""
+    folder = tmp_path_factory.mktemp("followed")
+    shutil.copytree(checkout, folder, dirs_exist_ok=True)
+    cases, declaration = folder / "tests" / "harness" / "cases.py", folder / WRITTEN[2]
+    text, entry = cases.read_text(), blocks()[2]
+    assert text.count("from reproductions.egsw") == 1 and text.endswith("\n}\n")
+    wrong = entry.replace("slow_my_method(b, 0.4)", "slow_my_method(b, 0.5)").replace('"my_', '"wrong my_', 1)
+    assert wrong.count("wrong") == 1 and "0.5" in wrong
+    text = text.replace("from reproductions.egsw", blocks()[1] + "from reproductions.egsw")
+    cases.write_text(text[:-2] + entry + wrong + "}\n")
+    text = declaration.read_text().replace("Reproduction, assumed, use", "Reproduction, assumed, code, paper, use")
+    for line in blocks()[3].splitlines():
+        text, count = re.subn(rf"^    {line.split('=')[0].strip()}=.*$", line, text, flags=re.MULTILINE)
+        assert count == 1, line
+    declaration.write_text(text)
+    with (folder / WRITTEN[3]).open("a") as published:
+        published.write(blocks()[4])
+    return folder
+
+
+NAMES = ["my_method", *(f"by_{stage}" for stage in STAGES)]
+TESTS = [f"tests/reproductions/test_{name}.py" for name in NAMES]
+
+
+def test_what_is_written_and_the_case_of_the_page_pass_their_tests(followed: Path) -> None:
+    ((trainer, *options),) = [words for words in commands("pytest") if "-k" in words]
+    assert options == ["-k", "my_method"]
+    files = [*TESTS, trainer, "tests/harness/spec/test_spec.py"]
+    done = ran(followed, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "-k", "my_method or test_by_", *files)
+    outcomes = re.findall(r"^(PASSED|FAILED) (\S+?\.py)::(.*?)(?: - .*)?$", done.stdout, flags=re.MULTILINE)
+    assert {file for _, file, _ in outcomes} == set(files), done.stdout + done.stderr
+    assert {outcome for outcome, _, name in outcomes if "wrong" not in name} == {"PASSED"}, outcomes
+    assert "FAILED" in {outcome for outcome, _, name in outcomes if "wrong" in name}, outcomes
+
+
+def test_what_is_written_passes_the_linters(checkout: Path, followed: Path) -> None:
+    python = [*(f"reproductions/{name}" for name in NAMES), *TESTS]
     inside(checkout, "-m", "ruff", "check", "--no-cache", *python)
     inside(checkout, "-m", "ruff", "format", "--no-cache", "--check", *python)
-    packages = [word for name in names for word in ("-p", f"reproductions.{name}")]
+    packages = [word for name in NAMES for word in ("-p", f"reproductions.{name}")]
     inside(checkout, "-m", "mypy", "--no-site-packages", "--cache-dir", os.devnull, *packages)
+    inside(followed, "-m", "ruff", "check", "--no-cache", WRITTEN[2])
 
 
 def test_the_catalogue_holds_it_and_every_value_says_that_it_is_the_templates(checkout: Path) -> None:
@@ -147,45 +187,11 @@ def test_the_commands_of_the_page_are_accepted(checkout: Path) -> None:
         assert (checkout / options[0]).is_file()
 
 
-def test_the_case_of_the_page_goes_through_the_trainer(checkout: Path, tmp_path: Path) -> None:
-    shutil.copytree(checkout, tmp_path, dirs_exist_ok=True)
-    cases = tmp_path / "tests" / "harness" / "cases.py"
-    text = cases.read_text()
-    assert text.count("from reproductions.egsw") == 1 and text.endswith("\n}\n")
-    entry = blocks()[2]
-    wrong = entry.replace("slow_my_method(b, 0.4)", "slow_my_method(b, 0.5)").replace(
-        '"my_method', '"wrong my_method', 1
-    )
-    assert wrong.count("wrong") == 1 and "0.5" in wrong
-    cases.write_text(
-        text.replace("from reproductions.egsw", blocks()[1] + "from reproductions.egsw")[:-2] + entry + wrong + "}\n"
-    )
-    (options,) = [words for words in commands("pytest") if "-k" in words]
-    with pytest.raises(AssertionError) as failure:
-        inside(tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "-rA", *options)
-    outcomes = re.findall(r"(PASSED|FAILED) \S+\[([^\]]*my_method[^\]]*)\]", str(failure.value))
-    assert {outcome for outcome, name in outcomes if "wrong" not in name} == {"PASSED"}, outcomes
-    assert "FAILED" in {outcome for outcome, name in outcomes if "wrong" in name}, outcomes
-
-
-def test_the_declaration_and_the_published_row_of_the_page(checkout: Path, tmp_path: Path) -> None:
-    shutil.copytree(checkout, tmp_path, dirs_exist_ok=True)
-    file = tmp_path / WRITTEN[2]
-    text = file.read_text().replace("Reproduction, assumed, use", "Reproduction, assumed, code, paper, use")
-    for line in blocks()[3].splitlines():
-        text, count = re.subn(rf"^    {line.split('=')[0].strip()}=.*$", line, text, flags=re.MULTILINE)
-        assert count == 1, line
-    file.write_text(text)
-    inside(tmp_path, "-m", "ruff", "check", "--no-cache", str(file))
-    planned = rlvr(tmp_path, "plan", "paper=my_method", "scale=paper")
+def test_the_declaration_and_the_published_row_of_the_page(followed: Path) -> None:
+    planned = rlvr(followed, "plan", "paper=my_method", "scale=paper")
     for words in ("paper: section 4.1", "code: train.sh, clip_ratio_high", "assumed: not stated; veRL's default"):
         assert words in planned
-    with (tmp_path / WRITTEN[3]).open("a") as published:
-        published.write(blocks()[4])
-    inside(
-        tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/harness/spec/test_spec.py", "-k", "my_method"
-    )
-    read = inside(tmp_path, "-c", "from harness.spec import catalogue; print(*catalogue.published('my_method'))")
+    read = inside(followed, "-c", "from harness.spec import catalogue; print(*catalogue.published('my_method'))")
     cell = Published("Table 1", "7b", "my_method", "GRPO + ours", "math500", "MATH-500", "avg", "74.1", "%")
     assert read == f"{cell}\n"
 

@@ -143,15 +143,6 @@ def test_numbers_and_lists_become_text(toy: Path) -> None:
     assert [p.answer for p in loaded.problems] == ["27", "3", "1, 2"]
 
 
-def test_rows_takes_the_first_problems() -> None:
-    three = benchmarks.Benchmark("x", tuple(Problem(str(i), "q", "a") for i in range(3)), "0", "here")
-    assert [p.id for p in three.first(2).problems] == ["0", "1"]
-    assert three.first(None) is three
-    for rows in (0, 4):
-        with pytest.raises(ValueError, match=f"rows={rows} for x: expected 1 to 3"):
-            three.first(rows)
-
-
 # ------------------------------------------------------------------------------------------------------- errors
 
 
@@ -188,11 +179,6 @@ def test_no_such_benchmark_file_or_json(toy: Path) -> None:
         benchmarks.load("toi", data_dir=toy)
     with pytest.raises(ValueError, match=r"no file for toy: expected one of toy\.jsonl"):
         benchmarks.load("toy", data_dir=toy)
-
-
-def test_tiny_benchmarks_need_a_folder() -> None:
-    with pytest.raises(ValueError, match="tiny_short is on no hub; expected data_dir"):
-        benchmarks.load("tiny_short")
 
 
 # ----------------------------------------------------------------------------------------------------- the hash

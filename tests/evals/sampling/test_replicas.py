@@ -110,6 +110,7 @@ def test_impossible_replica_counts_are_refused(monkeypatch: pytest.MonkeyPatch) 
         engines.create("transformers", "m", replica=2)
 
 
+@pytest.mark.exhaustive
 def test_two_replicas_of_a_real_model_give_what_one_gives(model_dir: Path) -> None:
     one = engines.create("transformers", str(model_dir), device="cpu", batch_rows=4)
     pair = engines.create("transformers", str(model_dir), device="cpu", batch_rows=4, replicas=2)

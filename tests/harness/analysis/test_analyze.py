@@ -21,6 +21,7 @@ from harness.analysis.token_cache import token_table
 from harness.errors import UsageError
 from harness.record.write import Recorder
 from rlvr.cli import main
+from tests.evals.analysis.verdict_tables import table
 from tests.experiments import save_random_model
 from tests.harness.record.folders import arm_record
 
@@ -29,26 +30,9 @@ pytestmark = pytest.mark.slow
 
 def verdicts(benchmark: str, right: int, n: int = 4, problems: int = 6) -> pd.DataFrame:
     """All samples of the first `right` problems are correct."""
-    rows = [
-        {
-            "benchmark": benchmark,
-            "problem_id": f"p{p}",
-            "sample": s,
-            "seed": 0,
-            "gold": "1",
-            "response": f"so it is \\boxed{{{int(p >= right)}}}",
-            "tokens": 5,
-            "finish_reason": "stop",
-            "boxed": True,
-            "answer": str(int(p >= right)),
-            "answer_class": int(p >= right),
-            "verdict": "correct" if p < right else "wrong",
-            "reason": None,
-        }
-        for p in range(problems)
-        for s in range(n)
-    ]
-    return pd.DataFrame(rows, columns=schema().names)
+    rows = table({f"p{p}": ("c" if p < right else "w") * n for p in range(problems)})
+    rows["answer"] = rows["answer_class"].astype(str)
+    return rows.assign(benchmark=benchmark, tokens=5, seed=0, reason=None)[schema().names]
 
 
 def evaluation(folder: Path, right: int) -> Path:
@@ -119,21 +103,6 @@ def test_analyze_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[s
     index = (out / "README.md").read_text()
     assert "Tiny scale" in index and "words, b: grpo: its model is not" in index
     assert f"runs=[{a},{b}]" in index and f"out={out}" in index  # the command
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ([], "runs: missing"),
-        (["runs=[/no/such]"], "expected a run's folder, a folder of an evaluation, an archive or a file of verdicts"),
-        (["runs=[.]", "only=verdict"], "only=verdict: no such only; did you mean 'verdicts'?"),
-        (["runs=[.]", "benchmrks=b"], "benchmrks=b: no such key"),
-        (["runs=[.]", "samples=0"], "samples: expected at least 1, got 0"),
-    ],
-)
-def test_wrong_options_are_answered_at_once(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["analyze", *options]) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_runs_without_a_common_benchmark_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

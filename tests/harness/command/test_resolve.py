@@ -88,21 +88,6 @@ def test_equal_values_give_equal_digests() -> None:
     assert resolve("egsw", seeds=[0], overrides={"protocol.n": 32})[1].digest != first[1].digest
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"paper": "egsw", "models": ["7b"]}, "model=7b"),
-        ({"paper": "egsw", "overrides": {"egsw.alhpa": 1}}, "did you mean 'egsw.alpha'"),
-        ({"paper": "egsw", "arms": ["grpo"], "overrides": {"egsw.alpha": 1}}, "no requested arm"),
-        ({"paper": "egsw", "overrides": {"protocol.m": 1}}, "protocol tiny: no field 'm'"),
-    ],
-)
-def test_errors_name_the_wrong_value(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as error:
-        resolve(**arguments)
-    assert message in str(error.value)
-
-
 def test_costs_match_a_hand_computation() -> None:
     job = resolve("egsw", scale="paper", models=["math-7b"], arms=["egsw"], seeds=[0])[0]
     # 8523 problems / 128 a rollout = 66 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens

@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from harness.command.resolve import resolve
 from harness.command.watch import Watch, check_watch, due, take_watch
-from harness.errors import UsageError
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"eval.every": 0}, "eval.every: expected a whole number of optimiser steps >= 1, got 0"),
-        ({"eval.every": True}, "eval.every: expected a whole number"),
-        ({"eval.evry": 5}, "did you mean 'every'"),
-        ({"eval.n": 5}, "eval.n: expected eval.every=K with it"),
-        ({"eval.every": 5, "eval.rowz": 5}, "did you mean 'rows'"),
-        ({"eval.every": 5, "keep": "last:2"}, "keep: expected a whole number of optimiser steps >= 1, got 'last:2'"),
-    ],
-)
-def test_take_watch_names_the_wrong_key_or_value(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as error:
-        take_watch(values)
-    assert message in str(error.value)
 
 
 def test_snapshots_are_saved_for_evaluations_and_for_keeping() -> None:

@@ -13,7 +13,6 @@ import pytest
 from harness.data.named import (
     SETS,
     at_levels,
-    bare_problem,
     distinct,
     shortest_solutions,
     without_math500,
@@ -143,15 +142,6 @@ def test_problems_without_an_answer_are_dropped_after_counting(tmp_path: Path, m
     monkeypatch.setitem(SETS, "simplerl_8k", replace(SETS["simplerl_8k"], read=2))
     with pytest.raises(ValueError, match=r"expected 2 rows in hkust-nlp/SimpleRL-Zoo-Data \(train\), got 3"):
         load_problems(f"simplerl_8k:{path}")
-
-
-def test_bare_problem_removes_dapos_prompt() -> None:
-    content = dapo_row("Find $x$.\n\nIt is even.", "2")["prompt"][0]["content"]
-    assert bare_problem(content) == "Find $x$.\n\nIt is even."
-    assert bare_problem(content + "\n") == "Find $x$.\n\nIt is even."
-    for other in ("Find $x$.", content[1:], content[:-1], dapo_row("", "2")["prompt"][0]["content"]):
-        with pytest.raises(ValueError, match="expected a problem inside DAPO's prompt"):
-            bare_problem(other)
 
 
 @pytest.mark.parametrize(

@@ -33,22 +33,6 @@ def test_launcher_options_are_taken_from_the_others() -> None:
     assert take_launcher({"launcher": "local"}).jobs == 2
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"launcher": "locale"}, "launcher=locale: no such launcher; did you mean 'local'?"),
-        ({"launcher": "local", "jobs": 0}, "jobs: expected a whole number >= 1, got 0"),
-        ({"launcher": "local", "jobs": "2"}, "jobs: expected int, got '2'"),
-        ({"jobs": 2}, "expected launcher=local with it"),
-        ({"launcher": "local", "launcher.partition": "gpu"}, "launcher.partition: expected launcher=slurm with it"),
-    ],
-)
-def test_wrong_options_are_named(values: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError) as raised:
-        take_launcher(values)
-    assert said in str(raised.value)
-
-
 def test_gpus_are_divided_and_never_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     gpu = TrlHardware(device="gpu", processes=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -77,42 +76,6 @@ def test_a_flagged_step_is_warned_of_once_and_is_in_the_record(
     kept = mismatch_summary(Run(tmp_path).curve)
     assert kept["other_policy"]["steps"] == 2
     assert list(kept) == ["other_policy"] and kept["other_policy"]["first_step"] == 2
-
-
-def enumerable(theta: torch.Tensor, texts: list[tuple[int, int]]) -> torch.Tensor:
-    """Log-probabilities [N, 2] of texts of two tokens under theta [4, 3]: the first token, then the second."""
-    table = theta.log_softmax(-1)
-    return torch.stack([torch.stack([table[0, a], table[1 + a, b]]) for a, b in texts])
-
-
-def test_sequence_weights_recover_the_exact_gradient_of_an_enumerable_policy() -> None:
-    texts = list(itertools.product(range(3), repeat=2))
-    generator = torch.Generator().manual_seed(1)
-    theta = torch.randn(4, 3, generator=generator, dtype=torch.float64).requires_grad_()
-    sampler = theta.detach() + 0.7 * torch.randn(4, 3, generator=generator, dtype=torch.float64)
-    reward = torch.randn(9, generator=generator, dtype=torch.float64)
-    logp, rollout_logp = enumerable(theta, texts), enumerable(sampler, texts)
-    exact = torch.autograd.grad((logp.sum(1).exp() * reward).sum(), theta, retain_graph=True)[0]
-    batch = TokenBatch(
-        rewards=reward,
-        groups=torch.zeros(9, dtype=torch.int64),
-        mask=torch.ones(9, 2, dtype=torch.bool),
-        vocab_size=3,
-        max_tokens=2,
-        old_logp=logp.detach(),
-        rollout_logp=rollout_logp,
-    )
-
-    def estimate(**values: Any) -> torch.Tensor:
-        """The expectation, over texts of the sampler, of w r d log pi."""
-        unbounded: dict[str, Any] = {"level": "sequence", "outside": "truncate", "low": 0.0, "high": 1e9}
-        weights = rollout_correction(batch, **{**unbounded, **values})
-        surrogate = rollout_logp.sum(1).exp() * reward * (weights * logp).sum(1)
-        return torch.autograd.grad(surrogate.sum(), theta, retain_graph=True)[0]
-
-    torch.testing.assert_close(estimate(), exact)
-    assert not torch.allclose(estimate(level="token"), exact)
-    assert not torch.allclose(estimate(high=0.5), exact)
 
 
 @pytest.mark.parametrize("level", ["token", "sequence"])

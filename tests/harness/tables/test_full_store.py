@@ -45,7 +45,7 @@ def full(paper: str) -> list[Measured]:
         protocol = protocols.get(arm.protocol or reproduction.protocol)
         seeds = (0, 1) if arm.train is not None else (0,)
         n = {b: protocol.value("n", b) for b in protocol.benchmarks.value}
-        tables = {b: verdicts(b, n[b], tuple(protocol.value("ks", b)), len(seeds), number % 3) for b in n}
+        tables = {b: verdicts(b, n[b], tuple(protocol.value("ks", b)), len(seeds), number % 2) for b in n}
         runs.append(
             Measured(
                 arm.model, arm.key, arm.title, "paper", "trl", "", f"{arm.model}-{arm.key}", seeds, (), (), {}, n,

@@ -44,16 +44,6 @@ def test_loading_changes_nothing(loaded: Qwen2Tokenizer) -> None:
     assert loaded.pad_token_id != loaded.eos_token_id
 
 
-def test_every_piece_is_one_token() -> None:
-    # K| is| 7|. K| plus| 5| is| B|. B| times| 3| is| T|. What is| T|?: 4 + 6 + 6 + 3
-    assert len(TOKENIZER("K is 7. K plus 5 is B. B times 3 is T. What is T?").input_ids) == 19
-    # first| 14| is| K| now| 14| *| 3| =| 42| is| B| \\boxed{|42|}
-    assert len(TOKENIZER("first 14 is K now 14 * 3 = 42 is B \\boxed{42}").input_ids) == 15
-    for text in family_texts():
-        pieces = TOKENIZER.tokenize(text)
-        assert all(len(piece) > 1 or piece in (*chain.NAMES, *NUMBERS, *".?}") for piece in pieces), pieces
-
-
 def test_chat_template() -> None:
     question = {"role": "user", "content": "What is T?"}
     answer = {"role": "assistant", "content": "\\boxed{3}"}
