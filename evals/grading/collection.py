@@ -113,8 +113,6 @@ def collection(text: str) -> Collection | None:
     """The collection that an answer is, or None when it is one value."""
     if matrix := re.fullmatch(r"\\begin\{([pb]?matrix)\}((?:(?!\\begin).)*)\\end\{\1\}", text, re.DOTALL):
         return _matrix([row.split("&") for row in re.split(r"\\\\", matrix[2]) if row.strip()])
-    if text.startswith("[[") and text.endswith("]]") and matching(text, 0) == len(text) - 1:
-        return _matrix([split(row.strip()[1:-1], ",") for row in split(text[1:-1], ",")])
     if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
         return Collection("union", tuple(parts))
     items = split(text, ",;")

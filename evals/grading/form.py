@@ -18,7 +18,7 @@ from evals.grading.numbers import (
     split,
     spoken,
 )
-from evals.grading.quantity import hedged, quantity
+from evals.grading.quantity import hedged
 
 
 def text(gold: str, answer: str, same: Same) -> bool | None:
@@ -99,7 +99,7 @@ _OTHER = re.compile(r"\([A-J]\)|\b(?:or|nor|and|then|no|wait|actually)\b.*\b[A-J
 
 
 def choice(written: str) -> Choice | None:
-    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C` and `AC`."""
+    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`."""
     written = plain(written)
     items = [re.fullmatch(r"\(?\s*([A-J])\s*\)?", item) for item in split(written, ",;")]
     if len(items) > 1:
@@ -108,8 +108,6 @@ def choice(written: str) -> Choice | None:
     if labelled and not _DENIED.search(labelled[3]):
         others = _OTHER.search(labelled[3]) or any(map(choice, split(labelled[3], ",;")))
         return None if others else Choice(labelled[1] or labelled[2], True, labelled[3])
-    if re.fullmatch("[A-J]{2,}", written) and "".join(sorted(set(written))) == written:
-        return Choice(written, False)
     match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", written)
     if match is None or (match[1] and not match[3]):
         return None
@@ -199,8 +197,8 @@ def _says(gold: str, answer: str) -> bool:
 # ----------------------------------------------------------------------------------- conditions and free letters
 
 _CONDITION = re.compile(
-    r"\b(?:for (?:some|all|any|every|each)|where|since|because|which|if|when)\b(.*)$"
-    r"|,\s*\(?[a-z]\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?\s*\)?\s*()$",
+    r"\b(?:for (?:some|all|any|every|each)|for(?=\W+[a-z]\s*\\in)|where|since|because|which|if|when)\b(.*)$"
+    r"|,\s*\(?[a-z]\s*\\in\s*\\(?:mathbb|text)\s*\{?\s*[RZN]\s*\}?\s*\)?\s*()$",
     re.DOTALL,
 )
 _MORE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
@@ -227,7 +225,7 @@ def condition(gold: str, answer: str, same: Same) -> bool | None:
 
 
 _NAME = re.compile(r"\\[A-Za-z]+|[A-Za-z](?:_\{\w+\})?")
-_CONSTANT = re.compile(r"[CcKk](?:_\{\d\})?|[AB]")
+_CONSTANT = re.compile(r"[CcKk](?:_\{\d\})?|[ABmn]")
 _MOST_CONSTANTS = 3
 
 
@@ -238,7 +236,8 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
     old, new = [name for name in left if name not in right], [name for name in right if name not in left]
     if not 0 < len(old) == len(new) <= _MOST_CONSTANTS or len(gold) < 4 or not all(name[0] in "CcKk" for name in old):
         return None
-    if any(name[0] in "AB" for name in new) and not all("_" in name for name in old):
+    whole = "".join(old) == "k" and "".join(new) in "mn" and r"\pi" in gold  # n\pi for k\pi
+    if any(name[0] in "ABmn" for name in new) and not (whole or all("_" in name for name in old)):
         return None  # A for C_1; one C may be more than a free constant
     for order in permutations(old):
         names = dict(zip(new, order, strict=True))
@@ -246,24 +245,6 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
         if same(gold, "".join(names.get(part, part) for part in parts)):
             return True
     return None
-
-
-_WHOLE = re.compile(
-    r"[,\s]*\(?\s*(?:\\text\s*\{\s*(?:where|for)?\s*\}\s*)?[kmn]\s*(?:\\in\s*(?:\\(?:mathbb|text)\s*)?\{?\s*"
-    r"(?P<set>[ZN])\s*\}?|(?P<from>\\ge\s*[01]|>\s*0))\s*\)?\s*$"
-)
-_PARAMETER = re.compile(r"(?<![\\A-Za-z])[kmn](?![A-Za-z])")
-
-
-def for_every_whole_number(gold: str, answer: str, same: Same) -> bool | None:
-    ranges = [_WHOLE.search(side) for side in (gold, answer)]
-    left, right = (side[: r.start()] if r else side for side, r in zip((gold, answer), ranges, strict=True))
-    names = [set(_PARAMETER.findall(side)) for side in (left, right)]
-    if all(len(name) == 1 for name in names) and (all(ranges) or (r"\pi" in left and r"\pi" in right)):
-        right = _PARAMETER.sub(names[0].pop(), right)
-    if len({r["set"] or r["from"].replace(" ", "") for r in ranges if r}) > 1:
-        return False  # all integers, and the positive ones
-    return same(left, right) if left and right and (left, right) != (gold, answer) else None
 
 
 # ------------------------------------------------------------------------------ approximations, ratios, cases
@@ -278,38 +259,27 @@ def approximation(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _approximated(side: str) -> list[str]:
-    r"""The meanings of `a \approx b`: a, unless it is an integer, and b, if it is within 1 % of a. A name before it
-    (`x \approx 11`) has none of its own."""
-    sides = [part for part in map(str.strip, side.split(r"\approx")) if part]
-    if len(sides) > 1 and has_symbols(sides[0].rpartition("=")[2]) and not quantity(sides[0]):
-        sides = sides[1:]
-    if len(sides) < 2:
-        return sides
-    exact, rounded = (
-        constant(q.body if (q := quantity(end)) else end) for end in (split(sides[0], "=")[-1], sides[-1])
-    )
-    if len(sides) > 2 or exact is None or rounded is None or exact.denominator == 1:
-        return []
-    return sides if abs(exact - rounded) <= abs(exact) / 100 else sides[:1]
+    r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a."""
+    first, *rest = (part for part in map(str.strip, side.split(r"\approx")) if part)
+    exact, rounded = (constant(split(end, "=")[-1]) for end in (first, rest[-1] if rest else first))
+    if not rest or exact is None or rounded is None:
+        return [*rest, first][:1]
+    return [] if exact.denominator == 1 else [first, rest[-1]][: 1 + (abs(exact - rounded) <= abs(exact) / 100)]
 
 
 _TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")
 
 
 def ratio(gold: str, answer: str, same: Same) -> bool | None:
-    left, right = (split(_TO.sub(":", side), ":") for side in (gold, answer))
-    if len(left) < 2 and len(right) < 2:
+    rows = [split(_TO.sub(":", side), ":") for side in (gold, answer)]
+    if max(map(len, rows)) < 2:
         return None
-    if re.fullmatch(r"\d{1,2}:[0-5]\d", literal(gold)) and len(right) == 2:
+    if re.fullmatch(r"\d{1,2}:[0-5]\d", literal(gold)) and len(rows[1]) == 2:
         return literal(gold) == literal(answer)  # 12:30 is not 24:60
-    numbers = [[number(part) for part in parts] for parts in (left, right)]
-    if len(left) == len(right) and all(n and n.value for row in numbers for n in row):
-        return len({a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}) == 1
-    if {len(left), len(right)} == {1, 2}:
-        return same(
-            *(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right))
-        )
-    return len(left) == len(right) and all(a != "" and b != "" and same(a, b) for a, b in zip(left, right, strict=True))
+    if "" in rows[0] + rows[1] or (len(rows[0]) != len(rows[1]) and max(map(len, rows)) > 2):
+        return False
+    left, right = (row if len(row) == 1 else [rf"\frac{{{part}}}{{{row[-1]}}}" for part in row[:-1]] for row in rows)
+    return all(same(a, b) for a, b in zip(left, right, strict=True))
 
 
 def _cases(side: str) -> list[list[str]] | None:

@@ -98,9 +98,7 @@ _RATIO = re.compile(
     + r"(?:(?P<whole>\d{1,9})\s*(?:\s|(?=\\frac)))?\s*"
     + r"(?:\\frac\{(?P<a>-?[\d.]+)\}\{(?P<b>-?[\d.]+)\}|(?P<c>[\d.]+)\s*/\s*(?P<d>[\d.]+))"
 )
-_PERIODIC = re.compile(
-    _SIGN + r"(?P<whole>\d*)\.(?P<start>\d*?)\s*(?:\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?|(?P<open>\d+)\s*\\ldots)"
-)
+_PERIODIC = re.compile(_SIGN + r"(?P<whole>\d*)\.(?P<start>\d*?)\s*\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?")
 _GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?")
 _LONGEST = 4300  # digits; Python refuses to convert longer ones
 
@@ -183,15 +181,8 @@ def _decimal(match: re.Match[str]) -> Number:
 
 
 def _periodic(match: re.Match[str]) -> Number | None:
-    r"""`0.58\overline{3}` and `0.2727\ldots`, exactly, if the period shows twice, in three digits or more. A decimal
-    whose period does not show is the middle between itself and one more of its last digit, if it has five digits."""
+    r"""`0.58\overline{3}`, exactly."""
     start, period = match["start"], match["bar"]
-    if match["open"]:
-        places = start + match["open"]
-        shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", places)
-        if shown is None or len(shown[0]) - len(shown[1]) < 3:
-            return None
-        start, period = shown[1], shown["period"]
     whole = Fraction(int(match["whole"] + start or "0"), 10 ** len(start))
     return Number(_signed(match, whole + Fraction(int(period), 10 ** len(start) * (10 ** len(period) - 1))))
 

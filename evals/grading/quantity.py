@@ -267,21 +267,12 @@ def _is_symbol_in(with_unit: str, other: str) -> bool:
 
 
 def _hundredth(body: str) -> str:
-    """`66.7` percent as the decimal 0.667, which may be a rounding; as a fraction what is no decimal."""
-    value = number(body)
-    if value is not None and value.last is not None and value.digits <= 20:  # Decimal's 28 digits hold the quotient
-        return f"{Decimal(value.value.numerator) / Decimal(value.value.denominator) / 100:f}"
-    return rf"\frac{{{_digits(body)}}}{{100}}"
+    """`66.7` percent as the decimal 0.667, which may be a rounding."""
+    return f"{Decimal(body) / 100:f}" if re.fullmatch(r"-?\d+\.\d+", body) else rf"\frac{{{body}}}{{100}}"
 
 
 def _in_radians(body: str) -> str:
-    return rf"\frac{{({_digits(body)})\pi}}{{180}}"
-
-
-def _digits(body: str) -> str:
-    """A number without a period (`66.\\overline{6}`), which cannot stand inside a fraction."""
-    value = number(body)
-    return body if value is None or "\\" not in body else f"({value.value})"
+    return rf"\frac{{({body})\pi}}{{180}}"
 
 
 _IN_DEGREES = re.compile(r"(?<![\w.^_{])(\d+(?:\.\d+)?|[A-Za-z])\s*\^\{\\circ\}")

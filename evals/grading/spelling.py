@@ -178,7 +178,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     # braces
     ("upright index", r"_\s*\{\s*\\text\s*\{\s*([A-Za-z]{1,3})\s*\}\s*\}", r"_{\1}"),
-    ("power that is a function", rf"\^\s*(\\(?:{_FUNCTIONS}))\s*\(([^()]*)\)", r"^{\1(\2)}"),
     ("power in parentheses", r"\^\s*\(\s*([^()]*?)\s*\)", r"^{\1}"),
     ("power of several signs", r"\^\s*([-+]?\d+|-\s*[A-Za-z](?![A-Za-z(]))", r"^{\1}"),  # 10^23 as it is meant
     ("over", r"\{([^{}]*)\\over(?![A-Za-z])([^{}]*)\}", r"\\frac{\1}{\2}"),
