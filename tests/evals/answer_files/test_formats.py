@@ -141,6 +141,8 @@ def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() ->
     assert cause(row, Grade(Verdict.CORRECT, "5"), [nothing]).startswith("equal to the gold")
 
 
+@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not LOGS.is_dir(), reason="the logs of other labs are not on this machine")
 def test_which_golds_make_the_difference_on_math500() -> None:
     """SkyThought's file of the untrained Qwen2.5-Math-7B, by its `gt` and by MATH-500's golds."""

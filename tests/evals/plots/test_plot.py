@@ -33,12 +33,6 @@ def test_all_files_are_written_and_are_the_same_twice(tmp_path: Path) -> None:
     assert pd.read_csv(first["csv"])["pass (%)"].tolist() == [10.0, 20.0]
 
 
-def test_other_numbers_give_another_picture(tmp_path: Path) -> None:
-    assert (
-        save(line([10.0, 20.0]), tmp_path)["png"].read_bytes() != save(line([10.0, 21.0]), tmp_path)["png"].read_bytes()
-    )
-
-
 def test_each_series_has_a_distinct_look_up_to_the_limit() -> None:
     looks = [look(i) for i in range(len(PALETTE))]
     for key in ("color", "marker", "linestyle"):

@@ -221,33 +221,3 @@ def test_an_engine_that_drops_a_request_is_noticed(place: dict[str, Any]) -> Non
     # 10 requests in chunks of 4, 4 and 2: the first of each is dropped
     with pytest.raises(RuntimeError, match="the engine answered 7 of 10 requests"):
         evaluate(protocol=protocol(2), engine=lossy, **place)
-
-
-# --------------------------------------------------------------------------------------------- a model, for once
-
-
-def test_a_real_model_interrupted_and_resumed(place: dict[str, Any]) -> None:
-    from evals.sampling.engines.transformers import TransformersEngine
-
-    def engine() -> TransformersEngine:
-        return TransformersEngine(str(place["model_path"]), device="cpu", batch_rows=4)
-
-    how = protocol(3, max_tokens=12)
-    whole = table(evaluate(protocol=how, engine=engine(), **{**place, "out_dir": place["out_dir"] / "whole"})["toy"])
-    broken = engine()
-    decode = broken._decode_batch
-    calls: list[None] = []
-
-    def dies_in_the_third(*args: Any) -> list[Completion]:
-        calls.append(None)
-        if len(calls) == 3:
-            raise KilledError
-        return decode(*args)
-
-    broken._decode_batch = dies_in_the_third  # type: ignore[assignment, method-assign]
-    with pytest.raises(KilledError):
-        evaluate(protocol=how, engine=broken, **place)
-    assert table(evaluate(protocol=how, engine=engine(), **place)["toy"]) == whole
-    complete = engine()
-    assert table(evaluate(protocol=how, engine=complete, **place)["toy"]) == whole
-    assert "model" not in vars(complete), "a finished evaluation loads no weights"

@@ -194,6 +194,3 @@ def test_impossible_options_are_refused(options: dict[str, Any], message: str) -
     with pytest.raises(ValueError, match=message) as caught:
         engines.create("openai", "m", **options)
     assert "secret" not in str(caught.value)
-
-
-# ------------------------------------------------------------------------------------------------- a whole evaluation

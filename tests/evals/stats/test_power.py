@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evals.provenance import Origin, assumed
-from evals.stats.differences import paired
 from evals.stats.intervals import MIN_SEEDS, joined_estimate
 from evals.stats.power import Spread, chance, default_spread, measured_spread, seeds_needed
 from evals.stats.verdict_table import VerdictTable
@@ -67,24 +66,6 @@ def test_the_stated_power_is_that_of_the_test(
         assert interval is not None
         resolved += not interval.low <= 0 <= interval.high
     assert resolved / runs == pytest.approx(stated, abs=3 * math.sqrt(stated * (1 - stated) / runs))
-
-
-@pytest.mark.parametrize(("samples", "seeds"), [(1, 1), (16, 1), (4, 3)])
-def test_binary_answers_have_about_the_normal_chance(samples: int, seeds: int) -> None:
-    # Method b is right on problem p with probability 0.8 q, a with 0.8 q + 0.1, q uniform, of variance 0.64 / 12;
-    # within^2 = E[r (1 - r)] = m - m^2 - 0.64 / 12, averaged over m = 0.4 and 0.5
-    within = math.sqrt((0.24 + 0.25) / 2 - 0.64 / 12)
-    stated = chance(0.1, spread(within, 0.0, 0.0), problems=60, samples=samples, seeds=seeds)
-    rng = np.random.default_rng(2)
-    runs, resolved = 1_000, 0
-    for _ in range(runs):
-        rate = 0.8 * rng.random(60)
-        a, b = (rng.binomial(samples, r, (seeds, 60)) / samples for r in (rate + 0.1, rate))
-        interval = paired(a, b).interval
-        assert interval is not None
-        resolved += not interval.low <= 0 <= interval.high
-    assert stated > 0.1
-    assert resolved / runs == pytest.approx(stated, abs=0.02 + 3 * math.sqrt(stated * (1 - stated) / runs))
 
 
 @settings(max_examples=30)

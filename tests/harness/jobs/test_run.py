@@ -75,37 +75,6 @@ def test_mlflow_holds_params_metrics_and_the_files_of_the_folder(
     assert {a.path for a in tracker.client.list_artifacts(trained.info.run_id)} == {"run.json", "metrics.jsonl", "eval"}
 
 
-def test_the_table_keeps_published_and_measured_apart(
-    unbroken: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from harness.record.find import runs
-    from harness.tables.tabulate import report
-
-    home, printed = unbroken
-    monkeypatch.setenv("RLVR_HOME", str(home))
-    made = report("egsw", runs())
-    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "elsewhere"))  # MLflow alone gives the same tables
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{home / 'mlflow.db'}")
-    assert report("egsw", runs()) == made
-    assert "egsw at tiny scale: 2 runs finished" in printed and "tiny_short avg@2, %" in printed
-    (cell,) = [c for c in made.as_dict()["cells"] if (c["arm"], c["metric"]) == ("egsw", "avg@2")]
-    (line,) = [
-        line for line in printed.splitlines() if line.startswith("egsw ") and "seeds" not in line and "at" not in line
-    ]
-    assert f"{float(cell['measured']):.1f}" in line
-    table1 = made.grids[0]
-    assert table1.header[1:3] == ("Math-500", "AIME24")  # published; nothing was measured at paper scale
-    egsw = next(row for row in table1.rows if row[0] == "GRPO + EGSW")
-    assert egsw[1:5] == ("74.1", "25.0", "11.65", "34.09")  # as printed in Table 1
-    cells = made.as_dict()["cells"]
-    assert [c["why_missing"] for c in cells if c["published"] is not None] == [
-        "no finished run of this arm at paper scale"
-    ] * 24
-    tiny = [c for c in cells if c["measured"] is not None]
-    assert tiny and all(c["published"] is None and c["scale"] == "tiny" for c in tiny)
-    assert {p.name for p in made.write(tmp_path / "tables")} == {"tables.md", "tables.csv"}
-
-
 def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], random_model: Path) -> None:
     home, printed = unbroken
     files = [p for p in folder_of(home, "egsw").rglob("*") if p.is_file() and p.name != ".lock"]
