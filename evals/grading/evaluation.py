@@ -38,7 +38,6 @@ Point = Mapping[str, Any]
 _LARGEST = mpf(10) ** 150  # where every digit of a whole number counts; a function's pole is beyond it
 _LARGEST_WRITTEN = mpf(10) ** 5000
 _LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
-_MOST_FACTORS = 2000  # of a binomial coefficient
 
 
 class UndefinedError(ArithmeticError):
@@ -92,13 +91,6 @@ def _root(degree: Any, value: Any) -> Any:
     return _power(value, _divide(mpf(1), degree))
 
 
-def _whole(*values: Any) -> list[int]:
-    """The values as integers, all of whose digits are known."""
-    if any(not mp.isint(value) or abs(value) > _LARGEST for value in values):
-        raise ArithmeticError("of what is not whole")
-    return [int(real(value)) for value in values]
-
-
 def _factorial(value: Any) -> Any:
     if abs(value) > _LARGEST_ARGUMENT:
         raise OutOfRangeError("too large")
@@ -108,12 +100,7 @@ def _factorial(value: Any) -> Any:
 
 
 def _binomial(above: Any, below: Any) -> Any:
-    n, k = _whole(above, below)
-    if not 0 <= k <= n:
-        raise ArithmeticError("a binomial coefficient beyond the triangle")
-    if min(k, n - k) < _MOST_FACTORS:
-        return mp.binomial(n, k)
-    return mp.exp(mp.loggamma(n + 1) - mp.loggamma(k + 1) - mp.loggamma(n - k + 1))
+    return _factorial(above) / (_factorial(below) * _factorial(above - below))
 
 
 def _floor(value: Any) -> Any:

@@ -219,7 +219,7 @@ _SEGMENT = re.compile(
     r"\s*[A-Za-z][^$\\]*?(\$\$?[^$]+\$\$?|\\\((?:(?!\\\)).)+\\\)|\\\[(?:(?!\\\]).)+\\\])[^$\\]*", re.DOTALL
 )
 _NO_STATEMENT = re.compile(
-    r"\d|\b(?:not|never|no|cannot|\w+n't|if|unless|except|without|or|either|least|most|than|up to|instead|opposite"
+    r"\d|\b(?:all|not|never|no|cannot|\w+n't|if|unless|except|without|or|either|least|most|than|up to|instead|opposite"
     r"|inverse)\b",
     re.IGNORECASE,
 )

@@ -178,6 +178,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     # braces
     ("upright index", r"_\s*\{\s*\\text\s*\{\s*([A-Za-z]{1,3})\s*\}\s*\}", r"_{\1}"),
+    ("power that is a function", rf"\^\s*(\\(?:{_FUNCTIONS}))\s*\(([^()]*)\)", r"^{\1(\2)}"),
     ("power in parentheses", r"\^\s*\(\s*([^()]*?)\s*\)", r"^{\1}"),
     ("power of several signs", r"\^\s*([-+]?\d+|-\s*[A-Za-z](?![A-Za-z(]))", r"^{\1}"),  # 10^23 as it is meant
     ("over", r"\{([^{}]*)\\over(?![A-Za-z])([^{}]*)\}", r"\\frac{\1}{\2}"),
@@ -185,6 +186,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("fraction of two signs", r"\\frac\s*(\d|\\[a-z]+)\s*(\d)", r"\\frac{\1}{\2}"),
     ("root of one sign", r"\\sqrt\s*(\[[^\[\]]*\])?\s*(\d|[A-Za-z])", r"\\sqrt\1{\2}"),
     ("index of one sign", r"([_^])\s*(\d|[A-Za-z]|\\(?:odot|oplus|infty|max|min)(?![A-Za-z]))", r"\1{\2}"),
+    ("index after a power", r"(\^\{[^{}]*\})(_\{[^{}]*\})", r"\2\1"),
 )
 REWRITES = tuple(Rewrite(name, re.compile(pattern), replacement) for name, pattern, replacement in _TABLE)
 
