@@ -103,20 +103,6 @@ def test_the_page_asks_for_nothing_from_elsewhere() -> None:
     assert "url(" not in style and "@import" not in style
 
 
-def test_sections_are_named_and_in_order_and_empty_ones_are_not_shown() -> None:
-    page = render(document())
-    order = [page.index(f'<section id="{key}"') for key in ("results", "claims", "figures", "responses", "tables")]
-    assert order == sorted(order)
-    before, _, after = page.partition("1 claims that were not measured</summary>")  # which are folded
-    assert "New is better." in before and "New is better." not in after
-    for key in ("claims", "results", "tables", "figures", "responses", "values", "differences", "provenance"):
-        assert f'<section id="{key}" aria-labelledby="h-{key}">' in page and f'href="#{key}"' in page
-    assert "tiny scale" in page and "stand in for the paper" in page
-    bare = render(document(claims=(), figures=(), viewer=None))
-    assert 'id="claims"' not in bare and 'id="figures"' not in bare and 'id="viewer"' not in bare
-    assert "stand in" not in render(document(scale="paper"))
-
-
 def test_a_picture_reads_back_from_its_address_and_ends_no_attribute() -> None:
     address = picture(SVG)
     assert not set('"<>&#') & set(address)

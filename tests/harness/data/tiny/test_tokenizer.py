@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 pytest.importorskip("transformers")
 TOKENIZER = build_tokenizer(chain.FAMILY.pieces())
-NUMBERS = tuple(str(n) for n in range(chain.LARGEST + 1))
 
 
 @pytest.fixture(scope="module")
