@@ -62,12 +62,8 @@ def differing(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, poli
 
 
 def anywhere(tags: Sequence[Grade], others: Sequence[Grade]) -> list[Grade]:
-    """The verdict on the answer wherever it stands: in a tag if the response has one, else where `qwen` looks.
-
-    Args:
-        tags, others: of the same responses under `answer_tag` and `qwen`, which takes the last number of a response
-            without a box, such as the 2 of `<answer>1/2</answer>`.
-    """
+    """The verdict on the answer wherever it stands: under `answer_tag` (tags) if the response has one, else `qwen`
+    (others), which takes the last number of a response without a box, such as the 2 of `<answer>1/2</answer>`."""
     return [other if tag.answer is None else tag for tag, other in zip(tags, others, strict=True)]
 
 

@@ -81,10 +81,8 @@ class Printed:
         return 10.0 ** -(len(self.text.partition(".")[2]) + 2)
 
     def rounds_from(self, value: float, resolution: float = 0.0) -> bool:
-        """The printed digits are this share, rounded; it is known to half a `resolution` itself.
-
-        A share that is known exactly may lie half-way between two printed ones, and rounds to both.
-        """
+        """The printed digits are this share, rounded; it is known to half a `resolution` itself, or exactly, and then
+        rounds both ways from half-way."""
         return abs(value - self.value) <= (self.unit + resolution) / 2 + (-1e-9 if resolution else 1e-9)
 
     def cut_from(self, value: float) -> bool:

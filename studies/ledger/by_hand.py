@@ -30,9 +30,8 @@ def git(cache: Path, repository: tuple[str, str], command: str, path: str = "") 
 
 def scores_of(cache: Path, experiment: str, task: str) -> list[float]:
     """The scores of a task in lighteval's files of a training's checkpoints."""
-    paths = git(cache, OPEN_RS, "ls-tree -r --name-only").splitlines()
-    of_training = [path for path in paths if path.startswith(f"logs/evals/{experiment}_")]
-    results = [json.loads(git(cache, OPEN_RS, "show", path))["results"] for path in of_training]
+    paths = [p for p in git(cache, OPEN_RS, "ls-tree -r --name-only").split() if f"logs/evals/{experiment}_" in p]
+    results = [json.loads(git(cache, OPEN_RS, "show", path))["results"] for path in paths]
     return [of[f"custom|{task}|0"]["extractive_match"] for of in results if f"custom|{task}|0" in of]
 
 

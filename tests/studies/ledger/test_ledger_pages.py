@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from harness.spec import catalogue
-from studies.ledger import by_hand, eee, logbook
+from studies.ledger import by_hand, export
 from studies.ledger.tables import base_rows
 from tests.docs.test_docs import load_hooks
 
@@ -130,10 +130,10 @@ def test_two_findings_by_hand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 def test_each_printed_score_is_a_record_of_every_eval_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # `main` checks each record against the schema of Every Eval Ever
-    monkeypatch.setattr(sys, "argv", ["eee", str(tmp_path)])
-    eee.main()
+    monkeypatch.setattr(sys, "argv", ["export", str(tmp_path)])
+    export.main()
     claims = pd.read_csv(TABLES / "claims.csv").dropna(subset="file")
-    records = [json.loads(file.read_text(encoding="utf-8")) for file in tmp_path.iterdir()]
+    records = [json.loads(file.read_text(encoding="utf-8")) for file in tmp_path.glob("*.json")]
     assert len(records) == len(claims)
     scores = {
         (record["model_info"]["name"], result["evaluation_result_id"]): result["score_details"]["score"]
@@ -146,8 +146,8 @@ def test_each_printed_score_is_a_record_of_every_eval_ever(tmp_path: Path, monke
 
 def test_each_printed_score_is_a_cell_of_a_trackio_logbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the grammar of Trackio's own reader: a rule, a comment with JSON, Markdown to the next cell."""
-    monkeypatch.setattr(sys, "argv", ["logbook", str(tmp_path)])
-    logbook.main()
+    monkeypatch.setattr(sys, "argv", ["export", str(tmp_path)])
+    export.main()
     pages = tmp_path / ".trackio" / "logbook" / "pages"
     index = (pages / "index.md").read_text()
     slugs = re.findall(r"^\| \[[^]]+\]\(#/([A-Za-z0-9._-]+)\) \|$", index, flags=re.M)
@@ -160,4 +160,4 @@ def test_each_printed_score_is_a_cell_of_a_trackio_logbook(tmp_path: Path, monke
         assert json.loads(marker)["title"] == f"{claim['recipe']}, {claim['benchmark']}: {claim['verdict']}"
         assert body.startswith(f"- Printed: {claim['printed']} ({claim['where']})")
     with pytest.raises(SystemExit, match="expected a folder without a logbook"):
-        logbook.main()
+        export.main()

@@ -1,8 +1,14 @@
-"""Printed scores as records of Every Eval Ever: `python -m studies.ledger.eee FOLDER`, a file a row of claims.csv."""
+"""`python -m studies.ledger.export FOLDER`: each printed score as a record of Every Eval Ever, a file each, and as a
+cell of a Trackio logbook, a page a repository.
+
+A logbook is Markdown files with marked cells (docs/source/logbooks.md of gradio-app/trackio at 2a02752; it has no
+schema). `trackio logbook sync` in the folder writes the rest of it, `trackio logbook serve` shows it.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 import uuid
@@ -12,7 +18,7 @@ from typing import Any
 import jsonschema
 import pandas as pd
 
-from evals.files import text_sha256, write_json
+from evals.files import text_sha256, write_json, write_text
 from harness import __version__
 from studies.ledger.__main__ import OUT
 
@@ -78,17 +84,44 @@ def _result(claim: dict[Any, Any], column: str, words: str) -> dict[str, Any]:
     }
 
 
+def _key(claim: dict[Any, Any]) -> str:
+    return text_sha256("/".join(str(claim[key]) for key in ("repository", "recipe", "benchmark")))
+
+
+def cell(claim: dict[Any, Any]) -> str:
+    """A printed score, what its file holds, ours, the verdict and its reason."""
+    title = f"{claim['recipe']}, {claim['benchmark']}: {claim['verdict']}"
+    marker = json.dumps({"type": "markdown", "id": f"cell_{_key(claim)[:12]}", "title": title})
+    scores = {"Its file": claim["file"], "Our verdicts on the same samples": claim["ours"]}
+    lines = [f"Printed: {claim['printed']} ({claim['where']})", *([f"Why: {claim['why']}"] if claim["why"] else [])]
+    lines += [f"{name}: {score:.1f}" for name, score in scores.items() if not pd.isna(score)]
+    return f"\n\n---\n<!-- trackio-cell\n{marker}\n-->\n" + "".join(f"- {line}\n" for line in lines)
+
+
+def logbook(claims: pd.DataFrame, pages: Path) -> None:
+    """Write the pages of a Trackio logbook, one a repository, and their index."""
+    index = "# Printed scores, and what their files say\n\n## Pages\n\n| Page |\n| --- |\n"
+    for name, commit in dict.fromkeys(zip(claims["repository"], claims["commit"], strict=True)):
+        of = claims[(claims["repository"] == name) & (claims["commit"] == commit)]
+        slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {commit[:4]}".lower())
+        index += f"| [{name}](#/{slug}) |\n"
+        head = f"# {name}\n\nhttps://github.com/{name}/tree/{commit}\n"
+        write_text(pages / slug / "page.md", head + "".join(map(cell, of.to_dict("records"))))
+    write_text(pages / "index.md", index)
+
+
 def main() -> None:
-    """Write the records."""
+    """Write both."""
     out = Path(sys.argv[1])
-    out.mkdir(parents=True, exist_ok=True)
+    if (pages := out / ".trackio" / "logbook" / "pages").exists():
+        sys.exit(f"{pages}: expected a folder without a logbook, there is one")
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     claims = pd.read_csv(OUT / "claims.csv", dtype={"printed": str})
+    logbook(claims.fillna({"why": ""}), pages)
     for claim in claims.dropna(subset="file").to_dict("records"):  # a record has a score
         made = record(claim)
         jsonschema.validate(made, schema)
-        name = uuid.UUID(text_sha256("/".join(str(claim[key]) for key in ("repository", "recipe", "benchmark")))[:32])
-        write_json(out / f"{name}.json", made)
+        write_json(out / f"{uuid.UUID(_key(claim)[:32])}.json", made)
 
 
 if __name__ == "__main__":
