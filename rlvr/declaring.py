@@ -22,7 +22,7 @@ def use(equation: Callable[..., Any], **values: Any) -> Use:
     Raises:
         ValueError: a hyperparameter is missing, unknown or of the wrong kind.
     """
-    return Use(equation, {key: _sourced(value) for key, value in values.items()})
+    return Use(equation, {k: v if isinstance(v, Sourced) else Sourced(v, Origin.USER, NOTE) for k, v in values.items()})
 
 
 def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (), **values: Any) -> Experiment:
@@ -64,10 +64,6 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (),
     if other := [key for key in sourced if key not in direct]:
         raise ValueError(f"{other[0]}: expected a plain value here; give its source in use(...)")
     return replace(changed, **sourced)
-
-
-def _sourced(value: Any) -> Sourced[Any]:
-    return value if isinstance(value, Sourced) else Sourced(value, Origin.USER, NOTE)
 
 
 def _with(method: Method, equation: Use) -> Method:

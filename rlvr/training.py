@@ -115,24 +115,28 @@ def run(
     given = {key: value for key, value in locals().items() if key not in ("values", "rehearse")} | values
     what, asked, in_process = _asked(**given)
     if rehearse:
-        return _rehearsed(what, asked)
+        from dataclasses import asdict
+
+        from harness.jobs.rehearsal import as_text
+        from harness.launch.prepare import rehearsed
+
+        rows = rehearsed(what, asked)
+        stopped = any("no" in row.stages.values() for row in rows)
+        return Trained([], as_text(rows), {"runs": [asdict(row) for row in rows]}, int(stopped))
+    from evals.files import RefusedError
+    from harness.launch import launch
     from harness.launch.prepare import prepare
 
     prepared = prepare(what, asked, _command(paper, asked))
     if in_process:
         _check_in_process(prepared, in_process)
-    return _launched(prepared)
-
-
-def _rehearsed(what: str | Reproduction, asked: Mapping[str, Any]) -> Trained:
-    from dataclasses import asdict
-
-    from harness.jobs.rehearsal import as_text
-    from harness.launch.prepare import rehearsed
-
-    rows = rehearsed(what, asked)
-    stopped = any("no" in row.stages.values() for row in rows)
-    return Trained([], as_text(rows), {"runs": [asdict(row) for row in rows]}, int(stopped))
+    try:
+        outcomes = launch(prepared)
+    except (UsageError, RefusedError):
+        raise
+    except ValueError as error:  # of a training, not of what the call said: that has been checked
+        raise RuntimeError(f"a run failed: {error}") from error
+    return _summary(outcomes, prepared.paper)
 
 
 def plan(
@@ -187,20 +191,6 @@ def _asked(
     in_process = _objects(asked, data, columns, rewards)
     what = _declared(paper, asked, protocol)
     return what, asked, in_process or ([] if isinstance(what, str) else ["an experiment declared in Python"])
-
-
-def _launched(prepared: Prepared) -> Trained:
-    """Run what was prepared, and summarise it."""
-    from evals.files import RefusedError
-    from harness.launch import launch
-
-    try:
-        outcomes = launch(prepared)
-    except (UsageError, RefusedError):
-        raise
-    except ValueError as error:  # of a training, not of what the call said: that has been checked
-        raise RuntimeError(f"a run failed: {error}") from error
-    return _summary(outcomes, prepared.paper)
 
 
 def _summary(outcomes: Sequence[Outcome], paper: Reproduction) -> Trained:

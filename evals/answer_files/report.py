@@ -93,7 +93,9 @@ class Report:
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
         lines[1:1] = _stated_lines(self.stated) if self.stated else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
-        lines += [_score_line(score) for score in self.scores]
+        for score in self.scores:
+            excluded = f"; {score.excluded} problems excluded" if score.value is not None and score.excluded else ""
+            lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
         lines += [f"  extraction policy {self.policy}; under another one:"]
         lines += [f"    {effect}" for effect in self.policies]
         if any(score.interval and score.interval.rough for score in self.scores):
@@ -123,11 +125,6 @@ def _stated_lines(file: AnswerFile) -> list[str]:
     lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
     lines += [f"  from their verdicts {name}: {value:.4f}" for name, value in file.recomputed.items()]
     return lines + ([f"  {file.note}"] if file.note else [])
-
-
-def _score_line(score: Score) -> str:
-    excluded = f"; {score.excluded} problems excluded" if score.value is not None and score.excluded else ""
-    return f"  {score.name:<10} {score_text(score)}{excluded}"
 
 
 def _agreement_line(a: Agreement) -> str:

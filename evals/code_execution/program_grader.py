@@ -8,13 +8,13 @@ defines `check`) and `entry_point` (the function's name). The extraction policy 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from evals.code_execution import sandbox
 from evals.code_execution.programs import POLICIES, last_block, reward_of
-from evals.code_execution.sandbox import Limits, Outcome
+from evals.code_execution.sandbox import Limits
 from evals.grading import Grade
 from evals.grading.extraction import extract
 from evals.grading.verdicts import Verdict
@@ -61,17 +61,7 @@ class ProgramGrader:
         if policy not in POLICIES:
             raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
         sandbox.require()
-        programs: list[tuple[str | None, Future[Outcome] | None, str | None]] = []
-        for gold_answer, response, finish in rows:
-            problem = json.loads(gold_answer)
-            answer = last_block(response, problem["entry_point"])
-            program = f"{problem['prompt']}\n\n{answer}"
-            outcome = None if answer is None else self._threads.submit(self._run, problem, program)
-            programs.append((answer, outcome, finish))
-        return [
-            _without_program(finish) if answer is None or outcome is None else _grade(answer, outcome.result())
-            for answer, outcome, finish in programs
-        ]
+        return list(self._threads.map(self._grade, *zip(*rows, strict=True))) if rows else []
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
         """Programs that pass form one class; others are equal if their texts are equal. Unscored ones have no class."""
@@ -84,8 +74,16 @@ class ProgramGrader:
         numbers = {key: index for index, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
         return [None if key is None else numbers[key] for key in keys]
 
-    def _run(self, problem: Mapping[str, str], program: str) -> Outcome:
-        return sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
+    def _grade(self, gold_answer: str, response: str, finish_reason: str | None) -> Grade:
+        problem = json.loads(gold_answer)
+        answer = last_block(response, problem["entry_point"])
+        if answer is None:
+            return _without_program(finish_reason)
+        program = f"{problem['prompt']}\n\n{answer}"
+        outcome = sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
+        if outcome.passed is None:
+            return Grade(Verdict.UNSCORED, answer, outcome.reason)
+        return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, answer)
 
 
 class RewardGrader(ProgramGrader):
@@ -104,12 +102,6 @@ class RewardGrader(ProgramGrader):
             else:
                 grades.append(_without_program(finish))
         return grades
-
-
-def _grade(answer: str, outcome: Outcome) -> Grade:
-    if outcome.passed is None:
-        return Grade(Verdict.UNSCORED, answer, outcome.reason)
-    return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, answer)
 
 
 def _without_program(finish_reason: str | None) -> Grade:

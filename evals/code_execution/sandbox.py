@@ -84,7 +84,7 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
             return Outcome(bool(message["passed"]), message.get("why"))
         if why := second.failure() or first.failure():
             return Outcome(None, f"sandbox: {why}")
-        if second.out_of_time():
+        if second.process.wait() == 128 + signal.SIGXCPU:  # as bubblewrap reports a signal
             return Outcome(False, f"time: the tests used {limits.cpu_s} s of processor time on the program's values")
         return Outcome(None, "error: the tests ended without a verdict")
 
@@ -130,10 +130,6 @@ class Started:
         """Why bubblewrap could not create it; "" if it did."""
         self.errors.seek(0)
         return self.errors.read(2000).decode("utf-8", "replace").strip()
-
-    def out_of_time(self) -> bool:
-        """Wait for its end; whether it used up its processor time."""
-        return self.process.wait() == 128 + signal.SIGXCPU  # as bubblewrap reports a signal
 
 
 @contextmanager

@@ -84,7 +84,8 @@ def _by_hydra(argument: str) -> tuple[str, Any]:
     try:
         override = OverridesParser.create().parse_override(argument)
     except (HydraException, ValueError, RecursionError) as error:
-        why = f" ({_first_line(error)})" if "=" in argument else ""
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        why = f" ({first})" if "=" in argument else ""
         raise UsageError(f"cannot read {_short(argument)}: expected key=value{why}") from error
     key = override.key_or_group
     if not key:
@@ -122,10 +123,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {_plain(k): _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, list) else value
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def take(values: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:

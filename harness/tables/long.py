@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from evals.stats.prediction import Comeback
-from harness.spec import Reproduction, catalogue
+from harness.spec import catalogue
 from harness.spec.catalogue import Published
 from harness.tables.comeback import cell_margin, judge, measured_score
 from harness.tables.measured import Measured
@@ -16,7 +15,16 @@ def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:
     """Every published and every measured cell, one per row, for the CSV and the JSON document."""
     cells = catalogue.published(paper)
     reproduction = catalogue.load(paper)
-    rows = [_published(reproduction, cell, cells, m) for cell in cells for m in (_matching(cell, measured) or (None,))]
+    at_scale = [m for m in measured if m.scale == "paper"]
+    rows = []
+    for cell in cells:
+        margin = cell_margin(reproduction, cell)
+        matching = [m for m in at_scale if (m.model, m.arm) == (cell.model, cell.arm)]
+        for m in matching:
+            score, judged = measured_score(m, cell, cells), judge(reproduction, cell, m, cells)
+            rows.append(_row(cell, m, cell.benchmark, score, judged, None if margin is None else margin[0]))
+        if not matching:
+            rows.append(_row(cell, None, cell.benchmark, None, None, None))
     claimed = {(r["digest"], r["benchmark"], r["key"]) for r in rows if r["digest"]}
     for m in measured:
         for benchmark, scores in m.scores.items():
@@ -24,18 +32,6 @@ def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:
                 if (m.digest, benchmark, key) not in claimed:
                     rows.append(_row(None, m, benchmark, score, None, None))
     return rows
-
-
-def _matching(cell: Published, measured: list[Measured]) -> list[Measured]:
-    return [m for m in measured if m.scale == "paper" and (m.model, m.arm) == (cell.model, cell.arm)]
-
-
-def _published(paper: Reproduction, cell: Published, every: Sequence[Published], m: Measured | None) -> dict[str, Any]:
-    if m is None:
-        return _row(cell, None, cell.benchmark, None, None, None)
-    margin = cell_margin(paper, cell)
-    score, judged = measured_score(m, cell, every), judge(paper, cell, m, every)
-    return _row(cell, m, cell.benchmark, score, judged, None if margin is None else margin[0])
 
 
 def _row(

@@ -55,7 +55,10 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.model, run.arm), []).append(run)
-    methods = {key: _method(key, members) for key, members in groups.items()}
+    methods: dict[tuple[str, str], MeasuredRun | None] = {}  # None: every seed diverged
+    for key, members in groups.items():
+        kept = [run for run in members if not run.diverged]
+        methods[key] = together(kept, "/".join(key)) if kept else None
     shared = [set(run.tables) for run in methods.values() if run is not None]
     stated = runs[0].settings["protocol.benchmarks"]["value"]
     measured = next((list(run.tables) for run in methods.values() if run is not None), [])
@@ -67,7 +70,9 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
             model,
             arm,
             len(members),
-            _avg(methods[model, arm], benchmark),
+            score(own.tables[benchmark], ks=(), metrics=("avg",))[0]
+            if (own := methods[model, arm]) and benchmark
+            else None,
             sum(run.diverged is not None for run in members),
             tuple(sorted({flag for run in members for flag in run.record.get("mismatch") or {}})),
         )
@@ -95,18 +100,6 @@ def _alike(runs: dict[tuple[str, str], MeasuredRun | None]) -> Iterator[tuple[st
             continue
         if same_samples(a, b):
             yield arm_a, arm_b
-
-
-def _method(key: tuple[str, str], members: Sequence[Run]) -> MeasuredRun | None:
-    measured = [run for run in members if not run.diverged]
-    return together(measured, "/".join(key)) if measured else None
-
-
-def _avg(run: MeasuredRun | None, benchmark: str | None) -> Score | None:
-    if run is None or benchmark is None:
-        return None
-    (average,) = score(run.tables[benchmark], ks=(), metrics=("avg",))
-    return average
 
 
 def _difference(

@@ -106,8 +106,6 @@ def test_impossible_replica_counts_are_refused(monkeypatch: pytest.MonkeyPatch) 
     short = Replicas(Scripted, "m", count=3)
     with pytest.raises(ValueError, match=r"replicas=3, .*expected at most 2"):
         generated(short, some_requests(3))
-    with pytest.raises(ValueError, match="engine transformers, option: got 'replica', did you mean 'replicas'"):
-        engines.create("transformers", "m", replica=2)
 
 
 @pytest.mark.exhaustive
