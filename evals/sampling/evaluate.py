@@ -101,8 +101,8 @@ def evaluate(
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
         model_stop_tokens(str(model_path), engine.tokenizer)
-    datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
-    plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
+    read = {"data_dir": data_dir, "allow_changed_data": allow_changed_data}
+    plans = [_plan(protocol, name, engine, seed, read) for name in protocol.benchmarks.value]
     if any(plan.prompt.policy in PROGRAMS for plan in plans):
         sandbox.require()
     if engine.context is not None:
@@ -153,21 +153,13 @@ def sample_problems(
     return _run(plan, store, engine, Grader(), sys.stderr.isatty())
 
 
-def _load(protocol: Protocol, name: str, data_dir: str | Path | None, allow_changed_data: bool) -> Benchmark:
-    seed = protocol.value("choice_seed", name)
-    dataset = benchmarks.load(name, data_dir=data_dir, allow_changed_data=allow_changed_data, choice_seed=seed)
-    dataset.first(protocol.value("rows", name))  # raises now if there are too few
-    return dataset
-
-
-def _plan(protocol: Protocol, dataset: Benchmark, engine: Engine, seed: int) -> Plan:
+def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, read: Mapping[str, Any]) -> Plan:
     def at(field: str) -> Any:
-        return protocol.value(field, dataset.name)
+        return protocol.value(field, name)
 
+    dataset = benchmarks.load(name, choice_seed=at("choice_seed"), **read)
     decoding = Decoding(at("temperature"), at("top_p"), at("max_tokens"))
-    return _plan_of(
-        dataset.first(at("rows")), dataset, protocol.prompt_of(dataset.name), decoding, at("n"), seed, engine
-    )
+    return _plan_of(dataset.first(at("rows")), dataset, protocol.prompt_of(name), decoding, at("n"), seed, engine)
 
 
 def _plan_of(

@@ -10,7 +10,7 @@ from evals.data.rows import SUFFIXES
 from evals.fingerprint import check_model
 from evals.grading.extraction import POLICIES
 from evals.suggest import expected
-from harness.data.problems import count_rows, own_file
+from harness.data.problems import count_rows, source
 from harness.data.tiny import FAMILIES
 from harness.spec import Experiment, Origin, Sourced, Training
 from harness.spec.job import Job
@@ -93,6 +93,6 @@ def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Train
         )
     if rows < 1:
         raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
-    file = own_file(dataset)
-    note = f"counted in {file[0].name if file else dataset}"
+    file = source(dataset).file
+    note = f"counted in {file.name if file else dataset}"
     return training.override({"dataset_rows": rows}, Origin.USER, note)

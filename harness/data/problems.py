@@ -5,19 +5,66 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from evals.data.rows import SUFFIXES
-from harness.data.named import SETS, file_rows
+from harness.data.named import SETS, NamedSet, file_rows
 from harness.data.tiny import FAMILIES, family
 
 COLUMNS = ("problem", "answer")
 PERFECTIBLE, SOLVED = "perfectible", (0.2, 0.8)  # arXiv 2510.26788, section 4: solved in 20 to 80 % of the samples
 SOLUTION_COLUMNS = ("problem", "solution")
 TINY_PROBLEMS = 4000
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the rows of a data set are: in a `file`, or on the `hub` under this id; None of both: they are made here.
+
+    Args:
+        named: its entry in `SETS`. columns: of a file of your own, our column -> the file's.
+        verdicts: the file of verdicts by which `perfectible` chooses problems.
+    """
+
+    file: Path | None = None
+    hub: str | None = None
+    named: NamedSet | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    verdicts: Path | None = None
+
+
+def source(dataset: str) -> Source:
+    """Read the name of a data set, in any form of `load_problems`: a tiny family, NAME, NAME:FILE,
+    FILE?our=theirs&perfectible=VERDICTS, or an id on the hub.
+
+    Raises:
+        ValueError: NAME:FILE without such a set, or a map that is not of that form, or of a column that there is not.
+    """
+    if dataset in FAMILIES:
+        return Source()
+    name, colon, path = dataset.partition(":")
+    if name in SETS:
+        return Source(Path(path), None, SETS[name]) if colon else Source(None, SETS[name].hub, SETS[name])
+    if colon and not Path(dataset).exists():
+        raise ValueError(f"dataset: expected NAME:FILE with a NAME of {', '.join(SETS)}, got {dataset!r}")
+    file, mark, mapped = dataset.partition("?")
+    if not file.endswith(SUFFIXES):
+        return Source(hub=dataset)
+    theirs: dict[str, str] = {}
+    for pair in mapped.split("&") if mark else ():
+        our, equals, their = pair.partition("=")
+        if our not in (*COLUMNS, *SOLUTION_COLUMNS, PERFECTIBLE) or not equals or not their:
+            raise ValueError(
+                f"dataset: expected FILE?problem=THEIRS&answer=THEIRS (or solution=THEIRS, perfectible=VERDICTS), got "
+                f"{dataset!r}"
+            )
+        theirs[our] = their
+    verdicts = theirs.pop(PERFECTIBLE, None)
+    return Source(Path(file), columns=theirs, verdicts=None if verdicts is None else Path(verdicts))
 
 
 def load_problems(dataset: str, *, seed: int = 0, more: tuple[str, ...] = ()) -> list[dict[str, str]]:
@@ -74,39 +121,6 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
     return [{column: row[column] for column in columns} for row in rows]
 
 
-def _named(dataset: str) -> tuple[str | None, Path | None]:
-    """NAME or NAME:FILE, where NAME is in `SETS` -> (NAME, the file or None); anything else -> (None, None)."""
-    name, colon, path = dataset.partition(":")
-    if name in SETS:
-        return name, Path(path) if colon else None
-    if colon and not Path(dataset).exists():
-        raise ValueError(f"dataset: expected NAME:FILE with a NAME of {', '.join(SETS)}, got {dataset!r}")
-    return None, None
-
-
-def own_file(dataset: str) -> tuple[Path, dict[str, str]] | None:
-    """FILE, or FILE?our=theirs&our=theirs -> (the file, our column -> the file's); None for what names no local file.
-
-    `perfectible=VERDICTS` in place of a column keeps the problems that `perfectible` finds in that file of verdicts.
-
-    Raises:
-        ValueError: a map that is not of that form, or of a column that there is not.
-    """
-    file, mark, mapped = dataset.partition("?")
-    if not file.endswith(SUFFIXES):
-        return None
-    theirs: dict[str, str] = {}
-    for pair in mapped.split("&") if mark else ():
-        our, equals, their = pair.partition("=")
-        if our not in (*COLUMNS, *SOLUTION_COLUMNS, PERFECTIBLE) or not equals or not their:
-            raise ValueError(
-                f"dataset: expected FILE?problem=THEIRS&answer=THEIRS (or solution=THEIRS, perfectible=VERDICTS), got "
-                f"{dataset!r}"
-            )
-        theirs[our] = their
-    return Path(file), theirs
-
-
 def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, Any]]:
     """The rows that a model solved in 20 to 80 % of its scored samples: a correct algorithm learns all of these
     (Precision-RL, arXiv 2510.26788).
@@ -133,15 +147,13 @@ def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, An
 
 
 def _read(dataset: str) -> list[dict[str, Any]]:
-    name, path = _named(dataset)
+    at = source(dataset)
     rows: Iterable[dict[str, Any]]
-    if name:
-        rows = SETS[name].load(path)
-    elif given := own_file(dataset):
-        path, theirs = given
-        verdicts = theirs.pop(PERFECTIBLE, None)
-        rows = [{**row, **{our: row.get(their) for our, their in theirs.items()}} for row in file_rows(path)]
-        rows = rows if verdicts is None else perfectible(rows, Path(verdicts))
+    if at.named:
+        rows = at.named.load(at.file)
+    elif at.file:
+        rows = [{**row, **{our: row.get(their) for our, their in at.columns.items()}} for row in file_rows(at.file)]
+        rows = rows if at.verdicts is None else perfectible(rows, at.verdicts)
     else:
         from datasets import load_dataset
 
@@ -157,32 +169,21 @@ def count_rows(dataset: str) -> int | None:
     Raises:
         ValueError: the file is missing or cannot be read, or the form is none of those.
     """
-    if dataset in FAMILIES:
+    at = source(dataset)
+    if at.verdicts:
+        return len(_read(dataset))
+    if at.named and (declared := at.named.rows or at.named.read):
+        return declared
+    if at.file:
+        return sum(1 for _ in file_rows(at.file))
+    if at.hub is None:
         return TINY_PROBLEMS
-    name, path = _named(dataset)
-    if name:
-        declared = SETS[name].rows or SETS[name].read
-        return sum(1 for _ in file_rows(path)) if path and declared is None else declared
-    if given := own_file(dataset):
-        return len(_read(dataset)) if PERFECTIBLE in given[1] else sum(1 for _ in file_rows(given[0]))
-    if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
+    if not at.named and not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
         raise ValueError(
             f"dataset: expected {', '.join(FAMILIES)}, a name of {', '.join(SETS)}, a file ({', '.join(SUFFIXES)}) or "
             f"a hub id (owner/name), got {dataset!r}"
         )
     return None
-
-
-def hub_id(dataset: str) -> str | None:
-    """The hub's id of the data set that `load_problems` would download; None for local files and the tiny families.
-
-    Raises:
-        ValueError: NAME:FILE with an unknown NAME.
-    """
-    name, path = _named(dataset)
-    if name:
-        return SETS[name].hub if path is None else None
-    return None if dataset in FAMILIES or own_file(dataset) else dataset
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

@@ -327,7 +327,7 @@ def _downloads(jobs: Sequence[Job], local: Sequence[Job], data_dir: str | None) 
     """Checks that models (of `local` jobs), training data and benchmarks of the hub are cached or can be downloaded."""
     from evals.data import benchmarks
     from evals.data.hub import check_hub
-    from harness.data.problems import hub_id
+    from harness.data.problems import source
     from harness.data.tiny import FAMILIES
     from harness.spec.scales import SCALES
 
@@ -335,7 +335,7 @@ def _downloads(jobs: Sequence[Job], local: Sequence[Job], data_dir: str | None) 
         if name not in FAMILIES and not Path(name).is_dir():
             yield partial(check_hub, "model", name)
     datasets = (job.experiment.dataset.value for job in jobs if job.experiment is not None)
-    for on_hub in dict.fromkeys(map(hub_id, datasets)):
+    for on_hub in dict.fromkeys(source(dataset).hub for dataset in datasets):
         if on_hub is not None:
             yield partial(check_hub, "dataset", on_hub)
     if data_dir is None and jobs and SCALES[jobs[0].scale].family is None:
@@ -355,7 +355,7 @@ def _check_benchmark(name: str, path: str) -> None:
 
 def _training_data(jobs: Sequence[Job]) -> Iterator[Callable[[], object]]:
     """Checks that read local training files once, so that a bad row is reported before the start."""
-    from harness.data.problems import hub_id, load_problems, load_solutions
+    from harness.data.problems import load_problems, load_solutions, source
     from harness.data.tiny import FAMILIES
     from harness.spec import Experiment, Finetune
 
@@ -363,5 +363,5 @@ def _training_data(jobs: Sequence[Job]) -> Iterator[Callable[[], object]]:
     columns = (e.method.columns if isinstance(e, Experiment) else () for e in trainings)
     read = ((e.dataset.value, type(e) is Finetune, more) for e, more in zip(trainings, columns, strict=True))
     for dataset, with_solutions, more in dict.fromkeys(read):
-        if (more or dataset not in FAMILIES) and hub_id(dataset) is None:
+        if (more or dataset not in FAMILIES) and source(dataset).hub is None:
             yield partial(load_solutions, dataset) if with_solutions else partial(load_problems, dataset, more=more)

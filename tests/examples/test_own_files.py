@@ -11,7 +11,7 @@ import pytest
 
 from evals.data import benchmarks, prompts, protocols
 from evals.provenance import Origin
-from harness.data.problems import count_rows, hub_id, load_problems
+from harness.data.problems import count_rows, load_problems, source
 from harness.launch.prepare import read_jobs
 from tests.options import options_of
 
@@ -95,7 +95,7 @@ def test_a_column_map_by_either_option() -> None:
     assert values["protocol.benchmarks"] == ["a.jsonl?problem=question&answer=gold", "math500"]
     paper, values = options_of(["paper=egsw", "data=a.parquet", "columns=problem:question,answer:gold"])
     assert (paper, values) == ("egsw", {"dataset": "a.parquet?problem=question&answer=gold"})
-    assert hub_id("a.parquet?problem=question") is None
+    assert source("a.parquet?problem=question").hub is None
     assert count_rows("examples/own/problems.jsonl?problem=question&answer=gold") == 24
 
 
