@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -84,7 +84,10 @@ class SampleStore:
             of_run = {} if run is None else {"run": dict(run)}
             write_json(self.manifest, {"identity": dict(identity), **of_run, "record": dict(record), "grown": []})
             return
-        changes = list(differences(old["identity"], json.loads(json.dumps(identity))))
+        changes = [
+            f"{field} was {json.dumps(before)}, now {json.dumps(now)}"
+            for field, before, now in differing_fields(old["identity"], json.loads(json.dumps(identity)))
+        ]
         if changes:
             raise RefusedError(
                 f"{self.folder} holds samples of other settings: {'; '.join(changes)}. "
@@ -152,12 +155,6 @@ class SampleStore:
                 key = (row.pop("problem_id"), row.pop("sample"))
                 samples[key] = Completion(key=key, **row)
         return samples
-
-
-def differences(old: Any, new: Any) -> Iterator[str]:
-    """Where two JSON values differ: "field was X, now Y", down to the single field."""
-    for field, before, now in differing_fields(old, new):
-        yield f"{field} was {json.dumps(before)}, now {json.dumps(now)}"
 
 
 def _sample_schema() -> pa.Schema:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.errors import UsageError, nearest
+from harness.errors import UsageError
 
 MOST_SEEDS = 10_000  # of one command
 MOST_CHARACTERS = 10_000  # of one argument: Hydra's time for a list grows with the square of its length
@@ -141,14 +141,6 @@ def take_list(values: dict[str, Any], key: str) -> list[str] | None:
         return None
     value = values.pop(key)
     return [str(v) for v in value] if isinstance(value, list) else [str(value)]
-
-
-def no_more(values: Mapping[str, Any], valid: Iterable[str]) -> None:
-    """Raise UsageError for keys that the command does not have."""
-    valid = list(valid)
-    for key, value in values.items():
-        expected = nearest(key, valid) if valid else "expected no options"
-        raise UsageError(f"{key}={value}: no such key; {expected}")
 
 
 def read_seeds(value: Any) -> list[int]:

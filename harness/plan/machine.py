@@ -17,7 +17,6 @@ from typing import Any, Literal
 from harness.backends import backend
 from harness.backends.engine import longest_response, sampling_engine
 from harness.command.base_models import check_base_models
-from harness.command.config import no_more
 from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch
 from harness.errors import UsageError, nearest
@@ -45,10 +44,10 @@ def take_hardware(values: dict[str, Any], name: str = DEFAULT) -> Hardware:
     mine = {key: values.pop(key) for key in list(values) if key.startswith("hardware.")}
     valid = [f"hardware.{key}" for key in kind.help()]
     for key, value in mine.items():
-        others = [other for other in BACKENDS if key.removeprefix("hardware.") in backend(other).hardware.help()]
-        if key not in valid and others:
-            raise UsageError(f"{key}={value}: backend={name} has no such setting; backend={', '.join(others)} has it")
-    no_more({key: value for key, value in mine.items() if key not in valid}, valid)
+        if key not in valid:
+            others = [other for other in BACKENDS if key.removeprefix("hardware.") in backend(other).hardware.help()]
+            missing = f"backend={name} has no such setting; backend={', '.join(others)} has it"
+            raise UsageError(f"{key}={value}: {missing if others else f'no such key; {nearest(key, valid)}'}")
     try:
         return kind(**{key.removeprefix("hardware."): value for key, value in mine.items()})
     except ValueError as error:
