@@ -235,19 +235,11 @@ def _aa(names: Sequence[str], sizes: Sequence[int] | None) -> Result:
         rates = aa({name: v[:, complete(v)] for name, v in tables.items()}, sizes=sizes or SIZES)
     except ValueError as error:
         raise UsageError(f"runs={names[0]}: {error}") from error
-    rows = [
-        {
-            "seeds": rate.seeds,
-            "verdicts about": "the method" if rate.about_method else "checkpoints",
-            "splits": rate.splits,
-            "disjoint at once": rate.disjoint,
-            "false": rate.false,
-            "share": round(rate.false / rate.splits, 4),
-            "low": round(rate.low, 4),
-            "high": round(rate.high, 4),
-            **rate.by_benchmark,
-        }
-        for rate in rates
-    ]
+    rows = []
+    for rate in rates:
+        about = {"verdicts about": "the method" if rate.about_method else "checkpoints"}
+        share = {"share": round(rate.false / rate.splits, 4), "low": round(rate.low, 4), "high": round(rate.high, 4)}
+        rows.append({**vars(rate), **about, **share, **rate.by_benchmark})
+        del rows[-1]["by_benchmark"]
     head = f"{names[0]} against itself: the seeds split into two sides; every verdict is false, 5 % of them are allowed"
     return Result({"runs": names[0], "rates": rows}, lambda: f"{head}\n\n{tabulate(rows, 'keys')}", rows)
