@@ -14,7 +14,7 @@ import numpy as np
 from evals.analysis import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
 from evals.analysis.curves_over_k import answer_diversity, pass_at_k
 from evals.analysis.quality import REDUNDANT_ABOVE, flags, redundancy
-from evals.grading.verdicts import Verdict
+from evals.analysis.token_table import TITLES, outcomes
 from evals.plots.figures import band_lines, point_rows
 from evals.plots.parts import sizes
 from evals.plots.plot import Plot
@@ -119,10 +119,7 @@ def lengths(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     rows = []
     for name, table in responses.items():
-        correct = table["verdict"] == Verdict.CORRECT
-        incorrect = ~correct & (table["verdict"] != Verdict.UNSCORED)
-        outcomes = {"all": correct | ~correct, "correct": correct, "incorrect": incorrect}
-        for outcome, chosen in outcomes.items():
+        for outcome, chosen in outcomes(table).items():
             known = table[chosen & table["tokens"].notna()]
             mean = mean_over_problems(known, "tokens", bounds=None) if len(known) else None
             if mean is not None:
@@ -140,7 +137,6 @@ def response_length(responses: Mapping[str, pd.DataFrame]) -> Plot:
         f"truncated (unscored responses are in neither). {INTERVALS}"
         + (f" Responses of unknown length are excluded: {unknown}." if unknown else "")
     )
-    labels = {name: f"{name} responses" for name in ("all", "correct", "incorrect")}
     return point_rows(
         "response_length",
         "Length of responses",
@@ -149,7 +145,7 @@ def response_length(responses: Mapping[str, pd.DataFrame]) -> Plot:
         numbers,
         list(responses),
         by="outcome",
-        labels=labels,
+        labels=TITLES,
         unit="length of a response (tokens)",
         limits=(0.0, np.inf),
     )
