@@ -74,6 +74,7 @@ def test_a_default_run_of_each_kind(
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
+@pytest.mark.timeout(7200)
 def test_every_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     for run in default_runs():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +10,9 @@ from harness.backends import refusals
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.errors import UsageError
-from harness.launch.launcher import take_launcher
-from harness.launch.prepare import read_jobs
 from harness.plan.machine import check_memory, take_machine
 from harness.plan.plan import plan
 from harness.spec import catalogue
-from tests.options import options_of
 
 
 @pytest.mark.parametrize("paper", catalogue.papers())
@@ -40,30 +34,6 @@ def test_every_arm_fits_8_h100s_or_has_a_remedy(paper: str) -> None:
                 assert memory["fits"] or memory["remedy"], key
                 trained.setdefault(key, []).append(memory["fits"])
     assert all(any(fits) for fits in trained.values()), trained  # with one of the two backends every arm fits
-
-
-ROOT = Path(__file__).resolve().parents[3]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("reproductions/*/README.md")))
-COMMANDS = {
-    re.split(r"  +|`", command)[0].strip(): page.relative_to(ROOT)
-    for page in PAGES
-    for command in re.findall(r"rlvr (?:run|plan) +([^\n]*hardware=[^\n]*)", page.read_text())
-    if "PROFILE" not in command
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_pages_commands_are_among_those_that_fit(command: str) -> None:
-    paper, values = options_of(shlex.split(command))
-    values.pop("hardware.ray_address", None), values.pop("rehearse", None)
-    take_launcher(values)  # a plan has no use for it
-    machine = take_machine(values)
-    jobs = read_jobs(paper, values)
-    machines = machine.by_arm(jobs)
-    refused = refusals(jobs, machines)
-    kept = [job for job in jobs if (job.model, job.arm) not in refused]
-    assert any(job.experiment is not None for job in kept)
-    check_memory(kept, machines, memory=None)
 
 
 def test_a_run_that_cannot_fit_is_refused() -> None:
