@@ -24,7 +24,8 @@ def test_pinned_base_is_what_was_pinned(name: str) -> None:
     loaded = AutoTokenizer.from_pretrained(folder)
     built = tokenizer.build_tokenizer(family(name).pieces())
     texts = [row[key] for row in family(name).train_solutions(50, seed=0) for key in ("problem", "solution")]
-    assert loaded(texts).input_ids == built(texts).input_ids
+    assert loaded(texts).input_ids == built(texts).input_ids and loaded.batch_decode(built(texts).input_ids) == texts
+    assert (loaded.padding_side, loaded.pad_token, loaded.eos_token) == ("left", "<pad>", "<eos>")
     assert set(PINNED) == set(FAMILIES)
 
 
@@ -41,3 +42,16 @@ def test_changed_pinned_base_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
             pinned("tiny")
     finally:
         pinned.cache_clear()
+
+
+def test_chat_template() -> None:
+    words = tokenizer.build_tokenizer(family("tiny").pieces())
+    question = {"role": "user", "content": "What is T?"}
+    answer = {"role": "assistant", "content": "\\boxed{3}"}
+
+    def chat(*messages: dict[str, str], prompt: bool = False) -> str:
+        return words.apply_chat_template(list(messages), add_generation_prompt=prompt, tokenize=False)
+
+    assert chat(question, prompt=True) == "<user>What is T?<assistant>"
+    assert chat(question, answer) == f"<user>What is T?<assistant>\\boxed{{3}}{tokenizer.EOS}"
+    assert words(chat(question, answer)).input_ids[-1] == words.eos_token_id
