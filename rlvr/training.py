@@ -182,13 +182,12 @@ def _asked(
     for group in ("hardware", "launcher", "eval"):  # in Python hardware={"device": "cpu"} is hardware.device=cpu
         if isinstance(asked.get(group), Mapping):
             asked |= {f"{group}.{key}": value for key, value in asked.pop(group).items()}
-    own = asked.pop("protocol.columns", None)  # a list of OUR:THEIRS, or in Python a mapping
+    own = _pairs(asked.pop("protocol.columns", None))
     if own is not None:
         if "protocol.benchmarks" not in asked:
             raise UsageError(f"protocol.columns={own}: expected protocol.benchmarks=[FILE] with it")
-        pairs = own if isinstance(own, Mapping) else dict(str(pair).split(":", 1) for pair in _several(own))
-        asked["protocol.benchmarks"] = with_columns(_several(asked["protocol.benchmarks"]), pairs)
-    in_process = _objects(asked, data, columns, rewards)
+        asked["protocol.benchmarks"] = with_columns(_several(asked["protocol.benchmarks"]), own)
+    in_process = _objects(asked, data, _pairs(columns), rewards)
     what = _declared(paper, asked, protocol)
     return what, asked, in_process or ([] if isinstance(what, str) else ["an experiment declared in Python"])
 
@@ -266,6 +265,16 @@ def _objects(given: dict[str, Any], data: Any, columns: Mapping[str, str] | None
     if rewards is not None:
         given["rewards"] = [_reward_name(r, here) if callable(r) else r for r in _several(rewards)]
     return here
+
+
+def _pairs(columns: Any) -> Mapping[str, str] | None:
+    """A map of columns, which the command line may give as a list of OUR:THEIRS."""
+    if columns is None or isinstance(columns, Mapping):
+        return columns
+    pairs = [str(pair).partition(":") for pair in _several(columns)]
+    if not all(ours and theirs for ours, _, theirs in pairs):
+        raise UsageError(f"columns: expected OUR:THEIRS,..., got {columns}")
+    return {ours: theirs for ours, _, theirs in pairs}
 
 
 def _several(values: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from evals.data import benchmarks, prompts, protocols
 from evals.provenance import Origin
 from harness.data.problems import count_rows, load_problems, source
 from harness.launch.prepare import read_jobs
+from rlvr.cli import main
 from tests.options import options_of
 
 pytestmark = pytest.mark.slow
@@ -87,6 +88,14 @@ def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
     tables = evaluate(save_random_model(tmp_path), protocol, out_dir=tmp_path / "out", progress=False)
     rows = pq.read_table(tables["sums"]).to_pylist()
     assert {row["problem_id"] for row in rows} == {"sum-1", "sum-2", "sum-3", "sum-4"} and len(rows) == 4 * 2
+
+
+def test_a_plan_takes_a_column_map(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["paper=egsw", "arm=grpo", "data=examples/own/problems.jsonl", "columns=problem:question,answer:gold"]
+    assert main(["plan", *words, "brief=true"]) == 0
+    assert "math-7b/grpo" in capsys.readouterr().out
+    assert main(["plan", *words[:-1], "columns=problem"]) == 2
+    assert "OUR:THEIRS" in capsys.readouterr().err
 
 
 def test_a_column_map_by_either_option() -> None:
