@@ -48,8 +48,7 @@ class Comparison:
             verdict = rule.decide(gold, answer, self)
             if verdict is not None:
                 return rule.name, verdict
-        verdict = same_value(gold, answer)
-        return ("nothing", False) if verdict is None else ("same_value", verdict)
+        return "same_value", same_value(gold, answer)
 
 
 def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:

@@ -1,15 +1,13 @@
 r"""Evaluate LaTeX expressions at random points: refute an unequal answer, or confirm an equal one, without sympy.
 
 `same_value` compares two cleaned expressions at seeded random points to 200 digits. It reads a small, unambiguous part
-of LaTeX and gives up (None) on everything else; math-verify then decides.
+of LaTeX; what it does not read is not equal.
 
-- Two expressions that differ at one positive real point are unequal.
-- Two expressions that agree to 150 digits at all points, negative and whole ones included, are equal (for polynomials
-  this is the Schwartz-Zippel test). Longer constants are left to exact arithmetic.
+- Two expressions are equal when they agree to 150 digits at every point, negative and whole ones included, at which
+  both have a real value, and these are three at least (for polynomials this is the Schwartz-Zippel test).
 - What cancels is exactly 0. A constant without a value (1/0, \log 0, 0 \cdot \tan\frac{\pi}{2}), or with parts too
-  large to write, equals no ordinary number.
-- Where readings differ (`\log` is natural or decimal, `i` a symbol or the imaginary unit) an answer is equal if one
-  reading agrees, and unequal only if every reading differs.
+  large to write, equals nothing.
+- Where readings differ (`\log` is natural or decimal, `i` a symbol or the imaginary unit) one that agrees is enough.
 """
 
 from __future__ import annotations
@@ -40,14 +38,6 @@ _LARGEST_WRITTEN = mpf(10) ** 5000
 _LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
 
 
-class UndefinedError(ArithmeticError):
-    """The expression has no value at this point."""
-
-
-class OutOfRangeError(ArithmeticError):
-    """A part of the expression is too large, or too near zero, to be written."""
-
-
 def real(value: Any) -> Any:
     """The value, if it is real (to rounding errors) and known; else None."""
     if value is None or not getattr(value, "imag", 0):
@@ -62,40 +52,26 @@ def _sum(a: Any, b: Any) -> Any:
     return total if abs(total) > _ZERO * max(abs(a), abs(b)) else mpf(0)
 
 
-def _divide(a: Any, b: Any) -> Any:
-    if not b:
-        raise UndefinedError("division by zero")
-    return a / b
-
-
 def _power(base: Any, exponent: Any) -> Any:
-    if not base:
-        if real(exponent) is None or real(exponent) <= 0:
-            raise UndefinedError("0 to the power of 0, or less")
-        return mpf(0)
-    if abs(exponent) > _LARGEST_ARGUMENT:
-        raise OutOfRangeError("too large")
+    if abs(exponent) > _LARGEST_ARGUMENT or not (base or (real(exponent) or 0) > 0):
+        raise ArithmeticError("too large, or 0 to the power of 0 or less")
     return mp.power(base, exponent)
 
 
 def _logarithm(value: Any, base: Any = None) -> Any:
-    if not value:
-        raise UndefinedError("the logarithm of zero")
-    return mp.log(value) if base is None else _divide(mp.log(value), _logarithm(base))
+    return mp.log(value) if base is None else mp.log(value) / mp.log(base)
 
 
 def _root(degree: Any, value: Any) -> Any:
     number = real(value)
     if number is not None and number < 0 and degree < _LARGEST_ARGUMENT and degree % 2 == 1:
         return -mp.root(-number, int(degree))  # the real root of a negative number
-    return _power(value, _divide(mpf(1), degree))
+    return _power(value, mpf(1) / degree)
 
 
 def _factorial(value: Any) -> Any:
     if abs(value) > _LARGEST_ARGUMENT:
-        raise OutOfRangeError("too large")
-    if mp.isint(value) and value.real < 0:
-        raise UndefinedError("the factorial of a negative number")
+        raise ArithmeticError("too large")
     return mp.gamma(value + 1)
 
 
@@ -112,10 +88,10 @@ def _floor(value: Any) -> Any:
 def _function(name: str) -> Callable[[Any], Any]:
     def apply(value: Any) -> Any:
         if abs(value) > _LARGEST_ARGUMENT:
-            raise OutOfRangeError("too large")
+            raise ArithmeticError("too large")
         result = getattr(mp, name)(value)
         if name[-1] != "h" and name != "exp" and abs(result) > _LARGEST:
-            raise UndefinedError("a pole")
+            raise ArithmeticError("a pole")
         return result if abs(result) > _ZERO else mpf(0)
 
     return apply
@@ -126,7 +102,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": _sum,
     "-": lambda a, b: _sum(a, -b),
     "*": lambda a, b: a * b,
-    "/": _divide,
+    "/": lambda a, b: a / b,
     "negative": lambda value: -value,
     "^": _power,
     "!": _factorial,
@@ -155,50 +131,33 @@ def _evaluated(tree: Node, point: Point) -> Any:
     if kind == "log" and len(parts) == 1:
         return _logarithm(_evaluated(parts[0], point), mpf(10) if point.get("log") else None)
     value = OPERATIONS[kind](*(_evaluated(part, point) for part in parts))
-    if not mp.isfinite(value):
-        raise UndefinedError
     if value and not 1 / _LARGEST_WRITTEN < abs(value) < _LARGEST_WRITTEN:
-        raise OutOfRangeError
+        raise ArithmeticError("infinite, or too large to write")
     return value
 
 
-_POLE, _BEYOND = object(), object()  # no value at this point; one that is out of range
-
-
-def _value(tree: Node, point: Point) -> Any:
-    """The value at a point; _POLE or _BEYOND where it has none to write, None where it is unknown."""
+def _number(tree: Node, point: Point, imaginary: bool = False) -> Any:
+    """The value at a point, a real one unless `imaginary`; None where there is none, or none that can be written."""
     try:
-        return _evaluated(tree, point)
-    except OutOfRangeError:
-        return _BEYOND
-    except (UndefinedError, ZeroDivisionError):
-        return _POLE
+        value = _evaluated(tree, point)
     except (ArithmeticError, ValueError, TypeError, NotImplementedError):
         return None
-
-
-def _number(tree: Node, point: Point) -> Any:
-    """The real value at a point, or None."""
-    value = _value(tree, point)
-    return None if value is _POLE or value is _BEYOND else real(value)
+    return value if imaginary else real(value)
 
 
 # ---------------------------------------------------------------------------------------------------- comparison
 
 
-def same_value(gold: str, answer: str) -> bool | None:
-    """Whether two cleaned expressions have the same value at all points; None when this cannot be decided here."""
+def same_value(gold: str, answer: str) -> bool:
+    """Whether two cleaned expressions have the same value at all points; False where that is not known."""
     if r"\infty" in gold + answer:  # arithmetic with it is nothing
         return gold.lstrip("+ ") == answer.lstrip("+ ")
     try:
         left, right = parse(gold), parse(answer)
     except UnsupportedError:
-        return None
+        return False
     units, bases = _readings(left, right)
-    verdicts = [_compared(left, right, unit, decimal) for unit in units for decimal in bases]
-    if True in verdicts:
-        return True
-    return False if all(verdict is False for verdict in verdicts) else None
+    return any(_agree(left, right, unit, decimal) for unit in units for decimal in bases)
 
 
 def _readings(left: Node, right: Node) -> tuple[list[bool], list[bool]]:
@@ -213,38 +172,23 @@ def _has_log(tree: Node) -> bool:
     return (tree[0] == "log" and len(tree) == 2) or any(_has_log(part) for part in tree[1:] if isinstance(part, tuple))
 
 
-def _compared(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool | None:
-    names = (symbols(left) | symbols(right)) - ({"i"} if imaginary else set())
-    agreed = poles = doubtful = 0
-    points = _points(frozenset(names))
+def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
+    fixed = {"log": decimal, **({"i": mp.mpc(0, 1)} if imaginary else {})}
+    points = _points((symbols(left) | symbols(right)).difference(fixed))
     with mp.workdps(DIGITS):
-        for number, point in enumerate(points):
-            fixed = {**point, "log": decimal, **({"i": mp.mpc(0, 1)} if imaginary else {})}
-            a, b = _value(left, fixed), _value(right, fixed)
-            poles += b is _POLE and a is not _POLE and a is not None
-            verdict = _same(a, b, complex_allowed=imaginary)
-            if verdict is False and number % 4 != 2:  # a positive point
-                return False
-            agreed += verdict is True
-            doubtful += verdict is False
-    if poles == len(points):
-        return False  # 2x+0/0
-    return True if not doubtful and agreed >= min(_FEWEST, len(points)) else None
+        verdicts = [
+            _same(*(_number(side, {**point, **fixed}, imaginary) for side in (left, right))) for point in points
+        ]
+    return False not in verdicts and verdicts.count(True) >= min(_FEWEST, len(points))
 
 
-def _same(a: Any, b: Any, complex_allowed: bool) -> bool | None:
-    """Equal, different, or None: undefined, complex, or too long to be known to the last digit."""
-    if any(value is None or value is _POLE for value in (a, b)):
+def _same(a: Any, b: Any) -> bool | None:
+    """Equal, different, or None: without a value, or too long to be known to the last digit."""
+    if a is None or b is None:
         return None
-    if a is _BEYOND or b is _BEYOND:
-        return None if a is b else False
-    if not complex_allowed:
-        a, b = real(a), real(b)
-        if a is None or b is None:
-            return None
     size = max(abs(a), abs(b))
-    equal = abs(a - b) <= size * _EQUAL
-    return None if equal and size > _LARGEST else bool(equal)
+    equal = bool(abs(a - b) <= size * _EQUAL)
+    return None if equal and size > _LARGEST else equal
 
 
 @lru_cache(maxsize=1024)
@@ -305,7 +249,7 @@ def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "",
             pairs = [(a, b) for a, b in zip(ratios, others, strict=True) if a and b]
         else:
             pairs = [(known[0], ratio) for ratio in known if known[0]]
-        equal = len(pairs) >= _FEWEST and all(_same(a, b, complex_allowed=False) for a, b in pairs)
+        equal = len(pairs) >= _FEWEST and all(_same(a, b) for a, b in pairs)
     return equal
 
 
@@ -317,7 +261,7 @@ def constant_ratio(gold: str, answer: str) -> Fraction | None:
         return None
     with mp.workdps(DIGITS):
         known = [_ratio(left, right, point) for point in _points(symbols(left) | symbols(right))]
-        if None in known or not all(_same(ratio, known[0], complex_allowed=False) for ratio in known):
+        if None in known or not all(_same(ratio, known[0]) for ratio in known):
             return None
         if known[0] and not mpf(10) ** -60 < abs(known[0]) < _LARGEST:
             return None
