@@ -7,13 +7,15 @@ numbers below 10^5000 to at most 200 digits. No bound is a clock, so that a verd
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from evals.grading import Conventions
 from evals.grading.evaluation import same_value
 from evals.grading.numbers import depth
 from evals.grading.rules import RULES
 from evals.grading.spelling import clean
 
-LONGEST, DEEPEST = 2_000, 100
+LONGEST, DEEPEST = 2_000, 50
 MOST_COMPARISONS, MOST_NESTED = 2_000, 20  # of parts, and of parts inside parts
 DEFAULT = Conventions()
 
@@ -22,15 +24,24 @@ class UnscorableError(Exception):
     """The answer is too large to be read safely; the message says why."""
 
 
+class Step(NamedTuple):
+    """One comparison: of the whole answers, or of two parts of them. `rule` decided it."""
+
+    gold: str
+    answer: str
+    rule: str
+    equal: bool
+
+
 class Comparison:
     """Compares cleaned answers. Rules receive it and compare the parts of answers with it.
 
-    `steps` records (gold, answer, what decided, verdict) of every comparison and its parts, the whole one last.
+    `steps` records every comparison and its parts, the whole one last.
     """
 
     def __init__(self, conventions: Conventions = DEFAULT) -> None:
         self.conventions = conventions
-        self.steps: list[tuple[str, str, str, bool]] = []
+        self.steps: list[Step] = []
         self._compared = self._nested = 0
 
     def __call__(self, gold: str, answer: str) -> bool:
@@ -40,7 +51,7 @@ class Comparison:
             raise UnscorableError(f"size: more than {MOST_COMPARISONS} parts, or {MOST_NESTED} inside each other")
         decided_by, verdict = self._decide(gold, answer)
         self._nested -= 1
-        self.steps.append((gold, answer, decided_by, verdict))
+        self.steps.append(Step(gold, answer, decided_by, verdict))
         return verdict
 
     def _decide(self, gold: str, answer: str) -> tuple[str, bool]:
@@ -59,7 +70,7 @@ def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
     """
     if gold.strip() and gold == answer:
         return True
-    return compared(gold, answer, conventions).steps[-1][-1]
+    return compared(gold, answer, conventions).steps[-1].equal
 
 
 def compared(gold: str, answer: str, conventions: Conventions) -> Comparison:
@@ -74,5 +85,5 @@ def compared(gold: str, answer: str, conventions: Conventions) -> Comparison:
     if left and right:
         comparison(left, right)
     else:
-        comparison.steps.append((left, right, "nothing to compare", False))
+        comparison.steps.append(Step(left, right, "nothing to compare", False))
     return comparison

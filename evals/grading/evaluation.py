@@ -156,15 +156,10 @@ def same_value(gold: str, answer: str) -> bool:
         left, right = parse(gold), parse(answer)
     except UnsupportedError:
         return False
-    units, bases = _readings(left, right)
-    return any(_agree(left, right, unit, decimal) for unit in units for decimal in bases)
-
-
-def _readings(left: Node, right: Node) -> tuple[list[bool], list[bool]]:
-    r"""Whether i is the imaginary unit, and whether `\log` is the decimal logarithm."""
     names = symbols(left) | symbols(right)
     units = [True] if names <= {"i"} else [True, False] if "i" in names else [False]
-    return units, [False, True] if _has_log(left) or _has_log(right) else [False]
+    bases = [False, True] if _has_log(left) or _has_log(right) else [False]
+    return any(_agree(left, right, unit, decimal) for unit in units for decimal in bases)
 
 
 def _has_log(tree: Node) -> bool:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 Node = tuple[Any, ...]
-_LONGEST, _DEEPEST = 400, 40
+_LONGEST = 400
 _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.\d*|\.\d+)[eE][-+]?\d{1,3}|\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))"
 )
@@ -23,13 +23,10 @@ sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi
 _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
 _TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch"])
 _GREEK = frozenset(_LETTERS.split())
-_VECTORS = ("vec ", "overrightarrow ")
 _ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow", "dot", "ddot"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
 _OPERATORS = {"cdot": "*", "times": "*", "*": "*", "/": "/", "div": "/"}
 _NOT_A_FACTOR = frozenset(["+", "-", ")", "]", "}", "|", "rfloor", "rceil", "=", *_OPERATORS])
-
-
 DERIVATIVE = re.compile(
     r"\\frac\s*\{\s*d(?:\^\{(\d)\})?\s*(\\[A-Za-z]+|[A-Za-z])\s*\}\s*\{\s*d\s*([A-Za-z])(?:\s*\^\{\d\})?\s*\}"
 )
@@ -74,7 +71,6 @@ class _Parser:
         if re.search(r"\\frac\s*\{\s*(?:d|\\partial)", text):
             raise UnsupportedError("a derivative")
         self._tokens: list[Any] = []
-        self._spaced: list[bool] = []
         for match in _TOKEN.finditer(text.rstrip()):
             number, command, letter, escaped, sign = match.groups()
             if number is not None:
@@ -84,7 +80,6 @@ class _Parser:
             else:
                 self._tokens.append(letter or escaped or sign)
         self._at = 0
-        self._depth = 0
         self._bars = 0
 
     @property
@@ -103,16 +98,12 @@ class _Parser:
             raise UnsupportedError(f"expected {token!r}")
 
     def sum(self) -> Node:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise UnsupportedError("nested too deeply")
         sign = self.take() if self.next in ("+", "-") else "+"
         tree = self.product()
         if sign == "-":
             tree = ("negative", tree)
         while self.next in ("+", "-"):
             tree = (self.take(), tree, self.product())
-        self._depth -= 1
         return tree
 
     def product(self) -> Node:
@@ -122,7 +113,7 @@ class _Parser:
             token = self.next
             if token in _OPERATORS:
                 self.take()
-                if last[0] == "symbol" and last[1].startswith(_VECTORS):
+                if last[0] == "symbol" and last[1].startswith(("vec ", "overrightarrow ")):
                     raise UnsupportedError("a product of vectors")
                 last = ("negative", self.take() and self.factor()) if self.next == "-" else self.factor()
                 tree, divided = (_OPERATORS[token], tree, last), _OPERATORS[token] != "*"
@@ -149,7 +140,8 @@ class _Parser:
         if self.next == "(" and tree[0] == "symbol" and tree[1] != "i":
             tree = self.application(tree[1]) or tree
         elif isinstance(token, Fraction) and token.denominator == 1 and self.next == "frac":
-            tree = self.mixed(tree)
+            part = self.atom()  # 1\frac{1}{2} is one and a half
+            tree = ("+" if all(side[0] == "number" for side in part[1:]) else "*", tree, part)
         return self.powers(tree)
 
     def application(self, name: str) -> Node | None:
@@ -161,13 +153,6 @@ class _Parser:
         self._at = start
         return None
 
-    def mixed(self, whole: Node) -> Node:
-        r"""`1\frac{1}{2}` is one and a half."""
-        part = self.atom()
-        if all(side[0] == "number" for side in part[1:]):
-            return ("+", whole, part)
-        return ("*", whole, part)
-
     def powers(self, tree: Node) -> Node:
         while self.next == "!":
             self.take()
@@ -177,12 +162,6 @@ class _Parser:
         if self.next == "^":
             self.take()
             tree = ("^", tree, self.argument())
-            if self.next == "^":
-                raise UnsupportedError("a double superscript")
-            if self.next == "!":
-                raise UnsupportedError("the factorial of a power")
-        if self.next in ("'", "_"):
-            raise UnsupportedError("a prime or an index")
         return tree
 
     def argument(self) -> Node:

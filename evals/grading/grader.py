@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from evals.grading import Conventions
-from evals.grading.equivalence import DEFAULT, UnscorableError, compared, equal
+from evals.grading.equivalence import DEFAULT, Step, UnscorableError, compared, equal
 from evals.grading.extraction import extract, locate
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 from evals.notebook import html_text
-
-
-class Step(NamedTuple):
-    """One comparison: of the whole answers, or of two parts of them. `rule` decided it."""
-
-    gold: str
-    answer: str
-    rule: str
-    equal: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +95,8 @@ class Grader:
         for gold, response, finish_reason in _texts(rows, ("gold", "response", "finish_reason")):
             found = extract(response or "", policy)
             if found.answer is None:
-                grades.append(Grade(_without_answer(finish_reason, found.truncated), None, None, found.boxed))
+                cut = finish_reason == "length" or (found.truncated and finish_reason != "stop")
+                grades.append(Grade(Verdict.TRUNCATED if cut else Verdict.NO_ANSWER, None, None, found.boxed))
             else:
                 grades.append(self._grade(_gold(gold), found.answer, found.boxed))
             if progress:
@@ -139,12 +131,11 @@ class Grader:
         else:
             answer = extract(response, policy).answer
             [grade] = self.grade_responses([(gold, response, None)], policy)
-        located, steps = _gold(gold), []
+        located, steps = _gold(gold), list[Step]()
         if answer is not None and grade.verdict is not Verdict.UNSCORED:
             steps = compared(located, answer, self.conventions).steps
         read = None if answer is None else clean(answer)
-        decided = tuple(Step(*step) for step in steps)
-        return Explanation(policy, gold, clean(located), answer, read, decided, grade.verdict, grade.reason)
+        return Explanation(policy, gold, clean(located), answer, read, tuple(steps), grade.verdict, grade.reason)
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
         """Which answers to one problem are equal: class numbers from 0 in order of appearance, None without an answer.
@@ -191,8 +182,3 @@ def _texts(rows: Sequence[Any], columns: tuple[str, ...]) -> list[tuple[str | No
                 raise ValueError(f"row {index}: {column} is {value!r:.80}; expected text or a number")
         checked.append(tuple(None if value is None else str(value) for value in row))
     return checked
-
-
-def _without_answer(finish_reason: str | None, opened: bool) -> Verdict:
-    cut = finish_reason == "length" or (opened and finish_reason != "stop")
-    return Verdict.TRUNCATED if cut else Verdict.NO_ANSWER

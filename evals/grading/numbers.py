@@ -100,7 +100,6 @@ _RATIO = re.compile(
 )
 _PERIODIC = re.compile(_SIGN + r"(?P<whole>\d*)\.(?P<start>\d*?)\s*\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?")
 _GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?")
-_LONGEST = 4300  # digits; Python refuses to convert longer ones
 
 # How many significant digits more a decimal must show to stand for a longer decimal; to be cut off, not rounded; to
 # stand for a longer integer.
@@ -121,8 +120,6 @@ class Number:
 
 def number(text: str) -> Number | None:
     """The number in a cleaned answer, or None if it is anything else."""
-    if len(text) > _LONGEST:
-        return None
     text = text.strip()
     while text.startswith("(") and text.endswith(")") and "(" not in text[1:] and "," not in text:
         text = text[1:-1].strip()

@@ -101,11 +101,6 @@ def _known(name: str) -> Unit | None:
     return UNITS.get(name) or (UNITS.get(name.lower()) if len(name) > 2 else None)
 
 
-def converted(unit_: Unit, other: Unit) -> Fraction | None:
-    """How many of the other a unit is: 100 for m and cm, 5/18 for km/h and m/s; None for different kinds."""
-    return unit_[0] / other[0] if unit_[1] == other[1] else None
-
-
 # --------------------------------------------------------------------------------------------------- their words
 
 _COUNTED = "way possibility solution value number total integer unit time point different possible"
@@ -249,9 +244,9 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
 def _converted_or_same(left: Unit, right: Unit, bodies: tuple[str, str], same: Same) -> bool:
     if left == right:
         return same(*bodies)
-    ratio = converted(right, left)
-    if ratio is None:
+    if left[1] != right[1]:
         return False
+    ratio = right[0] / left[0]  # 1/100 for m and cm
     a, b = number(bodies[0]), number(bodies[1])
     if a is None or b is None:
         return False

@@ -11,8 +11,8 @@ from mpmath import mp, mpc, mpf
 
 from evals.grading import Conventions
 from evals.grading.equivalence import equal
-from evals.grading.evaluation import OPERATIONS, OutOfRangeError
-from evals.grading.quantity import converted, unit
+from evals.grading.evaluation import OPERATIONS
+from evals.grading.quantity import unit
 
 COEFFICIENT = st.integers(-9, 9).filter(bool)
 
@@ -31,9 +31,8 @@ def test_a_quantity_in_another_unit_of_its_kind(units, count, power):
 
 def test_units_of_a_speed():
     # 1 km/h is 1000 m in 3600 s
-    assert converted(unit("km/h"), unit("m/s")) == Fraction(5, 18)
-    assert converted(unit("kg"), unit("m")) is None
-    assert converted(unit("m^2"), unit("cm")) is None
+    assert unit("km/h")[0] / unit("m/s")[0] == Fraction(5, 18) and unit("km/h")[1] == unit("m/s")[1]
+    assert unit("kg")[1] != unit("m")[1] and unit("m^2")[1] != unit("cm")[1]
 
 
 @given(st.integers(1, 400), st.integers(2, 400), st.integers(1, 3))
@@ -84,7 +83,7 @@ FUNCTIONS = ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "
 def test_functions_of_huge_numbers_are_refused(name, operand):
     # nothing can be killed in the calling process: at 200 digits a hyperbolic function of
     # 10^5000 takes a second of processor time, and an answer may hold dozens of them
-    with mp.workdps(200), pytest.raises(OutOfRangeError):
+    with mp.workdps(200), pytest.raises(ArithmeticError):
         OPERATIONS[name](operand)
     assert equal("1", r"\sinh(10^{4000})-\sinh(10^{4000}+1)") is False
 
