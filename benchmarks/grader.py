@@ -389,9 +389,7 @@ def rules(pairs: Sequence[Pair]) -> str:
     header = ("rule", "accepts", "example", "counter-example", "pairs", "against their label")
     return (
         "## Rules\n\nIn the order in which they are tried: the first that applies decides. `same_value` evaluates both "
-        "sides at points; `nothing` is what neither decides, which is not equal.\n\n"
-        + columns(header, rows, left=4)
-        + "\n"
+        "sides at points; what it cannot read is not equal.\n\n" + columns(header, rows, left=4) + "\n"
     )
 
 
