@@ -34,6 +34,7 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
     uri, address = tracking_uri(), f"http://{host}:{port}"
     print(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it", file=sys.stderr)
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
+    command += ["--workers", "1"]  # several are killed, again and again, where a busy machine starts them in over 5 s
     server = subprocess.Popen(command, start_new_session=True)  # its workers are of its group, and end with it
 
     def end(*_: object) -> None:

@@ -309,8 +309,8 @@ def _viewer(models: Sequence[Analysed], cache: Path | None) -> tuple[dict[str, A
     notes: list[str] = []
     for model in models:
         read = model.readable if cache is not None else None
-        if read is None:
-            notes.append(f"{model.name}: responses without entropies ({model.unread or 'not asked for'}).")
+        if read is None and cache is not None:
+            notes.append(f"{model.name}: responses without entropies ({model.unread}).")
         tables = {} if read is None or cache is None else {b: token_table(read, b, cache) for b in read.tables}
         if entropies := [h for table in tables.values() for h in table["entropy"]]:
             forks[model.name] = fork_threshold(entropies)
