@@ -7,6 +7,7 @@ a second (SHA-256 in hardware, measured), so the parts of large files are hashed
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable
@@ -46,7 +47,8 @@ def damage(checkpoint: Path) -> str | None:
 def last_verified(checkpoints: Iterable[Path], number: Callable[[Path], int]) -> Path | None:
     """The newest intact checkpoint, or None. Damaged ones are reported and deleted, so that the training writes them
     again; `number`: a checkpoint's step, from its folder."""
-    for checkpoint in sorted(checkpoints, key=number, reverse=True):
+    named = (path for path in checkpoints if path.is_dir() and re.search(r"[-_]\d+$", path.name))
+    for checkpoint in sorted(named, key=number, reverse=True):
         wrong = damage(checkpoint)
         if wrong is None:
             return checkpoint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,16 +20,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class Undisturbed(NamedTuple):
     home: Path
     ending: dict[str, Any]
-    seconds: float
 
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     home = tmp_path_factory.mktemp("undisturbed")
-    start = time.monotonic()
     ended = run(RUN, home)
     assert ended.code == 0, ended.err
-    return Undisturbed(home, ending(home), time.monotonic() - start)
+    return Undisturbed(home, ending(home))
 
 
 @pytest.fixture(scope="session")

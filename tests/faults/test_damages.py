@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
+from harness.backends.checkpoints import seal
 from tests.damages import DAMAGES
 from tests.faults import CASES
 from tests.faults.commands import SAVE_OFTEN, STEPS, copy, ending, job_folder, run, sends, when
@@ -66,6 +70,59 @@ def test_a_damaged_checkpoint_is_not_used(undisturbed: Undisturbed, tmp_path: Pa
             home = copy(killed, tmp_path)
             DAMAGES[damage](home / file, home)
             check(home, undisturbed)
+
+
+def _pickle_in_a_sealed_checkpoint(train: Path) -> None:
+    shutil.rmtree(train / f"checkpoint-{STEPS}")  # at the last step no optimizer is read
+    newest = train / f"checkpoint-{STEPS - 1}"
+    torch.save({"step": Planted()}, newest / "optimizer.pt")
+    seal(newest)
+
+
+class Planted:
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return os.mkdir, (os.environ["PLANTED"],)
+
+
+def _a_file_for_the_folder(train: Path) -> None:
+    shutil.rmtree(train)
+    train.write_text("x")
+
+
+ODD: dict[
+    str, tuple[Callable[[Path], object], bool]
+] = {  # what is in train/; whether the command ends as if it was not
+    "a folder with no step": (lambda train: (train / "checkpoint-abc").mkdir(), True),
+    "a file named like a checkpoint": (lambda train: (train / "checkpoint-99").write_text("x"), True),
+    "a pickle": (_pickle_in_a_sealed_checkpoint, False),
+    "a file": (_a_file_for_the_folder, False),
+    "another seed's checkpoint": (lambda train: _resealed_as(train, "-seed0", "-seed1"), True),
+    "another step's checkpoint": (lambda train: _resealed_as(train, f"-{STEPS}", "-1"), True),
+}
+
+
+def _resealed_as(train: Path, of: str, other: str) -> None:
+    path = train / f"checkpoint-{STEPS}" / "whole"
+    assert of in path.read_text()
+    path.write_text(path.read_text().replace(of, other))
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_no_checkpoint_of_this_run_is_not_used(
+    name: str, finished: Path, undisturbed: Undisturbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED", str(tmp_path / "planted"))
+    home, (change, equal) = copy(finished, tmp_path), ODD[name]
+    folder = job_folder(home)
+    for path in (*folder.glob("run.json"), *folder.rglob("verdicts.parquet")):
+        path.unlink()
+    shutil.rmtree(folder / "train" / "final")
+    change(folder / "train")
+    ended = run(SAVE_OFTEN, home)
+    assert "Traceback" not in ended.err and not (tmp_path / "planted").exists(), ended
+    named = str(folder / "train") in ended.err or "weights_only" in ended.err
+    assert ended.code == 0 if equal else ended.code in (1, 2) and named, ended
+    assert not equal or ending(home) == undisturbed.ending
 
 
 @pytest.mark.parametrize("damage", [*HERE, "deleted"])

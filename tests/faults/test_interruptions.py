@@ -1,4 +1,4 @@
-"""Signals, and SIGKILL at random and at chosen moments: the same command then ends as if nothing had happened."""
+"""Signals, and SIGKILL at chosen moments: the same command then ends as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.faults import CASES
-from tests.faults.commands import RUN, SAVE_OFTEN, STEPS, at_step, ending, run, sends, when
+from tests.faults.commands import RUN, SAVE_OFTEN, STEPS, Ended, at_step, ending, run, sends, when
 from tests.faults.conftest import Undisturbed
 from tests.forked import Command
 
@@ -41,6 +39,19 @@ def test_a_second_signal_stops_at_once(undisturbed: Undisturbed, tmp_path: Path)
     assert first.code in (143, 75) and "Traceback" not in first.err, first
     assert run(RUN, tmp_path / "h").code == 0
     assert ending(tmp_path / "h") == undisturbed.ending
+
+
+def test_a_signal_before_the_first_step_and_a_second_process_cost_nothing(
+    undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    home = tmp_path / "h"
+    early = run(RUN, home, meanwhile=when(lambda process: "[1/1]" in process.err, sends(signal.SIGINT)))
+    assert early.code == 75 and "the same command resumes there" in early.err, early
+    second: list[Ended] = []
+    first = run(RUN, home, meanwhile=at_step(2, lambda _: second.append(run(RUN, home))))
+    assert second[0].code == 2 and "in use by another process" in second[0].err, second
+    assert first.code == 0, first
+    assert ending(home) == undisturbed.ending
 
 
 def test_checkpoints_are_also_saved_by_time(undisturbed: Undisturbed, tmp_path: Path) -> None:
@@ -72,25 +83,6 @@ def test_two_processes_stop_and_resume_as_one(tmp_path: Path) -> None:
 def descendants(pid: int) -> list[int]:
     children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return [process for child in children for process in (child, *descendants(child))]
-
-
-def test_sigkill_at_random_moments_loses_nothing(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    generator, kills, number = random.Random(0), 0, 0
-    while kills < CASES:
-        number += 1
-        home, moments = tmp_path / str(number), []
-        while True:
-            moment = generator.uniform(0, undisturbed.seconds)
-            begun = time.monotonic()
-            last = kills + len(moments) >= CASES
-            after = when(lambda _, m=moment, b=begun: time.monotonic() - b > m, sends(signal.SIGKILL))
-            ended = run(SAVE_OFTEN, home, meanwhile=None if last else after)
-            if ended.code != -signal.SIGKILL:
-                break
-            moments.append(round(moment, 2))
-        assert ended.code == 0, f"after kills at {moments} s: {ended.err}"
-        assert ending(home) == undisturbed.ending, f"after kills at {moments} s"
-        kills += len(moments)
 
 
 def test_sigkill_before_each_write_loses_nothing(undisturbed: Undisturbed, tmp_path: Path) -> None:
@@ -168,49 +160,3 @@ def stop_at_each_write(arguments: list[str]) -> int:
     for name in ("create_run", "log_batch", "log_artifact", "log_artifacts", "set_terminated", "update_run"):
         wrap(MlflowClient, name, after=True)  # so that the answer is lost
     return main(arguments)
-
-
-EVALUATION = """
-import sys, torch, transformers
-from pathlib import Path
-torch.set_num_threads(1)
-from evals.sampling.engines.transformers import TransformersEngine
-from evals.sampling.evaluate import evaluate
-from tests.evals.sampling.toy import protocol, set_up
-place = set_up(Path(sys.argv[1]), Path(sys.argv[2]))
-engine = TransformersEngine(sys.argv[2], device="cpu", batch_rows=4)
-print("ready", flush=True)
-place["out_dir"] = Path(sys.argv[3])
-evaluate(protocol=protocol(24, max_tokens=160), engine=engine, **place)
-"""
-
-
-def test_an_evaluation_killed_at_random_moments_has_the_same_verdicts(tmp_path: Path) -> None:
-    from tests.evals.conftest import make_model
-
-    model = make_model(tmp_path / "model")
-
-    def evaluate(out: Path, seconds: float | None) -> float | None:
-        """Its length past the imports; None if it was killed after these seconds."""
-        command = [sys.executable, "-c", EVALUATION, str(tmp_path), str(model), str(out)]
-        process = subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        begun = time.monotonic()
-        try:
-            process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return None
-        assert process.returncode == 0
-        return time.monotonic() - begun
-
-    length = evaluate(tmp_path / "whole", None)
-    assert length is not None
-    verdicts = (tmp_path / "whole" / "toy" / "verdicts.parquet").read_bytes()
-    generator = random.Random(0)
-    for _ in range(CASES):
-        if evaluate(tmp_path / "broken", generator.uniform(0, length)) is not None:
-            break
-    evaluate(tmp_path / "broken", None)
-    assert (tmp_path / "broken" / "toy" / "verdicts.parquet").read_bytes() == verdicts
