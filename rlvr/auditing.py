@@ -92,7 +92,11 @@ def audit(
         "differing": dict(result.differing),
     }
     text = f"{result}\n  {LAST}" if ours else str(result)
-    return Result(document, text, [{"verdict": result.verdict, **asdict(cause)} for cause in result.causes])
+    return Result(
+        document,
+        text,
+        [{"verdict": result.verdict, **asdict(cause)} for cause in result.causes] or [{"verdict": result.verdict}],
+    )
 
 
 def _evidence(

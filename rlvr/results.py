@@ -57,11 +57,20 @@ class Tabular:
         return {
             ".json": self.as_json,
             ".csv": lambda: csv_text(self.to_pandas()),
-            ".parquet": lambda: self.to_pandas().to_parquet(),
+            ".parquet": self._parquet,
             ".tex": self.to_latex,
             ".md": self.to_markdown,
             ".txt": self.__str__,
         }
+
+    def _parquet(self) -> bytes:
+        """A column of several kinds of values, which Parquet has no type for, becomes text."""
+        frame = self.to_pandas()
+        mixed = [name for name in frame if len({type(v) for v in frame[name] if v is not None}) > 1]
+        paths = [name for name in frame if any(isinstance(v, os.PathLike) for v in frame[name])]
+        for name in {*mixed, *paths} - set(frame.select_dtypes("number")):
+            frame[name] = [None if value is None else str(value) for value in frame[name]]
+        return bytes(frame.to_parquet())
 
     def _tabulated(self, form: str, text: Callable[[str], str] = str) -> str:
         from tabulate import tabulate

@@ -164,7 +164,8 @@ def plan(
     from harness.plan.plan import as_text
 
     document = prepare.planned(what, asked, price=price)
-    return Result(json.loads(json.dumps(document, default=list)), lambda: as_text(document, brief=brief))
+    rows = [{key: arm[key] for key in ("model", "arm", "title", "seeds", "steps")} for arm in document["arms"]]
+    return Result(json.loads(json.dumps(document, default=list)), lambda: as_text(document, brief=brief), rows)
 
 
 def _asked(
