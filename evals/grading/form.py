@@ -260,7 +260,10 @@ def approximation(gold: str, answer: str, same: Same) -> bool | None:
 
 def _approximated(side: str) -> list[str]:
     r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a."""
-    first, *rest = (part for part in map(str.strip, side.split(r"\approx")) if part)
+    parts = [part for part in map(str.strip, side.split(r"\approx")) if part]
+    if not parts:
+        return []
+    first, *rest = parts
     exact, rounded = (constant(split(end, "=")[-1]) for end in (first, rest[-1] if rest else first))
     if not rest or exact is None or rounded is None:
         return [*rest, first][:1]

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from evals.grading.equivalence import UnscorableError, equal
 
 pytestmark = pytest.mark.slow
 
@@ -59,3 +62,11 @@ def test_no_text_takes_long_to_read(step: int, limit_s: int) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > 200
+
+
+def test_every_short_text_has_a_verdict() -> None:
+    for part in (part for line in PARTS.splitlines() for part in line.split("|") if part):
+        for text in (part, f"{part} {part}", f"7 {part}", f"{part} 7"):
+            for gold, answer in ((text, text + "1"), ("7", text), (text, "7")):
+                with suppress(UnscorableError):  # nested too deeply
+                    equal(gold, answer)
