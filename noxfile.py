@@ -144,18 +144,10 @@ def slurm(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def rehearse(session: nox.Session) -> None:
-    """Every default run of every paper, at paper and small scale, with dwarfs of the models; `-- paper=egsw` for one.
-
-    About two hours on two cores; the tables go to stdout."""
+    """Every default run of every paper, at paper and small scale, with dwarfs of the models; `-- --paper egsw` for one,
+    `-- --write` for results/rehearsal.md. It goes on where it was stopped."""
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
-    asked = [words for words in session.posargs if words.startswith("paper=")]
-    others = [words for words in session.posargs if words not in asked]
-    for words in asked or [f"paper={key}" for key in PAPERS]:
-        for scale in ("scale=paper", "scale=small"):
-            card = "h100" if words == "paper=anchors" else "rtx4090" if scale == "scale=small" else "h100x8"
-            command = [str(python(session, False)), "-m", "rlvr", "run", words, scale, "rehearse=true"]
-            # 1: an arm would stop, which the table says
-            session.run(*command, f"hardware={card}", *others, external=True, success_codes=[0, 1])
+    session.run(str(python(session, True)), "-m", "benchmarks.rehearsal", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="venv")

@@ -23,8 +23,8 @@ CHAT = (
 ANSWERS = (" \\boxed{1}", " \\boxed{2}", "\nAnswer: 1\n", "\nAnswer: 2\n", "\nAnswer: A\n", "\n#### 1\n", "\n#### 2\n")
 FILLER = " so"  # a token
 SIZE = {  # heads of 32: vLLM has no smaller ones on a CPU
-    **{"num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 64, "head_dim": 32},
-    **{"num_attention_heads": 2, "num_key_value_heads": 1, "max_window_layers": 2},
+    **{"num_hidden_layers": 1, "hidden_size": 32, "intermediate_size": 32, "head_dim": 32},
+    **{"num_attention_heads": 1, "num_key_value_heads": 1, "max_window_layers": 1},
 }
 OF_THE_FILE = ("model_type", "architectures", "transformers_version", "torch_dtype")  # not of the model
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,8 +44,8 @@ from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 
 STAGES = ("planned", "configured", "trained", "resumed", "evaluated", "exported")
-SHORT = 128  # tokens of a response where an arm of the same model and recipe is rehearsed with its real length
-LONGEST = 32_768  # tokens of a response at most: an evaluation of two problems then takes minutes on a CPU
+FEW_BEYOND = 2048  # tokens of a response, beyond which a rollout has one update and groups of two: minutes on a CPU
+SHORT = 128  # mean tokens of the responses beside the one that is forced to the arm's length
 
 
 @dataclass
@@ -61,26 +62,20 @@ class Row:
         return not faults
 
 
-def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproduction, lengths: bool = True) -> list[Row]:
-    """One row for each arm; every fault is in it, and none is raised.
-
-    Args:
-        machines: of the real runs. lengths: whether the first arm of each model and recipe has its real lengths; the
-            others, and all without it, have responses of `SHORT` tokens.
-    """
+def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproduction) -> list[Row]:
+    """One row for each arm; every fault is in it, and none is raised. `machines` are those of the real runs."""
     rows: list[Row] = []
-    seen: set[Any] = set()
     for job in {(job.model, job.arm): job for job in jobs}.values():
         say(f"rehearsing {job.paper} {job.model}/{job.arm}")
-        row, hardware = Row(f"{job.paper} {job.model}/{job.arm}"), of_job(machines, job.model, job.arm)
+        label = backend(job.backend).label
+        row = Row(f"{job.paper} {job.model}/{job.arm}" + (f" ({label})" if label else ""))
+        hardware = of_job(machines, job.model, job.arm)
         planned = row.mark("planned", plan_faults(job, hardware))
         configured = row.mark("configured", configuration_faults(job, hardware))
-        recipe = (job.model, type(job.experiment), longest_response(job.protocol))
-        real, seen = lengths and recipe not in seen, seen | {recipe}
         if planned and configured:
             (home() / "rehearsal").mkdir(parents=True, exist_ok=True)
-            with variable("RLVR_HOME", str(home() / "rehearsal")):  # apart from real runs
-                _run(job, hardware, row, paper, LONGEST if real else SHORT)
+            with variable("RLVR_HOME", str(home() / "rehearsal")), one_of_full_length():  # apart from real runs
+                _run(job, hardware, row, paper)
         rows.append(row)
     return rows
 
@@ -198,46 +193,76 @@ def engine_accepts(folder: str, length: int) -> list[str]:
 # -- with the dwarf ----------------------------------------------------------------------------------------------------
 
 
-def overrides(job: Job, base: str, folder: Path, limit: int) -> tuple[dict[str, Any], list[str]]:
-    """The values that a rehearsal replaces, and what that shortens, in sentences."""
+def overrides(job: Job, base: str, folder: Path) -> dict[str, Any]:
+    """The values that a rehearsal replaces: the model, the data, and how many prompts, responses and updates."""
     e, p = job.experiment, job.protocol
-    longest = longest_response(p)
     asks = max(p.benchmarks.value, key=lambda name: int(p.value("max_tokens", name)))
     values: dict[str, Any] = {
         "base_model": base,
         "protocol.benchmarks": [str(_questions(folder))],
         **{"protocol.n": 1, "protocol.ks": [1], "protocol.rows": 2, "protocol.prompt": p.value("prompt", asks)},
-        **{"protocol.max_tokens": min(longest, limit), "protocol.extraction": "prompt"},
+        **{"protocol.max_tokens": longest_response(p), "protocol.extraction": "prompt"},
     }
-    shortened = [] if longest <= limit else [f"the evaluation has {longest:,}"]
     if job.context is not None:
         values |= {f"context.{key}": sourced.value for key, sourced in job.context.settings().items()}
     if e is None:
-        return values, shortened
+        return values
     settings = {key: sourced.value for key, sourced in e.settings().items()}
     values["dataset"] = str(folder / "problems.jsonl")
     if isinstance(e, Experiment):
-        updates = min(e.updates_per_rollout.value, 2)
+        short = e.max_completion_tokens.value <= FEW_BEYOND
+        updates = min(e.updates_per_rollout.value, 2 if short else 1)
+        least = max([4 if short else 2, *(value for key, value in settings.items() if key.endswith(".k"))])
         groups = {"prompts_per_rollout": updates, "updates_per_rollout": updates}
-        values |= {**groups, "max_steps": 2 * updates, "group_size": min(e.group_size.value, 4)}
+        values |= {**groups, "max_steps": 2 * updates, "group_size": min(e.group_size.value, least)}
         # what begins later begins with the second rollout
         values |= {key: updates for key in settings if key.endswith(".first_step")}
         values |= {key: 1 for key in settings if key == "ppo.critic_warmup_steps" and settings[key]}
     else:
-        values |= {
-            "batch_size": min(e.batch_size.value, 4),
-            "max_steps": 2,
-            "max_tokens": min(e.max_tokens.value, limit * 2),
-        }
+        values |= {"batch_size": min(e.batch_size.value, 4), "max_steps": 2}
     if isinstance(e, Rejection):
         values |= {"rounds": 1, "problems_per_round": 4, "samples_per_problem": 4}
-    real = settings.get("max_completion_tokens")
-    if real is not None:
-        values["max_completion_tokens"] = min(real, limit)
-        shortened += [] if real <= limit else [f"the training has {real:,}"]
-        if "overlong.max_length" in settings and real > limit:
-            values |= {"overlong.max_length": limit, "overlong.buffer": limit // 4}
-    return values, shortened
+    return values
+
+
+@contextmanager
+def one_of_full_length() -> Iterator[None]:
+    """In this process the first response of a training's first rollout, and of each batch of an evaluation, is forced
+    to the arm's limit: an answer and filler, and the model samples its last token. All others end as the dwarf does.
+
+    Another process, as veRL's, samples all of a response.
+    """
+    from evals.sampling.engines.transformers import TransformersEngine
+    from harness.backends.trl.trainer import MethodTrainer
+
+    turn, generate = MethodTrainer._generate_single_turn, TransformersEngine.generate
+
+    def beginning(tokenizer: Any, limit: int) -> list[int]:
+        ids: list[int] = tokenizer.convert_tokens_to_ids([dwarf.ANSWERS[0], *[dwarf.FILLER] * (limit - 2)])
+        return ids
+
+    def forced_turn(self: Any, prompts: list[list[int]], *others: Any, **named: Any) -> Any:
+        if self.state.global_step:
+            return turn(self, prompts, *others, **named)
+        limit = self.max_completion_length
+        forced = beginning(self.processing_class, limit)
+        self.max_completion_length = self.generation_config.max_new_tokens = 1
+        try:
+            (last,), _ = turn(self, [[*prompts[0], *forced]], *others, **named)
+        finally:
+            self.max_completion_length = self.generation_config.max_new_tokens = limit
+        short, _ = turn(self, prompts[1:], *others, **named)
+        return [[*forced, *last], *short], None
+
+    def forced_generate(self: Any, requests: Sequence[Any], decoding: Any) -> Any:
+        first = replace(requests[0], forced=tuple(beginning(self.tokenizer, decoding.max_tokens)))
+        return generate(self, [first, *requests[1:]], decoding)
+
+    with (
+        patch.object(MethodTrainer, "_generate_single_turn", forced_turn),
+        patch.object(TransformersEngine, "generate", forced_generate),
+    ):
+        yield
 
 
 def on_cpu(job: Job, hardware: Hardware) -> Hardware:
@@ -249,7 +274,7 @@ def on_cpu(job: Job, hardware: Hardware) -> Hardware:
     return settings
 
 
-def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limit: int) -> None:
+def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction) -> None:
     """Train, resume, evaluate and pack the dwarf; what fails goes into the row."""
     if hardware.engine == "openai":
         row.notes.append("evaluated: not here, a server has the model")
@@ -261,15 +286,14 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limi
     except ValueError as error:
         row.notes.append(f"trained: not here ({error})")
         return
-    folder = home() / "dwarfs" / f"{job.base_model.value.replace('/', '-')}-{limit}"
+    e = job.experiment
+    # veRL samples in processes of its own, where no response is forced: a third of all reach the arm's limit by chance
+    length = e.max_completion_tokens.value if isinstance(e, Experiment) and not trainer.in_process else SHORT
+    folder = home() / "dwarfs" / f"{job.base_model.value.replace('/', '-')}-{length}"
     try:
-        dwarf.make(job.base_model.value, folder, limit=min(limit, longest_response(job.protocol)))
+        dwarf.make(job.base_model.value, folder, limit=length)
         _write_data(folder, job)
-        values, shortened = overrides(job, str(folder), folder, limit)
-        if shortened and limit == SHORT:
-            row.notes.append(f"shortened to responses of {limit} tokens: {', '.join(shortened)} (another arm has them)")
-        elif shortened:
-            row.notes.append(f"shortened to responses of {limit} tokens, which take minutes: {', '.join(shortened)}")
+        values = overrides(job, str(folder), folder)
         (small,) = resolve(
             paper, models=[job.model], arms=[job.arm], scale=job.scale, backend=job.backend, seeds=[0], overrides=values
         )
@@ -280,7 +304,12 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, limi
     stage = "evaluated" if job.experiment is None else "trained"
     try:
         if trainer.in_process:  # veRL's extension changes the vLLM of its processes
-            row.mark("configured", engine_accepts(base, context_need(small).training or 64))
+            need = context_need(small)
+            asked = {
+                need.training,
+                min(need.evaluation + PROMPT_TOKENS, need.positions or need.evaluation + PROMPT_TOKENS),
+            }
+            row.mark("configured", [fault for length in sorted(asked - {0}) for fault in engine_accepts(base, length)])
         run = JobRun(small, base, machine, None, "rehearsal")
         shutil.rmtree(run.folder, ignore_errors=True)  # of an earlier rehearsal, maybe of other code
         if job.experiment is not None:
@@ -347,6 +376,8 @@ def _write_data(folder: Path, job: Job) -> None:
     room = e.max_prompt_tokens.value - 200 if isinstance(e, Experiment) else 64  # beside the words of the prompt
     problems = [f"What is {i} minus {i - 1}?" + dwarf.FILLER * (max(room, 0) if i == 1 else i) for i in range(1, 9)]
     rows = [{"problem": text, "answer": "1", "solution": "It is so" + dwarf.ANSWERS[0]} for text in problems]
+    if e is not None and not isinstance(e, Experiment):  # as long as the prompt, and what the chat format adds, allow
+        rows[0]["solution"] = "It is so" + dwarf.FILLER * (e.max_tokens.value - 300) + dwarf.ANSWERS[0]
     write_jsonl(folder / "problems.jsonl", rows)
     write_jsonl(_questions(folder), [{"id": f"{i}", **rows[i]} for i in range(2)])
 

@@ -1,0 +1,133 @@
+"""Every default run of every paper, at paper and small scale, with a dwarf of its model.
+
+    nox -s rehearse -- --paper egsw --scale small
+
+Each arm is rehearsed as `rlvr run paper=P scale=S hardware=H arm=A rehearse=true` does, by TRL, or by veRL where TRL
+cannot train it; the shortest first. Rows are kept by commit in RLVR_HOME/rehearsal/rows.jsonl, so that the same command
+goes on where it was stopped. --write makes results/rehearsal.md of all rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks.pages import ROOT, made_by, write
+from harness.backends import refusals
+from harness.command.resolve import resolve
+from harness.jobs.rehearsal import STAGES
+from harness.launch.prepare import rehearsed
+from harness.plan.context import context_need
+from harness.plan.machine import take_machine
+from harness.runs.record import environment
+from harness.runs.track import home
+from harness.spec import catalogue
+
+SCALES = ("paper", "small")
+PAGE = ROOT / "results" / "rehearsal.md"
+ABOUT = """\
+A dwarf has the model's own configuration with one narrow layer; plan and configuration are those of the real run on the
+machine named. *Tokens trained* are those of the arm's longest sequence (prompt and response), *evaluated* those of its
+longest response: one response of a rollout has that length, the others are short. vLLM checks the arguments of an
+engine for both. `(verl)`: TRL cannot train the arm."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A default run.
+
+    Args:
+        trained: tokens of its longest sequence. evaluated: of its longest response. other: TRL cannot train it.
+    """
+
+    paper: str
+    scale: str
+    machine: str
+    model: str
+    arm: str
+    trained: int
+    evaluated: int
+    other: bool
+
+
+def cases(papers: Sequence[str], scales: Sequence[str]) -> list[Case]:
+    found = []
+    for paper in papers:
+        for scale in scales:
+            machine = "h100" if paper == "anchors" else "rtx4090" if scale == "small" else "h100x8"
+            jobs = resolve(paper, scale=scale, seeds=[0])
+            refused = refusals(jobs, take_machine({"hardware": machine}).by_arm(jobs))
+            for job in jobs:
+                need = context_need(job)
+                lengths = (need.training, need.evaluation, (job.model, job.arm) in refused)
+                found.append(Case(paper, scale, machine, job.model, job.arm, *lengths))
+    return found
+
+
+def rehearse(asked: Sequence[Case]) -> dict[Case, dict[str, Any]]:
+    """The row of each case; those that an earlier call at this commit has are not made again."""
+    kept = home() / "rehearsal" / "rows.jsonl"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    commit = environment()["commit"]
+    lines = [json.loads(line) for line in kept.read_text().splitlines()] if kept.is_file() else []
+    rows = {Case(**line["case"]): line["row"] for line in lines if line["commit"] == commit}
+    for case in sorted(asked, key=lambda case: (case.other, case.trained, case.evaluated)):
+        if case not in rows:
+            options = {"scale": case.scale, "hardware": case.machine, "model": [case.model], "arm": [case.arm]}
+            (row,) = rehearsed(case.paper, options)
+            rows[case] = asdict(row)
+            with kept.open("a") as file:
+                file.write(json.dumps({"commit": commit, "case": asdict(case), "row": rows[case]}) + "\n")
+    return {case: rows[case] for case in asked}
+
+
+def page(rows: dict[Case, dict[str, Any]], origin: str) -> str:
+    from tabulate import tabulate
+
+    said: dict[str, list[str]] = defaultdict(list)
+    table = []
+    for case, row in rows.items():
+        lengths = [f"{tokens:,}" if tokens else "–" for tokens in (case.trained, case.evaluated)]
+        stages = [row["stages"].get(stage, "–") for stage in STAGES]
+        table.append([row["arm"], case.scale, case.machine, *lengths, *stages])
+        for note in row["notes"]:
+            said[note].append(f"`{row['arm']}`, {case.scale} scale")
+    stopped = sum("no" in row["stages"].values() for row in rows.values())
+    headers = ["arm", "scale", "machine", "tokens trained", "tokens evaluated", *STAGES]
+    notes = [f"- {note}\n  ({len(arms)}: {'; '.join(arms)})" for note, arms in said.items()]
+    return "\n".join(
+        [
+            "# Rehearsal: every default run with a dwarf of its model",
+            "",
+            origin,
+            ABOUT,
+            "",
+            f"{len(rows) - stopped} of {len(rows)} runs passed every stage; {stopped} say below why not.",
+            "",
+            tabulate(table, headers=headers, tablefmt="github", disable_numparse=True),
+            "",
+            *(["## What stopped an arm", "", *notes] if notes else []),
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paper", nargs="*", default=sorted(catalogue.papers()))
+    parser.add_argument("--scale", nargs="*", default=list(SCALES), choices=SCALES)
+    parser.add_argument("--write", action="store_true", help="make results/rehearsal.md")
+    asked = parser.parse_args()
+    origin = made_by("nox -s rehearse --") if asked.write else ""
+    text = page(rehearse(cases(asked.paper, asked.scale)), origin)
+    if asked.write:
+        write(PAGE, text)
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
