@@ -4,7 +4,8 @@
 
 Each arm is rehearsed as `rlvr run paper=P scale=S hardware=H arm=A rehearse=true` does, by TRL, or by veRL where TRL
 cannot train it; the shortest first. Rows are kept by commit in RLVR_HOME/rehearsal/rows.jsonl, so that the same command
-goes on where it was stopped. --write makes results/rehearsal.md of all rows.
+goes on where it was stopped. --write makes results/rehearsal.md of all rows; with --kept of those that there are, of
+any commit, and the page names the others.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks.pages import ROOT, made_by, write
@@ -68,28 +70,37 @@ def cases(papers: Sequence[str], scales: Sequence[str]) -> list[Case]:
     return found
 
 
+def kept_rows() -> dict[Case, dict[str, Any]]:
+    """The last row of each case, with its commit."""
+    lines = [json.loads(line) for line in _file().read_text().splitlines()] if _file().is_file() else []
+    return {Case(**line["case"]): {"commit": line["commit"], **line["row"]} for line in lines}
+
+
+def _file() -> Path:
+    return home() / "rehearsal" / "rows.jsonl"
+
+
 def rehearse(asked: Sequence[Case]) -> dict[Case, dict[str, Any]]:
     """The row of each case; those that an earlier call at this commit has are not made again."""
-    kept = home() / "rehearsal" / "rows.jsonl"
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    _file().parent.mkdir(parents=True, exist_ok=True)
     commit = environment()["commit"]
-    lines = [json.loads(line) for line in kept.read_text().splitlines()] if kept.is_file() else []
-    rows = {Case(**line["case"]): line["row"] for line in lines if line["commit"] == commit}
+    rows = {case: row for case, row in kept_rows().items() if row["commit"] == commit}
     for case in sorted(asked, key=lambda case: (case.other, case.trained, case.evaluated)):
         if case not in rows:
             options = {"scale": case.scale, "hardware": case.machine, "model": [case.model], "arm": [case.arm]}
             (row,) = rehearsed(case.paper, options)
-            rows[case] = asdict(row)
-            with kept.open("a") as file:
-                file.write(json.dumps({"commit": commit, "case": asdict(case), "row": rows[case]}) + "\n")
+            rows[case] = {"commit": commit, **asdict(row)}
+            with _file().open("a") as file:
+                file.write(json.dumps({"commit": commit, "case": asdict(case), "row": asdict(row)}) + "\n")
     return {case: rows[case] for case in asked}
 
 
-def page(rows: dict[Case, dict[str, Any]], origin: str) -> str:
+def page(rows: Mapping[Case, dict[str, Any]], origin: str, missing: Sequence[Case] = ()) -> str:
     from tabulate import tabulate
 
     said: dict[str, list[str]] = defaultdict(list)
     table = []
+    commits = sorted({row["commit"][:10] for row in rows.values()})
     for case, row in rows.items():
         lengths = [f"{tokens:,}" if tokens else "–" for tokens in (case.trained, case.evaluated)]
         stages = [row["stages"].get(stage, "–") for stage in STAGES]
@@ -106,7 +117,13 @@ def page(rows: dict[Case, dict[str, Any]], origin: str) -> str:
             origin,
             ABOUT,
             "",
-            f"{len(rows) - stopped} of {len(rows)} runs passed every stage; {stopped} say below why not.",
+            f"{len(rows) - stopped} of {len(rows)} runs passed every stage; {stopped} say below why not. "
+            f"Rehearsed at {', '.join(commits)}.",
+            *(
+                [f"Not reached: {'; '.join(f'{c.paper} {c.model}/{c.arm}, {c.scale}' for c in missing)}."]
+                if missing
+                else []
+            ),
             "",
             tabulate(table, headers=headers, tablefmt="github", disable_numparse=True),
             "",
@@ -120,9 +137,12 @@ def main() -> None:
     parser.add_argument("--paper", nargs="*", default=sorted(catalogue.papers()))
     parser.add_argument("--scale", nargs="*", default=list(SCALES), choices=SCALES)
     parser.add_argument("--write", action="store_true", help="make results/rehearsal.md")
+    parser.add_argument("--kept", action="store_true", help="rehearse nothing: the rows that there are")
     asked = parser.parse_args()
-    origin = made_by("nox -s rehearse --") if asked.write else ""
-    text = page(rehearse(cases(asked.paper, asked.scale)), origin)
+    origin = made_by(f"nox -s rehearse --{' --kept' if asked.kept else ''}") if asked.write else ""
+    wanted = cases(asked.paper, asked.scale)
+    rows = kept_rows() if asked.kept else rehearse(wanted)
+    text = page({c: rows[c] for c in wanted if c in rows}, origin, [c for c in wanted if c not in rows])
     if asked.write:
         write(PAGE, text)
     else:

@@ -19,6 +19,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from evals.environment import variable
 from evals.files import text_sha256, write_jsonl

@@ -12,16 +12,18 @@ from typing import Any
 
 import pytest
 
+from evals.files import read_parquet
 from harness.backends import refusals
+from harness.backends.engine import longest_response
 from harness.backends.trl import hardware as trl_hardware
 from harness.backends.trl.backend import Trl
 from harness.command.resolve import resolve
 from harness.data import dwarf
-from harness.jobs import rehearsal
 from harness.jobs.rehearsal import STAGES, Row, configuration_faults, plan_faults, rehearse
 from harness.plan import machine
 from harness.plan.machine import take_machine
-from harness.spec import catalogue
+from harness.record.run import Run
+from harness.spec import Experiment, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 from rlvr.cli import main
@@ -84,11 +86,16 @@ def test_every_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def passes(run: tuple[str, str, str, str], home: Path) -> None:
     paper, scale, model, arm = run
     jobs, machines = declared(paper, scale, card(paper, scale), models=[model], arms=[arm])
-    (row,) = rehearse(jobs, machines, paper=paper, lengths=False)
+    (row,) = rehearse(jobs, machines, paper=paper)
     trained = jobs[0].experiment is not None
     assert [stage for stage in STAGES if row.stages.get(stage) != "yes"] == ([] if trained else ["trained", "resumed"])
-    assert all(note.startswith("shortened") for note in row.notes)
+    assert row.notes == []
     assert (home / "rehearsal").is_dir() and not (home / paper).exists()  # apart from real runs
+    done = Run(max(home.rglob("run.json"), key=lambda file: file.stat().st_mtime).parent)
+    (verdicts,) = (read_parquet(file).to_pandas() for file in done.folder.glob("eval/*/verdicts.parquet"))
+    assert max(verdicts["tokens"]) == longest_response(jobs[0].protocol)
+    if isinstance(jobs[0].experiment, Experiment):  # some of the first rollout's responses, not all, reach the limit
+        assert 0 < done.curve[1]["train/truncated_fraction"] < 1
 
 
 # -- faults that stopped runs of paper scale, put back one by one and found by the command --------------------------
@@ -198,7 +205,7 @@ def rehearsed(monkeypatch: pytest.MonkeyPatch, home: Path, breaks: Sequence[tupl
     for owner, name, value in breaks:
         monkeypatch.setattr(owner, name, value)
     jobs, machines = declared("egsw", models=["math-7b"], arms=["egsw"])
-    (row,) = rehearse(jobs, machines, paper="egsw", lengths=False)
+    (row,) = rehearse(jobs, machines, paper="egsw")
     return row
 
 
@@ -214,20 +221,11 @@ def test_a_checkpoint_that_is_never_complete(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.slow
 def test_an_evaluation_that_asks_for_more_than_the_model_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = dwarf.configuration("Qwen/Qwen2.5-Math-7B")
-    short = {**(own or {}), "max_position_embeddings": 700}
-    monkeypatch.setattr(
-        dwarf, "configuration", lambda base: short
-    )  # of the 512 + 128 of the training, and 800 of the other
-    monkeypatch.setattr(rehearsal, "SHORT", 800)
-    real = rehearsal.overrides
-
-    def short_training(*arguments: Any) -> Any:
-        values, notes = real(*arguments)
-        return {**values, "max_completion_tokens": 128}, notes
-
-    row = rehearsed(monkeypatch, tmp_path, [(rehearsal, "overrides", short_training)])
+    short = {**(own or {}), "max_position_embeddings": 2000}  # of the training's 1,536, and 3,072 of the evaluation
+    monkeypatch.setattr(dwarf, "configuration", lambda base: short)
+    row = rehearsed(monkeypatch, tmp_path)
     assert (row.stages["trained"], row.stages["resumed"], row.stages["evaluated"]) == ("yes", "yes", "no")
-    assert any("the model's context is 700" in note for note in row.notes)
+    assert any("the model's context is 2000" in note for note in row.notes)
 
 
 def test_a_dwarf_has_the_models_own_positions_and_ends_rarely(tmp_path: Path) -> None:

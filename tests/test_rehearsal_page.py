@@ -1,0 +1,50 @@
+"""`nox -s rehearse`: all default runs, each once at a commit, and a page that names what was not reached."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import rehearsal
+from harness.jobs.rehearsal import STAGES, Row
+from harness.spec import catalogue
+
+
+def test_every_default_run_is_a_case() -> None:
+    found = rehearsal.cases(sorted(catalogue.papers()), rehearsal.SCALES)
+    assert len(found) == len(set(found)) and {c.paper for c in found} == set(catalogue.papers())
+    assert {(c.paper, c.model, c.arm) for c in found if c.other and c.scale == "small"} == {
+        ("entropy_advantage", "7b", "ppo"),
+        ("entropy_advantage", "7b", "ppo_entropy_advantage"),
+    }
+    (dapo,) = (c for c in found if (c.paper, c.scale, c.model, c.arm) == ("forking_tokens", "paper", "32b", "dapo"))
+    assert (dapo.trained, dapo.evaluated, dapo.other) == (2048 + 20480, 20480, True)
+
+
+def test_a_stopped_rehearsal_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    done: list[str] = []
+
+    def rehearsed(paper: str, options: dict[str, Any]) -> list[Row]:
+        (arm,) = options["arm"]
+        if arm == "egsw" and len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(arm)
+        stages = dict.fromkeys(STAGES, "yes") | ({"trained": "no"} if arm == "grpo" else {})
+        return [Row(f"{paper} {arm}", stages, ["trained: too long"] if arm == "grpo" else [])]
+
+    monkeypatch.setattr(rehearsal, "rehearsed", rehearsed)
+    asked = rehearsal.cases(["egsw"], ["small"])
+    with pytest.raises(KeyboardInterrupt):
+        rehearsal.rehearse(asked)
+    assert done == ["base", "grpo"]  # the shortest first
+    rows = rehearsal.kept_rows()
+    text = rehearsal.page(rows, "", [c for c in asked if c not in rows])
+    assert "1 of 2 runs passed every stage; 1 say below why not." in text
+    assert "Not reached: egsw math-7b/egsw, small; egsw math-7b/egsw_micro_batch, small." in text
+    assert "- trained: too long\n  (1: `egsw grpo`, small scale)" in text
+    done.append("")  # no interrupt now
+    assert list(rehearsal.rehearse(asked)) == asked
+    assert done == ["base", "grpo", "", "egsw", "egsw_micro_batch"]
