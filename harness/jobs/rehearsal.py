@@ -379,6 +379,8 @@ def _write_data(folder: Path, job: Job) -> None:
     rows = [{"problem": text, "answer": "1", "solution": "It is so" + dwarf.ANSWERS[0]} for text in problems]
     if e is not None and not isinstance(e, Experiment):  # as long as the prompt, and what the chat format adds, allow
         rows[0]["solution"] = "It is so" + dwarf.FILLER * (e.max_tokens.value - 300) + dwarf.ANSWERS[0]
+    if isinstance(e, Experiment) and "base_accuracy" in e.method.reads:  # its data set holds it
+        rows = [{**row, "base_accuracy": 0.5} for row in rows]
     write_jsonl(folder / "problems.jsonl", rows)
     write_jsonl(_questions(folder), [{"id": f"{i}", **rows[i]} for i in range(2)])
 
