@@ -376,7 +376,9 @@ def _write_data(folder: Path, job: Job) -> None:
     e = job.experiment
     room = e.max_prompt_tokens.value - 200 if isinstance(e, Experiment) else 64  # beside the words of the prompt
     problems = [f"What is {i} minus {i - 1}?" + dwarf.FILLER * (max(room, 0) if i == 1 else i) for i in range(1, 9)]
-    rows = [{"problem": text, "answer": "1", "solution": "It is so" + dwarf.ANSWERS[0]} for text in problems]
+    rows: list[dict[str, Any]] = [
+        {"problem": text, "answer": "1", "solution": "It is so" + dwarf.ANSWERS[0]} for text in problems
+    ]
     if e is not None and not isinstance(e, Experiment):  # as long as the prompt, and what the chat format adds, allow
         rows[0]["solution"] = "It is so" + dwarf.FILLER * (e.max_tokens.value - 300) + dwarf.ANSWERS[0]
     if isinstance(e, Experiment) and "base_accuracy" in e.method.reads:  # its data set holds it
