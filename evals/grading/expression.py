@@ -12,16 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 Node = tuple[Any, ...]
-_LONGEST = 400
+_MOST_TOKENS, _MOST_GROUPS = 200, 50  # the tree is read by recursion
 _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.\d*|\.\d+)[eE][-+]?\d{1,3}|\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))"
 )
-_NAMED_FUNCTIONS = "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln lg log exp abs"
-_NAMED_FUNCTIONS += " arcsinh arccosh arctanh coth sech csch"
 _LETTERS = """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho
 sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar"""
-_FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
 _TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch"])
+_FUNCTIONS = _TRIGONOMETRIC | {f"arc{name}" for name in _TRIGONOMETRIC} | {"ln", "lg", "log", "exp", "abs"}
 _GREEK = frozenset(_LETTERS.split())
 _ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow", "dot", "ddot"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
@@ -43,8 +41,6 @@ def parse(text: str) -> Node:
     Raises:
         UnsupportedError: it is not one of these expressions.
     """
-    if len(text) > _LONGEST:
-        raise UnsupportedError("too long")
     parser = _Parser(DERIVATIVE.sub(r"{\2_{d\1\3}}", text))
     tree = parser.sum()
     if parser.next is not None:
@@ -79,8 +75,10 @@ class _Parser:
                 self._tokens.append(command if len(command) > 1 else f"\\{command}")
             else:
                 self._tokens.append(letter or escaped or sign)
+        if len(self._tokens) > _MOST_TOKENS:
+            raise UnsupportedError("too long")
         self._at = 0
-        self._bars = 0
+        self._bars = self._groups = 0
 
     @property
     def next(self) -> Any:
@@ -179,7 +177,11 @@ class _Parser:
         opening = self.take()
         closing = _OPENING[opening]
         self._bars += opening == "|"
+        self._groups += 1
+        if self._groups > _MOST_GROUPS:
+            raise UnsupportedError("nested too deeply")
         tree = self.sum()
+        self._groups -= 1
         self._bars -= opening == "|"
         self.expect(closing)
         return tree

@@ -226,7 +226,6 @@ def condition(gold: str, answer: str, same: Same) -> bool | None:
 
 _NAME = re.compile(r"\\[A-Za-z]+|[A-Za-z](?:_\{\w+\})?")
 _CONSTANT = re.compile(r"[CcKk](?:_\{\d\})?|[ABmn]")
-_MOST_CONSTANTS = 3
 
 
 def free_constants(gold: str, answer: str, same: Same) -> bool | None:
@@ -234,7 +233,7 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
         [name for name in dict.fromkeys(_NAME.findall(side)) if _CONSTANT.fullmatch(name)] for side in (gold, answer)
     )
     old, new = [name for name in left if name not in right], [name for name in right if name not in left]
-    if not 0 < len(old) == len(new) <= _MOST_CONSTANTS or len(gold) < 4 or not all(name[0] in "CcKk" for name in old):
+    if not 0 < len(old) == len(new) <= 3 or len(gold) < 4 or not all(name[0] in "CcKk" for name in old):
         return None
     whole = "".join(old) == "k" and "".join(new) in "mn" and r"\pi" in gold  # n\pi for k\pi
     if any(name[0] in "ABmn" for name in new) and not (whole or all("_" in name for name in old)):
@@ -260,13 +259,10 @@ def approximation(gold: str, answer: str, same: Same) -> bool | None:
 
 def _approximated(side: str) -> list[str]:
     r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a."""
-    parts = [part for part in map(str.strip, side.split(r"\approx")) if part]
-    if not parts:
-        return []
-    first, *rest = parts
+    first, *rest = [part for part in map(str.strip, side.split(r"\approx")) if part] or [""]
     exact, rounded = (constant(split(end, "=")[-1]) for end in (first, rest[-1] if rest else first))
     if not rest or exact is None or rounded is None:
-        return [*rest, first][:1]
+        return [*rest, first][: bool(first)]
     return [] if exact.denominator == 1 else [first, rest[-1]][: 1 + (abs(exact - rounded) <= abs(exact) / 100)]
 
 

@@ -68,7 +68,7 @@ def _interval(text: str) -> str | None:
     r"""`a<x\le b` and the like, with one variable at an end or in the middle."""
     parts = [part.strip() for part in _BOUND.sub("\0", text).split("\0")]
     signs = [match[0] for match in _BOUND.finditer(text)]
-    if "=" in text or not signs or "" in parts:
+    if "=" in text or not 1 <= len(signs) < 3 or "" in parts:
         return None
     rising = {sign in ("<", r"\le") for sign in signs}
     if rising == {False}:

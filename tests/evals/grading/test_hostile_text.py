@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evals.grading.equivalence import UnscorableError, equal
-
-pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 ANSWER, RESPONSE = 2_000, 20_000  # characters; longer answers are refused unread
@@ -23,7 +23,7 @@ PARTS = r"""
 a|A|1|1 |,|, |.|. |...|'|''|"|-|+ -|<|=|^|_|^{|^(|[|(|{|\{|\\|$|$$|$1|\$|\$1,000|%|:|1:1|1.|0.1|1,000|x=|x=1,|A(1,2),
 < and|and|,and|and <|or|to|2 to|not|if|where|for all|per|5per|th|7th|five|one hundred|million|5 million|5 a|zz|june 1
 \text{|\text{a|\text{m}|\text{m}^2|\text{ m}/|\text{and}|\frac|\frac{|\frac1|\frac{d|\sqrt|\sqrt[|√|√(|\le|\land|\approx
-\pm|\cup|\in|k\in|\mathbb{Z}|\overline{|\dot{1}|\circ|^{\circ}|\ldots|\choose|{a\choose|\operatorname{|\!:|{:|{,}|\,
+\pm|\cup|\lfloor|\in|k\in|\mathbb{Z}|\overline{|\dot{1}|\circ|^{\circ}|\ldots|\choose|{a\choose|\operatorname{|\!:|{:|{,}|\,
 (\begin{matrix}|\end{matrix}|\begin{cases}|\(|\[|\boxed|\boxed{|\boxed{1} and|np.|sqrt|sqrt(|sin(|pi|**|`|²|(A)
 option|final answer is|I hope it is correct|answer is|answer:|real numbers|no solution|minus|about|USD|squared|dozen
 """
@@ -54,6 +54,17 @@ print(len(parts))
 """
 
 
+@given(
+    st.lists(st.sampled_from([part for line in PARTS.splitlines() for part in line.split("|")]), max_size=60),
+    st.integers(1, 99),
+)
+def test_any_text_has_a_verdict(parts: list[str], times: int) -> None:
+    for text in ("".join(parts), "".join(parts[:1]) * 20 * times):
+        with suppress(UnscorableError):
+            equal(r"\frac{1}{2}", text)
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on processor time there")
 @pytest.mark.parametrize(("step", "limit_s"), [(3, 30), pytest.param(1, 90, marks=pytest.mark.exhaustive)])
 def test_no_text_takes_long_to_read(step: int, limit_s: int) -> None:
