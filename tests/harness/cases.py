@@ -169,6 +169,19 @@ def objective(name: str, function: Any, aggregation: Any, base: Method = GRPO, *
     return Case(method, lambda _: Slow(), FREE, slow)
 
 
+def case(slot: str, function: Any, slow: Callable[..., Any], values: Any = (), **settings: Any) -> Case:
+    """A case that adds one function to GRPO, whose slow version takes the same settings."""
+    used = use(function, **sourced(**settings))
+    field = {"advantage": "advantages", "shaping": "advantages"}.get(slot, slot)
+
+    def made(batch: TokenBatch) -> Slow:
+        rows = slow(batch, **settings)
+        return Slow(**{field: per_response(rows, batch) if isinstance(rows, list) else rows})
+
+    changed: dict[str, Any] = {slot: used if slot == "advantage" else (used,)}
+    return Case(replace(GRPO, **changed), made, values)
+
+
 CASES = {
     "gspo": objective("gspo", gspo, "sequence_mean", low=0.3, high=0.4),
     "luspo": objective("gspo", gspo, "sequence_sum", low=0.3, high=0.4),
@@ -177,19 +190,9 @@ CASES = {
     "sapo": objective("sapo", sapo, "sequence_mean", tau_pos=1.0, tau_neg=1.05),
     "dppo": objective("dppo", dppo, "token_mean", divergence="binary_tv", low=0.01, high=0.01, truncate=20.0),
     "vespo": objective("vespo", vespo, "token_mean", k_pos=2.0, lambda_pos=3.0, k_neg=3.0, lambda_neg=2.0),
-    "m2po": Case(
-        replace(GRPO, gates=(use(m2po, **sourced(threshold=0.5)),)),
-        lambda b: Slow(gates=slow_m2po(b, 0.5)),
-        (("clip_low", None), ("clip_high", None)),
-    ),
-    "leave_one_out": Case(
-        replace(GRPO, advantage=use(leave_one_out, **sourced(epsilon=1e-6))),
-        lambda b: Slow(advantages=per_response(slow_leave_one_out(b), b)),
-    ),
-    "kl_in_reward": Case(
-        replace(GRPO, shaping=(use(kl_in_reward, **sourced(beta=0.1)),)),
-        lambda b: Slow(advantages=slow_kl_in_reward(b, 0.1)),
-    ),
+    "m2po": case("gates", m2po, slow_m2po, UNCLIPPED, threshold=0.5),
+    "leave_one_out": case("advantage", leave_one_out, lambda b, epsilon: slow_leave_one_out(b), epsilon=1e-6),
+    "kl_in_reward": case("shaping", kl_in_reward, slow_kl_in_reward, beta=0.1),
     "scalerl": replace(
         objective(
             "cispo",
@@ -201,15 +204,9 @@ CASES = {
         ),
         slow=lambda b: Slow(gates=per_response([float(len({r for r, _ in peers}) > 1) for peers in peers_of(b)], b)),
     ),
-    "opo": Case(replace(GRPO, advantage=use(opo)), lambda b: Slow(advantages=per_response(slow_opo(b), b))),
-    "maxrl": Case(
-        replace(GRPO, advantage=use(maxrl, **sourced(epsilon=1e-6))),
-        lambda b: Slow(advantages=per_response(slow_maxrl(b, 1e-6), b)),
-    ),
-    "otb": Case(
-        replace(GRPO, advantage=use(otb, **sourced(epsilon=1e-8))),
-        lambda b: Slow(advantages=slow_otb(b, 1e-8)),
-    ),
+    "opo": case("advantage", opo, slow_opo),
+    "maxrl": case("advantage", maxrl, slow_maxrl, epsilon=1e-6),
+    "otb": case("advantage", otb, slow_otb, epsilon=1e-8),
     "a_star_po": replace(
         objective(
             "policy_gradient",
@@ -219,59 +216,25 @@ CASES = {
         ),
         slow=lambda b: Slow(advantages=per_response(slow_a_star_po(b, 0.5, 0.1), b)),
     ),
-    "lite_ppo": Case(
-        replace(GRPO, advantage=use(lite_ppo, **sourced(epsilon=1e-4))),
-        lambda b: Slow(advantages=per_response(slow_lite_ppo(b, 1e-4), b)),
-    ),
+    "lite_ppo": case("advantage", lite_ppo, slow_lite_ppo, epsilon=1e-4),
     "policy_gradient": objective("policy_gradient", policy_gradient, "token_mean"),
-    "rloo": Case(replace(GRPO, advantage=use(rloo)), lambda b: Slow(advantages=per_response(slow_rloo(b), b))),
+    "rloo": case("advantage", rloo, slow_rloo),
     "reinforce_pp": Case(
         replace(GRPO, advantage=use(reinforce_pp, **sourced(baseline="group"))),
         lambda b: Slow(advantages=per_response([(row or [0.0])[0] for row in slow_reinforce_pp(b, "group")], b)),
     ),
-    "gpg": Case(
-        replace(GRPO, advantage=use(gpg, **sourced(scale=1.0))),
-        lambda b: Slow(advantages=per_response(slow_gpg(b, 1.0), b)),
-    ),
-    "off_policy_mask": Case(
-        replace(GRPO, gates=(use(off_policy_mask, **sourced(threshold=-0.0)),)),
-        lambda b: Slow(gates=off_policy_mask(b, threshold=0.0)),
-    ),
+    "gpg": case("advantage", gpg, slow_gpg, scale=1.0),
+    "off_policy_mask": case("gates", off_policy_mask, off_policy_mask, threshold=0.0),
     "grpo": Case(GRPO, lambda _: Slow()),
-    "egsw-step": Case(
-        replace(GRPO, weights=(use(egsw, **sourced(**EGSW)),)), lambda b: Slow(weights=slow_egsw(b, **EGSW))
-    ),
-    "egsw-micro-batch": Case(
-        replace(GRPO, weights=(use(egsw, **sourced(**MICRO_BATCH)),)),
-        lambda b: Slow(weights=slow_egsw(b, **MICRO_BATCH)),
-    ),
-    "egsw-trajectory": Case(
-        replace(GRPO, weights=(use(egsw, **sourced(**TRAJECTORY)),)), lambda b: Slow(weights=slow_egsw(b, **TRAJECTORY))
-    ),
-    "entropy_advantage": Case(
-        replace(GRPO, shaping=(use(entropy_advantage, **sourced(alpha=0.4, kappa=2.0)),)),
-        lambda b: Slow(advantages=slow_entropy_advantage(b, 0.4, 2.0)),
-    ),
-    "ppl_advantage": Case(
-        replace(GRPO, shaping=(use(ppl_advantage, **sourced(**PPL)),)),
-        lambda b: Slow(advantages=slow_ppl_advantage(b, **PPL)),
-    ),
-    "ppl_advantage-released": Case(
-        replace(GRPO, shaping=(use(ppl_advantage, **sourced(**PPL_RELEASED)),)),
-        lambda b: Slow(advantages=slow_ppl_advantage(b, **PPL_RELEASED)),
-    ),
-    "position_advantage": Case(
-        replace(GRPO, shaping=(use(position_advantage, **sourced(**POSITION)),)),
-        lambda b: Slow(advantages=slow_position_advantage(b, **POSITION)),
-    ),
-    "position_advantage-printed": Case(
-        replace(GRPO, shaping=(use(position_advantage, **sourced(**POSITION_PRINTED)),)),
-        lambda b: Slow(advantages=slow_position_advantage(b, **POSITION_PRINTED)),
-    ),
-    "forking_tokens": Case(
-        replace(GRPO, gates=(use(forking_tokens, **sourced(**FORKING)),)),
-        lambda b: Slow(gates=slow_forking_tokens(b, **FORKING)),
-    ),
+    "egsw-step": case("weights", egsw, slow_egsw, **EGSW),
+    "egsw-micro-batch": case("weights", egsw, slow_egsw, **MICRO_BATCH),
+    "egsw-trajectory": case("weights", egsw, slow_egsw, **TRAJECTORY),
+    "entropy_advantage": case("shaping", entropy_advantage, slow_entropy_advantage, alpha=0.4, kappa=2.0),
+    "ppl_advantage": case("shaping", ppl_advantage, slow_ppl_advantage, **PPL),
+    "ppl_advantage-released": case("shaping", ppl_advantage, slow_ppl_advantage, **PPL_RELEASED),
+    "position_advantage": case("shaping", position_advantage, slow_position_advantage, **POSITION),
+    "position_advantage-printed": case("shaping", position_advantage, slow_position_advantage, **POSITION_PRINTED),
+    "forking_tokens": case("gates", forking_tokens, slow_forking_tokens, **FORKING),
     "forking_tokens-kept": Case(
         replace(DAPO, gates=(use(forking_tokens, **sourced(**FORKING)),), denominator=assumed("kept", WHY)),
         lambda b: Slow(advantages=slow_dapo(b), gates=slow_forking_tokens(b, **FORKING)),
@@ -283,28 +246,14 @@ CASES = {
     ),
     "dapo": Case(DAPO, lambda b: Slow(advantages=slow_dapo(b)), CLIP_HIGHER),
     "dr_grpo": Case(dr_grpo.METHOD, lambda b: Slow(advantages=per_response(slow_grpo(b, "none", 0.0), b))),
-    "clip_cov": Case(
-        replace(GRPO, gates=(use(clip_cov, **sourced(**CLIP_COV)),)),
-        lambda b: Slow(gates=slow_clip_cov(b, **CLIP_COV)),
-        (("clip_low", None), ("clip_high", 1.0)),
-    ),
-    "kl_cov": Case(
-        replace(GRPO, penalties=(use(kl_cov, **sourced(**KL_COV)),)),
-        lambda b: Slow(penalties=slow_kl_cov(b, **KL_COV)),
-        UNCLIPPED,
-    ),
-    "weighted_reinforce": Case(
-        replace(GRPO, advantage=use(weighted_reinforce, **sourced(positive=0.1, negative=1.0))),
-        lambda b: Slow(advantages=per_response(slow_weighted_reinforce(b, 0.1, 1.0), b)),
-    ),
-    "passk": Case(
-        replace(GRPO, advantage=use(passk, **sourced(k=2, epsilon=1e-6))),
-        lambda b: Slow(advantages=per_response(slow_passk(b, 2, 1e-6), b)),
-    ),
+    "clip_cov": case("gates", clip_cov, slow_clip_cov, (("clip_low", None), ("clip_high", 1.0)), **CLIP_COV),
+    "kl_cov": case("penalties", kl_cov, slow_kl_cov, UNCLIPPED, **KL_COV),
+    "weighted_reinforce": case("advantage", weighted_reinforce, slow_weighted_reinforce, positive=0.1, negative=1.0),
+    "passk": case("advantage", passk, slow_passk, k=2, epsilon=1e-6),
     "entropy_bonus": Case(GRPO, lambda _: Slow(), (("entropy_coefficient", 0.1),)),
     "entropy_advantage on dapo with clip_cov": Case(STACK, slow_stack, (*CLIP_HIGHER, ("entropy_coefficient", 0.01))),
-    "erpo": Case(
-        replace(GRPO, aggregation=assumed("token_mean", WHY), shaping=(use(erpo, **sourced(**ERPO)),)),
-        lambda b: Slow(advantages=slow_erpo(b, **ERPO)),
+    "erpo": replace(
+        case("shaping", erpo, slow_erpo, **ERPO),
+        method=replace(GRPO, aggregation=assumed("token_mean", WHY), shaping=(use(erpo, **sourced(**ERPO)),)),
     ),
 }

@@ -194,14 +194,8 @@ def test_text_before_the_first_box_changes_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("There are 220 ways to choose 3 people", "There are 220 ways to choose 3 people"),
         ("the answer is at least 5", "at least 5"),  # a bound is not its number
-        ("it takes 5 more than before", "it takes 5 more than before"),
         ("x is not 5", "x is not 5"),
-        ("Paolo: 18, Qing: 14", "Paolo: 18, Qing: 14"),  # two values
-        ("I didn't get 12", "I didn't get 12"),
-        ("It's not 12", "It's not 12"),
-        ("I got 11 of 12", "I got 11 of 12"),
         (r"\boxed{(3,3)} \text{ for part (a) and } \boxed{(1,1)}", "(3,3), (1,1)"),
         (r"$y_1=\boxed{2x}$ and $y_2=\boxed{3x}$", "2x, 3x"),
         (r"\boxed{5} is wrong and so is \boxed{6}", "6"),

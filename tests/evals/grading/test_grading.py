@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from evals.answer_files.policies import policy_effects
@@ -51,17 +49,6 @@ def test_a_response_without_an_answer_is_not_a_wrong_one(grader, response, finis
 def test_bare_answers_may_hold_a_box_or_mathematics_or_be_a_sentence(grader):
     rows = [("5", answer) for answer in (r"\boxed{5}", "$5$", "The answer is 5.", "5", "", "6")]
     assert verdicts(grader.grade_answers(rows)) == [Verdict.CORRECT] * 4 + [Verdict.NO_ANSWER, Verdict.WRONG]
-
-
-def test_works_from_threads(grader):
-    results: list[list[Grade]] = []
-    rows = [[(rf"{HARD[0]}+{n}", rf"{HARD[1]}+{n}"), (rf"{HARD[0]}+{n}", rf"{HARD[1]}-{n + 1}")] for n in range(10, 14)]
-    threads = [threading.Thread(target=lambda r=r: results.append(grader.grade_answers(r))) for r in rows]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [verdicts(grades) for grades in results] == [[Verdict.CORRECT, Verdict.WRONG]] * 4
 
 
 def test_progress_counts_the_rows(grader):

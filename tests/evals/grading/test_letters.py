@@ -1,162 +1,26 @@
 """GPQA's letters: responses as models write them, each with the letter that a person reads in it as the final answer.
 
-Written by hand, before the policy was run on them. The issue that asked for it counted 23 of 30 on a set like this.
+`letters.jsonl` was written by hand before the policy was run on it. When it read A to H and no option that is restated,
+it had 22 of 42 right, and 38 of 45 others.
 """
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 
 from evals.grading.extraction import extract
 
-RESPONSES = [
-    ("The energy is \\boxed{42} J.\n\nAnswer: B", "B"),
-    ("So we find \\boxed{E=mc^2}.\n\nAnswer: B", "B"),
-    ("The product is \\boxed{C_6H_{12}}, which is option D.\n\nAnswer: D", "D"),
-    ("The compound has the formula C_6H_{12}. The spectrum fits option B.", "B"),
-    ("The answer is a bit unclear at first, but the ratio must be 3:1. Answer: C", "C"),
-    ("The answer is a bit unclear.", None),
-    ("Let me think about A first. A would need a proton. So the correct answer is (C).", "C"),
-    ("**Final Answer**\n\nThe correct choice is **D**.", "D"),
-    ("**Answer: (A)**", "A"),
-    ("$\\boxed{\\text{B}}$", "B"),
-    ("$\\boxed{\\textbf{(C)}\\ 12}$", "C"),
-    ("The final answer is $\\boxed{D}$.", "D"),
-    ("Final answer: \\boxed{\\mathrm{A}}", "A"),
-    ("Options A and B are excluded by symmetry, D by energy. Therefore C.", "C"),
-    ("Only option D satisfies both conditions.\n\nD", "D"),
-    ("Answer: B) 10^-4 eV", "B"),
-    ("ANSWER: C", "C"),
-    ("the correct answer is: **B) 4 peaks**", "B"),
-    ("I first thought the answer is A, but the sign is wrong. Hence the answer is D.", "D"),
-    ("Answer: A\n\nWait, I made a mistake in the second step.\n\nAnswer: B", "B"),
-    ("Thus, (B) is the right choice.", "B"),
-    ("Option C is correct because the reaction is exothermic. Options A, B and D ignore that.", "C"),
-    ("The right answer would be option (A), as K_a > K_b.", "A"),
-    ("<think>maybe B</think>\n<answer>C</answer>", "C"),
-    ("A careful analysis shows that both steps are fast. Answer: D.", "D"),
-    ("A is too small and B is too large. C has the wrong sign. So D it is.\n\nAnswer: $D$", "D"),
-    ("We therefore choose B.", "B"),
-    ("My answer: \\(\\boxed{C}\\)", "C"),
-    ("The best answer is A.", "A"),
-    ("Answer: Option B", "B"),
-    ("The correct answer is\n\n**C**", "C"),
-    ("The answer is (D) 5.6 keV.", "D"),
-    ("### Answer\n\nB", "B"),
-    ("In conclusion, the answer is choice A: the triplet.", "A"),
-    ("Since ΔG < 0, the answer must be $\\text{(B)}$.", "B"),
-    ("\\[\\boxed{\\text{Option A}}\\]", "A"),
-    ("The wavelength is 500 nm, which corresponds to choice (D).", "D"),
-    ("The value matches answer choice B.", "B"),
-    ("a) is wrong, b) is wrong, d) is wrong, so c) is the answer.", "C"),
-    ("The energy of the state is E = 13.6 eV and the field B = 2 T. Answer: A", "A"),
-    ("I am not able to determine it.", None),
-    ("Thus A Boltzmann factor is needed. Hence B decays.", None),
-    ("The reaction of A with B gives C and D in equal parts.", None),
-    # counted once on thirty others, also written before the policy was run on them: 25, then these
-    ("I'd go with A.", "A"),
-    ('{"answer": "A"}', "A"),
-    ("<answer>(A)</answer>", "A"),
-    ("So my final choice is D.", "D"),
-    ("Choice D.", "D"),
-    ("**Option A**\n\nIt fails, as it has no proton.", None),
-    ("It is a complex problem. A detailed derivation gives C_p - C_v = R.", None),
-    # the next 86 were written with their letters before the policy was run on them: of the first 42 it had 22, when it
-    # read A to H and no option that is restated; of the others, without one that has no clear letter, 38 of 45
-    ("B) Oxygen accepts the electrons.", "B"),
-    ("D. All of the above", "D"),
-    ("c", "C"),
-    ("(e)", "E"),
-    ("Answer: `D`", "D"),
-    ("The correct option is **G**.", "G"),
-    ("I'd pick (C) since the charge is conserved.", "C"),
-    ("Not (B) but rather (D).", "D"),
-    ("I'll go with F, because the other values are too small.", "F"),
-    ("After elimination only (A) remains.", "A"),
-    ("\\boxed{J}", "J"),
-    ("The answer is I.", "I"),
-    ("Ans: C", "C"),
-    ("The answer is therefore H.", "H"),
-    ("**C. The mitochondrion**", "C"),
-    ("**Final answer:** (J) 4.5 m/s", "J"),
-    ("My answer would be E) none of these", "E"),
-    ("The rate doubles.\n\nB) It doubles.", "B"),
-    ("答案是 C", "C"),
-    ("Let me check each.\nA) too small\nB) too large\nC) fits\nSo C.", "C"),
-    ("A) 3 m\nB) 4 m\nC) 5 m\nD) 6 m", None),
-    ("I think it is a hard question.", None),
-    ("I. Newton wrote it.", None),
-    ("The options are (A) iron, (B) copper and (C) zinc.", None),
-    ("Answer: I think it's B, so B.", "B"),
-    ("A particle moves along a line.", None),
-    ("A. It moves.\nB. It rests.\n\nAnswer: B", "B"),
-    ("The organism is E. coli and it divides.", None),
-    ("The answer is not (A).", None),
-    ("Answer: A longer chain has a higher boiling point.", None),
-    ("B) is wrong because it ignores friction.", None),
-    ("Answer: C\n\nB) is wrong because it ignores friction.", "C"),
-    ("The energy is 42 J.", None),
-    ("\\boxed{42\\ \\mathrm{J}}", None),
-    ("C is right-handed, so the spiral turns.", None),
-    ("Copper(I) chloride forms.", None),
-    ("Answer: A or B", None),
-    ("I would not choose (B).", None),
-    ("F = ma, so the force is 12 N. Answer: A", "A"),
-    ("Vitamin C is water soluble. The answer is D, not B.", "D"),
-    ("It cannot be A, and B is excluded too; hence (C) or (D).", None),
-    ("H. pylori causes it.", None),
-    ("Based on the passage, the correct answer is likely B.", "B"),
-    ("(D) The treaty was signed in 1648.", "D"),
-    ("The best choice here is **A**: it minimises cost.", "A"),
-    ("Answer: **(G)** because momentum is conserved", "G"),
-    ("Let's see. Option B fails. Option C fails. So it must be D.", "D"),
-    ("I believe the answer is (F).", "F"),
-    ("Final Answer: **H**", "H"),
-    ("C", "C"),
-    ("c)", "C"),
-    ("answer: d", "D"),
-    ("The answer is: E. Both of these", "E"),
-    ("Therefore, the correct option is: (I) 3.2 kJ", "I"),
-    ("\\boxed{\\text{(B) } 12}", "B"),
-    ("So the answer would be option C, 45 degrees.", "C"),
-    ("Considering all options, B is the most appropriate answer.", "B"),
-    ("The correct answer is option A) photosynthesis.", "A"),
-    ("I choose option B.", "B"),
-    ("> A. lithium", "A"),
-    ("**Answer:** C. 12 N", "C"),
-    ("Answer - B", "B"),
-    ("The answer should be D, since x > 0.", "D"),
-    ("Correct answer: A", "A"),
-    ("My final answer is **B**.", "B"),
-    ("**B**", "B"),
-    ("Response: (C)", "C"),
-    ("A) is impossible, since the mass is negative.", None),
-    ("Answer: None of these.", None),
-    ("The answer is 12 J.", None),
-    ("The magnetic field (B) is perpendicular to the plane.", None),
-    ("It depends on the carbon (C) content.", None),
-    ("The answer is Boron.", None),
-    ("Answer: Carbon dioxide", None),
-    ("A: 12", None),
-    ("I would say that it is unclear.", None),
-    ("B. subtilis is a bacterium.", None),
-    ("Both A and C are plausible, and I cannot decide.", None),
-    ("The correct answer is both A and C.", None),
-    ("Choose a number. I choose 7.", None),
-    ("Let A be the event and B its complement. Answer: D", "D"),
-    ("Answer: C\n\nExplanation: A and B are too small.", "C"),
-    ("1. A\n2. B\n3. C", None),
-    ("Hence A = 5 and B = 6.", None),
-    ("Options:\n(A) red\n(B) blue\n\nI pick (B).", "B"),
-    ("The answer isn't B. It's D.", "D"),
-]
+ROWS = [json.loads(line) for line in Path(__file__).with_name("letters.jsonl").read_text("utf-8").splitlines()]
 
 
-def test_at_least_40_responses_with_every_letter() -> None:
-    assert len(RESPONSES) == 136
-    assert {letter for _, letter in RESPONSES} == {*"ABCDEFGHIJ", None}
+def test_every_letter_is_there() -> None:
+    assert len(ROWS) == 136
+    assert {row["letter"] for row in ROWS} == {*"ABCDEFGHIJ", None}
 
 
-@pytest.mark.parametrize(("response", "letter"), RESPONSES)
-def test_the_letter_of_a_response(response: str, letter: str | None) -> None:
-    assert extract(response, "letter").answer == letter
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["response"][:60])
+def test_the_letter_of_a_response(row: dict[str, str | None]) -> None:
+    assert extract(str(row["response"]), "letter").answer == row["letter"]
