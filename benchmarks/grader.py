@@ -32,8 +32,11 @@ from benchmarks.columns import columns
 from benchmarks.pages import made_by, write
 from evals.grading import Grader
 from evals.grading.equivalence import DEFAULT, UnscorableError, compared
+from evals.grading.expression import parse, symbols
 from evals.grading.extraction import extract, locate
+from evals.grading.grader import outcome
 from evals.grading.rules import RULES
+from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -419,6 +422,8 @@ def speed(pairs: Sequence[Pair]) -> str:
     grader = Grader()
     for name in ("plain", "latex", "symbolic"):
         chosen = random.Random(0).sample(by_class[name], min(TIMED, len(by_class[name])))
+        for remembered in (outcome, clean, parse, symbols):
+            remembered.cache_clear()
         grader.grade_answers([(gold, rf"{gold}+\zeta") for gold, _ in chosen])  # reads the golds
         ours = quantiles([seconds(partial(grader.grade_answers, [t])) for t in chosen])
         others = quantiles([_math_verify_seconds(*texts) for texts in chosen])

@@ -66,7 +66,7 @@ class Grade:
 
 
 @lru_cache(maxsize=200_000)
-def _outcome(gold: str, answer: str, conventions: Conventions) -> bool | str:
+def outcome(gold: str, answer: str, conventions: Conventions) -> bool | str:
     """Whether they are equal, or why that is not known."""
     try:
         return equal(gold, answer, conventions)
@@ -153,17 +153,17 @@ class Grader:
             if grade.verdict is Verdict.WRONG:
                 assert answer is not None
                 wrong = (first for first in leaders if first is not None)
-                leader = next((first for first in wrong if _outcome(first, answer, self.conventions) is True), answer)
+                leader = next((first for first in wrong if outcome(first, answer, self.conventions) is True), answer)
             if leader not in leaders:
                 leaders.append(leader)
             classes.append(leaders.index(leader))
         return classes
 
     def _grade(self, gold: str, answer: str, boxed: bool = False) -> Grade:
-        outcome = _outcome(gold, answer, self.conventions)
-        if isinstance(outcome, str):
-            return Grade(Verdict.UNSCORED, answer, outcome, boxed)
-        return Grade(Verdict.CORRECT if outcome else Verdict.WRONG, answer, None, boxed)
+        equal_or_why = outcome(gold, answer, self.conventions)
+        if isinstance(equal_or_why, str):
+            return Grade(Verdict.UNSCORED, answer, equal_or_why, boxed)
+        return Grade(Verdict.CORRECT if equal_or_why else Verdict.WRONG, answer, None, boxed)
 
 
 def _gold(gold: str | None) -> str:
