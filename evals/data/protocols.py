@@ -157,7 +157,7 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
     if not _whole(at("choice_seed")):
         yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
     policies = ("prompt", *POLICIES)
-    if ":" in str(at("extraction")):
+    if isinstance(at("extraction"), str) and ":" in at("extraction"):
         reward_of(at("extraction"))
     elif at("extraction") not in policies:
         yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
