@@ -131,9 +131,8 @@ class Grader:
         else:
             answer = extract(response, policy).answer
             [grade] = self.grade_responses([(gold, response, None)], policy)
-        located, steps = _gold(gold), list[Step]()
-        if answer is not None and grade.verdict is not Verdict.UNSCORED:
-            steps = compared(located, answer, self.conventions).steps
+        located, unread = _gold(gold), answer is None or grade.verdict is Verdict.UNSCORED
+        steps = [] if unread else compared(located, answer or "", self.conventions).steps
         read = None if answer is None else clean(answer)
         return Explanation(policy, gold, clean(located), answer, read, tuple(steps), grade.verdict, grade.reason)
 

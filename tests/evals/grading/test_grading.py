@@ -95,6 +95,10 @@ def test_an_explanation_without_an_answer(grader):
     assert (explanation.extracted, explanation.steps, explanation.verdict) == (None, (), Verdict.NO_ANSWER)
 
 
+def test_an_explanation_of_equal_texts_too_long_to_read(grader):
+    assert [step.rule for step in grader.explain("x" * 3000, "x" * 3000).steps] == ["text"]
+
+
 def test_conventions_are_switches():
     rows = [("1/3", "0.333"), ("1000.99", "1000,99"), ("120", r"120^\circ"), ("5", "5 cm"), (r"28\%", "28")]
     same = [("1/3", "0.33333"), (r"120^\circ", r"120^\circ"), (r"28\%", "0.28")]
