@@ -70,6 +70,15 @@ class Command:
         return out, err
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether no thread of a process runs any more, after SIGSTOP or its end."""
+    try:
+        tasks = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except OSError:  # a thread that has just ended
+        return False
+    return all(task.rpartition(")")[2].split()[0] in "TZX" for task in tasks)
+
+
 def _main(
     call: Callable[[list[str]], int] | None, arguments: list[str], env: dict[str, str], files: Sequence[Path]
 ) -> None:

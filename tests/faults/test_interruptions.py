@@ -17,7 +17,7 @@ import pytest
 from tests.faults import CASES
 from tests.faults.commands import RUN, SAVE_OFTEN, STEPS, Ended, at_step, ending, run, sends, when
 from tests.faults.conftest import Undisturbed
-from tests.forked import Command
+from tests.forked import Command, is_stopped
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGUSR1"])
@@ -95,7 +95,7 @@ def test_sigkill_before_each_write_loses_nothing(undisturbed: Undisturbed, tmp_p
         log = home / "moments.txt"
         while process.poll() is None:
             moments = log.read_text().splitlines() if log.exists() else []
-            if len(moments) > len(taken) and stopped(process.pid):
+            if len(moments) > len(taken) and is_stopped(process.pid):
                 shutil.copytree(home, copies / str(len(taken)))
                 taken.append(moments[-1])
                 process.send_signal(signal.SIGCONT)
@@ -110,13 +110,6 @@ def test_sigkill_before_each_write_loses_nothing(undisturbed: Undisturbed, tmp_p
         again = run(SAVE_OFTEN, home)
         assert again.code == 0, f"{taken[number]}: {again.err}"
         assert ending(home) == undisturbed.ending, taken[number]
-
-
-def stopped(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-    except FileNotFoundError:
-        return False
 
 
 def stop_at_each_write(arguments: list[str]) -> int:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ need_verl()
 from evals.files import file_sha256, read_json  # noqa: E402
 from harness.backends.verl.processes import members  # noqa: E402
 from tests.damages import DAMAGES  # noqa: E402
+from tests.forked import is_stopped  # noqa: E402
 from tests.verl.runs import finish, session_of, start, steps, train_folder, wait_for  # noqa: E402
 
 pytestmark = pytest.mark.timeout(7200)
@@ -49,16 +51,21 @@ def copied_at_each_moment(run: subprocess.Popen[str], home: Path, copies: Path) 
     while run.poll() is None:
         train = train_folder(home)
         for name in [n for n, written in MOMENTS.items() if n not in taken and train is not None and written(train)]:
-            stopped = [run.pid, *members(session_of(run))]
-            for number in (signal.SIGSTOP, signal.SIGCONT):
-                for pid in stopped:
-                    if Path(f"/proc/{pid}").exists():
-                        os.kill(pid, number)
-                if number == signal.SIGSTOP:
-                    shutil.copytree(home, copies / name)
+            processes = [run.pid, *members(session_of(run))]
+            signal_all(processes, signal.SIGSTOP)
+            while not all(map(is_stopped, processes)):  # a write that has begun ends first
+                time.sleep(0.01)
+            shutil.copytree(home, copies / name)
+            signal_all(processes, signal.SIGCONT)
             taken.append(name)
         time.sleep(0.01)
     return taken
+
+
+def signal_all(processes: list[int], number: signal.Signals) -> None:
+    for pid in processes:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def test_a_run_that_is_killed_or_damaged_ends_like_one_that_nothing_disturbed(tmp_path: Path) -> None:
