@@ -35,7 +35,7 @@ def _redact(text: str, secrets: list[str]) -> str:
 
 
 def redact_all(value: Any) -> Any:
-    """`redact` on every string in a JSON value; keys are ours."""
+    """`redact` on every string in a JSON value; keys are ours, and the origins of values."""
     return _redact_all(value, _secrets())
 
 
@@ -43,7 +43,7 @@ def _redact_all(value: Any, secrets: list[str]) -> Any:
     if isinstance(value, str):
         return _redact(value, secrets)
     if isinstance(value, dict):
-        return {key: _redact_all(item, secrets) for key, item in value.items()}
+        return {key: item if key == "origin" else _redact_all(item, secrets) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_redact_all(item, secrets) for item in value]
     return value

@@ -44,6 +44,27 @@ def damage(checkpoint: Path) -> str | None:
     return "; ".join(differing_files(checkpoint, sealed["files"])) or None
 
 
+HARMLESS = (  # beside what torch itself loads: states of random generators, and veRL's divided tensors
+    *("numpy.ndarray", "numpy.dtype", "numpy._core.multiarray._reconstruct", "numpy.core.multiarray._reconstruct"),
+    *("torch.distributed.tensor.", "torch.distributed._tensor.", "torch.distributed.device_mesh."),
+)
+
+
+def refuse_code(checkpoint: Path) -> None:
+    """Raise DamagedFileError where a file of a checkpoint names what could run when it is loaded. Only names are read;
+    veRL loads its files as pickles."""
+    from torch.serialization import get_unsafe_globals_in_checkpoint
+
+    for path in sorted(checkpoint.rglob("*.pt*")):
+        try:
+            names = get_unsafe_globals_in_checkpoint(path)
+        except ValueError:
+            names = ["a pickle"]  # not of torch.save: nothing says what it runs
+        if strange := [name for name in names if not name.startswith(HARMLESS)]:
+            remedy = f"delete {checkpoint}, and the one before is used"
+            raise DamagedFileError(path, f"loading it may run {strange[0]}", remedy)
+
+
 def last_verified(checkpoints: Iterable[Path], number: Callable[[Path], int]) -> Path | None:
     """The newest intact checkpoint, or None. Damaged ones are reported and deleted, so that the training writes them
     again; `number`: a checkpoint's step, from its folder."""
@@ -51,6 +72,7 @@ def last_verified(checkpoints: Iterable[Path], number: Callable[[Path], int]) ->
     for checkpoint in sorted(named, key=number, reverse=True):
         wrong = damage(checkpoint)
         if wrong is None:
+            refuse_code(checkpoint)
             return checkpoint
         if (checkpoint / WHOLE).exists():  # else a kill left it incomplete: no message needed
             text = f"    {checkpoint} cannot be used: {wrong}; resuming from the one before"

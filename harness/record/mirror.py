@@ -188,31 +188,33 @@ def run_name(record: Mapping[str, Any]) -> str:
 def _tags(record: Mapping[str, Any]) -> dict[str, str]:
     from harness.step.finite import Diverged
 
-    tags = {
+    names = {
         "rlvr.kind": record["kind"],
-        "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}",
         **{f"rlvr.{key}": record[key] for key in IDENTITY},
         "rlvr.digest": f"{record['digest']}-{record['base_model']['sha256'][:6]}",
+    }
+    texts = {
+        "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}",
         "rlvr.overrides": " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
         "rlvr.command": record["environment"].get("command") or "",
     }
     if record.get("diverged"):
-        tags["rlvr.diverged"] = Diverged(**record["diverged"])
+        texts["rlvr.diverged"] = str(Diverged(**record["diverged"]))
     if record.get("mismatch"):
-        tags["rlvr.mismatch"] = ", ".join(sorted(record["mismatch"]))
+        texts["rlvr.mismatch"] = ", ".join(sorted(record["mismatch"]))
     if record.get("stopped"):
-        tags["rlvr.stopped"] = record["stopped"]
-    return dict(redact_all({key: str(value) for key, value in tags.items()}))
+        texts["rlvr.stopped"] = record["stopped"]
+    return {key: str(value) for key, value in {**names, **redact_all(texts)}.items()}
 
 
 def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """Each value as a param, and its origin and note as `<key>.source`."""
     params: dict[str, str] = {}
     for key, sourced in settings.items():
-        source = f"{sourced['origin']}: {sourced['note']}"
+        source = str(sourced["note"])
         if (was := sourced.get("was")) is not None:
             source += f" (was {was['value']!r}, {was['origin']}: {was['note']})"
-        params |= {key: redact(str(sourced["value"])), f"{key}.source": redact(source)}
+        params |= {key: redact(str(sourced["value"])), f"{key}.source": f"{sourced['origin']}: {redact(source)}"}
     return params
 
 

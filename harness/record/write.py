@@ -14,8 +14,9 @@ from evals.files import DamagedFileError, append_jsonl, file_sha256, mend_jsonl,
 from evals.redaction import redact_all
 from harness.record.run import LINK, METRICS, RECORD, read_record, with_sha256
 
-FREE = ("overrides", "settings", "own_files", "base_model", "hardware", "environment", "stopped")
-"""Fields with text of the user, where a credential may be; the others are names of ours."""
+FREE = ("overrides", "settings", "own_files", "hardware", "environment", "stopped")
+"""Fields with text of the user, where a credential may be; the others are names and hashes, of which readers need every
+letter, also where a credential is an ordinary word."""
 
 
 class Recorder:

@@ -102,6 +102,19 @@ def test_a_run_is_mirrored_while_it_grows(home: Path, monkeypatch: pytest.Monkey
     assert not tracker.client.list_artifacts(run.info.run_id)
 
 
+@pytest.mark.parametrize("word", ["00aabb", "math-7b", "assumed", "egsw-grpo", "finished", "default"])
+def test_a_credential_that_is_an_ordinary_word_breaks_no_record(
+    word: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_SECRET", word)
+    run = finished(home)
+    sync_run(run.folder, Tracker.open())
+    check_whole(run)
+    assert run.record["base_model"]["sha256"].startswith("00aabb") and main(["show", str(run.folder)]) == 0
+    (mirrored,) = Tracker.open().arms("egsw")
+    assert mirrored.data.tags["rlvr.model"] == "math-7b" and run.digest == mirrored.data.tags["rlvr.digest"]
+
+
 def test_another_store_and_a_lost_note_are_filled_from_the_folder(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
