@@ -8,19 +8,15 @@ processes), because a softmax over the batch or a statistic of a group is meanin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import torch
 from torch import Tensor
-from transformers import Qwen2ForCausalLM
+from transformers import AutoModelForCausalLM, Qwen2ForCausalLM
 from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
-from trl.trainer import grpo_trainer
 
 from evals.files import write_json
 from evals.sampling.engines.base import EngineError
@@ -55,8 +51,21 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._rollout_gaps: list[Tensor] = []  # likewise, [3, b, T]: trainer's and sampler's log-probabilities, mask
         # the search for an entropy target: the coefficient of this step, and the start value of the next one
         self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value
-        with _reference_from(reference_model):
-            super().__init__(**kwargs)
+        self._teacher = reference_model
+        super().__init__(**kwargs)
+
+    @property
+    def ref_model(self) -> Any:
+        """The reference; None: there is none, or it is the policy without its adapter."""
+        return self._reference
+
+    @ref_model.setter
+    def ref_model(self, model: Any) -> None:
+        # TRL creates it from the policy's own id, then wraps it; a teacher takes its place before
+        if model is not None and self._teacher is not None:
+            how = {"dtype": model.dtype, "attn_implementation": model.config._attn_implementation}
+            model, self._teacher = AutoModelForCausalLM.from_pretrained(self._teacher, **how), None
+        self._reference = model
 
     # -- rollout -------------------------------------------------------------------------------------------------
 
@@ -354,16 +363,6 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     def _reference_was_reset(self) -> bool:
         every = self.experiment.reference_reset_every.value
         return every is not None and self.state.global_step >= every
-
-
-@contextmanager
-def _reference_from(model: str | None) -> Iterator[None]:
-    """TRL creates the reference from the policy's own id; here it reads this one."""
-    if model is None:
-        yield
-        return
-    with mock.patch.object(grpo_trainer, "get_config_model_id", return_value=model):
-        yield
 
 
 def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
