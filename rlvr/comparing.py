@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.errors import UsageError, choose
@@ -147,11 +148,13 @@ def power(
     power: float = 0.8,
     runs: list[str] | None = None,
     aa: bool = False,
-    **spread: float,
+    paper: str | None = None,
+    **values: Any,
 ) -> Result:
-    """What a difference needs: samples and training seeds.
+    """What a difference needs: samples and training seeds. What a paper's claims need: seeds, hours, a price.
 
         rlvr power difference=0.02 benchmark=math500
+        rlvr power paper=egsw hardware=h100x8
         rlvr power aa=true 'runs=[RUNS_OF_ONE_ARM]'
 
     Args:
@@ -165,7 +168,9 @@ def power(
             runs=[A,B].
         aa: instead split the training seeds of the runs, one method, at random into two sides and count the verdicts:
             all are false, and 5 percent of them are allowed.
-        **spread: the model's values as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=.
+        paper: instead the seeds that resolve the differences that its tables print, claim by claim, the main one first.
+        **values: the model's values as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=. With
+            paper=, options of `rlvr plan`: hardware= (default h100x8), hardware.KEY=, backend=, protocol.n=, ...
     Raises:
         UsageError: a value out of range, or nothing to compute a power of.
     """
@@ -175,8 +180,19 @@ def power(
     at_least_one("seeds", seeds)
     if aa:
         return _aa(runs or [], seeds)
+    if not 0 < power < 1:
+        raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
+    if paper is not None:
+        named = {"difference": difference, "benchmark": benchmark, "problems": problems, "samples": samples}
+        for key, value in {**named, "seeds": seeds, "runs": runs}.items():
+            if value is not None:
+                raise UsageError(
+                    f"{key}={value}: expected paper={paper} without it; the paper's tables and protocol say it"
+                )
+        machine = {} if any(key.startswith("hardware") for key in values) else {"hardware": "h100x8"}
+        return _claims(paper, machine | values, power)
     if difference is None:
-        raise UsageError("difference: missing; give difference=0.05 (a fraction), or aa=true")
+        raise UsageError("difference: missing; give difference=0.05 (a fraction), paper=KEY, or aa=true")
     from evals.data import benchmarks
     from evals.stats.power import default_spread, measured_spread
     from evals.stats.power import power as power_of
@@ -190,7 +206,7 @@ def power(
     check_names(*names)
     try:
         noise = default_spread(benchmark or "")
-        choose("key", list(spread), noise.sourced())
+        choose("key", list(values), noise.sourced())
         if names:
             measured = [method(text) for text in names]
             shared = [name for name in measured[0].tables if name in measured[-1].tables]
@@ -202,7 +218,7 @@ def power(
             if problems is None and benchmark not in benchmarks.names():  # your own
                 problems = len(first.problems)
             noise = measured_spread(first, " and ".join(names), fallback=noise, other=other[0] if other else None)
-        noise = noise.override({key: float(value) for key, value in spread.items()}, "command line")
+        noise = noise.override({key: float(value) for key, value in values.items()}, "command line")
         if problems is None and benchmark is None:
             raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
         result = power_of(
@@ -218,6 +234,68 @@ def power(
         raise UsageError(str(error)) from error
     document = result.as_json()
     return Result(document, lambda: str(result), document["rows"])
+
+
+def _claims(paper: str, values: Mapping[str, Any], target: float) -> Result:
+    """For each claim about accuracies whose difference the paper prints, in its order, and each base model."""
+    from evals.data import benchmarks
+    from evals.notebook import text_table
+    from evals.stats.power import default_spread, seeds_of_claim
+    from harness.launch.prepare import declaration, planned
+    from harness.spec import catalogue
+    from rlvr.terminal import paragraph
+
+    declared, run = declaration(paper), ""
+    rows: list[dict[str, Any]] = []
+    scores: dict[tuple[str, str], dict[str, float]] = {}
+    for cell in catalogue.published(paper):
+        if cell.metric.startswith("avg") and cell.benchmark in benchmarks.names():
+            scores.setdefault((cell.model, cell.arm), {})[cell.benchmark] = cell.value / 100
+    for claim in declared.claims:
+        ours = claim.arm and "avg" in claim.compared and not (claim.curve or claim.than_model or claim.margin)
+        for model in declared.claimed_models(claim) if ours else ():
+            one, other = (scores.get((model, arm), {}) for arm in (claim.arm, claim.than))
+            printed = {b: one[b] - other[b] for b in claim.benchmarks or one if b in one and b in other}
+            if not printed:
+                continue
+            options = {"model": model, "arm": [claim.than, claim.arm], "protocol.benchmarks": list(printed), **values}
+            arms = planned(paper, {**options, "scale": "paper", "seeds": 1}, check=False)["arms"]
+            n = arms[0]["settings"]["protocol.n"]["value"]
+            samples = {b: n if isinstance(n, int) else n.get(b, n["default"]) for b in printed}
+            parts = [(d, default_spread(b), benchmarks.count(b), samples[b]) for b, d in printed.items()]
+            seeds = seeds_of_claim(claim.over, parts, target)
+            row: dict[str, Any] = {"claim": claim.text, "model": model, "printed": printed, "seeds": seeds}
+            row |= {key: getattr(claim, key) for key in ("where", "arm", "than", "over")}
+            for key in ("gpu_hours", "price"):
+                each = [(arm["cost_per_run"][key], seeds if arm["method"] else 1) for arm in arms]
+                known = seeds is not None and all(cost is not None for cost, _ in each)
+                row[key] = sum(cost * runs for cost, runs in each) if known else None
+            row["cannot run"] = next((arm["refused"] for arm in arms if arm["refused"]), None)
+            rows.append(row)
+            if not run and seeds is not None and row["cannot run"] is None:
+                words = {"paper": paper, **options, "seeds": seeds, "scale": "paper"}
+                shown = {k: f"[{','.join(v)}]" if isinstance(v, list) else v for k, v in words.items()}
+                run = shlex.join(["rlvr", "run", *(f"{key}={value}" for key, value in shown.items())])
+    if not rows:
+        raise UsageError(f"paper={paper}: none of its claims compares accuracies that its tables print")
+    cells = [
+        (
+            f"{row['model']}: {row['arm']} - {row['than']}",
+            f"{row['over']} of {len(row['printed'])}" if len(row["printed"]) > 2 else ", ".join(row["printed"]),
+            f"{100 * sum(row['printed'].values()) / len(row['printed']):+.1f}",
+            *("–" if row[key] is None else f"{row[key]:,.0f}" for key in ("seeds", "gpu_hours", "price")),
+        )
+        for row in rows
+    ]
+    notes = [
+        "printed: the mean difference in points. seeds: of each trained arm, with which the protocol's samples resolve "
+        f"it with a chance of {target:.0%}; –: no number of them, more problems would be needed.",
+        *dict.fromkeys(f"cannot run: {row['cannot run']}" for row in rows if row["cannot run"]),
+    ]
+    table = text_table(("claim", "benchmarks", "printed", "seeds", "GPU-hours", "USD"), cells, left=2)
+    first = [f"the first claim that can be resolved:\n  {run}"] if run else []
+    text = "\n".join([table, *map(paragraph, notes), *first])
+    return Result({"paper": paper, "power": target, "claims": rows, "run": run or None}, text, rows)
 
 
 def _aa(names: Sequence[str], sizes: Sequence[int] | None) -> Result:

@@ -129,6 +129,25 @@ def seeds_needed(difference: float, spread: Spread, *, target_power: float, prob
     return high if high <= MOST else None
 
 
+def seeds_of_claim(over: str, parts: Sequence[tuple[float, Spread, int, int]], target_power: float) -> int | None:
+    """The fewest training seeds that resolve the differences on several benchmarks; None beyond `MOST`.
+
+    Args:
+        over: "each", "most" (the median one), or "average": their mean, as on one benchmark with as many problems as
+            the smallest has. parts: difference, spread, problems and samples of each benchmark.
+    """
+    if over == "average":
+        fewest, k2 = min(problems for *_, problems, _ in parts), len(parts) ** 2
+        within = fewest * sum(s.within_sd.value**2 / (n * problems) for _, s, problems, n in parts) / k2
+        between = fewest * sum(s.difference_sd.value**2 / problems for _, s, problems, _ in parts) / k2
+        pooled = parts[0][1].override({"within_sd": math.sqrt(within), "difference_sd": math.sqrt(between)})
+        parts = [(sum(difference for difference, *_ in parts) / len(parts), pooled, fewest, 1)]
+    needed = [d and seeds_needed(d, s, target_power=target_power, problems=p, samples=n) for d, s, p, n in parts]
+    ordered = sorted(int(seeds) if seeds else MOST + 1 for seeds in needed)
+    seeds = ordered[len(ordered) // 2 if over == "most" else -1]
+    return seeds if seeds <= MOST else None
+
+
 @lru_cache(maxsize=256)
 def _chi_square_over_df(df: int) -> tuple[Vector, Vector]:
     """Nodes and weights of chi-square / df: Gauss-Legendre over its root r, of density r^(df-1) exp(-df r^2 / 2)."""

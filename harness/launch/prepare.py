@@ -117,9 +117,11 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
 
 
 @_usage()
-def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None) -> dict[str, Any]:
+def planned(
+    paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None, check: bool = True
+) -> dict[str, Any]:
     """What a run would start: the document of `harness.plan.plan.plan`, and what this machine lacks, if it is planned
-    for (`missing`; else None).
+    for (`missing`; else None) and this is to be checked.
 
     Raises:
         UsageError: as `prepare`, but for the machine.
@@ -128,7 +130,7 @@ def planned(paper: str | Reproduction, values: Mapping[str, Any], *, price: floa
 
     asked = _read(paper, values)
     missing: list[str] | None = None
-    if asked.machine.profile in (None, AUTO) or gpu_count():  # else the plan is for another machine
+    if check and (asked.machine.profile in (None, AUTO) or gpu_count()):  # else the plan is for another machine
         missing = []
         try:
             asked.within_memory().check_machine()

@@ -80,3 +80,22 @@ def test_power_json_lists_samples_and_power_by_seeds(capsys: pytest.CaptureFixtu
     seed = document["model"]["seed_sd"]
     assert (seed["value"], seed["origin"], seed["was"]["origin"]) == (0.01, "user", "assumed")
     assert document["model"]["within_sd"]["origin"] == "paper"
+
+
+def test_a_papers_claims_are_planned_in_its_order_on_their_own_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
+    from harness.spec import catalogue
+
+    assert main(["power", "paper=erpo", "hardware.processes=4", "hardware.gpu=h200", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    rows, claims = found["claims"], [claim for claim in catalogue.load("erpo").claims if claim.arm]
+    order = [claim.text for claim in claims]
+    assert sorted(rows, key=lambda row: order.index(row["claim"])) == rows
+    (at_3b,) = (row for row in rows if row["over"] == "each" and row["arm"] == "erpo")
+    assert list(at_3b["printed"]) == ["amc23"] and at_3b["printed"]["amc23"] == pytest.approx(0.0469, abs=1e-4)
+    assert at_3b["seeds"] is at_3b["gpu_hours"] is None  # 40 problems that differ by 15 points: 2.4 points of error
+    first = next(row for row in rows if row["seeds"] is not None)
+    assert (first["model"], first["arm"], first["than"]) == ("qwen2.5-1.5b", "erpo", "sft")
+    assert f"arm=[sft,erpo]' 'protocol.benchmarks=[{','.join(first['printed'])}]' hardware.processes=4" in found["run"]
+    assert first["price"] == pytest.approx(first["gpu_hours"] * 3.5, rel=0.2)  # an H200's hour, all of them taken
+    for words in ("power paper=egsw seeds=3", "power paper=egsw power=80", "power paper=baselines"):
+        assert main(words.split()) == 2

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evals.provenance import Origin, assumed
 from evals.stats.intervals import MIN_SEEDS, joined_estimate
-from evals.stats.power import Spread, chance, default_spread, measured_spread, seeds_needed
+from evals.stats.power import Spread, chance, default_spread, measured_spread, seeds_needed, seeds_of_claim
 from evals.stats.verdict_table import VerdictTable
 from tests.evals.stats.test_score import seeds as seed_tables
 from tests.evals.stats.test_score import table
@@ -94,6 +94,22 @@ def test_what_is_needed_is_the_least_that_suffices() -> None:
     # thirty problems that differ between the methods by 0.15 leave a standard error of 2.7 points whatever the number
     # of seeds: 5 points are 1.8 of them, short of the 2.8 that 80 % needs
     assert seeds_needed(0.05, spread(), target_power=0.8, problems=30, samples=64) is None
+
+
+def test_the_seeds_of_a_claim_over_several_benchmarks() -> None:
+    s = spread(difference=0.05)
+    parts = [(0.10, s, 100, 4), (0.04, s, 500, 1), (0.06, s, 400, 2)]
+    each = [seeds_needed(d, s, target_power=0.8, problems=p, samples=n) or 0 for d, s, p, n in parts]
+    assert len({*each}) == 3
+    assert seeds_of_claim("each", parts, 0.8) == max(each) and seeds_of_claim("most", parts, 0.8) == sorted(each)[1]
+    assert seeds_of_claim("each", [*parts, (0.0, s, 30, 1)], 0.8) is None  # no difference at all
+    # the variance over problems of the mean, (0.05^2 / 100 + 0.05^2 / 500 + 0.05^2 / 400) / 9, as of 100 problems
+    between = math.sqrt(100 * 0.05**2 * (1 / 100 + 1 / 500 + 1 / 400) / 9)
+    within = math.sqrt(100 * 0.2**2 * (1 / 400 + 1 / 500 + 1 / 800) / 9)
+    mean = spread(within=within, difference=between)
+    assert seeds_of_claim("average", parts, 0.8) == seeds_needed(
+        0.2 / 3, mean, target_power=0.8, problems=100, samples=1
+    )
 
 
 @pytest.mark.parametrize(
