@@ -144,7 +144,8 @@ def plan(
 ) -> Result:
     """What a run would start, with every value's source, its cost, and what this machine lacks. Starts nothing.
 
-    Cost: hours, price, memory and disk, as estimates. This machine is checked unless hardware= names another.
+    Cost: hours, price, memory and disk, as estimates. This machine is checked unless hardware= names another. Without a
+    GPU and without hardware=, real models are planned for h100x8, at small scale for rtx4090.
 
     Args:
         paper: its key, or in Python an experiment.

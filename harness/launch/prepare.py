@@ -21,9 +21,13 @@ from harness.plan.machine import AUTO, Machine, check_machine, gpu_count, jobs_a
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
+from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
     from harness.jobs.rehearsal import Row
+
+
+REAL = [name for name, scale in SCALES.items() if scale.family is None]  # scales of real models
 
 
 @dataclass(frozen=True)
@@ -121,23 +125,31 @@ def planned(
     paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None, check: bool = True
 ) -> dict[str, Any]:
     """What a run would start: the document of `harness.plan.plan.plan`, and what this machine lacks, if it is planned
-    for (`missing`; else None) and this is to be checked.
+    for (`missing`; else None) and this is to be checked. Where it has no GPU, real models are planned for `card`.
 
     Raises:
         UsageError: as `prepare`, but for the machine.
     """
     from harness.plan.plan import plan
 
-    asked = _read(paper, values)
+    scale, gpus = values.get("scale", "tiny" if isinstance(paper, str) else "paper"), gpu_count()
+    named = any(key.startswith("hardware") for key in values)
+    asked = _read(paper, values if gpus or named or scale not in REAL else {"hardware": card(scale), **values})
     missing: list[str] | None = None
-    if check and (asked.machine.profile in (None, AUTO) or gpu_count()):  # else the plan is for another machine
+    if check and (not named or asked.machine.profile in (None, AUTO) or gpus):  # else the plan is for another machine
         missing = []
         try:
             asked.within_memory().check_machine()
         except ValueError as error:
             missing = str(error).splitlines()
     how: dict[str, Any] = {"machines": asked.hardware, "explicit": asked.machine.explicit, "watch": asked.watch}
-    return {"missing": missing, **plan(asked.jobs, asked.refused, paper=asked.paper, price=price, **how)}
+    document = plan(asked.jobs, asked.refused, paper=asked.paper, price=price, **how)
+    return {"missing": missing, "hardware": asked.machine.profile, **document}
+
+
+def card(scale: str) -> str:
+    """The profile for which real models are planned and rehearsed where none is named."""
+    return "rtx4090" if scale == "small" else "h100x8"
 
 
 @_usage()
@@ -165,8 +177,8 @@ def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Row]
     rows: list[Row] = []
     named, left = "backend" in values, None  # left: the arms that the backend before could not train
     for name in [values["backend"]] if named else list(BACKENDS):
-        card = "rtx4090" if values.get("scale") == "small" else "h100x8"
-        options = {"scale": "paper", "hardware": card, **values, "backend": name}
+        scale = str(values.get("scale", "paper"))
+        options = {"scale": scale, "hardware": card(scale), **values, "backend": name}
         asked = _read(paper, options)
         jobs = [job for job in asked.jobs if left is None or (job.model, job.arm) in left]
         left = {} if named else asked.refused

@@ -208,7 +208,8 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
     rows = [_row(arm) for arm in document["arms"]]
     lines = [
         f"{document['paper']}: {cited(document['title'], document['arxiv'])}",
-        f"scale {document['scale']} ({document['scale_label']}), backend {document['backend']}",
+        f"scale {document['scale']} ({document['scale_label']}), backend {document['backend']}"
+        + (f", hardware {document['hardware']}" if document.get("hardware") else ""),
         "",
         f"{len(document['runs'])} runs" + ("" if brief else f": {', '.join(document['runs'])}"),
         "",
@@ -220,10 +221,13 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
         f"  ({document['cost_assumptions']}; price of a GPU-hour: {rates})",
     ]
+    said: dict[str, list[str]] = {}
     for arm in document["arms"]:
-        if arm["memory"] and not arm["memory"]["fits"]:
-            lines.append(f"{arm['model']}/{arm['arm']} does not fit{_remedy(arm['memory'])}")
-    if (missing := document.get("missing")) is not None:
+        unfit = arm["memory"] and not arm["memory"]["fits"]
+        if why := arm["refused"] or (unfit and f"too large for these GPUs{_remedy(arm['memory'])}"):
+            said.setdefault(why, []).append(f"{arm['model']}/{arm['arm']}")
+    lines += [f"{', '.join(arms)}: {why}" for why, arms in said.items()]
+    if (missing := document.get("missing")) is not None and document["runs"]:
         lines += ["", "this machine lacks:" if missing else "this machine has all that these runs need"]
         lines += [f"  - {line}" for line in missing]
     if brief:
@@ -301,7 +305,7 @@ def _table(settings: dict[str, Any]) -> list[str]:
 def _hours(total: dict[str, Any]) -> str:
     unknown = total["runs_without_gpu_hours"]
     if total["gpu_hours"] is None:
-        return f"unknown hours ({UNKNOWN})"
+        return f"unknown hours ({UNKNOWN})" if unknown else "nothing to run"
     spans = [
         f"{total[key]:,.1f} {unit} ({total[f'{key}_low']:,.1f} to {total[f'{key}_high']:,.1f})"
         for key, unit in (("hours", "hours"), ("gpu_hours", "GPU-hours"))
