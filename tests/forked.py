@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 IMPORTS = ["tests.imported"]
 
@@ -101,17 +101,23 @@ def _become(env: Mapping[str, str], *files: Path) -> None:
 
 
 class Job:
-    """In place of the `subprocess.Popen` of `harness.launch.local`: the process of a job, forked like its command."""
+    """In place of the `subprocess.Popen` of `harness.launch.local`: the process of a job, forked from its command.
+
+    A fork server of the command would import everything again. The command's one thread delivers to MLflow; the job
+    starts its own.
+    """
+
+    started: ClassVar[list[Job]] = []
 
     def __init__(self, jobs: Path, command: Sequence[str], *, env: Mapping[str, str], stdout: IO[bytes], **_: Any):
         assert command[1:] == ["-m", "harness.launch.task"]
-        context = multiprocessing.get_context("forkserver")
-        reader, writer = context.Pipe(duplex=False)
+        reader, writer = os.pipe()
+        self.stdin = os.fdopen(writer, "wb")
+        Job.started.append(self)
+        context = multiprocessing.get_context("fork")
         self._process = context.Process(target=_job, args=(reader, dict(env), Path(stdout.name)))
         self._process.start()
-        reader.close()
-        self.stdin = os.fdopen(os.dup(writer.fileno()), "wb")
-        writer.close()
+        os.close(reader)
         assert self._process.pid is not None
         self.pid = self._process.pid
         with jobs.open("a") as file:
@@ -132,9 +138,11 @@ class Job:
             os.kill(self.pid, number)
 
 
-def _job(stdin: Any, env: dict[str, str], log: Path) -> None:
+def _job(stdin: int, env: dict[str, str], log: Path) -> None:
     os.setsid()
-    os.dup2(stdin.fileno(), 0)
+    for job in Job.started:  # its own among them: else the end of its command would not end its stdin
+        os.close(job.stdin.fileno())
+    os.dup2(stdin, 0)
     sys.stdin = os.fdopen(0)
     _become(env, log, log)
     from harness.launch.task import main
