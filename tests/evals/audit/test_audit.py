@@ -12,7 +12,7 @@ from evals.audit import Evidence, Printed, audit, selection
 from evals.audit.selection import DRAWS, cross_fitted, largest_of_equal
 from tests.evals.audit.planted import SCENARIOS, plant
 
-REPETITIONS = 10
+REPETITIONS = 6
 VERDICTS = {
     "not in the file": "not in the file",
     "another metric": "stands with another number",
@@ -39,8 +39,8 @@ def test_planted_causes_are_named(causes: tuple[str, ...]) -> None:
 
 
 def test_clean_files_have_no_cause() -> None:
-    results = [audit(*plant((), seed)[:2]) for seed in range(100)]
-    assert sum(bool(result.causes) for result in results) <= 5
+    results = [audit(*plant((), seed)[:2]) for seed in range(60)]
+    assert sum(bool(result.causes) for result in results) <= 3
     assert all(result.verdict == "stands" for result in results if not result.causes)
 
 
