@@ -194,8 +194,7 @@ def power(
     if difference is None:
         raise UsageError("difference: missing; give difference=0.05 (a fraction), paper=KEY, or aa=true")
     from evals.data import benchmarks
-    from evals.stats.power import default_spread, measured_spread
-    from evals.stats.power import power as power_of
+    from evals.stats.power import MOST, chance, default_spread, measured_spread, seeds_needed
     from harness.record.find import check_names, method
 
     names = runs or []
@@ -221,19 +220,40 @@ def power(
         noise = noise.override({key: float(value) for key, value in values.items()}, "command line")
         if problems is None and benchmark is None:
             raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
-        result = power_of(
-            difference,
-            benchmark=benchmark or "",
-            problems=problems or benchmarks.count(benchmark or ""),
-            samples=samples or (1, 4, 16, 64),
-            seeds=seeds or (1, 3, 5, 10),
-            target_power=power,
-            spread=noise,
-        )
+        problems = problems or benchmarks.count(benchmark or "")
+        rows = []
+        for n in samples or (1, 4, 16, 64):
+            sizes = {"problems": problems, "samples": n}
+            chances = {str(k): chance(difference, noise, **sizes, seeds=k) for k in seeds or (1, 3, 5, 10)}
+            needed = seeds_needed(difference, noise, **sizes, target_power=power)
+            rows.append({"samples": n, "power_by_seeds": chances, "seeds_needed": needed})
     except ValueError as error:
         raise UsageError(str(error)) from error
-    document = result.as_json()
-    return Result(document, lambda: str(result), document["rows"])
+    model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
+    said = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
+    return Result({**said, "model": model, "most": MOST, "rows": rows}, lambda: _power_text(said, model, rows), rows)
+
+
+def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    from evals.notebook import text_table
+    from evals.stats.intervals import MIN_SEEDS
+    from evals.stats.power import MOST
+
+    header = ("samples", *(f"{k} seeds" for k in rows[0]["power_by_seeds"]), f"seeds for {said['power']:.0%}")
+    cells = [
+        (f"{r['samples']}", *(f"{c:.0%}" for c in r["power_by_seeds"].values()), f"{r['seeds_needed'] or f'> {MOST}'}")
+        for r in rows
+    ]
+    lines = [
+        f"The chance to resolve a difference of {100 * said['difference']:g} points between two methods on the same "
+        f"{said['problems']} problems, two-sided test at the 5 % level; seeds are for each method.",
+        text_table(header, cells),
+        f"With fewer than {MIN_SEEDS} seeds the test covers problems only, not other training seeds.",
+        "Standard deviations in points, and where they come from:",
+    ]
+    return "\n".join(
+        [*lines, *(f"  {k:<14} {100 * v['value']:>5.1f}  {v['origin']}: {v['note']}" for k, v in model.items())]
+    )
 
 
 def _claims(paper: str, values: Mapping[str, Any], target: float) -> Result:

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.notebook import text_table
 from evals.provenance import Origin, Sourced, assumed, paper
 from evals.stats.intervals import MIN_SEEDS, t_quantile
 
@@ -168,95 +167,6 @@ def _check(difference: float, problems: int, samples: int, seeds: int) -> None:
     for name, value, least in (("problems", problems, 3), ("samples", samples, 1), ("seeds", seeds, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
-
-
-@dataclass(frozen=True)
-class Power:
-    """With which chance a plan resolves a difference, and the seeds that it needs. It prints itself.
-
-    Attributes:
-        problems: of `benchmark` ("" if none was named).
-        rows: for each number of samples a problem: `power_by_seeds`, and the `seeds_needed` for the target power (None:
-            more than `MOST`).
-    """
-
-    difference: float
-    benchmark: str
-    problems: int
-    target_power: float
-    spread: Spread
-    rows: tuple[dict[str, Any], ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """One JSON document."""
-        return {
-            "difference": self.difference,
-            "power": self.target_power,
-            "benchmark": self.benchmark or None,
-            "problems": self.problems,
-            "model": {name: sourced.as_dict() for name, sourced in self.spread.sourced().items()},
-            "most": MOST,
-            "rows": list(self.rows),
-        }
-
-    def __str__(self) -> str:
-        """The table, then the model's values with their sources."""
-        percent = f"{100 * self.target_power:.0f} %"
-        seeds = list(self.rows[0]["power_by_seeds"])
-        header = ("samples", *(f"{s} seed{'s' * (s != '1')}" for s in seeds), f"seeds for {percent}")
-        cells = [
-            (
-                str(row["samples"]),
-                *(f"{100 * value:.0f} %" for value in row["power_by_seeds"].values()),
-                str(row["seeds_needed"] or f"> {MOST}"),
-            )
-            for row in self.rows
-        ]
-        lines = [
-            f"A difference of {100 * self.difference:g} points between two methods on the same problems, two-sided "
-            "test at the 5 % level; seeds are for each method.",
-            "",
-            f"Power with {self.benchmark + ', ' if self.benchmark else ''}{self.problems} problems, and the seeds that "
-            f"{percent} needs:",
-            text_table(header, cells),
-            "",
-        ]
-        if min(map(int, seeds)) < MIN_SEEDS:
-            lines.append(
-                f"With fewer than {MIN_SEEDS} seeds the test covers problems only: it says nothing about other "
-                "training seeds."
-            )
-        lines.append("Standard deviations in points, and where they come from:")
-        for name, sourced in self.spread.sourced().items():
-            lines.append(f"  {name:<14} {100 * sourced.value:>5.1f}  {sourced.origin}: {sourced.note}")
-        return "\n".join(lines)
-
-
-def power(
-    difference: float,
-    *,
-    problems: int,
-    benchmark: str,
-    samples: Sequence[int],
-    seeds: Sequence[int],
-    target_power: float,
-    spread: Spread,
-) -> Power:
-    """The chance that each number of samples and seeds resolves a difference, and the seeds that the power needs.
-
-    Args:
-        difference: of the two methods' scores, a fraction. problems: of the benchmark.
-        benchmark: its name, or "". samples, seeds: what to try; seeds for each method.
-        spread: see `default_spread` and `measured_spread`.
-    Raises:
-        ValueError: a value out of range, as of `chance`.
-    """
-    rows = []
-    for n in samples:
-        powers = {str(k): chance(difference, spread, problems=problems, samples=n, seeds=k) for k in seeds}
-        needed = seeds_needed(difference, spread, target_power=target_power, problems=problems, samples=n)
-        rows.append({"samples": n, "power_by_seeds": powers, "seeds_needed": needed})
-    return Power(difference, benchmark, problems, target_power, spread, tuple(rows))
 
 
 # -- where the spread is from --------------------------------------------------------------------------------------
