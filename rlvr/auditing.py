@@ -43,8 +43,8 @@ def audit(
 
     Args:
         *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
-            JSON Lines of trackers), a file a seed; graded responses in any format of `rlvr grade`, a file a
-            checkpoint; or runs of this project, a folder a seed.
+            JSON Lines of trackers), a file a seed; graded responses in any format of `rlvr grade` or tables of verdicts
+            (id, correct, seed, step), a file a checkpoint; or runs of this project, a folder a seed.
         printed: the score in percent, with its digits as printed (default for runs: what `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark.
         files: of graded responses: what one file is.
@@ -52,7 +52,7 @@ def audit(
         problems: of curves: how many problems the score is over; without it, the choice of a checkpoint is not judged.
         declared: PAPER:ARM: list the settings in a log of veRL that differ from this declaration.
         label: which of the authors' verdicts, where a file has several.
-        columns: our column:theirs, as in rlvr grade.
+        columns: our column:theirs, as in rlvr grade, or of a table of verdicts.
         k: the printed score is pass@k.
         where: it is printed.
     Raises:
@@ -111,7 +111,7 @@ def _evidence(
 
     from evals.answer_files.reading import Reading, read_answers
     from evals.audit import Evidence
-    from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verl_settings
+    from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verdict_table, verl_settings
     from evals.grading import Grader
 
     if metric is not None:
@@ -119,13 +119,16 @@ def _evidence(
         curves = {name: read_curve(text, name=name) for name, text in texts.items()}
         return curve_evidence(curves, metric, problems=problems, settings=verl_settings(texts[str(paths[0])]))
     tables = []
+    what = "checkpoint" if files == "checkpoints" else "seed"
     for number, path in zip(checkpoint_numbers(paths), paths, strict=True):
-        read = read_answers(path, Reading(columns=columns or {}, label=label))
-        if not any(row.get("expected") is not None for row in read.rows):
-            there = f"label=NAME chooses one of {', '.join(read.labels)}" if read.labels else "it has none"
-            raise ValueError(f"{path}: no verdicts of the authors; {there}. A curve needs metric=NAME")
-        table = graded(read.rows, Grader())
-        tables.append(table.assign(**{"checkpoint" if files == "checkpoints" else "seed": number}))
+        table = verdict_table(path, columns or {})
+        if table is None:
+            read = read_answers(path, Reading(columns=columns or {}, label=label))
+            if not any(row.get("expected") is not None for row in read.rows):
+                there = f"label=NAME chooses one of {', '.join(read.labels)}" if read.labels else "it has none"
+                raise ValueError(f"{path}: no verdicts of the authors; {there}. A curve needs metric=NAME")
+            table = graded(read.rows, Grader())
+        tables.append(table if what in table else table.assign(**{what: number}))
     return Evidence.of_samples(pd.concat(tables, ignore_index=True))
 
 

@@ -15,9 +15,10 @@ from evals.audit.evidence import Evidence
 from evals.suggest import expected
 
 if TYPE_CHECKING:
-    from evals.grading import Grader
+    from evals.grading import Grade, Grader
 
-STEPS = ("step", "global_step", "_step", "trainer/global_step", "steps", "iteration")
+STEPS = ("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "iteration", "total_steps")
+WORDS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0} | dict.fromkeys(("", "none", "nan"))
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LIGHTEVAL = re.compile(r"\|\s*\w+:(\w+):\d+\s*\|\s*\d+\|\w+\s*\|\s*([\d.]+)\s*\|")
@@ -176,30 +177,56 @@ def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
     Args:
         rows: of `evals.answer_files.reading.read_answers`.
     """
-    from evals.answer_files.differing import anywhere, gold_is_cut
+    from evals.answer_files.differing import gold_is_cut
+
+    table, grades = by_policy(rows, grader, ("boxed_strict", "answer_tag", "qwen"))
+    for column, policy in (("ours", "ours"), ("strict", "boxed_strict")):
+        cut = [gold_is_cut(row, grade.answer) for row, grade in zip(rows, grades[policy], strict=True)]
+        table[column] = table[policy].mask(pd.Series(cut), table["label"])
+    return table
+
+
+def by_policy(
+    rows: Sequence[Mapping[str, Any]], grader: Grader, policies: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, list[Grade]]]:
+    """Their labels, and our verdicts under each policy of extraction (`answer_tag` and `qwen` among them) and on the
+    answer wherever it stands (`ours`), as 1, 0 or missing; and the grades."""
+    from evals.answer_files.differing import anywhere
     from evals.answer_files.reading import as_text
     from evals.grading.verdicts import Verdict
 
-    golds = [as_text(row["answer"]) for row in rows]
-    responses = [str(row["response"]) for row in rows]
-    reasons = [row.get("finish_reason") for row in rows]
-    table = pd.DataFrame(
-        {
-            "problem_id": [str(row["problem_id"]) for row in rows],
-            "label": [float("nan") if row.get("expected") is None else float(row["expected"]) for row in rows],
-            "truncated": [float(reason == "length") for reason in reasons],
-        }
-    )
-    triples = list(zip(golds, responses, reasons, strict=True))
-    tags, others, strict = (grader.grade_responses(triples, name) for name in ("answer_tag", "qwen", "boxed_strict"))
-    for column, grades in (("ours", anywhere(tags, others)), ("strict", strict)):
-        verdicts = [
-            float("nan") if grade.verdict == Verdict.UNSCORED else float(grade.verdict == Verdict.CORRECT)
-            for grade in grades
-        ]
-        cut = [gold_is_cut(row, grade.answer) for row, grade in zip(rows, grades, strict=True)]
-        table[column] = pd.Series(verdicts).mask(pd.Series(cut), table["label"])
-    return table
+    triples = [(as_text(row["answer"]), str(row["response"]), row.get("finish_reason")) for row in rows]
+    grades = {policy: grader.grade_responses(triples, policy) for policy in policies}
+    grades["ours"] = anywhere(grades["answer_tag"], grades["qwen"])
+    columns: dict[str, Any] = {
+        "problem_id": [str(row["problem_id"]) for row in rows],
+        "label": [None if row.get("expected") is None else float(row["expected"]) for row in rows],
+        "truncated": [float(row.get("finish_reason") == "length") for row in rows],
+    }
+    for policy, of_policy in grades.items():
+        columns[policy] = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in of_policy]
+    return pd.DataFrame(columns).astype(dict.fromkeys(("label", *grades), float)), grades
+
+
+def verdict_table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame | None:
+    """Verdicts without responses, as `Evidence` takes them: a table of `id`, `correct`, and where it has them `seed`,
+    `step` and `truncated`. None if the file is none.
+
+    Args:
+        columns: our column -> theirs.
+    """
+    from evals.answer_files.containers import contents
+
+    table = pd.DataFrame(contents(path)).rename(columns={theirs: ours for ours, theirs in columns.items()})
+    if not {"id", "correct"} <= set(table) or "response" in table:
+        return None
+    for name in {"correct", "truncated"} & set(table):
+        texts = table[name].astype(str).str.lower()
+        if strange := sorted(set(texts) - set(WORDS)):
+            raise ValueError(f"{path}: {name}: expected true, false, 1, 0 or nothing, got {strange[0]!r}")
+        table[name] = texts.map(WORDS)
+    table = table.rename(columns={"id": "problem_id", "correct": "label", "step": "checkpoint"})
+    return table.astype({"checkpoint": int}) if "checkpoint" in table else table
 
 
 def checkpoint_numbers(files: Sequence[Path]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +14,7 @@ from evals.audit import Evidence, Printed, audit
 from evals.files import write_text
 from evals.grading import Grader
 from evals.plots.plot import save
-from studies.ledger.corpus import CORPUS, UNLICENSED, Corpus, Series, read_corpus
+from studies.ledger.corpus import UNLICENSED, Series, base_of, read_corpus
 from studies.ledger.figures import figures
 from studies.ledger.graded import disagreements, graded_samples
 from studies.ledger.page import page
@@ -30,15 +31,12 @@ def main() -> None:
     home = Path(os.environ.get("RLVR_HOME", Path.home() / ".rlvr"))
     parser = argparse.ArgumentParser(prog="python -m studies.ledger", description=__doc__)
     parser.add_argument("--cache", type=Path, default=home / "ledger", help="git folders, owner+name each")
-    parser.add_argument("--grades", type=Path, help="where graded files are kept (default: the cache)")
-    parser.add_argument("--corpus", type=Path, default=CORPUS)
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--figures", type=Path, default=FIGURES)
     parser.add_argument("--only", default="", help="print the tables of the repositories with this in their name")
     given = parser.parse_args()
-    corpus = read_corpus(given.corpus)
-    chosen = Corpus(tuple(series for series in corpus if given.only in series.repository.name))
-    tables = measure(chosen, given.cache, given.grades or given.cache, Grader()) | {"base_rows": base_rows()}
+    corpus = [series for series in read_corpus() if given.only in series.repository.name]
+    tables = measure(corpus, given.cache, Grader()) | {"base_rows": base_rows()}
     if given.only:
         print(page(tables))
         return
@@ -52,7 +50,7 @@ def main() -> None:
         save(plot, given.figures, ["svg"])
 
 
-def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[str, pd.DataFrame]:
+def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, pd.DataFrame]:
     """Every table, by name."""
     rows: dict[str, list[object]] = defaultdict(list)
     evaluations, histories = [], []
@@ -64,7 +62,7 @@ def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[s
         if series.responses is None:
             evidence = series.evidence(files)
         else:
-            samples = graded_samples(series, files, grades, grader)
+            samples = graded_samples(series, files, cache, grader)
             rows["grades"].append(grade_row(series, samples))
             if about.licence != UNLICENSED:
                 rows["disagreements"] += disagreements(series, samples)
@@ -80,9 +78,9 @@ def measure(corpus: Corpus, cache: Path, grades: Path, grader: Grader) -> dict[s
             histories.append(history_rows(evidence))
         print(f"{about.name}: {series.recipe}, {series.benchmark}", flush=True)
     for series, evidence in found.items():
-        base = corpus.base(series)
+        base = base_of(series, corpus)
+        base_evidence = None if base is None else found[base]
         for text, where in series.printed:
-            base_evidence = None if base is None else found[base]
             rows["claims"].append(claim_row(series, audit(Printed(text, where), evidence, base=base_evidence)))
     tables = {name: pd.DataFrame(of_table) for name, of_table in rows.items()}
     tables["repositories"] = tables["repositories"].drop_duplicates()

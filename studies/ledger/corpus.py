@@ -11,8 +11,8 @@ import json
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
@@ -191,22 +191,22 @@ def verdict_rows(
     rows: str = "",
     each: str = "",
     of: str = "",
+    truncated: str = "",
     history: int = 0,
-    by_problem: bool = False,
 ) -> pd.DataFrame:
     """The authors' verdicts in a file: a row a sample, `problem_id` and `label`.
 
     Args:
-        text: JSON or JSON Lines.
+        text: JSON or JSON Lines; an object without `rows` is one of verdicts by problem.
         problem, correct: where a row has the problem's id and the verdict: one, a list, or a count of correct samples.
         rows: where the document has its rows. each: the list in a row whose elements have the verdicts.
         of: where the row or the document has the number of samples, for a count.
+        truncated: where a sample says that it ran into the token limit.
         history: instead: the document is an object of lists, the shares of correct samples of a problem over time;
             each is of so many samples. Times that a problem lacks are left out.
-        by_problem: instead: the document is an object of verdicts.
     """
     document = _document(text)
-    if by_problem:
+    if isinstance(document, dict) and not rows and not history:
         return pd.DataFrame([(key, float(label)) for key, label in document.items()], columns=["problem_id", "label"])
     if history:
         length = min(map(len, document.values()))
@@ -224,8 +224,10 @@ def verdict_rows(
             if of:
                 count = next(n for n in (reach(row, of), reach(document, of)) if n is not ABSENT)
                 found = [sample < found for sample in range(count)]
-            labels += [(str(reach(row, problem)), float(label)) for label in _listed(found)]
-    return pd.DataFrame(labels, columns=["problem_id", "label"])
+            cut = float(reach(part, truncated)) if truncated else 0.0
+            each_found = found if isinstance(found, list) else [found]
+            labels += [(str(reach(row, problem)), float(label), cut) for label in each_found]
+    return pd.DataFrame(labels, columns=["problem_id", "label", "truncated"])
 
 
 def _document(text: str) -> Any:
@@ -235,27 +237,14 @@ def _document(text: str) -> Any:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def base_of(series: Series, corpus: Sequence[Series]) -> Series | None:
+    """The series that one is compared with."""
+    same = (s for s in corpus if (s.repository.name, s.recipe) == (series.repository.name, series.base))
+    return next((s for s in same if s.benchmark == series.benchmark), None)
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """All series, and what is said of them in `corpus.toml`."""
-
-    series: tuple[Series, ...] = field(repr=False)
-
-    def __iter__(self) -> Iterator[Series]:
-        return iter(self.series)
-
-    def base(self, series: Series) -> Series | None:
-        """The series that one is compared with."""
-        same = (s for s in self.series if s.repository.name == series.repository.name and s.recipe == series.base)
-        return next((s for s in same if s.benchmark == series.benchmark), None)
-
-
-def read_corpus(path: Path = CORPUS) -> Corpus:
-    """The corpus of a TOML file.
+def read_corpus(path: Path = CORPUS) -> tuple[Series, ...]:
+    """All series of a TOML file.
 
     Raises:
         TypeError: a series has a key that `Series` has not.
@@ -268,4 +257,4 @@ def read_corpus(path: Path = CORPUS) -> Corpus:
             printed = tuple((text, where) for text, where in values.pop("printed", ()))
             score = tuple(values.pop("score", ()))
             series.append(Series(repository, printed=printed, score=score, **values))
-    return Corpus(tuple(series))
+    return tuple(series)

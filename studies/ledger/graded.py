@@ -10,15 +10,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from evals import grading
 from evals.answer_files import formats
-from evals.answer_files.differing import GOLD_CUT, POLICIES, anywhere, differing
+from evals.answer_files.differing import GOLD_CUT, POLICIES, differing
 from evals.answer_files.formats import Row
-from evals.answer_files.reading import Reading, as_text, read_answers
+from evals.answer_files.reading import Reading, read_answers
+from evals.audit.reading import by_policy
 from evals.files import write_parquet
 from evals.grading import Grader
-from evals.grading.verdicts import Verdict
 from evals.stats.intervals import Interval, over_problems
 from studies.ledger.corpus import Files, Series
 
@@ -43,7 +44,8 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
         kept = cache / "grades" / f"{_key(files.hashes[path], series)}.parquet"
         if not kept.is_file():
             kept.parent.mkdir(parents=True, exist_ok=True)
-            _write(_graded(read_rows(series, files, path), grader), kept)
+            found = _graded(read_rows(series, files, path), grader)
+            write_parquet(pa.Table.from_pandas(found, preserve_index=False), kept)
         parts.append(pd.read_parquet(kept).assign(seed=seed, checkpoint=checkpoint, path=path))
     table = pd.concat(parts, ignore_index=True)
     cut = table["cause"] == GOLD_CUT
@@ -65,12 +67,6 @@ def read_rows(series: Series, files: Files, path: str) -> list[Row]:
     return [row for row in rows if not series.only or row.get("benchmark") == series.only]
 
 
-def _write(table: pd.DataFrame, target: Path) -> None:
-    import pyarrow as pa
-
-    write_parquet(pa.Table.from_pandas(table, preserve_index=False), target)
-
-
 def _key(content: str, series: Series) -> str:
     """Of a graded file: its content, how it is read, and the code of the grader."""
     read = Path(formats.__file__)
@@ -81,18 +77,8 @@ def _key(content: str, series: Series) -> str:
 
 
 def _graded(rows: Sequence[Row], grader: Grader) -> pd.DataFrame:
-    triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
-    grades = {policy: grader.grade_responses(triples, policy) for policy in POLICIES}
-    grades[COMPARED] = anywhere(grades["answer_tag"], grades["qwen"])
-    columns: dict[str, Any] = {
-        "row": range(1, len(rows) + 1),
-        "problem_id": [str(row["problem_id"]) for row in rows],
-        "label": [None if row.get("expected") is None else float(row["expected"]) for row in rows],
-        "truncated": [float(row.get("finish_reason") == "length") for row in rows],
-    }
-    for policy, of_policy in grades.items():
-        columns[policy] = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in of_policy]
-    table = pd.DataFrame(columns).astype(dict.fromkeys(("label", *grades), float)).assign(strict=lambda t: t[STRICT])
+    verdicts, grades = by_policy(rows, grader, POLICIES)
+    table = verdicts.assign(strict=verdicts[STRICT], row=range(1, len(rows) + 1))
     differ = pd.DataFrame(
         [
             (d.row, d.cause, d.gold, d.their_answer, d.our_answer, d.verdict)

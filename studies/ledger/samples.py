@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from studies.ledger.corpus import UNLICENSED, Corpus
+from studies.ledger.corpus import UNLICENSED, Series
 from studies.ledger.graded import read_rows
 
 MOST, LEAST = 4, 2  # of a printed score
 PROBLEM, RESPONSE = 600, 1500  # characters of their ends
 
 
-def sample_rows(corpus: Corpus, cache: Path, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def sample_rows(corpus: Sequence[Series], cache: Path, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A few samples of each printed score: those where label and verdict differ, one of each cause first; where there
     is none and every sample has a verdict, the first ones, whose verdict is the label.
 
@@ -23,7 +23,7 @@ def sample_rows(corpus: Corpus, cache: Path, tables: Mapping[str, pd.DataFrame])
         repository, commit, recipe, benchmark, path, row; the ends of `problem` and `response`; gold, their_answer,
         our_answer, label (theirs), verdict (ours), cause ("" where the two agree).
     """
-    differ, grades = tables["disagreements"], tables["grades"]
+    differ, grades = tables["disagreements"].fillna({"their_answer": "", "our_answer": ""}), tables["grades"]
     found: list[dict[str, Any]] = []
     for series in corpus:
         about = series.repository
@@ -52,14 +52,10 @@ def sample_rows(corpus: Corpus, cache: Path, tables: Mapping[str, pd.DataFrame])
                     "problem": str(row.get("problem") or "")[-PROBLEM:],
                     "response": row["response"][-RESPONSE:],
                     "gold": str(row["answer"]),
-                    **{name: _text(sample.get(name)) for name in ("their_answer", "our_answer")},
+                    **{name: sample.get(name, "") for name in ("their_answer", "our_answer")},
                     "label": label,
                     "verdict": sample.get("verdict", label),
                     "cause": sample.get("cause", ""),
                 }
             )
     return pd.DataFrame(found)
-
-
-def _text(value: Any) -> str:
-    return "" if value is None or value != value else str(value)

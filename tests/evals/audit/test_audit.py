@@ -12,7 +12,6 @@ from evals.audit import Evidence, Printed, audit, selection
 from evals.audit.selection import DRAWS, cross_fitted, largest_of_equal
 from tests.evals.audit.planted import SCENARIOS, plant
 
-REPETITIONS = 6
 VERDICTS = {
     "not in the file": "not in the file",
     "another metric": "stands with another number",
@@ -28,14 +27,15 @@ ORDER = ("not in the file", "made by the grader", "within selection", "within se
 
 
 @pytest.mark.parametrize("causes", SCENARIOS, ids=" and ".join)
-def test_planted_causes_are_named(causes: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("repetitions", [6, pytest.param(20, marks=pytest.mark.exhaustive)])
+def test_planted_causes_are_named(causes: tuple[str, ...], repetitions: int) -> None:
     verdict = min((VERDICTS[cause] for cause in causes), key=ORDER.index)
     named = 0
-    for seed in range(REPETITIONS):
+    for seed in range(repetitions):
         printed, evidence, base = plant(causes, seed)
         result = audit(printed, evidence, base=base)
         named += {cause.name for cause in result.causes} == set(causes) and result.verdict == verdict
-    assert named >= REPETITIONS - 1
+    assert named >= repetitions - 1
 
 
 def test_clean_files_have_no_cause() -> None:
@@ -71,12 +71,6 @@ def test_cross_fitting_removes_the_choice_of_equal_checkpoints() -> None:
     assert largest > 0.57
     # a mean over 40 tables of about 100 problems: standard error at most 0.5 / sqrt(100 * 40) = 0.008
     assert fitted == pytest.approx(0.5, abs=0.025)
-
-
-def test_cross_fitting_keeps_a_checkpoint_that_is_better() -> None:
-    table = np.zeros((5, 40))
-    table[3, :30] = 1  # solves 30 of 40, the others none: every half chooses it
-    assert cross_fitted(table, np.random.default_rng(0)) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(
@@ -116,11 +110,6 @@ def test_a_largest_score_beyond_selection_is_not_within_it() -> None:
     assert result.selection is not None
     assert result.selection.chance < 0.01
     assert result.selection.cross_fitted == pytest.approx(1.0)
-
-
-def test_settings_that_differ_from_a_declaration() -> None:
-    evidence = Evidence.of_scores(pd.DataFrame({"checkpoint": [0], "value": [0.5]}), settings={"lr": 1e-6, "G": 8})
-    assert audit(Printed("50.0"), evidence, declared={"lr": 2e-6, "G": 8}).differing == {"lr": (1e-6, 2e-6)}
 
 
 def test_without_files_nothing_can_be_told() -> None:

@@ -37,10 +37,11 @@ LIGHTEVAL = (
         ("[x] " + MLLOG + MLLOG.replace("POINT_IN_TIME", "INTERVAL_END"), "eval_accuracy", {8: 0.7}),
         (LIGHTEVAL, "aime24", {1: 0.3, 2: 0.4667}),
         ("step,eval_acc\n1,15.6\n2,\n3,46.2\n", "eval_acc", {1: 15.6, 3: 46.2}),
+        ("Step,run - acc\n1,0.5\n2,0.75\n", "run - acc", {1: 0.5, 2: 0.75}),
         ('{"_step": 1, "acc": 0.5, "text": "x"}\n{"_step": 2, "acc": 0.75}\n', "acc", {1: 0.5, 2: 0.75}),
         ('[{"step": 1, "acc": 0.5}, {"step": 2, "acc": 0.75}]', "acc", {1: 0.5, 2: 0.75}),
     ],
-    ids=["verl", "trl", "mllog", "lighteval", "csv", "jsonl", "list"],
+    ids=["verl", "trl", "mllog", "lighteval", "csv", "wandb", "jsonl", "list"],
 )  # fmt: skip
 def test_curves_are_read(text: str, metric: str, expected: dict[int, float]) -> None:
     points = read_curve(text).set_index("step")[metric].dropna()
@@ -107,6 +108,17 @@ def test_the_command_reads_nested_rollouts(tmp_path: Path) -> None:
     path = tmp_path / "raw.jsonl"
     path.write_text(json.dumps({"qid": 0, "question": "q", "gold": "5", "rollouts": rollouts}) + "\n")
     assert rlvr.audit(path, printed="50.0")["verdict"] == "stands"
+
+
+def test_the_command_reads_verdicts_without_responses(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.csv"
+    path.write_text("id,ok,seed,step\n1,True,a,8\n2,0,a,8\n1,1,a,16\n2,true,a,16\n1,0,b,16\n2,,b,16\n")
+    found = rlvr.audit(path, printed="50.0", columns={"correct": "ok"})
+    assert (found["file"], found["seeds"]) == (0.5, 2)  # the last of each seed: 2 of 2, and 0 of 1
+    assert [cause["name"] for cause in found["causes"]] == ["truncation"]  # one verdict is missing
+    path.write_text("id,correct\n1,maybe\n")
+    with pytest.raises(UsageError, match=r"correct: expected true, false, 1, 0 or nothing, got 'maybe'"):
+        rlvr.audit(path, printed="50.0")
 
 
 def test_the_command_names_what_is_missing(tmp_path: Path) -> None:

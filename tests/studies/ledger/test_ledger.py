@@ -13,7 +13,7 @@ from evals.answer_files.differing import anywhere
 from evals.audit import Evidence
 from evals.grading import Grader
 from studies.ledger.__main__ import measure
-from studies.ledger.corpus import UNLICENSED, Corpus, Repository, Series, read_corpus, verdict_rows
+from studies.ledger.corpus import UNLICENSED, Repository, Series, base_of, read_corpus, verdict_rows
 from studies.ledger.graded import gap
 from studies.ledger.page import page
 from studies.ledger.samples import sample_rows
@@ -83,7 +83,7 @@ def test_verdicts_of_seeds_are_told_apart_by_the_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "where", "expected"),
     [
-        ([{"i": 1, "ok": True}], {"problem": "i", "correct": "ok"}, [("1", 1)]),
+        ([{"i": 1, "ok": True, "cut": True}], {"problem": "i", "correct": "ok", "truncated": "cut"}, [("1", 1)]),
         ({"q": [{"i": 1, "ok": [0, 1]}]}, {"rows": "q", "problem": "i", "correct": "ok"}, [("1", 0), ("1", 1)]),
         ([{"i": 1, "r": [{"ok": 1}]}], {"problem": "i", "each": "r", "correct": "ok"}, [("1", 1)]),
         (
@@ -98,6 +98,7 @@ def test_verdicts_of_seeds_are_told_apart_by_the_path(tmp_path: Path) -> None:
 def test_where_verdicts_stand(document: object, where: dict[str, str], expected: list[tuple[str, int]]) -> None:
     table = verdict_rows(json.dumps(document), **where)  # type: ignore[arg-type]
     assert list(table[["problem_id", "label"]].itertuples(index=False, name=None)) == expected
+    assert "truncated" not in where or table["truncated"].tolist() == [1]
 
 
 def test_a_score_of_json_files_and_a_curve_without_the_printed_score(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_a_score_of_json_files_and_a_curve_without_the_printed_score(tmp_path: P
     evidence = of_one.evidence(repository.fetched(tmp_path))
     assert evidence is not None and evidence.scores["value"].tolist() == [0.1, 0.2]
     without = Series(repository, "sft", "y", r"sft\.csv", curve="acc", printed=(("52.1", "a page"),))
-    (claim,) = measure(Corpus((of_one, without)), tmp_path, tmp_path, Grader())["claims"].to_dict("records")
+    (claim,) = measure((of_one, without), tmp_path, Grader())["claims"].to_dict("records")
     assert (claim["verdict"], claim["file"], claim["why"]) == ("cannot tell", None, "")
     with pytest.raises(ValueError, match="loss"):  # a typing error in a series without a printed score
         Series(repository, "sft", "y", r"sft\.csv", curve="acc").evidence(repository.fetched(tmp_path))
@@ -133,7 +134,7 @@ def test_every_series_is_pinned_and_named_once() -> None:
     names = [(series.repository.name, series.recipe, series.benchmark) for series in corpus]
     assert len(set(names)) == len(names)
     assert all(len(series.repository.commit) == 40 for series in corpus)
-    assert all(corpus.base(series) for series in corpus if series.base)
+    assert all(base_of(series, corpus) for series in corpus if series.base)
 
 
 ROWS = [
@@ -165,16 +166,14 @@ def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
     found = commit(tmp_path / "owner+name" / "repo", files)
     licensed, without = (Repository("owner/name", found, licence) for licence in ("MIT", UNLICENSED))
     printed = (("40.0", "README"),)
-    corpus = Corpus(
-        (
-            Series(licensed, "graded", "minerva", r"f\.jsonl", responses={}, printed=printed),
-            Series(without, "not copied", "minerva", r"f\.jsonl", responses={}),
-            Series(licensed, "curve", "gsm8k", r"log\.csv", curve="acc", problems=100, printed=(("60.0", "table 1"),)),
-        )
+    corpus = (
+        Series(licensed, "graded", "minerva", r"f\.jsonl", responses={}, printed=printed),
+        Series(without, "not copied", "minerva", r"f\.jsonl", responses={}),
+        Series(licensed, "curve", "gsm8k", r"log\.csv", curve="acc", problems=100, printed=(("60.0", "table 1"),)),
     )
     grader = Grader()
-    tables = measure(corpus, tmp_path, tmp_path / "kept", grader)
-    again = measure(corpus, tmp_path, tmp_path / "kept", grader)  # from the kept grades
+    tables = measure(corpus, tmp_path, grader)
+    again = measure(corpus, tmp_path, grader)  # from the kept grades
     for name, table in tables.items():
         pd.testing.assert_frame_equal(table, again[name])
     row = tables["grades"].iloc[0]
