@@ -55,8 +55,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(words)
     except BaseException as error:  # a panic of a library in Rust is no Exception
-        if "--debug" in words or isinstance(error, SystemExit):
+        if isinstance(error, SystemExit):
             raise
+        if "--debug" in words:
+            import traceback
+
+            from evals.redaction import redact
+
+            print(shown(redact(traceback.format_exc())), file=sys.stderr)
         name = " ".join(["rlvr", *(word for word in words[:1] if not word.startswith("-"))])
         with suppress(MemoryError):  # of a report's imports
             if not isinstance(error, MemoryError):

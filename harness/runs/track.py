@@ -173,8 +173,8 @@ def _prepare_mlflow() -> None:
     os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0"
     if shown_uri() != tracking_uri():  # MLflow prints a run's address with user and password
         os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
-    for name in ("alembic", "mlflow.store.db.utils"):  # hide the messages about the tables of a new store
-        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # hide the messages about the tables of a new store
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # and tracebacks of what is raised, too
 
 
 def no_store(why: object) -> StoreError:

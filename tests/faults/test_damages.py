@@ -42,7 +42,7 @@ def some(cases: list[tuple[str, str]]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("measured", [True, False], ids=["finished", "without verdicts"])
 def test_files_of_a_run(measured: bool, finished: Path, undisturbed: Undisturbed, tmp_path: Path) -> None:
     folder = job_folder(finished)
-    kept = {".json", ".jsonl", ".parquet", ".safetensors"}
+    kept = {".json", ".jsonl", ".parquet", ".safetensors", ".jinja"}
     files = [str(p.relative_to(finished)) for p in sorted(folder.rglob("*")) if p.suffix in kept]
     files = [file for file in files if "checkpoint-" not in file]
     if not measured:

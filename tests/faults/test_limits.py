@@ -31,6 +31,7 @@ LATIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}  # as a l
         (["grade", "a.jsonl", "out=g.jsonl"], {}, FILES, 2, "File too large: 'g.jsonl'"),
         (TABLES, {"RLVR_CACHE": "/proc/none"}, None, 2, "set RLVR_CACHE to a folder to write to"),
         (TABLES, {"RLVR_HOME": "/proc/none"}, None, 0, ""),  # nothing is written there
+        (RUN, {"RLVR_HOME": "/proc/none"}, None, 2, "expected a folder to write to"),
         (["list"], LATIN, None, 2, "set PYTHONUTF8=1"),
         (["grade", "a.jsonl"], {"LC_ALL": "C"}, None, 0, ""),
         (["grade", "a.jsonl"], {}, MEMORY, 1, "out of memory"),

@@ -18,6 +18,7 @@ SETTINGS = {
     "protocol.n": {"value": 1, "origin": "assumed", "note": "why", "was": None},
     "protocol.prompt": {"value": {"default": "boxed_system"}, "origin": "paper", "note": "p", "was": None},
 }
+MODEL = ("model.safetensors", "chat_template.jinja")
 IDENTITY: dict[str, Any] = {
     "decoding": {"temperature": 1.0, "top_p": 1.0, "max_tokens": 64},
     "prompt": {"name": "plain", "first_sha256": "aa"},
@@ -83,9 +84,10 @@ def finished(
     for step in range(1, steps + 1):
         recorder.metrics(step, {"train/loss": 1.0 / step, "train/reward": 0.5})
     (folder / "train" / "final").mkdir(parents=True)
-    (folder / "train" / "final" / "model.safetensors").write_bytes(folder.name.encode())
+    for name in MODEL:
+        (folder / "train" / "final" / name).write_bytes(folder.name.encode())
     scores: dict[str, Any] = {}
-    files = [folder / "train" / "final" / "model.safetensors", *([folder / "metrics.jsonl"] if steps else [])]
+    files = [*(folder / "train" / "final" / name for name in MODEL), *([folder / "metrics.jsonl"] if steps else [])]
     for benchmark, right in (correct or {"b": 5}).items():
         place = folder / "eval" / benchmark
         place.mkdir(parents=True)

@@ -12,11 +12,11 @@ import pytest
 from evals.files import DamagedFileError
 from harness.record.archive import read_archive, write_archive
 from harness.record.find import runs, together
-from harness.record.run import SHAPE, Run, check_model, with_sha256
+from harness.record.run import FINAL, SHAPE, Run, check_model, with_sha256
 from harness.record.write import Recorder
 from rlvr.cli import main
 from tests.damages import DAMAGES
-from tests.harness.record.folders import finished, started
+from tests.harness.record.folders import MODEL, finished, started
 
 VERDICTS, MANIFEST = "eval/b/verdicts.parquet", "eval/b/manifest.json"
 
@@ -28,7 +28,7 @@ def read_all(folder: Path) -> None:
     assert run.metrics("train/loss") and run.model_folder and run.scale == "tiny"
 
 
-@pytest.mark.parametrize("name", [VERDICTS, MANIFEST, "metrics.jsonl", "train/final/model.safetensors", "run.json"])
+@pytest.mark.parametrize("name", [VERDICTS, MANIFEST, "metrics.jsonl", "run.json", *(f"{FINAL}/{n}" for n in MODEL)])
 @pytest.mark.parametrize("change", ["cut", "a bit flipped", "empty", "deleted", "another's", "a folder"])
 def test_a_changed_file_is_found_and_named(name: str, change: str, tmp_path: Path) -> None:
     run, other = finished(tmp_path / "home", {"b": 5}), finished(tmp_path / "home", {"b": 6}, arm="egsw", steps=4)
@@ -175,7 +175,7 @@ def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.Mo
     read_all(folder)
     first = len(hashed)
     read_all(folder)
-    assert first == 4 and len(hashed) == first
+    assert first == 5 and len(hashed) == first
     path = folder / VERDICTS
     DAMAGES["a bit flipped"](path, path)
     with pytest.raises(DamagedFileError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import sqlite3
 from pathlib import Path
@@ -56,11 +57,15 @@ def test_a_silent_server_times_out(home: Path, monkeypatch: pytest.MonkeyPatch) 
             Tracker.open()
 
 
-def test_a_home_that_is_a_file_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "expected"), [("file", "to write to"), ("a?b", r"without \? in its name")])
+def test_a_home_that_cannot_be_used_is_named(
+    name: str, expected: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (home / "file").touch()
-    monkeypatch.setenv("RLVR_HOME", str(home / "file"))
-    with pytest.raises(RefusedError, match=r"RLVR_HOME=.*file: expected a folder to write to"):
+    monkeypatch.setenv("RLVR_HOME", str(home / name))
+    with pytest.raises(RefusedError, match=rf"RLVR_HOME=.*{re.escape(name)}: expected a folder {expected}"):
         Tracker.open()
+    assert [path.name for path in home.iterdir()] == ["file"]
 
 
 def test_a_store_is_made_whole_once_and_copied_then(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
