@@ -309,6 +309,7 @@ def _rows_as_file(rows: Any) -> Path:
 
 def _reward_name(reward: Callable[[str, str], float | None], here: list[str]) -> str:
     """MODULE:FUNCTION of a function that other processes can import; of another its name in this process, in `here`."""
+    from evals.files import write_text
     from harness.runs.track import make_home
     from harness.step import own_rewards
 
@@ -322,8 +323,7 @@ def _reward_name(reward: Callable[[str, str], float | None], here: list[str]) ->
         raise UsageError(f"rewards: expected a function with readable source, which identifies it ({error})") from error
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     path = make_home() / "objects" / f"{name.strip('<>')}-{digest}.py"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
     given = own_rewards.give(reward, path)
     here.append(f"rewards: {name}")
     return given

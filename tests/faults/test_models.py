@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.commands import EVAL, RUN, SAVE_OFTEN, STEPS, ending, job_folder, run
+from tests.faults.commands import EVAL, SAVE_OFTEN, ending, job_folder, run
 from tests.faults.conftest import Undisturbed
 
 
@@ -55,20 +54,6 @@ def test_finite_weights_that_overflow_give_no_verdict(
     ended = run([*options, f"model={model}", f"data_dir={data}", f"out={out}"], tmp_path / "h")
     assert ended.code == 1 and "Traceback" not in ended.err and "NaN or infinite at token 1" in ended.err, ended
     assert not list(out.rglob("verdicts.parquet"))
-
-
-def test_a_model_whose_responses_are_all_truncated(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    short = {"max_completion_tokens": "1", "protocol.max_tokens": "1"}
-    options = [option for option in RUN if option.partition("=")[0] not in short]
-    ended = run([*options, *(f"{key}={value}" for key, value in short.items())], tmp_path / "h")
-    assert ended.code == 0, ended.err
-    folder = job_folder(tmp_path / "h")
-    steps = [json.loads(line)["metrics"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    assert [step["train/truncated_fraction"] for step in steps] == [1.0] * STEPS
-    (path,) = (folder / "eval").rglob("verdicts.parquet")
-    assert pq.read_table(path)["verdict"].to_pylist() == ["truncated"] * 8  # 4 problems of 2 samples
 
 
 def test_out_of_memory_is_said_and_costs_nothing(undisturbed: Undisturbed, tmp_path: Path) -> None:

@@ -53,14 +53,6 @@ def test_a_benchmark_is_never_missing_without_a_word(tmp_path: Path) -> None:
         _ = Run(run.folder).benchmarks
 
 
-@pytest.mark.parametrize("content", ["null", "[]", "[" * 100_000, '{"state": 1}', "\xff"])
-def test_a_record_of_other_json_is_named(content: str, tmp_path: Path) -> None:
-    run = finished(tmp_path)
-    (run.folder / "run.json").write_text(content, encoding="latin-1")
-    with pytest.raises(DamagedFileError, match=r"run\.json"):
-        read_all(run.folder)
-
-
 VALUES: list[Any] = [None, [], 7, "text", {"a": 1}]
 OTHERS = [(field, value) for field, kind in SHAPE.items() for value in VALUES if not isinstance(value, kind)]
 
@@ -120,20 +112,6 @@ def test_verdicts_swapped_between_evaluation_folders_are_refused(tmp_path: Path)
     assert error.value.path == mine
     mine.write_bytes(before)
     assert len(Run(first).verdicts("b")) == 8
-
-
-def test_verdicts_without_an_identity_are_still_read(tmp_path: Path) -> None:
-    """Archives that were committed before files had one."""
-    import pyarrow.parquet as pq
-
-    folder = tmp_path / "first"
-    shutil.copytree(finished(tmp_path / "home").folder / "eval", folder)
-    path, manifest = folder / "b" / "verdicts.parquet", folder / "b" / "manifest.json"
-    pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
-    content = json.loads(manifest.read_text())
-    del content["run"]
-    manifest.write_text(json.dumps(content))
-    assert len(Run(folder).verdicts("b")) == 8
 
 
 def test_lost_steps_are_found(tmp_path: Path) -> None:
