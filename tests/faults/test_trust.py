@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
-from tests.faults.commands import EVAL, RUN, job_folder, run
+from tests.faults.commands import RUN, run
 from tests.faults.test_stores import mlflow_server
 
 PLANTED = {
@@ -14,10 +13,6 @@ PLANTED = {
     "MLFLOW_TRACKING_PASSWORD": "planted-password-99",
     "MY_SERVICE_SECRET": "planted/secret+value",
 }
-PROXY = dict.fromkeys(("HTTP_PROXY", "http_proxy", "https_proxy"), "http://dave:planted-proxy-3@127.0.0.1:9")
-
-
-SERVER = ["model=m", "engine=openai", "engine.url=http://carol:planted-pw-5@model.invalid/v1"]
 
 
 def test_no_credential_in_output_records_store_tables_or_report(tmp_path: Path) -> None:
@@ -31,18 +26,7 @@ def test_no_credential_in_output_records_store_tables_or_report(tmp_path: Path) 
         run(["report", "paper=egsw", f"out={out / 'report.html'}"], home, environment=PLANTED),
         run([*RUN, f"dataset={url}"], tmp_path / "url", environment=PLANTED),
         run(RUN, home, environment=dead),
-        run(
-            ["tables", "--debug"], home, environment={**dead, **PROXY, "MLFLOW_TRACKING_URI": "http://a:planted-pw-4@b"}
-        ),
-        run([*EVAL, *SERVER, f"out={out / 'served-model'}"], home, environment={**PLANTED, **PROXY}),
-        run(
-            ["export", str(job_folder(home)), f"out={tmp_path / 'bundle.tar.xz'}"],
-            home,
-            environment={**PLANTED, **PROXY},
-        ),
     ]
-    with tarfile.open(tmp_path / "bundle.tar.xz") as bundle:
-        bundle.extractall(tmp_path / "bundle", filter="data")
     with mlflow_server(tmp_path / "server") as address:
         own = {**PLANTED, "MLFLOW_TRACKING_URI": address.replace("://", "://carol:planted-pw-2@")}
         ended += [
@@ -50,8 +34,8 @@ def test_no_credential_in_output_records_store_tables_or_report(tmp_path: Path) 
             run(["tables", "paper=egsw", f"out={out / 'served'}"], served, environment=own),
             run(["export", "format=mlflow"], served, environment=own),
         ]
-    assert [one.code for one in ended] == [0, 0, 0, 2, 2, 2, 1, 0, 0, 0, 0], ended
-    secrets = [*PLANTED.values(), "planted-in-a-url", "planted-pw-", "planted-proxy-", "dave"]
+    assert [one.code for one in ended] == [0, 0, 0, 2, 2, 0, 0, 0], ended
+    secrets = [*PLANTED.values(), "planted-in-a-url", "planted-pw-1", "planted-pw-2"]
     shown = "".join(one.out + one.err for one in ended)
     assert [secret for secret in secrets if secret in shown] == []
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
