@@ -34,9 +34,20 @@ AREAL = "inclusionAI/AReaL at 4aef98d, "
 DIFFERS = {  # arm -> what our declaration of it leaves out
     "grpo_openrlhf": "the k1 penalty is taken at the sampling policy, as OpenRLHF does before its updates",
     "grpo_open_r1": "the token mean is over the whole step; TRL 0.18 takes it over each device's micro-batch",
-    "grpo_prime_rl": "without its drift term, 0.001 (log r)^2; the ratio has no upper bound there, 1e6 here",
+    "grpo_prime_rl": "without its drift term, 0.001 (log r)^2; the ratio has no upper bound there, 1e6 here; its token "
+    "mean is over what its filter of groups leaves, ours over the whole step",
     "grpo_areal": "the batch deviation has 1e-8 under the root; AReaL adds 1e-5 to it. Its reward scale and "
     "decoupled loss are not compared",
+}
+FILTERS = {  # arm -> (are truncated responses masked, are groups without a signal dropped), by default
+    "grpo_trl": ("no: grpo_config.py, mask_truncated_completions", "no"),
+    "grpo_verl": ("no", "no: config/algorithm.py, filter_groups"),
+    "grpo_openrlhf": ("no", "no: cli/train_ppo_ray.py, dynamic_filtering_enable"),
+    "grpo_open_r1": ("no: grpo_config.py, mask_truncated_completions", "no"),
+    "grpo_prime_rl": ("no", "yes: configs/orchestrator.py, filter_zero_advantages"),
+    "grpo_nemo_rl": ("no: grpo_math_1B.yaml, overlong_filtering", "no: the same, use_dynamic_sampling"),
+    "grpo_skyrl": ("no: config.py, apply_overlong_filtering", "no: config.py, DynamicSamplingConfig.type"),
+    "grpo_areal": ("no: cli_args.py, mask_no_eos_with_zero", "no"),
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from baselines.frameworks import DIFFERS, frameworks
+from baselines.frameworks import DIFFERS, FILTERS, frameworks
 from baselines.paper import RECIPE
 from benchmarks.columns import columns
 from benchmarks.pages import ROOT, made_by, write
@@ -133,10 +133,18 @@ def page() -> str:
         v = vectors[key]
         cosine = float(v @ ours / (v.norm() * ours.norm()))
         rows.append(
-            [key, title.removeprefix("GRPO of "), *described(e), f"{cosine:.4f}", f"{v.norm() / ours.norm():.3f}"]
+            [
+                key,
+                title.removeprefix("GRPO of "),
+                *described(e),
+                *FILTERS[key],
+                f"{cosine:.4f}",
+                f"{v.norm() / ours.norm():.3f}",
+            ]
         )
     gaps = (batch.need("logp") - batch.need("old_logp"))[batch.mask]
-    header = ["arm", "framework", "advantage", "epsilon", "KL term", "clip", "aggregation", "cosine", "norm ratio"]
+    header = ["arm", "framework", "advantage", "epsilon", "KL term", "clip", "aggregation"]
+    header += ["truncated masked", "groups filtered", "cosine", "norm ratio"]
     notes = "\n".join(f"- `{key}`: {text}." for key, text in DIFFERS.items())
     solved = float(batch.rewards.nanmean())
     made = made_by("python -m benchmarks.frameworks") if "--write" in sys.argv else ""
@@ -147,7 +155,7 @@ def page() -> str:
             "Defaults at a stated commit, each value with its source in `baselines/frameworks.py`; each is an arm, "
             "as in `rlvr run paper=baselines arm=grpo_verl`. *Cosine* and *norm ratio* compare the gradient of the "
             "loss on one identical batch with that of TRL's defaults.",
-            columns(header, rows, left=7),
+            columns(header, rows, left=9),
             f"The batch: {PROMPTS} tiny problems, {GROUP} responses each of the tiny base model ({100 * solved:.0f} % "
             f"correct), log-ratios to the sampling policy with a deviation of {float(gaps.std()):.3f}, so clipping "
             "hardly acts. **Tiny scale: a model of under 2M parameters on made-up arithmetic.** What our declarations "
