@@ -1,18 +1,21 @@
-"""A whole command on a random model of a few thousand weights: run, again.
+"""A whole command on a random model of a few thousand weights: run, again, killed and continued, tabulated.
 
 Real processes, the real trainer and the real evaluator; only the sizes are small.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.forked import Command
-from tests.harness.launch.small import folder_of
+from tests.harness.launch.small import folder_of, outcome
 from tests.sizes import WORDS
 
 pytestmark = pytest.mark.slow
@@ -80,3 +83,22 @@ def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], random_mode
     assert err.count("finished already") == 2
     assert {p: p.stat().st_mtime_ns for p in files} == before
     assert out == printed
+
+
+def test_a_killed_run_resumes_and_ends_the_same(unbroken: tuple[Path, str], random_model: Path, tmp_path: Path) -> None:
+    process = start(tmp_path, random_model)
+    deadline = time.monotonic() + 300
+    # the third checkpoint exists, whole or in pieces: the kill falls at any point of its writing or of the next step
+    while not list(tmp_path.glob("egsw/tiny/math-7b-egsw-*/train/checkpoint-3")):
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert "training" not in json.loads((folder_of(tmp_path, "egsw") / "run.json").read_text())
+    finish(start(tmp_path, random_model))
+    record = json.loads((folder_of(tmp_path, "egsw") / "run.json").read_text())
+    assert record["training"]["resumed_from"] is not None and "checkpoint-" in record["training"]["resumed_from"]
+    weights, verdicts = outcome(tmp_path, "egsw")
+    want_weights, want_verdicts = outcome(unbroken[0], "egsw")
+    assert hashlib.sha256(weights).hexdigest() == hashlib.sha256(want_weights).hexdigest()
+    assert verdicts == want_verdicts
