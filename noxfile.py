@@ -32,7 +32,7 @@ nox.options.sessions = ["lint", "tests"]
 
 
 def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = LOCK, *extra: str) -> None:
-    """Make the environment in `folder` match the lock file and the project's metadata; `extra` goes to pip."""
+    """Make the environment in `folder` match lock file and metadata, types visible to mypy; `extra` goes to pip."""
     digest = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
     stamp, python = folder / "lock.sha256", folder / "bin" / "python"
     if stamp.is_file() and stamp.read_text() == digest:
@@ -44,7 +44,7 @@ def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = L
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     session.run(*install, *extra, "-r", str(lock), external=True)
-    session.run(*install, "--no-deps", "-e", str(ROOT), external=True)
+    session.run(*install, "--no-deps", "-e", str(ROOT), "-C", "editable_mode=compat", external=True)
     stamp.write_text(digest)
 
 

@@ -112,7 +112,7 @@ def import_(
         verify: import nothing, only check, as is done before every import: the hash of every file, and all scores
             again from the verdicts. Exit code 1: a number does not come back.
     Raises:
-        UsageError: no such file, one that is no archive, a curve without known metrics, or one that is there already.
+        UsageError: no such file, one that is no archive, or a curve without known metrics.
     """
     if not files:
         raise UsageError("files: missing; give archives, folders of them, or a bundle")
@@ -140,10 +140,10 @@ def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Res
     from harness.record.curves import import_curve
 
     runs = [import_curve(path, name, seed, columns) for seed, path in enumerate(paths)]
-    rows = [
-        {"file": str(p), "run": str(run.folder), "steps": len(run.curve)} for p, run in zip(paths, runs, strict=True)
-    ]
-    seeds = f"{str(runs[0].folder).removesuffix('0')}*"
+    rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
+    source = runs[0].record["source"]
+    read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
     lines = [f"{row['run']}: {row['steps']} steps" for row in rows]
-    lines.append(f"beside yours: rlvr report runs=[OURS] curves={seeds}")
+    lines.append(f"{'imported again' if source['replaced'] else 'imported'}: {read}")
+    lines.append(f"beside yours: rlvr report runs=[OURS] curves={str(runs[0].folder).removesuffix('0')}*")
     return Result({"imported": rows}, "\n".join(lines), rows)

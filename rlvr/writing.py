@@ -220,9 +220,10 @@ def _of_paper(
     declared = load(paper)
     chosen = choose_arms(declared, find_runs(), scale=scale, model=model, arms=arms)
     models, notes = read_models(chosen, data_dir=data_dir)
-    plotted, skipped = _plotted(models, curves, chosen_families, common_benchmarks(models, None))
+    answered = [model for model in models if model.subject.tables]
+    plotted, skipped = _plotted(models, curves, chosen_families, common_benchmarks(answered, None))
     content = document(
-        declared, chosen, models, plotted, [*notes, *skipped], tokens=_cache() / "tokens" if tokens else None
+        declared, chosen, answered, plotted, [*notes, *skipped], tokens=_cache() / "tokens" if tokens else None
     )
     return content, results_folder() / paper / f"report-{chosen.scale}.html"
 

@@ -166,7 +166,8 @@ def compare_runs(
     check_request(metrics, ks or ())
     common = [name for name in a.tables if name in b.tables]
     if not common:
-        raise ValueError(f"no benchmark in common: {a.name} has {', '.join(a.tables)}, {b.name} {', '.join(b.tables)}")
+        has = f"{a.name} has {', '.join(a.tables)}, {b.name} {', '.join(b.tables)}"
+        raise ValueError(f"no benchmark in common: {has} (rlvr grade FILE benchmark=NAME names a file's)")
     if strange := [name for name in benchmarks or () if name not in common]:
         raise ValueError(f"benchmarks: expected some of {', '.join(common)} (in both runs), got {strange[0]!r}")
     chosen = [name for name in common if benchmarks is None or name in benchmarks]

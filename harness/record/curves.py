@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from evals.files import append_jsonl, file_sha256
 from harness.errors import UsageError
 from harness.record.run import CURVES, METRICS, Run
 from harness.record.write import Recorder, now
-from harness.runs.track import home, make_home
+from harness.runs.track import make_home
 
 NAMES = {  # ours -> what veRL and TRL call it
     "train/reward": ("critic/score/mean", "reward"),
@@ -23,17 +24,14 @@ NAMES = {  # ours -> what veRL and TRL call it
 
 
 def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -> Run:
-    """A file of any form of `evals.audit.reading.read_curve` as a finished run under RLVR_HOME/curves.
+    """A file of any form of `evals.audit.reading.read_curve` as a finished run, in place of one of that name and seed.
 
     Args:
         name: of the method. seed: tells its runs apart.
         columns: our metric -> theirs, beside `NAMES`, such as curve/gsm8k/avg_at_1 for a score while it trained.
     Raises:
-        UsageError: the file is of no known form or has none of the metrics, or the run is there already.
+        UsageError: the file is of no known form or has none of the metrics.
     """
-    folder = home() / CURVES / f"{name}-seed{seed}"
-    if folder.exists():
-        raise UsageError(f"{path}: {folder} is there already; give another name=, or delete it")
     try:
         curve = read_curve(path.read_text(encoding="utf-8", errors="replace"), name=str(path))
     except ValueError as error:
@@ -42,19 +40,17 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
     found = usual | dict(columns)
     missing = [theirs for theirs in found.values() if theirs not in curve]
     if missing or not found:
-        wanted = (
-            f"the metric {missing[0]!r}"
-            if missing
-            else f"a metric of a training ({', '.join(sum(NAMES.values(), ()))})"
-        )
-        raise UsageError(f"columns: {path}: expected {wanted}, got {', '.join(map(str, curve))}")
-    make_home()
+        wanted = " or ".join(map(repr, missing or sum(NAMES.values(), ())))
+        raise UsageError(f"columns: {path}: expected the metric {wanted}, got {', '.join(map(str, curve))}")
+    folder = make_home() / CURVES / f"{name}-seed{seed}"
+    if replaced := folder.exists():
+        shutil.rmtree(folder)
     recorder = Recorder(folder)
     folder.mkdir(parents=True)
     for row in curve.to_dict("records"):
         values = {ours: float(row[theirs]) for ours, theirs in found.items() if row[theirs] == row[theirs]}
         append_jsonl(folder / METRICS, {"step": int(row["step"]), "metrics": values, "time": 0})
-    source = {"file": str(path), "sha256": file_sha256(path), "columns": found}
+    source = {"file": str(path), "sha256": file_sha256(path), "columns": found, "replaced": replaced}
     recorder.start(kind=CURVES, arm=name, seed=seed, source=source)
     recorder.update(files=recorder.hashes([folder / METRICS]), state="finished", finished=now())
     return Run(folder)

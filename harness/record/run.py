@@ -88,8 +88,8 @@ class Run:
         path = self.folder / RECORD
         record = read_record(path)
         if record is None:
-            job = JOB_FOLDER.search(self.folder.name) and (self.folder / "eval").is_dir()
-            if job or (self.folder / "train").is_dir() or (self.folder / LINK).is_file():
+            parts = any((self.folder / part).is_dir() for part in ("eval", "train"))
+            if (parts and JOB_FOLDER.search(self.folder.name)) or (self.folder / LINK).is_file():
                 raise DamagedFileError(path, "it is missing", RESTORE)
             return {}
         if match := JOB_FOLDER.search(self.folder.name):

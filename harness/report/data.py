@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis.forks import fork_threshold
+from evals.analysis.subjects import Subject
 from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
@@ -97,13 +98,13 @@ def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str
 
 
 def read_models(chosen: Chosen, *, data_dir: str | None) -> tuple[list[Analysed], list[str]]:
-    """(the chosen arms with their responses and models, the base model first, as figures require; a note on those of
-    archives, which keep no responses)"""
+    """(the chosen arms, the base model first, as figures require; a note on archives, whose curves alone are kept)"""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
-    kept = [m for m in order if all(m.runs[seed].keeps_responses for seed in m.seeds)]
-    bare = ", ".join(m.arm for m in order if m not in kept)
-    notes = [f"{bare}: no responses were kept (an archive has none), so no figures and responses."] if bare else []
-    return [analysed(m.arm, [m.runs[seed] for seed in m.seeds], data_dir=data_dir) for m in kept], notes
+    seeds = {m.arm: tuple(m.runs[seed] for seed in m.seeds) for m in order}
+    bare = [arm for arm, runs in seeds.items() if not all(run.keeps_responses for run in runs)]
+    notes = [f"{', '.join(bare)}: no responses were kept (an archive has none), so no figures of them."] if bare else []
+    curves = {arm: Analysed(Subject(arm, {}), None, "", seeds[arm]) for arm in bare}
+    return [curves.get(arm) or analysed(arm, runs, data_dir=data_dir) for arm, runs in seeds.items()], notes
 
 
 def document(

@@ -38,8 +38,8 @@ def test_curves_are_runs_with_our_names(tmp_path: Path, capsys: pytest.CaptureFi
         "curve/gsm8k/avg_at_1": 0.25
     }
     assert second.curve == {5: {"train/reward": 0.5}} and second.name == "trl" and not second.damage()
-    assert main(["import", str(trl), "name=trl"]) == 2  # never written over
-    assert "is there already" in capsys.readouterr().err
+    assert main(["import", str(trl), "name=trl", "columns=train/kl:loss"]) == 0  # a corrected one replaces it
+    assert "imported again: train/reward from reward, train/kl from loss" in capsys.readouterr().out
 
 
 @pytest.mark.slow
