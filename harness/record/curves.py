@@ -40,7 +40,8 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
     found = usual | dict(columns)
     missing = [theirs for theirs in found.values() if theirs not in curve]
     if missing or not found:
-        wanted = " or ".join(map(repr, missing or sum(NAMES.values(), ())))
+        usual_names = [theirs for names in NAMES.values() for theirs in names]
+        wanted = " or ".join(map(repr, missing or usual_names))
         raise UsageError(f"columns: {path}: expected the metric {wanted}, got {', '.join(map(str, curve))}")
     folder = make_home() / CURVES / f"{name}-seed{seed}"
     if replaced := folder.exists():

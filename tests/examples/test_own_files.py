@@ -12,8 +12,8 @@ import pytest
 from evals.data import benchmarks, prompts, protocols
 from evals.provenance import Origin
 from harness.data.problems import count_rows, load_problems, source
+from harness.errors import UsageError
 from harness.launch.prepare import read_jobs
-from rlvr.cli import main
 from tests.options import options_of
 
 pytestmark = pytest.mark.slow
@@ -53,25 +53,18 @@ def test_a_run_takes_all_of_them() -> None:
     }
 
 
-def test_another_prompt_in_the_same_file_is_another_job(tmp_path: Path) -> None:
-    prompt = tmp_path / "prompt.yaml"
-    digests = []
-    for text in ("Solve: {problem}", "Solve it: {problem}", "Solve: {problem}"):
-        prompt.write_text(f'user: "{text}"\nchat: false\n')
-        (job,) = read_jobs(*options(prompt=str(prompt)))
-        digests.append(job.digest)
-    assert digests[0] == digests[2] != digests[1]
-
-
-def test_other_training_data_in_the_same_file_are_another_job(tmp_path: Path) -> None:
-    """So that no run is "finished already" whose data were changed."""
-    data = tmp_path / "problems.jsonl"
-    digests = []
-    for answer in ("7", "8", "7"):
-        data.write_text(f'{{"question": "3+4=?", "answer": "{answer}"}}\n' * 16)
-        (job,) = read_jobs("egsw", {"arm": "grpo", "seeds": 1, "dataset": f"{data}?problem=question"})
-        digests.append(job.digest)
-    assert digests[0] == digests[2] != digests[1]
+def test_other_text_in_the_same_file_is_another_job(tmp_path: Path) -> None:
+    """So that no run is "finished already" whose prompt or data were changed."""
+    prompt, data = tmp_path / "prompt.yaml", tmp_path / "problems.jsonl"
+    dataset = {"arm": "grpo", "seeds": 1, "dataset": f"{data}?problem=question"}
+    digests: dict[Path, list[str]] = {prompt: [], data: []}
+    for digit in "787":
+        prompt.write_text(f'user: "Solve {digit}: {{problem}}"\nchat: false\n')
+        data.write_text(f'{{"question": "3+4=?", "answer": "{digit}"}}\n' * 16)
+        for file, asked in ((prompt, options(prompt=str(prompt))), (data, ("egsw", dict(dataset)))):
+            (job,) = read_jobs(*asked)
+            digests[file].append(job.digest)
+    assert all(first == third != second for first, second, third in digests.values())
 
 
 def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
@@ -90,14 +83,6 @@ def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
     assert {row["problem_id"] for row in rows} == {"sum-1", "sum-2", "sum-3", "sum-4"} and len(rows) == 4 * 2
 
 
-def test_a_plan_takes_a_column_map(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["paper=egsw", "arm=grpo", "data=examples/own/problems.jsonl", "columns=problem:question,answer:gold"]
-    assert main(["plan", *words, "brief=true"]) == 0
-    assert "math-7b/grpo" in capsys.readouterr().out
-    assert main(["plan", *words[:-1], "columns=problem"]) == 2
-    assert "OUR:THEIRS" in capsys.readouterr().err
-
-
 def test_a_column_map_by_either_option() -> None:
     columns = ["protocol.benchmarks=[a.jsonl,math500]", "protocol.columns=problem:question,answer:gold"]
     _, values = options_of(["paper=egsw", *columns])
@@ -106,6 +91,8 @@ def test_a_column_map_by_either_option() -> None:
     assert (paper, values) == ("egsw", {"dataset": "a.parquet?problem=question&answer=gold"})
     assert source("a.parquet?problem=question").hub is None
     assert count_rows("examples/own/problems.jsonl?problem=question&answer=gold") == 24
+    with pytest.raises(UsageError, match="columns: expected pairs A:B"):
+        options_of(["paper=egsw", "data=a.parquet", "columns=problem"])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from harness.spec.catalogue import Published
 from rlvr import new
-from rlvr.cli import main, parse
+from rlvr.cli import main
 from rlvr.scaffold import LONGEST
 from tests.sizes import WORDS
 
@@ -173,18 +173,6 @@ def test_the_new_paper_trains(checkout: Path, tmp_path: Path) -> None:
 
 def test_the_page_shows_the_equation_that_is_written(checkout: Path) -> None:
     assert (checkout / WRITTEN[1]).read_text().endswith("\n\n" + blocks()[0])
-
-
-def test_the_commands_of_the_page_are_accepted(checkout: Path) -> None:
-    verbs = {words[0] for words in commands("rlvr")}
-    assert verbs == {"new", "run", "plan", "compare", "tables"}
-    for verb, *options in commands("rlvr"):
-        if verb in ("plan", "run"):  # planning reads the options of a run, and starts nothing
-            assert "my_method" in rlvr(checkout, "plan", *options)
-        else:
-            assert parse([verb, *options])[0] == verb
-    for options in commands("pytest"):
-        assert (checkout / options[0]).is_file()
 
 
 def test_the_declaration_and_the_published_row_of_the_page(followed: Path) -> None:

@@ -82,18 +82,6 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     assert f"needs about {needed} training seeds of each" in " ".join(as_text(summary).split())
 
 
-def test_the_summary_names_diverged_seeds(tmp_path: Path):
-    folders = [
-        save_job(tmp_path, "grpo", HALF),
-        save_job(tmp_path, "grpo", HALF, seed=1, diverged={"step": 3}),
-        save_job(tmp_path, "egsw", ALL, diverged={"step": 1}),
-    ]
-    text = as_text(summarise(load("egsw"), [Run(folder) for folder in folders]))
-    assert "math-7b/grpo: 1 of 2 training seeds diverged" in text
-    assert "math-7b/egsw: 1 of 1 training seeds diverged" in text
-    assert "Does egsw" not in text  # nothing to compare with
-
-
 def test_show_prints_values_and_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = save_job(tmp_path, "egsw", ALL)
     assert main(["show", str(folder)]) == 0
@@ -145,13 +133,3 @@ def test_a_used_port_is_an_error_at_once(capsys: pytest.CaptureFixture[str]):
         server.listen()
         assert main(["ui", f"port={server.getsockname()[1]}"]) == 2
     assert "expected a free port on 127.0.0.1" in capsys.readouterr().err
-
-
-def test_status_of_a_home_that_is_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").touch()
-    for place in (tmp_path / "file", tmp_path / "file" / "inside"):
-        monkeypatch.setenv("RLVR_HOME", str(place))
-        assert main(["show"]) == 2
-        assert f"RLVR_HOME={place}: expected a folder, found a file" in capsys.readouterr().err

@@ -29,7 +29,9 @@ def write_verdicts(folder: Path, correct: int) -> Path:
     return folder / "verdicts.parquet"
 
 
-def test_a_diverged_seed_is_in_the_tables_and_in_the_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_diverged_seed_is_in_the_summary_tables_and_claims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from harness.jobs.run import JobRun
     from harness.record.find import runs
     from harness.spec.catalogue import load
@@ -54,6 +56,7 @@ def test_a_diverged_seed_is_in_the_tables_and_in_the_claims(tmp_path: Path, monk
     # the command fails, because a seed diverged; the other jobs are done
     command = ["run", "paper=egsw", "arm=base,grpo,egsw", "model=math-7b", "seeds=3", "hardware.device=cpu"]
     assert main(command) == 1
+    assert "math-7b/egsw: 1 of 3 training seeds diverged" in capsys.readouterr().out
     diverged = [json.loads(path.read_text())["diverged"] for path in tmp_path.glob("egsw/tiny/*-egsw-*-seed2/run.json")]
     assert diverged == [{"step": 7, "quantity": "gradient norm", "value": "nan"}]
     assert not list(tmp_path.glob("egsw/tiny/*-egsw-*-seed2/eval"))
