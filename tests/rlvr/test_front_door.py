@@ -196,7 +196,7 @@ def test_a_reward_and_a_data_set_given_as_objects(home: Path):
 
 HEAVY = ("torch", "trl", "transformers", "verl", "vllm", "accelerate", "peft")
 WITHOUT_TORCH = f"""
-import json, sys
+import importlib.util, json, sys
 from pathlib import Path
 
 class Forbidden:
@@ -204,6 +204,8 @@ class Forbidden:
         if name.partition(".")[0] in {HEAVY!r}:
             raise ModuleNotFoundError(f"forbidden here: {{name}}", name=name)
 
+find = importlib.util.find_spec  # asked whether they are there, it says no
+importlib.util.find_spec = lambda name, *more: None if name in {HEAVY!r} else find(name, *more)
 sys.meta_path.insert(0, Forbidden())
 import rlvr
 from rlvr.cli import main
