@@ -22,7 +22,7 @@ from benchmarks.pages import ROOT, made_by, write
 from harness.backends import refusals
 from harness.command.resolve import resolve
 from harness.jobs.rehearsal import STAGES
-from harness.launch.prepare import rehearsed
+from harness.launch.prepare import card, rehearsed
 from harness.plan.context import context_need
 from harness.plan.machine import take_machine
 from harness.runs.record import environment
@@ -60,7 +60,7 @@ def cases(papers: Sequence[str], scales: Sequence[str]) -> list[Case]:
     found = []
     for paper in papers:
         for scale in scales:
-            machine = "h100" if paper == "anchors" else "rtx4090" if scale == "small" else "h100x8"
+            machine = "h100" if paper == "anchors" else card(scale)
             jobs = resolve(paper, scale=scale, seeds=[0])
             refused = refusals(jobs, take_machine({"hardware": machine}).by_arm(jobs))
             for job in jobs:
