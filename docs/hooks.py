@@ -115,7 +115,7 @@ def _claims() -> str:
             *map(escape, (row["benchmark"], row["printed"], _short(row["file"]))),
             *(ours, chosen, row["seeds"]),
         )
-        verdict = f'<td title="{escape(row["why"], quote=True)}">{escape(row["verdict"])}</td>'
+        verdict = f"<td><details><summary>{escape(row['verdict'])}</summary>{escape(row['why'])}</details></td>"
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}{verdict}</tr>")
     return f'<div class="claims"><table><thead>{lines[0]}</thead><tbody>{"".join(lines[1:])}</tbody></table></div>'
 

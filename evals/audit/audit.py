@@ -46,6 +46,10 @@ TRUNCATED = 0.05
 LIKELY = 0.05  # a largest score that is rarer among equal checkpoints is more than selection
 DIFFERENCES = (-1.0, 1.0)
 MIN_CHECKPOINTS = 3
+NO_CAUSE = {
+    "cannot tell": "the files have no score of this benchmark",
+    "stands": "the score of the last checkpoint, mean over seeds; no cause moves it",
+}
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,11 @@ class Audit:
     seeds: int = 0
     differing: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
+    @property
+    def why(self) -> str:
+        """Its causes, or what it means that there is none."""
+        return "; ".join(f"{cause.name}: {cause.text}" for cause in self.causes) or NO_CAUSE[self.verdict]
+
     def __str__(self) -> str:
         interval = "" if self.interval is None else f" [{100 * self.interval.low:.1f}, {100 * self.interval.high:.1f}]"
         lines = [f"{self.printed.text}: {self.verdict}"]
@@ -147,7 +156,7 @@ def audit(
         evidence: what the files say about the printed model; None if they say nothing about the benchmark.
         base: what they say about the model that it is compared with, on the same problems.
         declared: setting -> value of a declaration of the same recipe.
-        seed: of the simulated choices.
+        seed: of the halves of the problems that a checkpoint is chosen and measured on.
     """
     if evidence is None:
         return Audit(printed, "cannot tell", ())

@@ -8,9 +8,7 @@ import numpy as np
 
 from evals.audit.evidence import Evidence, Vector
 
-DRAWS = 1000  # of the largest score of equal checkpoints: the standard error of a chance is at most 0.016
 SPLITS = 200  # of the problems into halves
-ROWS = 4096  # simulated checkpoints at a time
 
 
 @dataclass(frozen=True)
@@ -68,35 +66,35 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
         rates, samples = np.full(evidence.problems, values.mean()), 1
     else:
         raise ValueError("selection: scores without verdicts need the number of problems")
-    largest = largest_of_equal(rates, samples, len(values), rng)
-    low, high = np.quantile(largest, [0.025, 0.975])
+    chances = largest_of_equal(rates, samples, len(values))
+    largest = np.linspace(0, 1, len(chances))
+    low, high = largest[np.searchsorted(chances.cumsum(), [0.025, 0.975])]
     return Selection(
         checkpoints=len(values),
         mean=float(values.mean()),
         last=float(evidence.last["value"].mean()),
         maximum=float(values.max()),
-        expected=float(largest.mean()),
+        expected=float(chances @ largest),
         low=float(low),
         high=float(high),
-        chance=float(np.mean(largest >= printed - 1e-9)),
+        chance=float(chances[largest >= printed - 1e-9].sum()),
         cross_fitted=None if table is None or table.shape[1] < 2 else cross_fitted(table, rng),
     )
 
 
-def largest_of_equal(rates: Vector, samples: int, checkpoints: int, rng: np.random.Generator) -> Vector:
-    """The largest of `checkpoints` scores of one model that solves problem i with probability rates[i]. [DRAWS].
+def largest_of_equal(rates: Vector, samples: int, checkpoints: int) -> Vector:
+    """The distribution of the largest of `checkpoints` scores of one model that solves problem i with probability
+    rates[i], exactly: the probability of 0, 1, ..., P * samples correct samples. [P * samples + 1].
 
     Args:
         rates: [P], in [0, 1]. samples: of each problem in each score.
     """
-    problems = len(rates)
-    rows = max(1, ROWS // checkpoints)
-    largest = []
-    for start in range(0, DRAWS, rows):
-        draws = min(rows, DRAWS - start)
-        correct = rng.binomial(samples, rates, size=(draws, checkpoints, problems))
-        largest.append(correct.sum(axis=2).max(axis=1) / (samples * problems))
-    return np.concatenate(largest)
+    from scipy.stats import binom
+
+    one = np.ones(1)  # the distribution of one score
+    for rate, problems in zip(*np.unique(rates, return_counts=True), strict=True):
+        one = np.convolve(one, binom.pmf(np.arange(problems * samples + 1), problems * samples, rate))
+    return np.diff(one.cumsum() ** checkpoints, prepend=0)
 
 
 def cross_fitted(table: Vector, rng: np.random.Generator) -> float:

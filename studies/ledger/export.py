@@ -93,7 +93,7 @@ def cell(claim: dict[Any, Any]) -> str:
     title = f"{claim['recipe']}, {claim['benchmark']}: {claim['verdict']}"
     marker = json.dumps({"type": "markdown", "id": f"cell_{_key(claim)[:12]}", "title": title})
     scores = {"Its file": claim["file"], "Our verdicts on the same samples": claim["ours"]}
-    lines = [f"Printed: {claim['printed']} ({claim['where']})", *([f"Why: {claim['why']}"] if claim["why"] else [])]
+    lines = [f"Printed: {claim['printed']} ({claim['where']})", f"Why: {claim['why']}"]
     lines += [f"{name}: {score:.1f}" for name, score in scores.items() if not pd.isna(score)]
     return f"\n\n---\n<!-- trackio-cell\n{marker}\n-->\n" + "".join(f"- {line}\n" for line in lines)
 
@@ -117,7 +117,7 @@ def main() -> None:
         sys.exit(f"{pages}: expected a folder without a logbook, there is one")
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     claims = pd.read_csv(OUT / "claims.csv", dtype={"printed": str})
-    logbook(claims.fillna({"why": ""}), pages)
+    logbook(claims, pages)
     for claim in claims.dropna(subset="file").to_dict("records"):  # a record has a score
         made = record(claim)
         jsonschema.validate(made, schema)

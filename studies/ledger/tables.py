@@ -90,7 +90,7 @@ def claim_row(series: Series, found: Audit) -> dict[str, Any]:
         "chance": None if chosen is None else chosen.chance,
         "seeds": found.seeds,
         "verdict": found.verdict,
-        "why": "; ".join(f"{cause.name}: {cause.text}" for cause in found.causes),
+        "why": found.why,
     }
 
 

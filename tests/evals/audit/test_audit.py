@@ -1,4 +1,4 @@
-"""Audits: planted causes are named, clean files have none, and the simulated choice equals exact values."""
+"""Audits: planted causes are named, clean files have none, and the choice among equal models equals enumeration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evals.audit import Evidence, Printed, audit, selection
-from evals.audit.selection import DRAWS, cross_fitted, largest_of_equal
+from evals.audit.selection import cross_fitted, largest_of_equal
 from tests.evals.audit.planted import SCENARIOS, plant
 
 VERDICTS = {
@@ -44,22 +44,15 @@ def test_clean_files_have_no_cause() -> None:
     assert all(result.verdict == "stands" for result in results if not result.causes)
 
 
-def test_largest_of_equal_checkpoints_is_exact_for_one_problem() -> None:
-    # one problem at rate 1/2, one sample, three checkpoints: the largest is 1 unless all three fail, 1 - 1/8
-    largest = largest_of_equal(np.array([0.5]), 1, 3, np.random.default_rng(0))
-    assert len(largest) == DRAWS
-    assert largest.mean() == pytest.approx(7 / 8, abs=0.042)  # four standard errors: 4 sqrt(7/64/1000) = 0.042
-
-
 def test_largest_of_equal_checkpoints_equals_enumeration() -> None:
+    """One problem at rate 1/2, three checkpoints: 1 unless all three fail, 1 - 1/8. Then two of two problems."""
+    assert largest_of_equal(np.array([0.5]), 1, 3) == pytest.approx([1 / 8, 7 / 8])
     rates, checkpoints = np.array([0.2, 0.9]), 2
-    expected = 0.0
-    for draws in product((0, 1), repeat=4):  # two checkpoints of two problems
+    expected = np.zeros(3)
+    for draws in product((0, 1), repeat=4):
         table = np.array(draws).reshape(checkpoints, 2)
-        probability = np.prod(np.where(table == 1, rates, 1 - rates))
-        expected += probability * table.mean(axis=1).max()
-    found = largest_of_equal(rates, 1, checkpoints, np.random.default_rng(1)).mean()
-    assert found == pytest.approx(expected, abs=0.04)
+        expected[table.sum(axis=1).max()] += np.prod(np.where(table == 1, rates, 1 - rates))
+    assert largest_of_equal(rates, 1, checkpoints) == pytest.approx(expected)
 
 
 def test_cross_fitting_removes_the_choice_of_equal_checkpoints() -> None:
@@ -86,8 +79,8 @@ def test_open_rs_largest_of_21_checkpoints() -> None:
     """The largest of 21 evaluations of one model with 30 % on 30 problems: 46.3 was computed elsewhere."""
     curve = pd.DataFrame({"checkpoint": range(21), "value": [0.3] * 20 + [0.3]})
     found = selection(Evidence.of_scores(curve, 30), 14 / 30 - 1e-6, np.random.default_rng(0))
-    assert found.expected == pytest.approx(0.463, abs=0.01)
-    assert found.chance == pytest.approx(0.58, abs=0.05)
+    assert found.expected == pytest.approx(0.463, abs=0.001)
+    assert found.chance == pytest.approx(0.58, abs=0.005)
     assert found.cross_fitted is None
 
 
