@@ -18,6 +18,7 @@ from hypothesis import settings
 # change can make a test fail; `--hypothesis-profile=random` draws new ones
 settings.register_profile("random", deadline=None)
 settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("few", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("same")
 gc.disable()  # until all tests are collected: what they import stays (`evals.imports`)
 

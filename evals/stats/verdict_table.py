@@ -8,7 +8,7 @@ equally likely. Every value is a fraction in 0..1. A benchmark's score is the me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -171,6 +171,7 @@ class VerdictTable:
         self.generated, self.scored, self.correct = (
             self.counts[name].unstack(fill_value=0).to_numpy() for name in ("generated", "scored", "correct")
         )
+        self._values: dict[tuple[str, int | None], Matrix] = {}  # a comparison asks for the same ones many times
         self.samples = int(self.generated.sum())
         self.unscored = self.samples - int(self.scored.sum())
         sizes = np.unique(self.generated)
@@ -207,28 +208,29 @@ class VerdictTable:
         Raises:
             ValueError: verdicts that contradict the answer classes.
         """
+        if (metric, k) not in self._values:
+            self._values[metric, k] = self._computed(metric, k)
+        return self._values[metric, k].copy()
+
+    def _computed(self, metric: str, k: int | None) -> Matrix:
         import pandas as pd
 
         c = self.counts
         if metric == "maj" and self._fault:
             raise ValueError(self._fault)
+        values: Any = np.nan
         if metric in RATIOS:
             part, whole = RATIOS[metric]
             values = c[part] / c[whole]  # 0 / 0 is NaN
-        elif k is None:
-            values = pd.Series(np.nan, c.index)
-        elif metric == "maj":
+        elif metric == "maj" and k:
             cells = zip(c["scored"], c["right"], c["rivals"], strict=True)
-            values = pd.Series([maj_of_votes(n, *votes, k) if n >= k else np.nan for n, *votes in cells], c.index)
-        else:
-            of_counts: dict[str, Callable[[int, int], float]] = {
-                "pass": lambda n, c: pass_at_k(n, c, k),
-                "unsolvable": lambda n, c: unsolvable_at_k(n, c, k),
-            }
+            values = [maj_of_votes(n, *votes, k) if n >= k else np.nan for n, *votes in cells]
+        elif k:
+            of_counts = {"pass": pass_at_k, "unsolvable": unsolvable_at_k}[metric]
             pairs = list(zip(c["scored"].tolist(), c["correct"].tolist(), strict=True))
-            found = {pair: of_counts[metric](*pair) if pair[0] >= k else np.nan for pair in set(pairs)}
-            values = pd.Series([found[pair] for pair in pairs], c.index)
-        return np.asarray(values.unstack(), dtype=float)
+            found = {pair: of_counts(*pair, k) if pair[0] >= k else np.nan for pair in set(pairs)}
+            values = [found[pair] for pair in pairs]
+        return np.asarray(pd.Series(values, c.index).unstack(), dtype=float)
 
     def why_none(self, metric: str, k: int | None) -> str:
         """Why no problem has a value of this metric."""

@@ -16,6 +16,7 @@ from harness.spec.catalogue import Published
 from rlvr import new
 from rlvr.cli import main
 from rlvr.scaffold import LONGEST
+from tests.experiments import save_random_model
 from tests.sizes import WORDS
 
 pytestmark = pytest.mark.slow
@@ -132,7 +133,7 @@ def test_what_is_written_and_the_case_of_the_page_pass_their_tests(followed: Pat
     ((trainer, *options),) = [words for words in commands("pytest") if "-k" in words]
     assert options == ["-k", "my_method"]
     files = [*TESTS, trainer, "tests/harness/spec/test_spec.py"]
-    done = ran(followed, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "-k", "my_method or test_by_", *files)
+    done = ran(followed, "-m", "pytest", "-rA", "--hypothesis-profile=few", "-k", "my_method or test_by_", *files)
     outcomes = re.findall(r"^(PASSED|FAILED) (\S+?\.py)::(.*?)(?: - .*)?$", done.stdout, flags=re.MULTILINE)
     assert {file for _, file, _ in outcomes} == set(files), done.stdout + done.stderr
     assert {outcome for outcome, _, name in outcomes if "wrong" not in name} == {"PASSED"}, outcomes
@@ -157,8 +158,6 @@ def test_the_catalogue_holds_it_and_every_value_says_that_it_is_the_templates(ch
 
 
 def test_the_new_paper_trains(checkout: Path, tmp_path: Path) -> None:
-    from tests.experiments import save_random_model
-
     model = save_random_model(tmp_path / "model")
     (plain,) = [words for words in commands("rlvr") if words == ["run", "paper=my_method"]]
     more = [*SMALL, f"base_model={model}"]
