@@ -117,6 +117,16 @@ def test_a_table_that_was_cut_or_overwritten_is_named(tmp_path: Path) -> None:
             read_parquet(path)
 
 
+def test_a_table_that_would_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+
+    write_parquet(pa.table({"zeros": [0] * 10**6}), tmp_path / "t.parquet")  # a few kilobytes
+    assert read_parquet(tmp_path / "t.parquet").num_rows == 10**6
+    monkeypatch.setattr(files, "LARGEST", 1 << 20)
+    with pytest.raises(DamagedFileError, match=r"unpacks to more than 0\.0 GiB"):
+        read_parquet(tmp_path / "t.parquet")
+
+
 def test_every_flipped_byte_shows_in_the_name(tmp_path: Path) -> None:
     path = write_hashed(tmp_path, "000001", ".bin", lambda part: _write(part, b"some content"))
     check_hashed(path)
