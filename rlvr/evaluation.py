@@ -253,6 +253,7 @@ def grade(
     *,
     policy: str | None = None,
     out: PathLike | None = None,
+    page: PathLike | None = None,
     columns: dict[str, str] | None = None,
     gold: PathLike | None = None,
     label: str | None = None,
@@ -265,14 +266,15 @@ def grade(
 
     FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
     problem. Other columns are kept; finish_reason and expected are used. Also read, by content: evaluations of
-    Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, oat results, veRL validation dumps, TRL
-    completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
+    Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, oat results, instances of Every Eval
+    Ever, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
 
     Args:
         file: the file.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             qwen (box, "the answer is", last number), letter (default where golds are letters).
         out: FILE.jsonl for the rows with their verdicts, which `rlvr compare` reads.
+        page: FILE.md for the samples on which the authors' verdicts and ours differ, as a page to send to the authors.
         columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.
         gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
         label: which of the authors' verdicts stands beside ours, where a file has several.
@@ -289,6 +291,7 @@ def grade(
 
     from evals.answer_files import grade_file
     from evals.answer_files.reading import Reading
+    from evals.files import write_text
     from evals.grading import Conventions
     from evals.grading.extraction import POLICIES
     from rlvr.metrics import Scores
@@ -307,6 +310,8 @@ def grade(
     at_least_one("explain", explain)
     if gold is not None and not Path(gold).is_file():
         raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
+    if page is not None and not Path(page).parent.is_dir():
+        raise UsageError(f"page: there is no folder {os.fspath(Path(page).parent)!r}")
     if policy is not None:
         choose("policy", [policy], POLICIES)
     try:
@@ -326,6 +331,8 @@ def grade(
                 reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label),
                 progress=progress,
             )
+        if page is not None:
+            write_text(Path(page), report.letter())
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     return Result(report.as_dict(), report.as_text, Scores((Path(file).name, s) for s in report.scores).rows())

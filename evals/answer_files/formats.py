@@ -209,6 +209,14 @@ def _rollouts(row: Row) -> Row:
     }
 
 
+def _every_eval_ever(row: Row) -> Row:
+    if len(row["output"]["raw"]) != 1:
+        raise ValueError(
+            f"output.raw: expected one response, which is_correct is about, got {len(row['output']['raw'])}"
+        )
+    return {"response": row["output"]["raw"][0]}
+
+
 def text_of(messages: Any) -> str:
     """The text of a conversation, or of a message in parts; a string is returned unchanged."""
     if messages is None or isinstance(messages, str):
@@ -251,6 +259,20 @@ FORMATS: dict[str, Format] = {
         ("id", "target", "output"),
         {"problem_id": "id", "answer": "target", "tokens": "output.usage.output_tokens"},
         _inspect,
+    ),
+    "every_eval_ever": Format(
+        "Every Eval Ever, instances of one turn and one response",
+        ("sample_id", "input", "output", "evaluation"),
+        {
+            "problem_id": "sample_id",
+            "problem": "input.raw",
+            "answer": "input.reference",
+            "their_answer": "answer_attribution.0.extracted_value",
+            "labels": "evaluation.is_correct",
+            "tokens": "token_usage.output_tokens",
+            "benchmark": "evaluation_name",
+        },
+        _every_eval_ever,
     ),
     "oat": Format(
         "oat's evaluation: a JSON list; without ids, so equal prompts are one problem",

@@ -73,6 +73,32 @@ class Report:
     def _repr_html_(self) -> str:
         return html_text(self.as_text())
 
+    def letter(self) -> str:
+        """A Markdown page for the authors: the samples whose label is not our verdict, and what each side read.
+
+        Raises:
+            ValueError: no row has a label.
+        """
+        if self.agreement is None:
+            raise ValueError(f"page: no row of {self.file} has a verdict of the authors")
+        causes = Counter(sample.cause for sample in self.differing).most_common()
+        labelled = self.agreement.rows - self.agreement.unscored
+        rows = [
+            (s.row, cell(s.problem_id), cell(s.gold), cell(s.their_answer), cell(s.our_answer), s.verdict, s.cause)
+            for s in self.differing
+        ]
+        lines = [
+            f"# Verdicts that differ: {self.file}\n",
+            f"{len(rows)} of {labelled} labelled samples have another verdict when rlvr-harness grades them "
+            f"(extraction policy `{self.policy}`): we read as correct what you count as incorrect, or the other way "
+            "round. Nothing was sampled again. Our verdicts may be the wrong ones: please tell us.\n",
+            *(f"- {count} x {name}" for name, count in causes),
+            "\n| row | problem | gold | your answer | our answer | our verdict | cause |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+            *(f"| {' | '.join(map(str, row))} |" for row in rows),
+        ]
+        return "\n".join([*lines, ""])
+
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
         document = asdict(self)
@@ -149,5 +175,5 @@ def _differing_lines(disagreements: Sequence[Disagreement]) -> list[str]:
             f"{cell(sample.our_answer, 24)} {sample.verdict}, labelled {label}: {sample.cause}"
         )
     if len(disagreements) > SHOWN:
-        lines.append(f"    and {len(disagreements) - SHOWN} more")
+        lines.append(f"    and {len(disagreements) - SHOWN} more; page=FILE.md has all")
     return lines

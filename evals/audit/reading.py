@@ -99,7 +99,8 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
 
 
 def read_curve(text: str, *, name: str = "text") -> pd.DataFrame:
-    """The metrics of a training by step, one column each; values of one step that stand on several lines are joined.
+    """The metrics of a training by step, one column each. Values of one step that stand on several lines are joined; of
+    several values of one metric the last counts, as of a step that a resumed training logs again.
 
     Args:
         name: of the file, for errors.

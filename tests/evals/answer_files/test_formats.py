@@ -43,12 +43,17 @@ def test_lighteval_marks_cut_responses(tmp_path: Path) -> None:
     assert read(tmp_path / "d") == ("lighteval", [("4", "b", "x", None, "stop"), ("4", "b", "y", None, "length")])
 
 
-def test_verl_and_oat_results(tmp_path: Path) -> None:
+def test_results_of_verl_oat_and_every_eval_ever(tmp_path: Path) -> None:
     dump = {"input": "q", "output": "r", "gts": 5, "score": 1.0, "step": 3}
     assert read(lines(tmp_path / "a.jsonl", dump)) == ("verl", [("q", "5", "r", True, None)])
     result = {"input": "q", "output": ["r", "s"], "scores": [0.0, 1.0], "reference": "5"}
     (tmp_path / "b.json").write_text(json.dumps([result]))
     assert read(tmp_path / "b.json") == ("oat", [("q", "5", "r", False, None), ("q", "5", "s", True, None)])
+    instance = {"sample_id": "a", "input": {"raw": "q", "reference": ["5"]}, "evaluation": {"is_correct": True}}
+    one, two = ({**instance, "output": {"raw": raw}} for raw in (["r"], ["r", "s"]))
+    assert read(lines(tmp_path / "c.jsonl", one)) == ("every_eval_ever", [("a", "5", "r", True, None)])
+    with pytest.raises(ValueError, match="expected one response"):
+        read(lines(tmp_path / "d.jsonl", two))
 
 
 def test_a_column_map_reads_lists_as_samples(tmp_path: Path) -> None:

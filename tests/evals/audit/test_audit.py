@@ -105,10 +105,6 @@ def test_a_largest_score_beyond_selection_is_not_within_it() -> None:
     assert result.selection.cross_fitted == pytest.approx(1.0)
 
 
-def test_without_files_nothing_can_be_told() -> None:
-    assert audit(Printed("50.0"), None).verdict == "cannot tell"
-
-
 @pytest.mark.parametrize(("text", "k"), [("abc", 1), ("-1", 1), ("101", 1), ("50", 0)])
 def test_a_printed_score_is_a_percentage(text: str, k: int) -> None:
     with pytest.raises(ValueError, match="percentage"):
@@ -122,7 +118,6 @@ def test_bad_evidence_is_refused() -> None:
         Evidence.of_samples(pd.DataFrame({"problem_id": [1], "label": [None]}))
     with pytest.raises(ValueError, match=r"\[0, 1\]"):
         Evidence.of_scores(pd.DataFrame({"checkpoint": [0], "value": [46.7]}))
+    curve = Evidence.of_scores(pd.DataFrame({"checkpoint": [0, 1], "value": [0.4, 0.5]}))
     with pytest.raises(ValueError, match="number of problems"):
-        selection(
-            Evidence.of_scores(pd.DataFrame({"checkpoint": [0, 1], "value": [0.4, 0.5]})), 0.5, np.random.default_rng(0)
-        )
+        selection(curve, 0.5, np.random.default_rng(0))
