@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from harness.record.run import Run
 
 PathLike = str | os.PathLike[str]
+FILES = "expected files of curves or of graded responses, a glob of them, or runs"
 LAST = "rlvr tables and rlvr report print the last checkpoint's score, mean over seeds"
 
 
@@ -48,7 +49,7 @@ def audit(
         printed: the score in percent, with its digits as printed (default for runs: what `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark.
         files: of graded responses: what one file is.
-        base: files of the model that it is compared with.
+        base: files of the model that it is compared with, or a glob of them.
         problems: of curves: how many problems the score is over; without it, the choice of a checkpoint is not judged.
         declared: PAPER:ARM: list the settings in a log of veRL that differ from this declaration.
         label: which of the authors' verdicts, where a file has several.
@@ -63,15 +64,17 @@ def audit(
 
     if not source:
         raise UsageError("SOURCE: missing; expected files of curves or of graded responses, or runs")
+    from harness.record.find import places
+
     declaration = None if declared is None else _declared(declared)
-    ours = all(Path(path).is_dir() for path in source)
+    groups = [
+        [place for path in group for place in places(os.fspath(path), FILES)] for group in (source, base or ()) if group
+    ]
+    ours = all(path.is_dir() for path in groups[0])
     try:
         read = [
-            _of_runs([os.fspath(path) for path in group], metric)
-            if ours
-            else _evidence([Path(path) for path in group], metric, files, problems, label, columns)
-            for group in (source, base)
-            if group
+            _of_runs(group, metric) if ours else _evidence(group, metric, files, problems, label, columns)
+            for group in groups
         ]
         if printed is None and not ours:
             raise ValueError("printed: missing; expected a percentage such as 46.7")
@@ -132,7 +135,7 @@ def _evidence(
     return Evidence.of_samples(pd.concat(tables, ignore_index=True))
 
 
-def _of_runs(names: Sequence[str], benchmark: str | None) -> Evidence:
+def _of_runs(names: Sequence[Path], benchmark: str | None) -> Evidence:
     """The checkpoints of runs of this project, by our verdicts; the last is the final model."""
     import pandas as pd
 

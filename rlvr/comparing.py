@@ -71,8 +71,8 @@ def compare(
         rlvr compare ours.jsonl theirs.jsonl out=difference.svg
 
     Args:
-        a: a job's folder, the folder of an evaluation, or a file of verdicts (as rlvr grade out=FILE writes); the
-            training seeds of one method are joined by commas: a0,a1,a2.
+        a: a job's folder, the folder of an evaluation, or a file of verdicts (as rlvr grade out=FILE writes), or the
+            beginning of a name that rlvr show prints; training seeds of one method are joined by commas: a0,a1,a2.
         b: likewise.
         paper: instead of A and B: two arms of this paper, with all their finished training seeds under RLVR_HOME.
         arm: those arms, as arm=mine,grpo.
@@ -96,15 +96,14 @@ def compare(
     at_least_one("ks", ks)
     if margin is not None and not 0 < margin < 1:
         raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
-    if paper is not None:
-        if a is not None or b is not None:
-            raise UsageError(f"paper={paper}: expected it with arm=A,B, or two runs, not both")
-        a, b = _two_arms(paper, arm, scale, model)
+    if paper is not None and (a is not None or b is not None):
+        raise UsageError(f"paper={paper}: expected it with arm=A,B, or two runs, not both")
     from evals.stats.compare import compare_runs
     from harness.record.find import method
 
     first, second = (
-        method(os.fspath(run)) if isinstance(run, (str, os.PathLike)) else cast("Run", run).measured for run in (a, b)
+        method(os.fspath(run)) if isinstance(run, (str, os.PathLike)) else cast("Run", run).measured
+        for run in ((a, b) if paper is None else _two_arms(paper, arm, scale, model))
     )
     given: dict[str, Any] = {"metrics": metrics, "ks": ks, "benchmarks": benchmarks, "margin": margin}
     try:
@@ -113,11 +112,12 @@ def compare(
         raise UsageError(str(error)) from error
 
 
-def _two_arms(paper: str, arms: Sequence[str] | None, scale: str, model: str | None) -> tuple[str, str]:
-    """The finished training seeds of two arms under RLVR_HOME, joined by commas."""
+def _two_arms(paper: str, arms: Sequence[str] | None, scale: str, model: str | None) -> list[Run]:
+    """The finished training seeds of two arms under RLVR_HOME."""
     from harness.record.find import runs
     from harness.runs.track import home
     from harness.spec import catalogue
+    from rlvr.runs import read_run
 
     choose("paper", [paper], catalogue.papers())
     if arms is None or len(arms) != 2:
@@ -134,8 +134,8 @@ def _two_arms(paper: str, arms: Sequence[str] | None, scale: str, model: str | N
         raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {there}")
     if len(models) > 1:
         raise UsageError(f"model: both arms were trained on {', '.join(models)}; give model=...")
-    first, second = (",".join(found[models[0], name]) for name in arms)
-    return first, second
+    seeds = {name: found[models[0], name] for name in arms}
+    return [read_run(*folders, name=f"{name} ({len(folders)} seeds)") for name, folders in seeds.items()]
 
 
 def power(
@@ -239,7 +239,11 @@ def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], rows: Sequenc
     from evals.stats.intervals import MIN_SEEDS
     from evals.stats.power import MOST
 
-    header = ("samples", *(f"{k} seeds" for k in rows[0]["power_by_seeds"]), f"seeds for {said['power']:.0%}")
+    header = (
+        "samples",
+        *(f"{k} seed{'s' * (k != '1')}" for k in rows[0]["power_by_seeds"]),
+        f"seeds for {said['power']:.0%}",
+    )
     cells = [
         (f"{r['samples']}", *(f"{c:.0%}" for c in r["power_by_seeds"].values()), f"{r['seeds_needed'] or f'> {MOST}'}")
         for r in rows

@@ -154,6 +154,8 @@ def plan(
         config: instead, the trainer's whole configuration, as YAML.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
+    if null := next((key for key in OPTIONS if key in values and values[key] is None), None):  # as `run` refuses it
+        raise UsageError(f"{null}=null: expected a value; without {null}= the plan has the default")
     what, asked, _ = _asked(paper, **values)
     from harness.launch import prepare
 

@@ -76,7 +76,7 @@ def p_text(p: float | None) -> str:
     return NONE if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Score:
     """One metric on one table.
 
@@ -101,6 +101,8 @@ class Score:
 
     def __str__(self) -> str:
         return f"{self.name}: {score_text(self)}{' %' * (self.unit == '%' and self.value is not None)}"
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return html_text(str(self))

@@ -74,6 +74,8 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
     data_dir, force, named = take(values, "data_dir", str), take(values, "force", bool, False), "arm" in values
     jobs = read_jobs(paper, values)
     check_watch(watch, jobs)
+    if machine.profile is None and not machine.explicit and gpu_count() and any(j.scale in REAL for j in jobs):
+        print("hardware=: not given, so its settings are the defaults; hardware=auto chooses them", file=sys.stderr)
     hardware = machine.by_arm(jobs)
     wrong = refusals(jobs, hardware)
     return Prepared(declaration(paper), jobs, machine, hardware, wrong, named, launcher, watch, data_dir, force)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import hashlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +25,7 @@ def evaluations() -> list[Run]:
 
 
 def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, float]) -> None:
-    """Write an evaluation into MLflow; again, it writes the same run.
+    """Write an evaluation into MLflow; with the same params, it writes the same run.
 
     Args:
         values: metric -> value.
@@ -35,7 +36,8 @@ def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, floa
 
     run, tracker = Run(folder), Tracker.open()
     started = calendar.timegm(time.strptime(run.record["started"], "%Y-%m-%dT%H:%M:%SZ")) * 1000
-    run_id = tracker.run_of(NAME, folder.name, run.record["id"], started)
+    command = hashlib.sha256(repr(sorted(params.items())).encode()).hexdigest()[:8]  # MLflow changes no param of a run
+    run_id = tracker.run_of(NAME, folder.name, f"{run.record['id']}-{command}", started)
     now = int(time.time() * 1000)
     tracker.client.log_batch(
         run_id,

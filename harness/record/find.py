@@ -6,11 +6,13 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import shorten
 
 from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
 from harness.record.run import CURVES, RECORD, Run, benchmarks_of, columns_of, counted
+from harness.spec.scales import SCALES
 
 EXPECTED = "expected a run's folder, a folder of an evaluation, an archive or a file of verdicts"
 
@@ -43,16 +45,37 @@ def runs(
 
 
 def check_names(*texts: str) -> None:
-    """Before heavy imports, refuse a name that is no path.
+    """Before heavy imports, refuse a name of no run.
 
     Args:
         texts: one method each; its training seeds are joined by commas.
     Raises:
-        UsageError: no such path.
+        UsageError: as `places`.
     """
     for part in (part for text in texts for part in text.split(",") if part):
-        if not Path(part).exists() and not glob.glob(part):
-            raise UsageError(f"{part}: {EXPECTED}")
+        places(part)
+
+
+def places(text: str, expected: str = EXPECTED) -> list[Path]:
+    """What a text names: a path, the matches of a glob, or the one run under RLVR_HOME whose name begins so.
+
+    Raises:
+        UsageError: none, or several runs; `expected` says what could have been given.
+    """
+    from harness.runs.track import home
+
+    if Path(text).exists():
+        return [Path(text)]
+    if found := [Path(path) for path in sorted(glob.glob(text))]:
+        return found
+    begins = glob.escape(text).replace("…", "*")  # as rlvr show shortens a long name
+    kept = ("evaluations", "curves", *(f"*/{scale}" for scale in SCALES))
+    named = [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
+    exact = [folder for folder in named if folder.name == text] or named
+    if len(exact) != 1:
+        names = shorten(", ".join(folder.name for folder in exact), 200, placeholder=" ...")
+        raise UsageError(f"{text}: {expected}" + (f"; {len(exact)} names of runs begin so: {names}" if exact else ""))
+    return exact
 
 
 def method(text: str) -> MeasuredRun:
@@ -76,7 +99,6 @@ def seeds_of(text: str) -> list[Run]:
     parts = [part for part in text.split(",") if part]
     if not parts:
         raise UsageError(f"{text!r}: {EXPECTED}")
-    check_names(*parts)
     try:
         found = runs(*parts, finished=False)
         for run in found:
@@ -123,18 +145,13 @@ def conditions_of(seeds: Sequence[Run]) -> dict[str, Conditions | None]:
 
 
 def _named(text: str) -> Iterator[Run]:
-    path = Path(text)
-    if path.is_dir():
-        yield from _in_folder(path)
-    elif path.is_file() and text.endswith(SUFFIX):
-        yield from read_archive(path)
-    elif path.is_file():
-        yield _graded(path)
-    elif glob.has_magic(text) and (places := sorted(glob.glob(text))):
-        for place in places:
-            yield from _named(place)
-    else:
-        raise UsageError(f"{text}: {EXPECTED}")
+    for path in places(text):
+        if path.is_dir():
+            yield from _in_folder(path)
+        elif path.name.endswith(SUFFIX):
+            yield from read_archive(path)
+        else:
+            yield _graded(path)
 
 
 def _graded(path: Path) -> Run:

@@ -85,7 +85,7 @@ class EntropySearch(Declared):
     PREFIX: ClassVar[str] = "entropy_search."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Experiment(Declared):
     """Everything that decides reinforcement learning. Each field is a value with a source; `settings` lists them flat.
 

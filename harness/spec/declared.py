@@ -45,6 +45,8 @@ class Declared:
     def __str__(self) -> str:
         return "\n".join(f"{key} = {value}  ({origin}: {note})" for key, value, origin, note in self._rows())
 
+    __repr__ = __str__
+
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         return ((key, repr(s.value), str(s.origin), s.note) for key, s in self.settings().items())
 

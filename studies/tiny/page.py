@@ -48,7 +48,18 @@ def write_page(design: Design, folder: Path, out: Path) -> None:
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
     write_text(out / "README.md", page(design, arms, checked, plots, read_settings(design)))
     for plot in plots:
-        save(plot, out / FIGURES, ("png", "csv"))
+        files = save(plot, out / FIGURES, ("png", "csv"))
+        if plot.name == "placebos":
+            _on_dark(files["png"])
+
+
+def _on_dark(figure: Path) -> None:
+    """Write NAME-dark.png, for a README on a dark ground: the lightness inverted, the hues as they are."""
+    from PIL import Image
+
+    lightness, *hues = Image.open(figure).convert("YCbCr").split()
+    dark = Image.merge("YCbCr", (lightness.point(lambda level: 255 - 0.93 * level), *hues))
+    dark.convert("RGB").save(figure.with_stem(f"{figure.stem}-dark"))
 
 
 def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plot], settings: Settings) -> str:

@@ -34,13 +34,18 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     tracker = Tracker.open()
     (logged,) = tracker.client.search_runs([tracker.experiment("evaluations")])
     assert logged.data.params["n"] == "2" and logged.data.metrics["my_sums/truncation_rate"] == 1.0
+    (tmp_path / "others.jsonl").write_text('{"q": "2+2=?", "gold": 4}\n')  # in the same folder, another run of MLflow
+    others = [word.replace("my-sums", "others") for word in command]
+    assert main([*others, "columns=problem:q,answer:gold"]) == 0
+    assert len(tracker.client.search_runs([tracker.experiment("evaluations")])) == 2
+    capsys.readouterr()
     monkeypatch.setattr(benchmarks, "OWN", {})  # as in another process, which knows the problems by the manifest alone
     assert main(["report", f"runs={folder}", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     page = Path(document["file"]).read_text()
     assert "truncated, %" in page and "Responses" in page
     assert document["notes"] == [] and '"entropies":null' not in page  # a note would say why there are none
-    assert main(["power", "difference=0.1", f"runs={folder}", "--json"]) == 0
+    assert main(["power", "difference=0.1", f"runs={folder.name[:8]}", "benchmark=my_sums", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["problems"] == 3
 
 
