@@ -16,7 +16,7 @@ from evals.grading import Grader
 from evals.plots.plot import save
 from studies.ledger.corpus import UNLICENSED, Series, base_of, read_corpus
 from studies.ledger.figures import figures
-from studies.ledger.graded import disagreements, graded_samples
+from studies.ledger.graded import disagreements, graded_samples, several_samples
 from studies.ledger.page import page
 from studies.ledger.samples import sample_rows
 from studies.ledger.tables import base_rows, claim_row, evaluation_rows, grade_row, history_rows, series_row
@@ -72,7 +72,8 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
         found[series] = evidence
         if evidence is None:
             continue
-        rows["series"].append(series_row(series, evidence))
+        several = several_samples(series, files, evidence, grader)
+        rows["series"].append(series_row(series, evidence) | {"several_samples": several})
         evaluations.append(evaluation_rows(series, evidence))
         if series.verdicts and "history" in series.verdicts:
             histories.append(history_rows(evidence))

@@ -16,11 +16,14 @@ from evals import grading
 from evals.answer_files import formats
 from evals.answer_files.differing import GOLD_CUT, POLICIES, differing
 from evals.answer_files.formats import Row
-from evals.answer_files.reading import Reading, read_answers
+from evals.answer_files.reading import Reading, as_text, read_answers
+from evals.answer_files.table import columns_of_responses
+from evals.audit import Evidence
 from evals.audit.reading import by_policy
 from evals.files import write_parquet
 from evals.grading import Grader
 from evals.stats.intervals import Interval, over_problems
+from evals.stats.score import score, score_text
 from studies.ledger.corpus import Files, Series
 
 COMPARED = "ours"  # our verdict on the answer wherever it stands (`evals.answer_files.differing.anywhere`)
@@ -65,6 +68,26 @@ def read_rows(series: Series, files: Files, path: str) -> list[Row]:
         copied.write_bytes(files.content(path))
         rows = read_answers(copied, Reading(series.responses or {})).rows
     return [row for row in rows if not series.only or row.get("benchmark") == series.only]
+
+
+def several_samples(series: Series, files: Files, evidence: Evidence, grader: Grader) -> str:
+    """Where problems have several samples: pass@k of the last checkpoint by the authors' verdicts, and maj@k by ours
+    where the responses are there."""
+    if evidence.samples is None or evidence.samples_per_problem < 2:
+        return ""
+    ks = [2**power for power in range(1, evidence.samples_per_problem.bit_length())]
+    samples = evidence.at(evidence.last.iloc[-1])
+    verdicts = samples["label"].map({1.0: "correct", 0.0: "wrong"}).fillna("unscored")
+    numbers = samples.groupby("problem_id").cumcount()
+    table = samples[["problem_id"]].assign(verdict=verdicts, sample=numbers, answer_class=None, boxed=False)
+    scores = score(table, ks=ks, metrics=("pass",))
+    if series.verdicts and series.verdicts.get("each"):
+        path, _, _ = max(series.matches(files), key=lambda match: match[2])
+        rows = read_rows(series, files, path)
+        grades = grader.grade_responses([(as_text(row["answer"]), row["response"], None) for row in rows], "qwen")
+        ours = pd.DataFrame(columns_of_responses(rows, grades, grader))
+        scores += score(ours.assign(problem_id=[row["problem_id"] for row in rows]), ks=ks, metrics=("maj",))
+    return ", ".join(f"{found.name} {score_text(found)}" for found in scores)
 
 
 def _key(content: str, series: Series) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from evals.stats.power import default_spread
 from studies.ledger.tables import counts
 
 CLAIMS = "series benchmark printed where file low high ours verdict why"
@@ -57,9 +58,18 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
         *_section(
             "One recipe, several seeds",
             "*last*: the mean over seeds. *seed_pairs_called_different*: pairs whose paired 95 % interval over "
-            "problems excludes zero. If such an interval said what another training gives, it would be 5 % of them.",
+            "problems excludes zero. If such an interval said what another training gives, it would be 5 % of them. "
+            f"Where nothing is measured, `rlvr power` assumes {100 * default_spread().seed_sd.value:.0f} points as "
+            "*seeds_sd*.",
             series[series["seeds"] > 1],
             SEEDS,
+        ),
+        *_section(
+            "Several samples a problem",
+            "The last checkpoint of each, in percent: pass@k by the authors' verdicts; maj@k by ours (policy `qwen`), "
+            "where the responses are there. `~`: approximate.",
+            series[series["several_samples"] != ""],
+            "series benchmark several_samples",
         ),
         *_section(
             "Responses, graded again",
