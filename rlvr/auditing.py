@@ -83,17 +83,7 @@ def audit(
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
-    document = {
-        "printed": claim.text,
-        "where": where,
-        "verdict": result.verdict,
-        "causes": [asdict(cause) for cause in result.causes],
-        "file": result.file,
-        "ours": result.ours,
-        "selection": None if result.selection is None else asdict(result.selection),
-        "seeds": result.seeds,
-        "differing": dict(result.differing),
-    }
+    document = asdict(result) | {"printed": claim.text, "where": where}
     text = f"{result}\n  {LAST}" if ours else str(result)
     return Result(
         document,

@@ -310,8 +310,6 @@ def grade(
     at_least_one("explain", explain)
     if gold is not None and not Path(gold).is_file():
         raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
-    if page is not None and not Path(page).parent.is_dir():
-        raise UsageError(f"page: there is no folder {os.fspath(Path(page).parent)!r}")
     if policy is not None:
         choose("policy", [policy], POLICIES)
     try:

@@ -31,18 +31,14 @@ def numbers_of_tables() -> list[float]:
     tables = {path.stem: pd.read_csv(path) for path in TABLES.glob("*.csv")}
     found = [v for t in tables.values() for column in t.select_dtypes("number") for v in t[column].dropna().unique()]
     found += [float(text) for text in re.findall(r"\d+\.\d+", " ".join(tables["claims"]["why"].dropna()))]
-    found += list(tables["claims"]["printed"])
     found += [float(number) for number in re.findall(r"\d+\.\d+", " ".join(tables["base_rows"]["others"]))]
     grades, history, evaluations = tables["grades"], tables["history"], tables["evaluations"]
     found += list((grades["ours"] - grades["labels"]).dropna())
     rates = history["mean"] * (1 - history["mean"]) / 8
     found += [rates.corr(history["sd"], method="spearman"), (history["sd"] / rates**0.5).median()]
     found.append(history["sd_even"].corr(history["sd_odd"], method="spearman"))
-    four = (
-        evaluations[evaluations["repository"].str.endswith("S-GRPO")]
-        .groupby("checkpoint")
-        .filter(lambda g: len(g) == 4)
-    )
+    of_s_grpo = evaluations[evaluations["repository"].str.endswith("S-GRPO")]
+    four = of_s_grpo.groupby("checkpoint").filter(lambda g: len(g) == 4)
     means = four.groupby("checkpoint")[["percent", "ours"]].mean()
     found += [
         value for column in means for value in (means[column].mean(), means[column].max(), means[column].iloc[-1])
