@@ -10,11 +10,12 @@ import pytest
 from benchmarks import rehearsal
 from harness.jobs.rehearsal import STAGES, Row
 from harness.spec import catalogue
+from tests.harness.jobs.test_rehearsal import TENTH
 
 
 def test_every_default_run_is_a_case() -> None:
     found = rehearsal.cases(sorted(catalogue.papers()), rehearsal.SCALES)
-    assert len(found) == len(set(found)) and {c.paper for c in found} == set(catalogue.papers())
+    assert len(found) == len(set(found)) <= 10 * len(TENTH) and {c.paper for c in found} == set(catalogue.papers())
     assert {(c.paper, c.model, c.arm) for c in found if c.other and c.scale == "small"} == {
         ("entropy_advantage", "7b", "ppo"),
         ("entropy_advantage", "7b", "ppo_entropy_advantage"),

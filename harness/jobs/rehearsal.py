@@ -22,8 +22,8 @@ from typing import Any
 from unittest.mock import patch
 
 from evals.environment import variable
-from evals.files import text_sha256, write_jsonl
-from harness.backends import CannotExpress, backend
+from evals.files import locked, text_sha256, write_jsonl
+from harness.backends import backend
 from harness.backends.children import ORDER, STOP
 from harness.backends.engine import PROMPT_TOKENS, longest_response
 from harness.backends.memory import engine_need
@@ -46,7 +46,7 @@ from harness.spec.rejection import Rejection
 
 STAGES = ("planned", "configured", "trained", "resumed", "evaluated", "exported")
 FEW_BEYOND = 2048  # tokens of a response, beyond which a rollout has one update and groups of two: minutes on a CPU
-SHORT = 128  # mean tokens of the responses beside the one that is forced to the arm's length
+SHORT = 32  # mean tokens of the responses beside the one that is forced to the arm's length
 
 
 @dataclass
@@ -64,19 +64,20 @@ class Row:
 
 
 def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproduction) -> list[Row]:
-    """One row for each arm; every fault is in it, and none is raised. `machines` are those of the real runs."""
+    """One row for each arm; every fault is in it, and none is raised. `machines` are those of the real runs. BusyError:
+    another process rehearses the same run."""
     rows: list[Row] = []
     for job in {(job.model, job.arm): job for job in jobs}.values():
         say(f"rehearsing {job.paper} {job.model}/{job.arm}")
-        label = backend(job.backend).label
-        row = Row(f"{job.paper} {job.model}/{job.arm}" + (f" ({label})" if label else ""))
+        row = Row(f"{job.paper} {job.model}/{job.arm} {backend(job.backend).label}".rstrip())
         hardware = of_job(machines, job.model, job.arm)
         planned = row.mark("planned", plan_faults(job, hardware))
         configured = row.mark("configured", configuration_faults(job, hardware))
         if planned and configured:
-            (home() / "rehearsal").mkdir(parents=True, exist_ok=True)
-            with variable("RLVR_HOME", str(home() / "rehearsal")), one_of_full_length():  # apart from real runs
-                _run(job, hardware, row, paper)
+            apart = home() / "rehearsal"  # from real runs
+            folder = apart / "dwarfs" / "-".join((job.paper, job.scale, job.name, job.backend)).replace("/", "-")
+            with locked(folder), variable("RLVR_HOME", str(apart)), one_of_full_length():
+                _run(job, hardware, row, paper, folder)
         rows.append(row)
     return rows
 
@@ -126,7 +127,7 @@ def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
         return faults
     try:
         config = backend(job.backend).config(e, hardware, seed=job.seed, out_dir=Path("out"))
-    except (CannotExpress, ValueError) as error:
+    except ValueError as error:  # CannotExpress is one
         return [*faults, str(error)]
     grpo = config.get("GRPOConfig", {})
     if isinstance(e, Experiment) and grpo.get("use_vllm"):
@@ -266,21 +267,15 @@ def one_of_full_length() -> Iterator[None]:
         yield
 
 
-def on_cpu(job: Job, hardware: Hardware) -> Hardware:
-    """The settings of the arm's machine that a CPU has: all but device and parallel sizes."""
-    checkpointing = hardware.gradient_checkpointing
-    settings: Hardware = backend(job.backend).hardware(
-        device="cpu", micro_batch=1, gradient_checkpointing=checkpointing, save_every=1, threads=1
-    )
-    return settings
-
-
-def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction) -> None:
-    """Train, resume, evaluate and pack the dwarf; what fails goes into the row."""
+def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, folder: Path) -> None:
+    """Train, resume, evaluate and pack the dwarf in `folder`; what fails goes into the row."""
     if hardware.engine == "openai":
         row.notes.append("evaluated: not here, a server has the model")
         return
-    trainer, machine = backend(job.backend), on_cpu(job, hardware)
+    trainer, checkpointing = backend(job.backend), hardware.gradient_checkpointing
+    machine = trainer.hardware(  # all but device and parallel sizes as on the arm's machine
+        device="cpu", micro_batch=1, gradient_checkpointing=checkpointing, save_every=1, threads=1
+    )
     try:
         if job.experiment is not None:
             trainer.ready(machine)
@@ -290,7 +285,6 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction) -> N
     e = job.experiment
     # veRL samples in processes of its own, where no response is forced: a third of all reach the arm's limit by chance
     length = e.max_completion_tokens.value if isinstance(e, Experiment) and not trainer.in_process else SHORT
-    folder = home() / "dwarfs" / f"{job.base_model.value.replace('/', '-')}-{length}"
     try:
         dwarf.make(job.base_model.value, folder, limit=length)
         _write_data(folder, job)
@@ -306,10 +300,8 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction) -> N
     try:
         if trainer.in_process:  # veRL's extension changes the vLLM of its processes
             need = context_need(small)
-            asked = {
-                need.training,
-                min(need.evaluation + PROMPT_TOKENS, need.positions or need.evaluation + PROMPT_TOKENS),
-            }
+            evaluated = need.evaluation + PROMPT_TOKENS
+            asked = {need.training, min(evaluated, need.positions or evaluated)}
             row.mark("configured", [fault for length in sorted(asked - {0}) for fault in engine_accepts(base, length)])
         run = JobRun(small, base, machine, None, "rehearsal")
         shutil.rmtree(run.folder, ignore_errors=True)  # of an earlier rehearsal, maybe of other code

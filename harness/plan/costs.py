@@ -23,7 +23,7 @@ from harness.spec.rejection import Rejection
 CHECKPOINTS = 2  # that a training keeps; a third exists while it is written
 WHILE = "while it runs"  # a part of the disk
 BYTES_A_TOKEN = 4  # of a response on disk; an assumption
-UNKNOWN = "the shape of the base model is not known, or it is tiny"
+UNKNOWN = "a tiny model, or one of unknown shape: `hf download MODEL config.json` makes it known"
 
 
 def training_steps(job: Job) -> int:

@@ -258,7 +258,8 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
     """An arm in the table of costs."""
     costs, memory = arm["cost_per_run"], arm["memory"]
     hours, price = costs["hours"], costs["price"]
-    fits = "–" if arm["refused"] else "yes" if memory is None or memory["fits"] else "no"
+    unknown, unfit = arm["steps"] and not memory, memory and not memory["fits"]
+    fits = "–" if arm["refused"] or unknown else "no" if unfit else "yes"
     return (
         f"{arm['model']}/{arm['arm']}",
         str(arm["steps"]),

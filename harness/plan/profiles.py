@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from harness.spec.hardware import GPUS, NO_GPU, Hardware
 from harness.spec.job import Job
 
 SEQUENCES = 8  # of maximum length at once: with fewer an engine waits; an assumption
+RANK = 32  # of the LoRA adapters that a remedy offers
 ENGINE_SHARE = 0.9  # of a GPU's memory that the evaluation's vLLM takes (`VllmEngine.gpu_memory`)
 
 
@@ -144,11 +146,18 @@ def judge(
         for better in candidates(training, name, hardware, fixed):
             if holds(a, training, name, better, memory):
                 return Verdict(False, needs, changes(hardware, better))
+    adapters = ""
+    with suppress(ValueError):  # what the backend cannot train is no remedy
+        lora = replace(training, lora_rank=replace(training.lora_rank, value=RANK))
+        backend(name).check(lora, hardware)
+        fitting = (holds(a, lora, name, each, memory) for each in candidates(lora, name, hardware, explicit))
+        if training.lora_rank.value is None and any(fitting):
+            adapters = f"lora_rank={RANK} (adapters, not all weights) or "
     for profile_name, profile in sorted(PROFILES.items(), key=lambda item: item[1].size):
         if profile.nodes > 1 and not backend(name).nodes:
             continue
         if any(holds(a, training, name, each) for each in candidates(training, name, profile.base(name))):
-            return Verdict(False, needs, f"hardware={profile_name}")
+            return Verdict(False, needs, f"{adapters}hardware={profile_name}")
     return Verdict(False, needs)
 
 

@@ -83,11 +83,17 @@ def known() -> dict[str, dict[str, Any]]:
 
 
 def configuration(base_model: str) -> Mapping[str, Any] | None:
-    """The fields of a base model's config.json: known by name, or of a local folder; None: not known."""
-    if base_model in known():
-        return dict(known()[base_model]["config"])
+    """The fields of a base model's config.json: known by name, of a local folder, or in the hub's cache on this
+    machine; None: not known."""
+    own: Mapping[str, Any] = known().get(base_model, {}).get("config", {})
     pinned = TINY_MODELS / base_model / "config.json"
-    return _read(pinned if pinned.is_file() else Path(base_model) / "config.json")
+    found = _read(pinned if pinned.is_file() else Path(base_model) / "config.json")
+    if found is None and "architectures" not in own and base_model.count("/") == 1:  # else all of the file is known
+        from huggingface_hub import try_to_load_from_cache
+
+        cached = try_to_load_from_cache(base_model, "config.json")
+        found = _read(Path(cached)) if isinstance(cached, str) else None
+    return {**(found or {}), **own} or None
 
 
 def architecture(base_model: str) -> Architecture | None:
@@ -97,13 +103,7 @@ def architecture(base_model: str) -> Architecture | None:
 
 def positions(base_model: str) -> int | None:
     """Tokens of prompt and response that a base model's own configuration allows; None: not known on this machine."""
-    found: int | None = (configuration(base_model) or {}).get("max_position_embeddings")
-    if found is not None or base_model.count("/") != 1:
-        return found
-    from huggingface_hub import try_to_load_from_cache
-
-    cached = try_to_load_from_cache(base_model, "config.json")
-    return (_read(Path(cached)) or {}).get("max_position_embeddings") if isinstance(cached, str) else None
+    return (configuration(base_model) or {}).get("max_position_embeddings")
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:

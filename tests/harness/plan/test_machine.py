@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from evals.files import write_text
 from harness.backends.trl import backend as trl
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.errors import UsageError
 from harness.plan.machine import check_device, check_machine, take_hardware
+from harness.spec.architecture import architecture, configuration, positions
 
 READY = trl.BACKEND.ready
 
@@ -63,12 +65,15 @@ def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.Monkey
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(HfApi, "model_info", model_info)
     jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"base_model": "owner/name"})
+    on = {("math-7b", "grpo"): TrlHardware(device="cpu")}
     with pytest.raises(ValueError, match="model 'owner/name': not in the local cache, and the hub does not answer"):
-        check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=None)
+        check_machine(jobs, on, data_dir=None)
     assert asked == [("owner/name", 1.5)]  # once, and for two seconds at most
-    (tmp_path / "models--owner--name" / "snapshots" / "abc").mkdir(parents=True)
-    (tmp_path / "models--owner--name" / "snapshots" / "abc" / "config.json").touch()
-    check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=None)  # cached: the hub is not asked
+    cached = tmp_path / "models--owner--name"
+    write_text(cached / "snapshots" / "abc" / "config.json", json.dumps(configuration("Qwen/Qwen3-0.6B")))
+    write_text(cached / "refs" / "main", "abc")
+    assert architecture("owner/name") == architecture("Qwen/Qwen3-0.6B") and positions("owner/name") == 40960
+    check_machine(jobs, on, data_dir=None, force=True)  # cached: the hub is not asked
     assert len(asked) == 1
 
 

@@ -1,4 +1,4 @@
-"""Every arm of every paper at paper scale on 8 H100s: the plan says that it fits, or what would make it fit."""
+"""Every arm of every paper at paper scale: the plan says that it fits, or what would make it fit."""
 
 from __future__ import annotations
 
@@ -13,27 +13,32 @@ from harness.errors import UsageError
 from harness.plan.machine import check_memory, take_machine
 from harness.plan.plan import plan
 from harness.spec import catalogue
+from harness.spec.architecture import architecture
 
 
+@pytest.mark.parametrize("profile", ["h100x8", "a100x8_40g", "rtx3090"])
 @pytest.mark.parametrize("paper", catalogue.papers())
-def test_every_arm_fits_8_h100s_or_has_a_remedy(paper: str) -> None:
+def test_every_arm_fits_8_gpus_or_has_a_remedy(paper: str, profile: str) -> None:
     every = list(dict.fromkeys(arm.key for arm in catalogue.load(paper).arms))
     trained: dict[tuple[str, str], list[bool]] = {}
     for name in ("trl", "verl"):
-        jobs = resolve(paper, scale="paper", backend=name, arms=every, seeds=[0])
-        machine = take_machine({"hardware": "h100x8", "backend": name})
+        jobs = resolve(paper, scale="paper", backend=name, arms=every if profile == "h100x8" else None, seeds=[0])
+        machine = take_machine({"hardware": profile, "backend": name})
         machines = machine.by_arm(jobs)
         refused = refusals(jobs, machines)
         for arm in plan(jobs, refused, machines=machines)["arms"]:
             if not arm["method"]:
                 continue
-            key = (arm["model"], arm["arm"])
+            key, shape = (arm["model"], arm["arm"]), architecture(arm["settings"]["base_model"]["value"])
             memory = arm["memory"]
             assert (memory is None) == (key in refused), key
-            if memory is not None:
-                assert memory["fits"] or memory["remedy"], key
+            if memory is not None and shape is not None:
+                small = shape.parameters < 8.3e9
+                must_fit = small and machine.base.processes == 8
+                assert memory["fits"] or not (small or profile == "h100x8") or (memory["remedy"] and not must_fit), key
                 trained.setdefault(key, []).append(memory["fits"])
-    assert all(any(fits) for fits in trained.values()), trained  # with one of the two backends every arm fits
+    if profile == "h100x8":
+        assert all(any(fits) for fits in trained.values()), trained  # with one of the two backends every arm fits
 
 
 def test_a_run_that_cannot_fit_is_refused() -> None:
