@@ -46,10 +46,6 @@ TRUNCATED = 0.05
 LIKELY = 0.05  # a largest score that is rarer among equal checkpoints is more than selection
 DIFFERENCES = (-1.0, 1.0)
 MIN_CHECKPOINTS = 3
-NO_CAUSE = {
-    "cannot tell": "the files have no score of this benchmark",
-    "stands": "the score of the last checkpoint, mean over seeds; no cause moves it",
-}
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,10 @@ class Audit:
     @property
     def why(self) -> str:
         """Its causes, or what it means that there is none."""
-        return "; ".join(f"{cause.name}: {cause.text}" for cause in self.causes) or NO_CAUSE[self.verdict]
+        if self.file is None:
+            return "the files have no score of this benchmark"
+        causes = "; ".join(f"{cause.name}: {cause.text}" for cause in self.causes)
+        return causes or "the score of the last checkpoint, mean over seeds; no cause moves it"
 
     def __str__(self) -> str:
         interval = "" if self.interval is None else f" [{100 * self.interval.low:.1f}, {100 * self.interval.high:.1f}]"
