@@ -175,13 +175,16 @@ def report(
         write_text(path, render(content))
         return content, path
 
+    pages = 0
     try:
         while watch is not None:
             content, path = made(watch)
+            pages += 1
             print(f"{path}: runs in training: {len(content.running)}; again in {watch} s, Ctrl-C ends", file=sys.stderr)
             time.sleep(watch)
     except KeyboardInterrupt:
-        pass
+        if not pages:  # the first was interrupted, maybe an import of it
+            raise
     content, path = made()
     claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in content.claims]
     tables = [dict(zip(grid.header, row, strict=True)) for grid in content.results for row in grid.rows]

@@ -91,7 +91,7 @@ class SampleStore:
         if changes:
             raise RefusedError(
                 f"{self.folder} holds samples of other settings: {'; '.join(changes)}. "
-                "Use another out_dir to keep both."
+                "Use another folder (out=) to keep both."
             )
 
     def read_manifest(self) -> dict[str, Any] | None:
