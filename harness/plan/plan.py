@@ -174,7 +174,7 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str], watch: Watch)
         "evaluation beside it": beside,
         "peak": max(verdict.need.peak, sum(beside.values()) + CONTEXT if beside else 0.0),
         "fits": verdict.fits and not crowded,
-        "remedy": "without eval.every" if verdict.fits and crowded else verdict.remedy,
+        "remedy": "eval.every=null" if verdict.fits and crowded else verdict.remedy,
     }
 
 
