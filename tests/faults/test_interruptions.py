@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,8 @@ def test_sigkill_before_each_write_loses_nothing(undisturbed: Undisturbed, tmp_p
             if len(moments) > len(taken) and is_stopped(process.pid):
                 shutil.copytree(home, copies / str(len(taken)))
                 taken.append(moments[-1])
-                process.send_signal(signal.SIGCONT)
+                with suppress(ProcessLookupError):  # it may have ended: two threads can stop it at once
+                    process.send_signal(signal.SIGCONT)
             time.sleep(0.002)
 
     assert run(SAVE_OFTEN, home, call=stop_at_each_write, meanwhile=copy_each_time).code == 0

@@ -68,10 +68,10 @@ def test_out_of_memory_is_said_and_costs_nothing(undisturbed: Undisturbed, tmp_p
     assert any(codes)  # memory did run out
 
 
-def with_little_memory(arguments: list[str]) -> int:
-    from rlvr.cli import main
+def with_little_memory(_: list[str]) -> int:
+    from rlvr.__main__ import main  # a thread without memory ends it
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     size = pages * resource.getpagesize() + int(os.environ["EXTRA_MIB"]) * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (size, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    return main(arguments)
+    return main()
