@@ -47,6 +47,17 @@ def test_a_server_that_breaks_during_a_run(mode: str, server: str, undisturbed: 
         forget(uri)
 
 
+@pytest.mark.parametrize("mode", ["refuse", "hang", "500"])
+@pytest.mark.parametrize("command", ["tables", "report", "export"])
+def test_a_server_that_is_lost_while_a_command_reads(command: str, mode: str, server: str, tmp_path: Path) -> None:
+    """One sentence, after MLflow's limit at most, and nothing is written."""
+    with proxy(server, "pass", mode) as between:
+        uri = {"MLFLOW_TRACKING_URI": f"http://127.0.0.1:{between.port}", "MLFLOW_HTTP_REQUEST_TIMEOUT": "3"}
+        ended = run([command, "paper=egsw", f"out={tmp_path / 'out'}"], tmp_path / "h", environment=uri)
+    assert ended.code == 2 and len(ended.err.splitlines()) == 1 and "cannot be used" in ended.err, ended
+    assert not (tmp_path / "out").exists()
+
+
 def test_several_processes_make_a_new_store_once(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "rlvr", "tables", "paper=egsw"]
     for number in range(3):
@@ -79,12 +90,7 @@ def mlflow_server(folder: Path) -> Iterator[str]:
         listener.bind(("127.0.0.1", 0))
         port = int(listener.getsockname()[1])
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    store = [
-        "--backend-store-uri",
-        f"sqlite:///{folder}/server.db",
-        "--artifacts-destination",
-        str(folder / "artifacts"),
-    ]
+    store = ["--backend-store-uri", f"sqlite:///{folder}/server.db", "--artifacts-destination", f"{folder}/artifacts"]
     address = f"http://127.0.0.1:{port}"
     with (folder / "log").open("w") as log:
         process = subprocess.Popen([*command, *store], stdout=log, stderr=log, start_new_session=True)
@@ -108,16 +114,17 @@ def mlflow_server(folder: Path) -> Iterator[str]:
 
 
 class Proxy(ThreadingMixIn, http.server.HTTPServer):
-    """A proxy in front of a server, with a mode: pass, refuse, hang, 500, 500 after, slow."""
+    """A proxy in front of a server, with a mode for each request, the last for all others: pass, refuse, hang, 500,
+    500 after, slow."""
 
     daemon_threads = True
 
-    def __init__(self, target: str | None, mode: str) -> None:
+    def __init__(self, target: str | None, *modes: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.target, self.mode, self.port = target, mode, int(self.server_address[1])
+        self.target, self.modes, self.port = target, list(modes), int(self.server_address[1])
 
     def set(self, mode: str) -> None:
-        self.mode = mode
+        self.modes = [mode]
 
     def handle_error(self, *_: Any) -> None:  # a client that hung up
         pass
@@ -127,7 +134,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     server: Proxy
 
     def _any(self) -> None:
-        mode = self.server.mode
+        mode = self.server.modes.pop(0) if len(self.server.modes) > 1 else self.server.modes[0]
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if mode == "refuse":
             self.close_connection = True
@@ -166,8 +173,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def proxy(target: str | None, mode: str) -> Iterator[Proxy]:
-    made = Proxy(target, mode)
+def proxy(target: str | None, *modes: str) -> Iterator[Proxy]:
+    made = Proxy(target, *modes)
     threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     try:
         yield made
