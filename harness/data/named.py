@@ -196,6 +196,7 @@ MATH = NamedSet(
     revision="0530c78699ea5e8eb5530600900e1f328b48acad",
     read=7500,
 )
+ALL_OF_MATH = replace(MATH, split="train+test", read=12500)
 
 SETS = {
     MATH.hub: MATH,
@@ -205,14 +206,8 @@ SETS = {
     "openthoughts_math": replace(OPEN_THOUGHTS, select=lambda rows: reasoned(rows, "math")),
     # arXiv 2603.28204, appendix A.3: MATH at levels 3 to 5, without long solutions, 8,441 problems. The limit that it
     # states does not give that number (see reproductions/erpo/README.md); any limit keeps the shortest solutions.
-    "math_erpo": NamedSet(
-        hub=MATH.hub,
-        columns=MATH.columns,
-        revision=MATH.revision,
-        split="train+test",
-        read=12500,
-        select=lambda rows: shortest_solutions(at_levels(rows, (3, 4, 5)), 8441),
-        rows=8441,
+    "math_erpo": replace(
+        ALL_OF_MATH, select=lambda rows: shortest_solutions(at_levels(rows, (3, 4, 5)), 8441), rows=8441
     ),
     # GSM8K (arXiv 2110.14168) has 7,473 training problems; github.com/openai/grade-school-math at 3101c7d has as many
     # lines in grade_school_math/data/train.jsonl, with these columns.
@@ -225,15 +220,7 @@ SETS = {
     ),
     # MATH without MATH-500: the training problems of rasbt/reasoning-from-scratch (math_full_minus_math500.json; its
     # README says 12,000). The digests are those of the pinned benchmark math500.
-    "math_minus_math500": NamedSet(
-        hub=MATH.hub,
-        columns=MATH.columns,
-        revision=MATH.revision,
-        split="train+test",
-        read=12500,
-        select=without_math500,
-        rows=12000,
-    ),
+    "math_minus_math500": replace(ALL_OF_MATH, select=without_math500, rows=12000),
     # SimpleRL's 8K: MATH at levels 3 to 5. github.com/hkust-nlp/simpleRL-reason has the rows as train/data/
     # math_level3to5_data_processed_with_qwen_prompt.json, its authors' set on the hub as this file; public code counts
     # 8,523 in both. `question` and `gt_answer` are columns of both (seen in a copy of the JSON; of the file, in code

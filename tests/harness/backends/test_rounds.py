@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 WHY = experiments.WHY
 PROBLEMS = {f"K is {k}. What is K?": str(k) for k in range(10, 18)}
-HARDWARE = TrlHardware(device="cpu")
+FIXED: dict[str, Any] = {"seed": 0, "hardware": TrlHardware(device="cpu")}
 
 
 def rejection(**values: Any) -> Rejection:
@@ -99,24 +99,9 @@ def run(declared: Rejection, random_model: Path, out_dir: Path, tuned: list[Any]
             raise KeyboardInterrupt
         rows = read_pairs(pairs)
         tuned.append((Path(model).parts[-3:], steps_before, rows))
-        return finetune(
-            declared,
-            base_model=model,
-            seed=0,
-            out_dir=out_dir,
-            hardware=HARDWARE,
-            on_metrics=lambda *_: None,
-            pairs=rows,
-        )
+        return finetune(declared, base_model=model, out_dir=out_dir, on_metrics=lambda *_: None, pairs=rows, **FIXED)
 
-    return run_rounds(
-        declared,
-        base_model=str(random_model),
-        seed=0,
-        out_dir=out_dir,
-        hardware=HARDWARE,
-        tune=tune,
-    )
+    return run_rounds(declared, base_model=str(random_model), out_dir=out_dir, tune=tune, **FIXED)
 
 
 def test_two_rounds_and_a_kill_between_them(random_model: Path, data: str, tmp_path: Path) -> None:
