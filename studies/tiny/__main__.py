@@ -26,15 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="train and evaluate what is not finished yet")
     run.add_argument("--family", action="append", choices=STUDY.families, help="only this task family")
-    run.add_argument("--tier", action="append", type=int, choices=STUDY.tiers(), help="only this tier")
-    run.add_argument("--seeds", type=int, default=STUDY.seeds, metavar="N", help="only the first N training seeds")
     commands.add_parser("write", help="tables, page and figures")
     commands.add_parser("page", help="page and figures from the tables")
     options = parser.parse_args(arguments)
     study, folder = (LATER, LATER_FOLDER) if options.later else (STUDY, FOLDER)
     if options.command == "run":
-        design = study.of_families(options.family or study.families)
-        return run_study(design, tiers=options.tier or design.tiers(), seeds=options.seeds)
+        return run_study(study.of_families(options.family or study.families))
     from harness.record.find import runs
     from studies.tiny.page import write_page
 
@@ -44,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run_study(design: Design, *, tiers: Sequence[int], seeds: int) -> int:
-    """Run everything unfinished of some tiers in this process. 0, or 1 if a job failed."""
+def run_study(design: Design) -> int:
+    """Run everything unfinished in this process. 0, or 1 if a job failed."""
     import torch
 
     from harness.jobs.run import check_data, run_jobs
@@ -54,7 +51,7 @@ def run_study(design: Design, *, tiers: Sequence[int], seeds: int) -> int:
     from harness.runs.interrupt import handled
     from harness.runs.track import make_home
 
-    jobs = [*base_jobs(design), *(j for j in study_jobs(design, read_settings(design), tiers=tiers) if j.seed < seeds)]
+    jobs = [*base_jobs(design), *study_jobs(design, read_settings(design))]
     torch.set_num_threads(1)  # the number of threads decides the last bits of a sum
     machines, home, data_dir = take_machine({}).by_arm(jobs), make_home(), check_data(jobs, None)
     check_machine(jobs, machines, data_dir=data_dir)

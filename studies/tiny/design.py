@@ -91,9 +91,6 @@ class Design:
         """The placebos of a method."""
         return [a for a in self.arms if (a.paper, a.method) == (paper, method) and a.control in PLACEBOS]
 
-    def tiers(self) -> list[int]:
-        return sorted({arm.tier for arm in self.arms})
-
 
 def _with_placebos(
     paper: str,

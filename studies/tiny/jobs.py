@@ -8,7 +8,7 @@ its choice. The later tier has no search: its arms take what was chosen for GRPO
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -65,15 +65,11 @@ def base_jobs(design: Design) -> list[Job]:
     return [resolved(paper, "base", scale) for scale in design.families for paper in design.papers()]
 
 
-def study_jobs(design: Design, settings: Settings, *, tiers: Sequence[int] | None = None) -> list[Job]:
-    """The runs that count: tier by tier, seed by seed, so that every arm has equally many at any time.
-
-    Args:
-        tiers: only these; None: all.
-    """
+def study_jobs(design: Design, settings: Settings) -> list[Job]:
+    """The runs that count: tier by tier, seed by seed, so that every arm has equally many at any time."""
     return [
         study_job(design, arm, scale, seed, settings[scale, arm.paper, arm.method])
-        for tier in (design.tiers() if tiers is None else sorted(set(tiers)))
+        for tier in sorted({arm.tier for arm in design.arms})
         for seed in range(design.seeds)
         for arm in design.arms
         if arm.tier == tier

@@ -37,7 +37,8 @@ VERDICT = ("benchmark", "problem_id", "sample", "verdict", "answer", "answer_cla
 
 
 def write_tables(design: Design, settings: Settings, found: Sequence[Run], folder: Path) -> None:
-    """The tables of runs, verdicts and curves, from the runs of the design among those found.
+    """The tables of runs, verdicts and curves, from the runs of the design among those found and, of runs that are not
+    among them, from the tables that are there: a study can be run on several machines, one after the other.
 
     Raises:
         ValueError: no run that counts is finished.
@@ -45,20 +46,32 @@ def write_tables(design: Design, settings: Settings, found: Sequence[Run], folde
     import pandas as pd
 
     finished = {(run.paper, run.record["digest"], run.seed): run for run in newest(found)}
-    runs, verdicts, curves = [], [], []
+    before = _tables_by_run(folder) if (folder / "runs.csv").is_file() else [{}]
+    tables: tuple[list[pd.DataFrame], ...] = ([], [], [])
+    runs, verdicts, curves = tables
     for job in [*base_jobs(design), *study_jobs(design, settings)]:
-        run = finished.get((job.paper, job.digest, job.seed))
-        if run is None:
-            continue
         at: dict[str, Any] = {"family": job.scale, "paper": job.paper, "arm": job.arm, "seed": job.seed}
-        runs.append({**at, **_provenance(run.record)})
-        for benchmark in run.benchmarks:
-            verdicts.append(run.verdicts(benchmark, [*VERDICT, "finish_reason"]).assign(**at))
-        for metric in _curves_of(job.paper):
-            curves += [{**at, "metric": metric, "step": s, "value": value} for s, value in run.metrics(metric)]
-    if not any(run["arm"] != "base" for run in runs):
+        key = tuple(at.values())
+        if run := finished.get((job.paper, job.digest, job.seed)):
+            runs.append(pd.DataFrame([{**at, **_provenance(run.record)}]))
+            verdicts += [run.verdicts(name, [*VERDICT, "finish_reason"]).assign(**at) for name in run.benchmarks]
+            points = [(metric, step, value) for metric in _curves_of(job.paper) for step, value in run.metrics(metric)]
+            curves.append(pd.DataFrame(points, columns=["metric", "step", "value"]).assign(**at))
+        elif key in before[0] and before[0][key]["digest"].iloc[0] == job.digest:
+            for table, by_run in zip(tables, before, strict=True):
+                table += [by_run[key]] if key in by_run else []
+    if not any((run["arm"] != "base").all() for run in runs):
         raise ValueError("no finished run of the study: python -m studies.tiny run")
-    save_tables(folder, pd.DataFrame(runs), pd.concat(verdicts), pd.DataFrame(curves))
+    save_tables(folder, *(pd.concat(table, ignore_index=True) for table in tables))
+
+
+def _tables_by_run(folder: Path) -> list[dict[Any, pd.DataFrame]]:
+    """Of runs.csv, the verdicts and the curves: (family, paper, arm, seed) -> the run's rows."""
+    import pandas as pd
+
+    tables = [pd.read_csv(folder / "runs.csv", keep_default_na=False)]
+    tables += [pd.read_parquet(folder / f"{name}.parquet") for name in ("verdicts", "curves")]
+    return [dict(list(table.groupby(list(RUN)))) for table in tables]
 
 
 def save_tables(folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves: pd.DataFrame) -> None:
@@ -67,7 +80,8 @@ def save_tables(folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves
     order = ["family", "benchmark", "problem_id", "paper", "arm", "seed", "sample"]  # compresses best
     rows = verdicts.astype(small).sort_values(order, kind="stable", ignore_index=True)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, table in (("verdicts", rows[[*RUN, *VERDICT, "finish_reason"]]), ("curves", curves)):
+    columns = {"verdicts": rows[[*RUN, *VERDICT, "finish_reason"]], "curves": curves[[*RUN, "metric", "step", "value"]]}
+    for name, table in columns.items():
         table.to_parquet(folder / f"{name}.parquet", index=False, compression="zstd", compression_level=19)
     runs.to_csv(folder / "runs.csv", index=False)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from evals.files import file_sha256
 from evals.stats.verdict_table import VerdictTable
-from studies.tiny.design import STUDY
-from studies.tiny.scores import read_arms, save_tables
+from studies.tiny.design import LATER, STUDY
+from studies.tiny.jobs import LATER_FOLDER, read_settings
+from studies.tiny.scores import read_arms, save_tables, write_tables
 from tests.evals.stats.runs import random_verdicts
 
 BENCHMARKS = ("tiny_short", "tiny_long", "tiny_rare")
@@ -48,3 +51,10 @@ def test_arms_come_back_from_the_tables(tmp_path: Path) -> None:
             grpo.verdicts[name].values("avg", None), VerdictTable.of_rows(there).values("avg", None)
         )
     assert grpo.curves[1]["train/entropy"] == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2))]
+
+
+def test_runs_of_another_machine_stay_in_the_tables(tmp_path: Path) -> None:
+    shutil.copytree(LATER_FOLDER, tmp_path, dirs_exist_ok=True)
+    write_tables(LATER, read_settings(LATER), [], tmp_path)
+    for name in ("runs.csv", "verdicts.parquet", "curves.parquet"):
+        assert file_sha256(tmp_path / name) == file_sha256(LATER_FOLDER / name), name
