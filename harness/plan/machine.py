@@ -31,6 +31,7 @@ from harness.spec.job import Job
 AUTO = "auto"  # hardware=auto: the GPUs of this machine
 DEFAULT = "trl"  # the backend of a command that names none
 SHARED_EACH = 1e9  # bytes of /dev/shm that each GPU of a job needs: an assumption
+ADDRESSES = 2**28  # bytes that a process must still be able to map: Python can hang where a thread gets none
 OPEN_FILES = 4096  # that a job on several GPUs may need: an assumption; many systems allow 1024
 
 
@@ -260,6 +261,10 @@ def check_room(
     host, memory = slots * _largest_host_memory(jobs, machines), psutil.virtual_memory().total
     if host > memory and not force:
         lines.append(f"memory: expected {host / 1e9:,.0f} GB in this machine, it has {memory / 1e9:,.0f} GB")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    left = limit - psutil.Process().memory_info().vms
+    if limit != resource.RLIM_INFINITY and left < ADDRESSES and not force:
+        lines.append(f"memory: expected `ulimit -v` to leave {ADDRESSES / 1e9:.1f} GB, it leaves {left / 1e9:.1f} GB")
     several = max(settings.gpus for settings in machines.values())
     if several > 1:  # NCCL, vLLM and Ray exchange through it; a container has 64 MB unless it is told otherwise
         shared = shutil.disk_usage("/dev/shm").total if Path("/dev/shm").is_dir() else 0

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from evals.stats.compare import Line, compare_average, corrected
 from evals.stats.intervals import Interval, estimate, over_seeds
@@ -21,7 +20,6 @@ from studies.tiny.design import PLACEBOS, REWARD_CONTROLS, Design
 from studies.tiny.jobs import declared
 from studies.tiny.scores import Arms, Key
 
-Floats = npt.NDArray[np.float64]
 Outcome = Literal["appears", "does not appear", "reversed", "equal within δ", "cannot tell"]
 PlaceboOutcome = Literal["the signal matters", "no sign that it does", "cannot tell"]
 CheckedClaims = Mapping[str, Mapping[str, Sequence[Checked]]]
