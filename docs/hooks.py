@@ -153,4 +153,6 @@ def linked(name: str, path: Path, text: str) -> str:
         to = posixpath.relpath(places[file], posixpath.dirname(name) or ".")
         return f"[{words}]({to}{'#' + anchor if anchor else ''})"
 
+    # the site turns a figure dark by itself (extra.css)
+    text = re.sub(r'<picture>.*?alt="([^"]+)" src="([^"]+)".*?</picture>', r"![\1](\2)", text, flags=re.S)
     return re.sub(r"\[([^\]\n]+)\]\(([^)\s]+)\)", link, text)

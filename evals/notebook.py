@@ -1,9 +1,18 @@
-"""Results for people: tables as text, notebook output as HTML."""
+"""Results for people and for other programs: tables as text, HTML, data frames, LaTeX and files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.files import RefusedError, csv_text, write_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
@@ -28,3 +37,88 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: st
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     note = f"<p><small>{escape(caption)}</small></p>" if caption else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+class Tabular:
+    """What has rows, and so becomes a data frame, LaTeX, or a file."""
+
+    columns: tuple[str, ...] = ()  # of LaTeX and Markdown; all, if it names none
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """The table, a dictionary a row; empty if there is none."""
+        raise NotImplementedError
+
+    def as_json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.rows(), indent=2, default=plain)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table.
+
+        Raises:
+            ValueError: there is none.
+        """
+        import pandas as pd
+
+        if not self.rows():
+            raise RefusedError("this result has no table; as_json() has all of it")
+        return pd.DataFrame([dict(row) for row in self.rows()])
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, with booktabs' rules."""
+        return self._tabulated("latex_booktabs")
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, its texts without tags."""
+        return self._tabulated("github", lambda cell: escape(" ".join(cell.split()), quote=False).replace("|", "\\|"))
+
+    def formats(self) -> dict[str, Callable[[], str | bytes]]:
+        """Suffix of a file -> what makes its content."""
+        return {
+            ".json": self.as_json,
+            ".csv": lambda: csv_text(self.to_pandas()),
+            ".parquet": self._parquet,
+            ".tex": self.to_latex,
+            ".md": self.to_markdown,
+            ".txt": self.__str__,
+        }
+
+    def _parquet(self) -> bytes:
+        """A column of several kinds of values, which Parquet has no type for, becomes text."""
+        frame = self.to_pandas()
+        mixed = [name for name in frame if len({type(v) for v in frame[name] if v is not None}) > 1]
+        paths = [name for name in frame if any(isinstance(v, os.PathLike) for v in frame[name])]
+        for name in {*mixed, *paths} - set(frame.select_dtypes("number")):
+            frame[name] = [None if value is None else str(value) for value in frame[name]]
+        return bytes(frame.to_parquet())
+
+    def _tabulated(self, form: str, text: Callable[[str], str] = str) -> str:
+        from tabulate import tabulate
+
+        frame = self.to_pandas()
+        frame = frame[list(self.columns)] if self.columns else frame
+        records = [
+            {text(str(k)): text(v) if isinstance(v, str) else v for k, v in row.items()}
+            for row in frame.to_dict("records")
+        ]
+        return str(tabulate(records, headers="keys", tablefmt=form))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it to a file, in the format of its suffix (`formats`).
+
+        Raises:
+            ValueError: another suffix, no such folder, or a table is wanted and there is none.
+        """
+        target, write = Path(path), self.formats()
+        if target.suffix not in write:
+            raise RefusedError(f"out={target}: expected a file that ends in {', '.join(write)}")
+        if not target.parent.is_dir():
+            raise RefusedError(f"out={target}: there is no folder {str(target.parent)!r}")
+        content = write[target.suffix]()
+        write_bytes(target, content if isinstance(content, bytes) else f"{content.rstrip()}\n".encode())
+        return target
+
+
+def plain(value: Any) -> Any:
+    """What JSON has no form of: collections become lists, anything else its text."""
+    return list(value) if hasattr(value, "__iter__") else str(value)

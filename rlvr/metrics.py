@@ -21,21 +21,7 @@ class Scores(Rows[tuple[str, Score]]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Numbers instead of the texts of `cells`; fractions for percent."""
-        return [
-            {
-                "benchmark": benchmark,
-                "metric": found.name,
-                "value": found.value,
-                "low": found.interval.low if found.interval is not None else None,
-                "high": found.interval.high if found.interval is not None else None,
-                "covers": found.interval.covers if found.interval is not None else None,
-                "problems": found.problems,
-                "excluded": found.excluded,
-                "samples": found.samples,
-                "unscored": found.unscored,
-            }
-            for benchmark, found in self
-        ]
+        return [{"benchmark": benchmark, **found.rows()[0]} for benchmark, found in self]
 
     def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
         benchmark, found = row

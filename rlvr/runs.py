@@ -13,7 +13,7 @@ from harness.errors import choose
 from harness.record.find import seeds_of, together
 from harness.record.run import Run as RecordedRun
 from rlvr.metrics import Scores
-from rlvr.results import Tabular
+from evals.notebook import Tabular
 
 if TYPE_CHECKING:
     import pandas as pd

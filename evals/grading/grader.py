@@ -12,11 +12,11 @@ from evals.grading.equivalence import DEFAULT, Step, UnscorableError, compared, 
 from evals.grading.extraction import extract, locate
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
-from evals.notebook import html_text
+from evals.notebook import Tabular, html_text
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Tabular):
     """The explanation of a verdict; prints as text.
 
     `read_gold` and `read_answer` are the compared texts, in one spelling. The last of `steps` compares the whole
@@ -47,6 +47,10 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return html_text(str(self))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row: what was read, and the verdict."""
+        return [{name: value for name, value in vars(self).items() if name != "steps"}]
 
 
 Progress = Callable[[int, int], None]  # called with (finished, total) comparisons

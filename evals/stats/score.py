@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.notebook import html_text
+from evals.notebook import Tabular, html_text
 from evals.stats.intervals import Interval, estimate
 from evals.stats.verdict_table import OF_K, OF_VERDICTS, Matrix, VerdictTable, check_request, complete
 
@@ -77,7 +77,7 @@ def p_text(p: float | None) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Score:
+class Score(Tabular):
     """One metric on one table.
 
     `k` is None for metrics that have none, and for avg where the problems have different numbers of samples.
@@ -106,6 +106,12 @@ class Score:
 
     def _repr_html_(self) -> str:
         return html_text(str(self))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row, with fractions for percent."""
+        row = {"metric": self.name, "value": self.value}
+        row |= {key: getattr(self.interval, key, None) for key in ("low", "high", "covers")}
+        return [row | {key: getattr(self, key) for key in ("problems", "excluded", "samples", "unscored")}]
 
     @property
     def name(self) -> str:

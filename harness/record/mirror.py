@@ -331,11 +331,12 @@ def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:
         RefusedError: the store cannot be used.
     """
     from mlflow.exceptions import MlflowException
+    from tqdm import tqdm
 
     tracker = Tracker.open()
     folders = run_folders() if folders is None else list(folders)
     sent, why = 0, ""
-    for folder in folders:
+    for folder in tqdm(folders, desc="to MLflow", unit="run", disable=None):  # on a terminal
         try:
             sent += sync_run(folder, tracker, ask=True)
         except DamagedFileError as error:  # of this run; the others are whole

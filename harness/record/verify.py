@@ -18,8 +18,10 @@ def verify(path: Path) -> list[str]:
     Raises:
         DamagedFileError: it cannot be read, or is no archive.
     """
+    from tqdm import tqdm
+
     wrong = []
-    for run in read_archive(path):
+    for run in tqdm(read_archive(path), desc=f"checking {path.name}", unit="run", disable=None):  # on a terminal
         try:
             faults = run.damage() or _wrong_scores(run)
         except (ValueError, KeyError) as error:  # damaged; or verdicts that contradict themselves

@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
-from evals.notebook import html_table
+from evals.notebook import Tabular, html_table
 from evals.provenance import Origin, Sourced
 from harness.spec.ranges import check_value
 
 
 @dataclass(frozen=True)
-class Declared:
+class Declared(Tabular):
     """A dataclass whose fields are `Sourced` values. A subclass lists its other fields in `PARTS`."""
 
     PARTS: ClassVar[tuple[str, ...]] = ()  # names of the fields that are not Sourced values
@@ -38,6 +38,9 @@ class Declared:
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value of the declaration by its key."""
         return dict(self._own())
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [dict(zip(("setting", "value", "source", "note"), row, strict=True)) for row in self._rows()]
 
     def _repr_html_(self) -> str:
         return html_table(("setting", "value", "source", "where or why"), self._rows())
