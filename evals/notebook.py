@@ -48,6 +48,9 @@ class Tabular:
         """The table, a dictionary a row; empty if there is none."""
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
+
     def as_json(self) -> str:
         """All of it as JSON."""
         return json.dumps(self.rows(), indent=2, default=plain)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evals.notebook import Tabular, html_table, html_text, plain, text_table
+from evals.notebook import Tabular, html_table, plain, text_table
 
 T = TypeVar("T")
 
@@ -45,9 +45,6 @@ class Result(Tabular):
         return self._text if isinstance(self._text, str) else self._text()
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_text(str(self))
 
     def as_json(self) -> str:
         return json.dumps(self.document, indent=2, default=plain)

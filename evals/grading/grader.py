@@ -12,7 +12,7 @@ from evals.grading.equivalence import DEFAULT, Step, UnscorableError, compared, 
 from evals.grading.extraction import extract, locate
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
-from evals.notebook import Tabular, html_text
+from evals.notebook import Tabular
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,9 +44,6 @@ class Explanation(Tabular):
         return "\n".join([*lines, f"verdict    {self.verdict}" + (f" ({self.reason})" if self.reason else "")])
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_text(str(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """One row: what was read, and the verdict."""

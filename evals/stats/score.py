@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.notebook import Tabular, html_text
+from evals.notebook import Tabular
 from evals.stats.intervals import Interval, estimate
 from evals.stats.verdict_table import OF_K, OF_VERDICTS, Matrix, VerdictTable, check_request, complete
 
@@ -103,9 +103,6 @@ class Score(Tabular):
         return f"{self.name}: {score_text(self)}{' %' * (self.unit == '%' and self.value is not None)}"
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_text(str(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """One row, with fractions for percent."""

@@ -40,7 +40,7 @@ class Declared(Tabular):
         return dict(self._own())
 
     def rows(self) -> list[dict[str, Any]]:
-        return [dict(zip(("setting", "value", "source", "note"), row, strict=True)) for row in self._rows()]
+        return [{"setting": k, "value": s.value, "source": str(s.origin), "note": s.note} for k, s in self.settings().items()]
 
     def _repr_html_(self) -> str:
         return html_table(("setting", "value", "source", "where or why"), self._rows())
