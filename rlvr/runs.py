@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evals.notebook import Tabular
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import score
 from harness.errors import choose
 from harness.record.find import seeds_of, together
 from harness.record.run import Run as RecordedRun
 from rlvr.metrics import Scores
-from evals.notebook import Tabular
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -40,7 +40,8 @@ class Declared(Tabular):
         return dict(self._own())
 
     def rows(self) -> list[dict[str, Any]]:
-        return [{"setting": k, "value": s.value, "source": str(s.origin), "note": s.note} for k, s in self.settings().items()]
+        values = self.settings().items()
+        return [{"setting": key, "value": s.value, "source": str(s.origin), "note": s.note} for key, s in values]
 
     def _repr_html_(self) -> str:
         return html_table(("setting", "value", "source", "where or why"), self._rows())
