@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.backends.errors import CannotExpress
 from harness.record.write import Recorder
+from harness.runs.interrupt import requested
 from harness.spec import Experiment, Training
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection
@@ -130,10 +131,11 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             if not bar:
                 from tqdm.auto import tqdm
 
-                bar.append(tqdm(total=total, initial=step - 1, desc="    training", leave=True))
+                form = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}, {remaining} left{postfix}"
+                bar.append(tqdm(total=total, initial=step - 1, desc="    training", bar_format=form))
             bar[0].set_postfix_str(text)
             bar[0].update(step - bar[0].n)
-            if step == total:
+            if step == total or requested():  # the last step of this process
                 bar[0].close()
         elif step == total or step % max(1, total // 10) == 0:
             print(f"    step {step}/{total}  {text}", file=sys.stderr, flush=True)

@@ -114,4 +114,5 @@ def _receive(number: int, _: FrameType | None) -> None:
         raise StoppedAtOnce(name)
     if not _finishing[0]:
         raise Interrupted("between two steps")
-    print(f"{name}: finishing the step and saving; a second signal stops at once", file=sys.stderr, flush=True)
+    below = "\n" * sys.stderr.isatty()  # of a progress bar and the terminal's ^C
+    print(f"{below}{name}: finishing the step and saving; a second signal stops at once", file=sys.stderr, flush=True)

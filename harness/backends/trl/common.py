@@ -129,12 +129,14 @@ def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> 
 class StopAtNonFinite:
     """For a transformers Trainer: raise Diverged at a loss or gradient norm that is not finite, before the update.
 
-    Every process checks its own loss; the gradient norm is that of all processes.
+    Every process checks its own loss; the gradient norm is that of all processes. Tied weights, which a checkpoint has
+    once, are not missing.
     """
 
     if TYPE_CHECKING:
         state: Any
         args: Any
+        model: Any
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
         loss = super().training_step(*args, **kwargs)  # type: ignore[misc]
@@ -146,6 +148,10 @@ class StopAtNonFinite:
         if norm is not None and not self.args.fp16:  # a loss scaled for float16 skips overflows
             check_number(float(norm), "gradient norm", step=self.state.global_step + 1)
         return norm
+
+    def _issue_warnings_after_load(self, found: Any) -> None:
+        found.missing_keys[:] = sorted({*found.missing_keys} - {*self.model.all_tied_weights_keys})
+        super()._issue_warnings_after_load(found)  # type: ignore[misc]
 
 
 def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -84,8 +83,7 @@ def finetune(
         """SFTTrainer that stops at a loss or gradient that is not finite."""
 
     started = time.monotonic()
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()
     arguments = to_sft_config(declared, hardware, seed=seed, out_dir=out_dir)
     lora = to_lora_config(declared)
     tokenizer = AutoTokenizer.from_pretrained(base_model)

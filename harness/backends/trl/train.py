@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -68,8 +67,7 @@ def train(
         from harness.backends.trl.trainer import MethodTrainer
 
     started = time.monotonic()
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()
     arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
     lora = to_lora_config(experiment)
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")

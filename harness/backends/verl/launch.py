@@ -56,8 +56,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     assert isinstance(experiment, Experiment)
     installed(hardware)
     started = time.monotonic()
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()
     tokenizer = AutoTokenizer.from_pretrained(base_model)
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=job.seed)
     write_jsonl(out_dir / ROWS, rows)
