@@ -22,6 +22,7 @@ from textwrap import fill
 from typing import Any
 
 import rlvr
+from evals.environment import threads_sleep
 from harness.errors import UsageError, choose
 from rlvr import signature
 from rlvr.terminal import coloured
@@ -51,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         complete_line()
     os.umask(os.umask(0o077) | 0o002)  # files of a run are never world-writable
+    threads_sleep()
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(words)

@@ -73,6 +73,7 @@ def evaluate(
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
     """
+    from evals.environment import threads_sleep
     from evals.sampling.engines.base import EngineError
     from evals.sampling.evaluate import evaluate as sample_and_grade
     from harness.analysis.runs import tiny_benchmarks
@@ -81,6 +82,7 @@ def evaluate(
     from harness.record.write import record_evaluation
     from harness.runs.interrupt import check, finishing, handled
 
+    threads_sleep()
     label = model_label(model)
     if (Path(model) / RECORD).is_file():
         label, model = Path(model).name, Run(Path(model)).model_folder or model
