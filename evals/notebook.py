@@ -26,11 +26,6 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int =
     return text
 
 
-def html_text(text: str) -> str:
-    """A text with its lines as they are."""
-    return f"<pre>{escape(text)}</pre>"
-
-
 def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """An HTML table with its text escaped; the caption is printed under it."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
@@ -49,7 +44,7 @@ class Tabular:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        return html_text(str(self))
+        return f"<pre>{escape(str(self))}</pre>"
 
     def as_json(self) -> str:
         """All of it as JSON."""

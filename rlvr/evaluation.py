@@ -335,7 +335,7 @@ def grade(
             write_text(Path(page), report.letter())
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
-    return Result(report.as_dict(), report.as_text, Scores((Path(file).name, s) for s in report.scores).rows())
+    return Result(report.as_dict(), report.__str__, Scores((Path(file).name, s) for s in report.scores).rows())
 
 
 def at_least_one(key: str, numbers: Sequence[float] | None) -> None:

@@ -12,7 +12,6 @@ from evals.answer_files.formats import Row
 from evals.answer_files.policies import PolicyEffect
 from evals.grading import Explanation, Grade
 from evals.grading.verdicts import Verdict
-from evals.notebook import html_text
 from evals.stats.intervals import ROUGH
 from evals.stats.score import score_text
 
@@ -65,14 +64,6 @@ class Report:
     stated: AnswerFile | None = None  # without its rows; None for rows of our own form
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
 
-    def __str__(self) -> str:
-        return self.as_text()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_text(self.as_text())
-
     def letter(self) -> str:
         """A Markdown page for the authors: the samples whose label is not our verdict, and what each side read.
 
@@ -111,7 +102,7 @@ class Report:
             document["agreement"] |= {"rows": self.agreement.rows, "rate": self.agreement.rate}
         return document
 
-    def as_text(self) -> str:
+    def __str__(self) -> str:
         """A short summary for a terminal."""
         low, high = self.samples
         samples = f"{low if low == high else f'{low} to {high}'} sample{'s' * (high > 1)}"

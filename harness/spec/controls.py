@@ -17,7 +17,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.provenance import Origin, assumed
@@ -117,6 +117,23 @@ def permuted(batch: TokenBatch, signals: frozenset[str], among: Among, purpose: 
     return replace(batch, **changed)
 
 
+class OnPermuted:
+    """An equation that gets permuted signals: an object, so that pickle can send it to another process."""
+
+    def __init__(self, function: Callable[..., Tensor]) -> None:
+        update_wrapper(self, function)
+        self.function, signature = function, inspect.signature(function)
+        added = inspect.Parameter("placebo", inspect.Parameter.KEYWORD_ONLY, annotation=Among)
+        self.__signature__ = signature.replace(parameters=[*signature.parameters.values(), added])
+
+    def __call__(self, batch: TokenBatch, *, placebo: Among, **values: Any) -> Tensor:
+        purpose = f"placebo {self.function.__name__}"
+        return self.function(permuted(batch, vars(self)["reads"], placebo, purpose), **values)
+
+    def __reduce__(self) -> Any:
+        return OnPermuted, (self.function,)
+
+
 def placebo(equation: Use, among: Among) -> Use:
     """The same equation with the same values, on permuted signals (see `permuted`).
 
@@ -127,21 +144,8 @@ def placebo(equation: Use, among: Among) -> Use:
         raise ValueError(f"{equation.name} reads no signal of the tokens, so there is nothing to permute")
     if getattr(equation.function, "critic_target", None) is not None:
         raise ValueError(f"{equation.name}: its signal is a critic's estimate, which the critic's target reads too")
-    function = equation.function
-    purpose = f"placebo {equation.name}"
-
-    @wraps(function)
-    def on_permuted(batch: TokenBatch, *, placebo: Among, **values: Any) -> Tensor:
-        result: Tensor = function(permuted(batch, equation.reads, placebo, purpose), **values)
-        return result
-
-    signature = inspect.signature(function)
-    added = inspect.Parameter("placebo", inspect.Parameter.KEYWORD_ONLY, annotation=Among)
-    on_permuted.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), added]
-    )
     why = f"the placebo: signals permuted among the tokens of the same {among}"
-    return Use(on_permuted, {**equation.values, "placebo": assumed(among, why)})
+    return Use(OnPermuted(equation.function), {**equation.values, "placebo": assumed(among, why)})
 
 
 # -- what a control makes of an experiment -------------------------------------------------------------------------

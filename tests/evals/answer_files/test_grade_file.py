@@ -45,7 +45,7 @@ def test_responses_of_a_file_are_graded_and_scored(write, tmp_path):
     assert [row["verdict"] for row in written] == ["correct", "wrong", "wrong", "truncated"]
     assert [row["extracted"] for row in written] == ["5", "8", "4", None]
     assert json.loads(json.dumps(report.as_dict()))["verdicts"] == report.verdicts
-    assert "2 problems, 2 samples each" in report.as_text()
+    assert "2 problems, 2 samples each" in str(report)
 
 
 def test_agreement_with_the_labels(write):
