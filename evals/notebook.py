@@ -51,11 +51,7 @@ class Tabular:
         return json.dumps(self.rows(), indent=2, default=plain)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """The table; raises ValueError if there is none."""
         import pandas as pd
 
         if not self.rows():

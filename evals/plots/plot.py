@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 5.2, 3.4  # inches, of one panel
 _DPI = 160  # of the PNG, and of what an SVG holds as an image (artists with rasterized=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plot:
     """A figure that is not rendered yet.
 
@@ -68,6 +68,9 @@ class Plot:
         with _style():
             self.figure.savefig(file, format=form, dpi=_DPI, metadata={"Date": None} if form == "svg" else None)
         return file.getvalue()
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{self.numbers}\n{self.caption}"
 
     def _repr_svg_(self) -> str:
         return self.rendered("svg").decode()

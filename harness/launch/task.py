@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data import benchmarks
-from evals.environment import end_without_threads, threads_sleep
+from evals.environment import end_without_threads
 from evals.files import write_json
 from evals.redaction import redact
 from harness.command.watch import Watch
@@ -111,7 +111,6 @@ def tasks_of(prepared: Prepared) -> list[Task]:
 
 def main() -> int:
     """Run the task that stdin brings; returns the exit code."""
-    threads_sleep()
     end_without_threads()
     with handled():
         try:
