@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from baselines.grpo import scored_groups
 from harness.spec.equation import requires, stage
 from harness.spec.ranges import Positive
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from harness.spec import Experiment
-    from harness.step.batch import TokenBatch
 
 
 def _regression(experiment: Experiment, values: Mapping[str, Any]) -> str | None:

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 from baselines.covariance import share_of, token_covariance
 from harness.spec.equation import relates, stage
 from harness.spec.ranges import Share
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from harness.step.batch import TokenBatch
 
 
 def _ordered(values: Mapping[str, Any]) -> str | None:

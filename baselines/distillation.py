@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.spec.equation import requires, stage
 from harness.spec.ranges import NonNegative
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from harness.spec import Experiment
-    from harness.step.batch import TokenBatch
 
 
 def _has_teacher(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
@@ -47,6 +46,8 @@ def towards_teacher(batch: TokenBatch, *, coefficient: NonNegative) -> Tensor:
     """A_t + coefficient (log pi_teacher(o_t) - log pi_old(o_t)): a verified reward and a teacher together (as KDRL,
     arXiv 2506.02208).
 
+    Args:
+        coefficient: >= 0, in units of the advantage a nat.
     Returns:
         [B, T], 0 on masked positions.
     """

@@ -30,6 +30,9 @@ PRIME = "PrimeIntellect-ai/prime-rl at 559b447, "
 NEMO = "NVIDIA-NeMo/RL at 7ea279a, "
 SKYRL = "NovaSky-AI/SkyRL at a956457, skyrl/"
 AREAL = "inclusionAI/AReaL at 4aef98d, "
+OPENRLHF_GROUP = OPENRLHF + "trainer/ppo_utils/experience_maker.py"
+PRIME_GROUP, PRIME_LOSS = PRIME + "src/prime_rl/orchestrator/algo/grpo.py", PRIME + "src/prime_rl/trainer/rl/loss.py"
+SKYRL_GROUP = SKYRL + "backends/skyrl_train/utils/ppo_utils.py: "
 
 DIFFERS = {  # arm -> what our declaration of it leaves out
     "grpo_openrlhf": "the k1 penalty is taken at the sampling policy, as OpenRLHF does before its updates",
@@ -83,7 +86,6 @@ def frameworks(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
         changed = replace(recipe, method=method, clip_low=clip, clip_high=clip, dual_clip=dual_clip, kl_beta=kl_beta)
         return f"GRPO of {title}", changed
 
-    per_token = code("token_mean", NEMO + "examples/configs/grpo_math_1B.yaml: token_level_loss")
     return {
         "grpo_trl": arm(
             "TRL 1.16",
@@ -102,12 +104,7 @@ def frameworks(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
         ),
         "grpo_openrlhf": arm(
             "OpenRLHF",
-            group(
-                "sample",
-                OPENRLHF + "trainer/ppo_utils/experience_maker.py: group_norm",
-                1e-9,
-                OPENRLHF + "trainer/ppo_utils/experience_maker.py",
-            ),
+            group("sample", OPENRLHF_GROUP + ": group_norm", 1e-9, OPENRLHF_GROUP),
             code("token_mean", OPENRLHF + "models/loss.py: token_level_loss=True"),
             clip=code(0.2, OPENRLHF + "cli/train_ppo_ray.py: actor.eps_clip"),
             kl_beta=code(0.0, OPENRLHF + "cli/train_ppo_ray.py: algo.kl.use_loss is off"),
@@ -122,18 +119,13 @@ def frameworks(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
         ),
         "grpo_prime_rl": arm(
             "prime-rl",
-            group(
-                "none",
-                PRIME + "src/prime_rl/orchestrator/algo/grpo.py",
-                0.0,
-                PRIME + "src/prime_rl/orchestrator/algo/grpo.py: none",
-            ),
+            group("none", PRIME_GROUP, 0.0, PRIME_GROUP + ": none"),
             code("token_mean", PRIME + "src/prime_rl/trainer/rl/train.py: rl_scale, the tokens of the step"),
             clip=assumed(None, PRIME + "whose trust region takes the place of clipping"),
-            kl_beta=code(0.0, PRIME + "src/prime_rl/trainer/rl/loss.py: no reference"),
+            kl_beta=code(0.0, PRIME_LOSS + ": no reference"),
             objective=use(
                 dppo,
-                divergence=code("binary_tv", PRIME + "src/prime_rl/trainer/rl/loss.py: default_loss_fn"),
+                divergence=code("binary_tv", PRIME_LOSS + ": default_loss_fn"),
                 low=code(0.2, PRIME + "packages/prime-rl-configs, trainer.py: dppo_mask_low"),
                 high=code(0.2, PRIME + "packages/prime-rl-configs, trainer.py: dppo_mask_high"),
                 truncate=assumed(1e6, PRIME + "which does not truncate the ratio"),
@@ -142,18 +134,13 @@ def frameworks(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
         "grpo_nemo_rl": arm(
             "NeMo-RL",
             use(leave_one_out, epsilon=code(1e-6, NEMO + "nemo_rl/algorithms/advantage_estimator.py")),
-            per_token,
+            code("token_mean", NEMO + "examples/configs/grpo_math_1B.yaml: token_level_loss"),
             clip=code(0.2, NEMO + "examples/configs/grpo_math_1B.yaml: ratio_clip_min, ratio_clip_max"),
             kl_beta=code(0.01, NEMO + "examples/configs/grpo_math_1B.yaml: reference_policy_kl_penalty, k3"),
         ),
         "grpo_skyrl": arm(
             "SkyRL",
-            group(
-                "sample",
-                SKYRL + "backends/skyrl_train/utils/ppo_utils.py: torch.std",
-                1e-6,
-                SKYRL + "backends/skyrl_train/utils/ppo_utils.py: epsilon",
-            ),
+            group("sample", SKYRL_GROUP + "torch.std", 1e-6, SKYRL_GROUP + "epsilon"),
             code("token_mean", SKYRL + "train/config/config.py: loss_reduction"),
             clip=code(0.2, SKYRL + "train/config/config.py: eps_clip_low, eps_clip_high"),
             kl_beta=code(0.001, SKYRL + "train/config/config.py: use_kl_loss, kl_loss_coef, k3"),

@@ -34,7 +34,7 @@ def gdpo(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
     A response that some reward could not score (NaN) gets 0 and is excluded from all statistics.
 
     Args:
-        epsilon: added to every standard deviation.
+        epsilon: >= 0, added to every standard deviation, in its unit: the reward's, for S none.
     Returns:
         [B, T], 0 on masked positions.
     Raises:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from baselines.covariance import share_of, token_covariance
 from harness.spec.equation import requires, stage
 from harness.spec.ranges import NonNegative, Share
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from harness.spec import Experiment
-    from harness.step.batch import TokenBatch
 
 
 def _unclipped(experiment: Experiment, values: Mapping[str, Any]) -> str | None:

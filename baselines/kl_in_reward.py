@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from harness.spec.equation import stage
 from harness.spec.ranges import NonNegative
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from harness.step.batch import TokenBatch
 
 
 @stage("shaping")

@@ -23,6 +23,8 @@ def leave_one_out(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
 
     A response that could not be scored (NaN) gets 0 and is no other's peer.
 
+    Args:
+        epsilon: >= 0, in units of the reward.
     Returns:
         [B, T], 0 on masked positions; groups whose rewards are all equal get 0 exactly.
     """

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from harness.spec.equation import stage
 from harness.spec.ranges import NonNegative
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from harness.step.batch import TokenBatch
 
 
 @stage("gates")
@@ -22,6 +20,8 @@ def m2po(batch: TokenBatch, *, threshold: NonNegative) -> Tensor:
 
     Tokens that clipping would leave alone count too: the second moment is that of all tokens of the update.
 
+    Args:
+        threshold: >= 0, nats squared.
     Returns:
         [B, T], 0 on masked positions.
     """

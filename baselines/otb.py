@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 from baselines.grpo import scored_groups
 from harness.spec.equation import stage
 from harness.spec.ranges import NonNegative
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 from harness.step.segments import segment_sum
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from harness.step.batch import TokenBatch
 
 
 @stage("advantage")
@@ -28,7 +26,7 @@ def otb(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
     pi is the policy being updated; veRL takes the one that sampled, the same at a rollout's first update.
 
     Args:
-        epsilon: >= 0, added to the sum of weights.
+        epsilon: >= 0, added to the sum of weights; without unit, as they are.
     Returns:
         [B, T], 0 on masked positions and for responses that could not be scored (NaN).
     """

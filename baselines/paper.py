@@ -268,6 +268,7 @@ REPRODUCTION = Reproduction(
             for key, (title, experiment) in {**CORRECTED, **DISTILLED, **frameworks(RECIPE)}.items()
         ),
     ),
+    sets={"frameworks": tuple(frameworks(RECIPE))},
     protocol="trial_and_error",
     seeds=assumed(1, "no published number to compare with; give seeds=N"),
     departures=(

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from harness.spec.equation import stage, trains_critic
 from harness.spec.ranges import Range
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.step.batch import TokenBatch
 
 Discount = Annotated[float, Range("[0, 1]")]
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from baselines.grpo import scored_groups
 from harness.spec.equation import requires, stage
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 from harness.step.rewards import GROUP_REWARDS
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from harness.spec import Experiment
-    from harness.step.batch import TokenBatch
 
 
 def _plain_rewards(experiment: Experiment, values: Mapping[str, Any]) -> str | None:

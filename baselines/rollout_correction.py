@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.spec.equation import relates, stage
 from harness.spec.ranges import NonNegative, Positive
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from harness.step.batch import TokenBatch
 
 
 def _bounds_in_order(values: Mapping[str, Any]) -> str | None:
@@ -46,7 +44,7 @@ def rollout_correction(
 
     Args:
         level: "sequence" multiplies the ratios of all tokens of a response.
-        outside: weights outside [low, high] become the nearer bound, or (mask) 0.
+        outside: weights outside [low, high] (without unit) become the nearer bound, or (mask) 0.
     Returns:
         [B, T], >= 0; 0 on masked positions.
     """
@@ -69,7 +67,8 @@ def rollout_rejection(
 
     Args:
         statistic: of a response's log-ratios d = log(pi_old / sampler): "geometric_mean" exp(mean d), 1 where both
-            agree; "k3" mean(e^d - 1 - d), 0 where both agree (veRL's seq_mean_k1 and seq_mean_k3)
+            agree (veRL's seq_mean_k1 with the bounds 1 / high and 1 / low); "k3" mean(e^d - 1 - d), nats, 0 where
+            both agree (seq_mean_k3)
         low, high: the response is kept if its statistic lies in [low, high].
     Returns:
         [B, T], 0 on masked positions.

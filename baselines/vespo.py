@@ -29,7 +29,7 @@ def vespo(
     phi(1) = 1; with k = lambda that is its maximum.
 
     Args:
-        k_pos, lambda_pos: power and decay where A >= 0. k_neg, lambda_neg: where A < 0.
+        k_pos, lambda_pos: power and decay where A >= 0, without unit. k_neg, lambda_neg: where A < 0.
     Returns:
         [B, T], to be maximised; the gradient flows through log pi alone.
     """

@@ -153,7 +153,8 @@ def page() -> str:
             "# What GRPO means in eight frameworks",
             made,
             "Defaults at a stated commit, each value with its source in `baselines/frameworks.py`; each is an arm, "
-            "as in `rlvr run paper=baselines arm=grpo_verl`. *Cosine* and *norm ratio* compare the gradient of the "
+            "as in `rlvr run paper=baselines arm=grpo_verl`, and a value for the arms of any paper, as in `rlvr run "
+            "paper=egsw arm=grpo like=verl`. *Cosine* and *norm ratio* compare the gradient of the "
             "loss on one identical batch with that of TRL's defaults.",
             columns(header, rows, left=9),
             f"The batch: {PROMPTS} tiny problems, {GROUP} responses each of the tiny base model ({100 * solved:.0f} % "

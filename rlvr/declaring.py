@@ -49,6 +49,10 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (),
         from baselines.paper import RECIPE as recipe
 
         base = recipe
+    if values.get("like") is not None:
+        from harness.command.resolve import as_in
+
+        base = as_in(values["like"], base)
     method = base.method
     for equation in equations:
         method = _with(method, equation)

@@ -10,7 +10,7 @@ from evals.data import protocols
 from evals.data.protocols import Protocol
 from harness.command.checks import check_base_model, check_rewards, check_training, with_counted_rows
 from harness.errors import UsageError, choose, nearest
-from harness.spec import Arm, Context, Origin, Reproduction, Sourced, Training, catalogue
+from harness.spec import Arm, Context, Experiment, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.controls import CONTROLS, SEPARATOR, controlled, split_key
 from harness.spec.job import Job
 from harness.spec.scales import SCALES, Scale
@@ -179,6 +179,8 @@ def _arm(
     for values, origin, note in ((scaled, Origin.SCALE, why), (overrides, Origin.USER, asked)):
         if "base_model" in values:
             base = base.replace(values["base_model"], origin, note["base_model"])
+        if isinstance(experiment, Experiment) and values.get("like") is not None:
+            experiment = as_in(values["like"], experiment)
         if experiment is not None:
             known = experiment.settings()
             # an unchanged value keeps its own source
@@ -194,6 +196,26 @@ def _arm(
         experiment = with_counted_rows(replace(experiment, base_model=base), overrides)
         check_training(experiment)
     return base, experiment
+
+
+def as_in(framework: str, experiment: Experiment) -> Experiment:
+    """The experiment with a framework's GRPO, as `baselines.frameworks` declares it: advantage, clipping, KL term and
+    aggregation. Its own rewards, shaping, weights, gates and penalties stay.
+
+    Raises:
+        ValueError: no such framework, or the arm's advantage or objective is not GRPO's.
+    """
+    baselines, own = catalogue.load(catalogue.BASELINES), experiment.method
+    choose("like", [str(framework)], [key.removeprefix("grpo_") for key in baselines.sets["frameworks"]])
+    if own.advantage.name != "grpo" or own.objective is not None:
+        method = own.objective or own.advantage
+        raise ValueError(f"like={framework}: expected arms with GRPO's advantage and surrogate, got {method.name}")
+    theirs = next(arm.train for arm in baselines.arms if arm.key == f"grpo_{framework}")
+    assert isinstance(theirs, Experiment)
+    changed = {name: getattr(theirs, name) for name in ("clip_low", "clip_high", "dual_clip", "kl_beta")}
+    parts = {name: getattr(theirs.method, name) for name in ("advantage", "aggregation", "objective")}
+    method = replace(own, **parts, shaping=(*theirs.method.shaping, *own.shaping))
+    return replace(experiment, **changed, method=method)
 
 
 def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) -> None:

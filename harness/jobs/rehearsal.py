@@ -288,7 +288,7 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, fold
     try:
         dwarf.make(job.base_model.value, folder, limit=length)
         _write_data(folder, job)
-        values = overrides(job, str(folder), folder)
+        values = {**job.command_line, **overrides(job, str(folder), folder)}
         (small,) = resolve(
             paper, models=[job.model], arms=[job.arm], scale=job.scale, backend=job.backend, seeds=[0], overrides=values
         )

@@ -55,12 +55,14 @@ SKIPPED: Sourced[Literal["skip", "incorrect", "error"]] = assumed(
 )
 FROM_TRAINER: Sourced[Literal["trainer", "sampler"]] = assumed("trainer", "not stated; the default of the trainers")
 BASE: Sourced[str | None] = assumed(None, "the base model, as in every paper here")
+AS_DECLARED: Sourced[str | None] = assumed(None, "the arm's own")
 # Fields added after results were measured. With these defaults, an arm keeps its identity.
 ADDED: Mapping[str, Any] = {
     "head_precision": "passes",
     "unscored": "skip",
     "old_policy": "trainer",
     "reference_model": None,
+    "like": None,
 }
 
 
@@ -137,6 +139,7 @@ class Experiment(Declared):
     # (veRL's bypass mode), which leaves no mismatch to correct and puts it into the ratio
     old_policy: Sourced[Literal["trainer", "sampler"]] = FROM_TRAINER
     reference_model: Sourced[str | None] = BASE  # hub id or folder: of the KL term, or a teacher; null: the base model
+    like: Sourced[str | None] = AS_DECLARED  # a framework whose GRPO the arm has (`harness.command.resolve.as_in`)
     # groups of values of some methods, with keys such as `ppo.value_clip`
     ppo: PPO | None = None
     entropy_search: EntropySearch | None = None

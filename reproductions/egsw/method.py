@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.spec.equation import relates, stage
 from harness.spec.ranges import Count, Positive
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 from harness.step.segments import segment_softmax, segment_sum
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.step.batch import TokenBatch
 
 EntropyReading = Literal["raw", "log_vocab", "min_max", "z_score"]
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 from harness.spec.equation import stage
 from harness.spec.ranges import Count, NonNegative, Positive
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 from harness.step.segments import segment_constant, segment_std, segment_z_score
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.step.batch import TokenBatch
 
 CORRECTION = {"sample": 1, "population": 0}
 

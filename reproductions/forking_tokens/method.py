@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from evals.fork_rank import fork_rank
 from harness.spec.equation import relates, stage
 from harness.spec.ranges import Count, Share
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from harness.step.batch import TokenBatch
 
 
 def _only_for_micro_batches(values: Mapping[str, Any]) -> str | None:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.spec.equation import requires, stage
 from harness.spec.ranges import Count, Index, NonNegative
-from harness.step.batch import reads
+from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from harness.spec import Experiment
-    from harness.step.batch import TokenBatch
 
 Statistics = Literal["as_printed", "as_released"]
 RELEASED_FACTORS = (0.8, 1.2)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from tests.harness.backends.test_trl_trainer import GROUP, LENGTHS
+from tests.harness.cases import TWO_REWARDS
 
 
 def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
@@ -33,7 +34,7 @@ def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
             "extra_fields": {
                 "reward_extra_info": {
                     "correct": fixed["correct"][i].item(),
-                    "reward/accuracy": fixed["rewards"][i].item(),
+                    **{f"reward/{TWO_REWARDS[k]}": part for k, part in enumerate(fixed["reward_parts"][i].tolist())},
                     "base_accuracy": fixed["base_accuracy"][i].item(),
                 }
             },

@@ -17,7 +17,7 @@ from tests.needs_verl import need_verl
 need_verl()
 
 from tests.harness.backends.test_trl_trainer import declared_with, fast, make_trainer, rollout  # noqa: E402
-from tests.harness.cases import CASES  # noqa: E402
+from tests.harness.cases import CASES, VERL  # noqa: E402
 from tests.parity.local_verl import make_worker, step  # noqa: E402
 from tests.parity.rows import verl_rows  # noqa: E402
 
@@ -30,17 +30,12 @@ def worker(random_model: Path) -> Any:
     return make_worker(random_model)
 
 
-@pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
-@pytest.mark.parametrize("name", CASES)
-def test_a_step_is_the_same_through_both_backends(
-    name: str, micro_batch: int | None, worker: Any, random_model: Path, tmp_path: Path
-) -> None:
-    declared = declared_with(CASES[name])
-    trainer = make_trainer(declared, random_model, tmp_path, micro_batch)
-    fixed = rollout(trainer.model.config.vocab_size)
+def same_step(
+    declared: Any, trainer: Any, fixed: Any, rows: Any, worker: Any, model: Path, out: Path, **how: Any
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Compare loss and gradient of one step on `fixed` (TRL) and `rows` (veRL); returns each one's metrics."""
     loss, _ = fast(trainer, fixed)
-    # number 1: an update after the first, so that the policy is not the one that sampled
-    line = step(declared, verl_rows(fixed), worker, random_model, number=1, micro_batch=micro_batch, out=tmp_path)
+    line = step(declared, rows, worker, model, out=out, **how)
     assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
     theirs = worker.engine.gradients
     mine = {n: p.grad for n, p in trainer.model.named_parameters()}
@@ -49,11 +44,26 @@ def test_a_step_is_the_same_through_both_backends(
     assert scale > 0
     for key, gradient in mine.items():
         torch.testing.assert_close(theirs[key], gradient, rtol=RELATIVE, atol=RELATIVE * scale, msg=key)
-    logged = {key: values[-1] for key, values in trainer._metrics["train"].items() if values}
+    return {key: values[-1] for key, values in trainer._metrics["train"].items() if values}, line["metrics"]
+
+
+@pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
+@pytest.mark.parametrize("name", VERL)
+def test_a_step_is_the_same_through_both_backends(
+    name: str, micro_batch: int | None, worker: Any, random_model: Path, tmp_path: Path
+) -> None:
+    declared = declared_with(CASES[name])
+    trainer = make_trainer(declared, random_model, tmp_path, micro_batch)
+    fixed = rollout(trainer.model.config.vocab_size, declared)
+    # number 1: an update after the first, so that the policy is not the one that sampled
+    how: dict[str, Any] = {"number": 1, "micro_batch": micro_batch}
+    logged, verls = same_step(declared, trainer, fixed, verl_rows(fixed), worker, random_model, tmp_path, **how)
     for metric in METRICS:
         if metric in logged:
-            assert line["metrics"][metric] == pytest.approx(logged[metric], rel=RELATIVE, abs=1e-7), metric
-    assert line["metrics"]["train/entropy"] == pytest.approx(logged["train/entropy"], rel=RELATIVE)
+            assert verls[metric] == pytest.approx(logged[metric], rel=RELATIVE, abs=1e-7), metric
+    assert verls["train/entropy"] == pytest.approx(logged["train/entropy"], rel=RELATIVE)
+    if "sampling_per_token_logps" in fixed:
+        assert logged["train/mismatch_max_logp_gap"] > 0.3 and 0 < logged["train/mismatch_ess"] < 1
 
 
 @pytest.mark.parametrize(
@@ -84,36 +94,6 @@ def test_a_step_that_is_not_finite_stops_verl(
             weight.copy_(kept)
 
 
-@pytest.mark.parametrize("level", ["token", "sequence"])
-def test_a_corrected_step_is_the_same_through_both_backends(
-    level: str, worker: Any, random_model: Path, tmp_path: Path
-) -> None:
-    from dataclasses import replace
-
-    from baselines.rollout_correction import rollout_correction
-    from evals.provenance import assumed
-    from harness.spec import use
-
-    own = declared_with(CASES["grpo"])
-    trainer = make_trainer(own, random_model, tmp_path, 2)
-    values = {"level": level, "outside": "truncate", "low": 0.9, "high": 1.1}
-    sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
-    declared = replace(own, method=replace(own.method, gates=(use(rollout_correction, **sourced),)))
-    trainer.experiment = declared  # the translation refuses it, because no vLLM samples here; the rollout is given
-    fixed = rollout(trainer.model.config.vocab_size)
-    noise = torch.randn(fixed["old_per_token_logps"].shape, generator=torch.Generator().manual_seed(4))
-    fixed["sampling_per_token_logps"] = fixed["old_per_token_logps"] + 0.3 * noise
-    loss, gradient = fast(trainer, fixed)
-    line = step(declared, verl_rows(fixed), worker, random_model, number=1, micro_batch=2, out=tmp_path)
-    assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
-    mine = {n: p.grad for n, p in trainer.model.named_parameters()}
-    scale = max(float(g.abs().max()) for g in gradient)
-    for key, of_verl in worker.engine.gradients.items():
-        torch.testing.assert_close(of_verl, mine[key], rtol=RELATIVE, atol=RELATIVE * scale, msg=key)
-    logged = trainer._metrics["train"]
-    assert logged["train/mismatch_max_logp_gap"][-1] > 0.3 and 0 < logged["train/mismatch_ess"][-1] < 1
-
-
 @pytest.mark.parametrize("name", ["grpo", "kl_cov"])
 def test_a_step_on_the_samplers_log_probabilities_is_the_same_through_both_backends(
     name: str, worker: Any, random_model: Path, tmp_path: Path
@@ -125,16 +105,7 @@ def test_a_step_on_the_samplers_log_probabilities_is_the_same_through_both_backe
     trainer = make_trainer(own, random_model, tmp_path, 2)
     declared = own.override({"old_policy": "sampler"}, Origin.USER, "a test")
     trainer.experiment = declared  # the translation refuses it, because no vLLM samples here; the rollout is given
-    fixed = rollout(trainer.model.config.vocab_size)
-    noise = torch.randn(fixed["old_per_token_logps"].shape, generator=torch.Generator().manual_seed(4))
-    fixed["sampling_per_token_logps"] = fixed["old_per_token_logps"] + 0.3 * noise
+    fixed = rollout(trainer.model.config.vocab_size, declared)
     rows = verl_rows(fixed)
     fixed["old_per_token_logps"] = fixed["sampling_per_token_logps"]  # as `_generate_and_score_completions` leaves it
-    loss, gradient = fast(trainer, fixed)
-    line = step(declared, rows, worker, random_model, number=0, micro_batch=2, out=tmp_path)
-    assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
-    mine = {n: p.grad for n, p in trainer.model.named_parameters()}
-    scale = max(float(g.abs().max()) for g in gradient)
-    assert scale > 0
-    for key, of_verl in worker.engine.gradients.items():
-        torch.testing.assert_close(of_verl, mine[key], rtol=RELATIVE, atol=RELATIVE * scale, msg=key)
+    same_step(declared, trainer, fixed, rows, worker, random_model, tmp_path, number=0, micro_batch=2)

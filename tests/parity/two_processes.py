@@ -16,19 +16,20 @@ def main(model: Path, folder: Path) -> None:
     from transformers import AutoConfig
 
     from tests.harness.backends.test_trl_trainer import declared_with, rollout
-    from tests.harness.cases import CASES
+    from tests.harness.cases import CASES, VERL
     from tests.parity.local_verl import make_worker, step
     from tests.parity.rows import verl_rows
 
     worker = make_worker(model)
     rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
     measured = {}
-    for name, case in CASES.items():
-        rows = verl_rows(rollout(AutoConfig.from_pretrained(model).vocab_size))
+    for name in VERL:
+        declared = declared_with(CASES[name])
+        rows = verl_rows(rollout(AutoConfig.from_pretrained(model).vocab_size, declared))
         out = folder / f"{processes}-{rank}-{name}"
         out.mkdir()
         # 12 sequences in forward passes of 2: with two processes a pass holds the same numbers on both
-        metrics = step(declared_with(case), rows, worker, model, number=1, micro_batch=2, out=out)["metrics"]
+        metrics = step(declared, rows, worker, model, number=1, micro_batch=2, out=out)["metrics"]
         keys = ("train/loss", "train/grad_norm", "train/entropy", "train/clip_fraction", "train/kl")
         measured[name] = {
             key: metrics[key] for key in keys if key in metrics

@@ -31,8 +31,9 @@ def main(arguments: list[str]) -> int:
 
 def step(model_dir: str, method: str, out: Path) -> None:
     world, rank = int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"])
-    trainer = make_trainer(declared_with(CASES[method]), Path(model_dir), out.parent, micro_batch=2, processes=world)
-    fixed = rollout(trainer.model.config.vocab_size)
+    declared = declared_with(CASES[method])
+    trainer = make_trainer(declared, Path(model_dir), out.parent, micro_batch=2, processes=world)
+    fixed = rollout(trainer.model.config.vocab_size, declared)
     rows = PROMPTS * GROUP // world
     mine: dict[str, Any] = {key: value[rank * rows : (rank + 1) * rows] for key, value in fixed.items()}
     # each process pads to its own longest response

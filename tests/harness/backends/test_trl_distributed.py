@@ -43,7 +43,7 @@ def test_two_processes_equal_the_slow_computation(name: str, steps: Path) -> Non
     declared, model_dir = declared_with(CASES[name]), steps / "model"
     from transformers import AutoConfig
 
-    fixed = rollout(AutoConfig.from_pretrained(model_dir).vocab_size)
+    fixed = rollout(AutoConfig.from_pretrained(model_dir).vocab_size, declared)
     loss, gradient = slow(declared, CASES[name], model_dir, fixed)
     assert got["loss"] == pytest.approx(loss, rel=1e-5)
     assert_close(got["gradient"], gradient)

@@ -187,6 +187,8 @@ def test_what_a_method_reads_may_be_missing() -> None:
 
     with pytest.raises(CannotExpress, match=r"advantage='remax' .*no greedy responses; use backend=trl"):
         translated(with_advantage(use(remax)))
+    with pytest.raises(CannotExpress, match=r"reference_model='a teacher' .*use backend=trl"):
+        translated(with_values(experiment(), reference_model="a teacher"))
     token_baseline = with_advantage(use(otb, epsilon=assumed(1e-8, "a test")))
     translated(token_baseline)
     with pytest.raises(ValueError, match=r"hardware.fused_kernels: expected false with a method that reads pi_squared"):

@@ -189,6 +189,27 @@ def test_sets_of_arms_run_by_name() -> None:
         named("table4", arms=["grpo"])
 
 
+def test_like_gives_an_arm_a_frameworks_grpo() -> None:
+    digests = set()
+    for key in catalogue.load("baselines").sets["frameworks"]:
+        (job,) = resolve("baselines", arms=["grpo"], overrides={"like": key.removeprefix("grpo_")})
+        (own,) = resolve("baselines", arms=[key])
+        assert job.overrides == {"like": key.removeprefix("grpo_")}
+        assert {k: v for k, v in job.settings().items() if k != "like"} == {
+            k: v for k, v in own.settings().items() if k != "like"
+        }  # each value and its source
+        digests.add(job.digest)
+    assert len(digests) == 8
+    (job,) = resolve("egsw", arms=["egsw"], seeds=[0], overrides={"like": "areal", "clip_low": 0.1})
+    e: Any = job.experiment
+    assert [u.name for u in e.method.uses()] == ["grpo", "batch_whitened", "egsw"]
+    assert (e.clip_low.value, e.clip_high.value) == (0.1, 0.4)  # the command line's, AReaL's
+    with pytest.raises(UsageError, match="like=verl: expected arms with GRPO's advantage and surrogate, got rloo"):
+        resolve("baselines", arms=["grpo", "rloo"], overrides={"like": "verl"})
+    with pytest.raises(UsageError, match="like=veml: no such like; did you mean 'verl'"):
+        resolve("egsw", overrides={"like": "veml"})
+
+
 def test_an_arm_that_trains_the_same_is_run_once() -> None:
     both = resolve("forking_tokens", arms=["dapo", "top100"])
     assert [job.arm for job in both] == ["dapo"]
