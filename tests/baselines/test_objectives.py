@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from baselines.sapo import sapo
 from baselines.vespo import vespo
 from evals.provenance import assumed
 from harness.spec import use
+from harness.step.batch import TokenBatch
 from harness.step.loss import aggregation_coefficients, clipped_objective, policy_loss
 from tests import experiments
 from tests.baselines.slow_objectives import slow_objective
@@ -141,33 +144,17 @@ def test_impossible_stacks_are_refused_with_the_reason() -> None:
 # -- TRL's own losses --------------------------------------------------------------------------------------------------
 
 
-TRL: dict[str, tuple[dict[str, Any], Callable[..., torch.Tensor], dict[str, Any], str]] = {
-    # name -> TRL's settings, our objective, its values, our aggregation
-    "gspo": (
-        {"loss_type": "grpo", "importance_sampling_level": "sequence", "epsilon_low": 0.05, "epsilon_high": 0.08},
-        gspo,
-        {"low": 0.05, "high": 0.08},
-        "sequence_mean",
-    ),
-    "luspo": (
-        {"loss_type": "luspo", "importance_sampling_level": "sequence", "epsilon_low": 0.05, "epsilon_high": 0.08},
-        gspo,
-        {"low": 0.05, "high": 0.08},
-        "sequence_sum",
-    ),
-    "cispo": ({"loss_type": "cispo", "epsilon_high": 5.0}, cispo, {"low": None, "high": 4.0}, "token_mean"),
-    "sapo": ({"loss_type": "sapo"}, sapo, {"tau_pos": 1.0, "tau_neg": 1.05}, "sequence_mean"),
-    "vespo": (
-        {"loss_type": "vespo"},
-        vespo,
-        {"k_pos": 2.0, "lambda_pos": 3.0, "k_neg": 3.0, "lambda_neg": 2.0},
-        "token_mean",
-    ),
-    "gmpo": ({"epsilon_low": 0.4, "epsilon_high": 0.4}, gmpo, {"low": 0.4, "high": 0.4}, "sequence_mean"),
+BOUNDS = {"importance_sampling_level": "sequence", "epsilon_low": 0.05, "epsilon_high": 0.08}  # GSPO's
+TRL: dict[str, tuple[dict[str, Any], str, Any]] = {  # name -> TRL's settings, our objective in CASES, our aggregation
+    "gspo": ({"loss_type": "grpo", **BOUNDS}, "gspo", "sequence_mean"),
+    "luspo": ({"loss_type": "luspo", **BOUNDS}, "gspo", "sequence_sum"),
+    "cispo": ({"loss_type": "cispo", "epsilon_high": 1.3}, "cispo", "token_mean"),
+    "sapo": ({"loss_type": "sapo"}, "sapo", "sequence_mean"),
+    "vespo": ({"loss_type": "vespo"}, "vespo", "token_mean"),
+    "gmpo": ({"epsilon_low": 0.2, "epsilon_high": 0.3}, "gmpo", "sequence_mean"),
     "off_policy_mask": (
         {"loss_type": "dapo", "epsilon_low": 0.2, "epsilon_high": 0.28, "off_policy_mask_threshold": 0.3},
-        lambda logp, old, a, mask: _masked_surrogate(logp, old, a, mask),
-        {},
+        "off_policy_mask",
         "token_mean",
     ),
 }
@@ -175,7 +162,6 @@ TRL: dict[str, tuple[dict[str, Any], Callable[..., torch.Tensor], dict[str, Any]
 
 def _masked_surrogate(logp: Any, old: Any, a: Any, mask: Any) -> torch.Tensor:
     from baselines.off_policy_mask import off_policy_mask
-    from harness.step.batch import TokenBatch
 
     batch = TokenBatch(
         rewards=torch.zeros(len(mask)),
@@ -198,7 +184,8 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
     from tests.harness.backends.test_trl_trainer import declared_with, make_trainer, rollout
     from tests.harness.cases import CASES as METHODS
 
-    theirs, function, values, aggregation = TRL[name]
+    theirs, ours_of, aggregation = TRL[name]
+    function, values = CASES.get(ours_of, (_masked_surrogate, {}))
     trainer = make_trainer(declared_with(METHODS["grpo"]), random_model, tmp_path, None)
     trainer.model.train()
     fixed = rollout(trainer.model.config.vocab_size)
@@ -208,7 +195,7 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
     advantages = torch.linspace(-1, 1, len(logp))
     mask = fixed["completion_mask"].bool()
     # ours
-    weights = aggregation_coefficients(mask, aggregation, max_tokens=6)  # type: ignore[arg-type]
+    weights = aggregation_coefficients(mask, aggregation, max_tokens=6)
     filled = logp.masked_fill(~mask, 0.0), fixed["old_per_token_logps"].masked_fill(~mask, 0.0)
     loss = policy_loss(
         *filled,
@@ -235,3 +222,58 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
     record_property("gradient", max(gaps) / scale)
     for got, parameter in zip(ours, trainer.model.parameters(), strict=True):
         torch.testing.assert_close(got, parameter.grad, rtol=1e-5, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [
+        ("grpo", {"scale_rewards": "group"}),
+        ("lite_ppo", {"scale_rewards": "batch"}),
+        ("gdpo", {"multi_objective_aggregation": "normalize_then_sum"}),
+    ],
+)
+def test_advantages_equal_trls(name: str, theirs: dict[str, Any], random_model: Path, tmp_path: Path) -> None:
+    """What TRL itself makes of the fixed rollout's rewards."""
+    from trl import GRPOTrainer
+
+    from tests.harness.backends.test_trl_trainer import declared_with, make_trainer, rollout
+    from tests.harness.cases import CASES as METHODS
+
+    declared = declared_with(METHODS[name])
+    trainer = make_trainer(declared, random_model, tmp_path, None)
+    fixed = rollout(trainer.model.config.vocab_size, declared)
+    for key, value in theirs.items():
+        setattr(trainer, key, value)
+    mask = fixed["completion_mask"].bool()
+    texts = [[ids[keep].tolist() for ids, keep in zip(fixed["completion_ids"], mask, strict=True)]] * 2
+    trainer._generate = lambda prompts: (*texts, None, prompts, None, {}, None, [])
+    trainer._calculate_rewards = lambda *_: fixed["reward_parts"]
+    expected = GRPOTrainer._generate_and_score_completions(trainer, [{"prompt": "x"}] * len(mask))["advantages"]
+    weights = declared.reward_weights.value
+    batch = TokenBatch(fixed["rewards"], fixed["groups"], mask, 9, 6, 0, 0, fixed["reward_parts"], weights)
+    assert float(expected.abs().max()) > 0.5
+    torch.testing.assert_close(declared.method.advantage(batch), expected.unsqueeze(1) * mask, rtol=1e-5, atol=1e-6)
+
+
+def test_a_star_po_has_trls_gradient(random_model: Path, tmp_path: Path) -> None:
+    from trl.experimental.a2po import A2POTrainer
+
+    from tests.harness.backends.test_trl_trainer import assert_close, declared_with, fast, make_trainer, rollout
+    from tests.harness.cases import CASES as METHODS
+
+    trainer = make_trainer(declared_with(METHODS["a_star_po"]), random_model, tmp_path, None)
+    fixed = rollout(trainer.model.config.vocab_size)
+    ours = [gradient.clone() for gradient in fast(trainer, fixed)[1]]
+    trainer.model.zero_grad()
+    trainer.args.beta2, trainer.model_kwarg_keys = 0.1, ("logits_to_keep",)
+    trainer._get_sequence_logps = partial(A2POTrainer._get_sequence_logps, trainer)
+    inputs = {
+        "input_ids": torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1),
+        "attention_mask": torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1),
+        "logits_to_keep": fixed["completion_ids"].size(1),
+        "ref_logps": (fixed["ref_per_token_logps"] * fixed["completion_mask"]).sum(1),
+        "rewards": fixed["rewards"],
+        "v_star": 0.5 * (fixed["base_accuracy"] * math.exp(2) + 1 - fixed["base_accuracy"]).log(),
+    }
+    A2POTrainer.compute_loss(trainer, trainer.model, inputs).backward()
+    assert_close(ours, [p.grad for p in trainer.model.parameters()])

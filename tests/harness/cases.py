@@ -246,6 +246,7 @@ CASES = {
             "sequence_sum",
             replace(GRPO, advantage=use(a_star_po, **sourced(beta1=0.5, beta2=0.1))),
         ),
+        values=(*FREE, ("kl_beta", 0.0)),  # the paper's regression is its KL term
         slow=lambda b: Slow(advantages=per_response(test_advantages.slow_a_star_po(b, 0.5, 0.1), b)),
     ),
     "lite_ppo": case("advantage", lite_ppo, test_advantages.slow_lite_ppo, epsilon=1e-4),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,47 +15,33 @@ need_verl()
 from verl.trainer.ppo import core_algos  # noqa: E402
 from verl.workers.config import ActorConfig  # noqa: E402
 
-from baselines.cispo import cispo  # noqa: E402
-from baselines.dppo import dppo  # noqa: E402
-from baselines.gmpo import gmpo  # noqa: E402
 from baselines.gpg import gpg, policy_gradient  # noqa: E402
-from baselines.gspo import gspo  # noqa: E402
 from baselines.opo import opo  # noqa: E402
 from baselines.otb import otb  # noqa: E402
 from baselines.reinforce_pp import reinforce_pp  # noqa: E402
 from baselines.remax import remax  # noqa: E402
 from baselines.rloo import rloo  # noqa: E402
-from baselines.sapo import sapo  # noqa: E402
 from harness.step.batch import TokenBatch  # noqa: E402
 from harness.step.loss import aggregation_coefficients, policy_loss  # noqa: E402
-from tests.baselines.test_objectives import tensors  # noqa: E402
+from tests.baselines.test_objectives import CASES, tensors  # noqa: E402
 
 MEAN, TOKENS = ("sequence_mean", "seq-mean-token-mean"), ("token_mean", "token-mean")
-# veRL's name -> our objective, our values, veRL's bounds (low, high, c), the aggregation in both
-OBJECTIVES: dict[str, tuple[Callable[..., Any], dict[str, Any], tuple[float, float, float], tuple[str, str]]] = {
-    "gspo": (gspo, {"low": 0.05, "high": 0.08}, (0.05, 0.08, 3.0), MEAN),
-    "cispo": (cispo, {"low": 0.2, "high": 0.3}, (0.2, 0.3, 3.0), TOKENS),
-    "geo_mean": (gmpo, {"low": 0.2, "high": 0.3}, (0.2, 0.3, 3.0), MEAN),
-    "sapo": (sapo, {"tau_pos": 1.0, "tau_neg": 1.05}, (0.2, 0.2, 3.0), MEAN),
-    "dppo_tv": (
-        dppo,
-        {"divergence": "binary_tv", "low": 0.03, "high": 0.05, "truncate": 1.2},
-        (0.03, 0.05, 1.2),
-        TOKENS,
-    ),
-    "dppo_kl": (
-        dppo,
-        {"divergence": "binary_kl", "low": 0.01, "high": 0.02, "truncate": 20.0},
-        (0.01, 0.02, 20.0),
-        TOKENS,
-    ),
-    "gpg": (policy_gradient, {}, (0.2, 0.2, 3.0), TOKENS),
+# veRL's name -> our objective in CASES, veRL's bounds (low, high, c), the aggregation in both
+OBJECTIVES: dict[str, tuple[str, tuple[float, float, float], tuple[str, str]]] = {
+    "gspo": ("gspo", (0.05, 0.08, 3.0), MEAN),
+    "cispo": ("cispo-low", (0.2, 0.3, 3.0), TOKENS),
+    "geo_mean": ("gmpo", (0.2, 0.3, 3.0), MEAN),
+    "sapo": ("sapo", (0.2, 0.2, 3.0), MEAN),
+    "dppo_tv": ("dppo-tv", (0.03, 0.05, 1.2), TOKENS),
+    "dppo_kl": ("dppo-kl", (0.01, 0.02, 20.0), TOKENS),
+    "gpg": ("gpg", (0.2, 0.2, 3.0), TOKENS),
 }
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_loss_and_gradient_equal_verls(name: str, record_property: Any) -> None:
-    function, values, (low, high, c), (ours, theirs) = OBJECTIVES[name]
+    case, (low, high, c), (ours, theirs) = OBJECTIVES[name]
+    function, values = CASES[case]
     config = ActorConfig(
         strategy="fsdp2",
         rollout_n=1,
