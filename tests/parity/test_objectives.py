@@ -15,12 +15,14 @@ need_verl()
 from verl.trainer.ppo import core_algos  # noqa: E402
 from verl.workers.config import ActorConfig  # noqa: E402
 
+from baselines.gdpo import gdpo  # noqa: E402
 from baselines.gpg import gpg, policy_gradient  # noqa: E402
 from baselines.opo import opo  # noqa: E402
 from baselines.otb import otb  # noqa: E402
 from baselines.reinforce_pp import reinforce_pp  # noqa: E402
 from baselines.remax import remax  # noqa: E402
 from baselines.rloo import rloo  # noqa: E402
+from baselines.rollout_correction import rollout_correction, rollout_rejection  # noqa: E402
 from harness.step.batch import TokenBatch  # noqa: E402
 from harness.step.loss import aggregation_coefficients, policy_loss  # noqa: E402
 from tests.baselines.test_objectives import CASES, tensors  # noqa: E402
@@ -158,3 +160,46 @@ def test_gpg_differs_from_verls_by_the_estimate_of_the_groups_that_learn() -> No
     batch, token_level, mask, index = scored(rewards)
     theirs, _ = core_algos.compute_gpg_outcome_advantage(token_level, mask, index)
     torch.testing.assert_close(gpg(batch, scale=1.0) / 2, theirs / 1.6, rtol=1e-5, atol=1e-6)
+
+
+def test_gdpo_differs_from_verls_by_whitening_tokens_instead_of_responses() -> None:
+    batch, _, _, index = scored(REWARDS)
+    batch = replace(batch, mask=torch.ones_like(batch.mask))  # equal lengths: only the degrees of freedom differ
+    parts = torch.stack([batch.rewards, batch.rewards.roll(3)], 1)
+    ours = gdpo(replace(batch, reward_parts=parts, reward_weights=(1.0, 0.5)), epsilon=1e-6)
+    theirs, _ = core_algos.compute_gdpo_outcome_advantage(
+        torch.zeros(8, 5),
+        batch.mask.long(),
+        index,
+        config={"gdpo_reward_keys": ["a", "b"], "gdpo_reward_weights": [1.0, 0.5]},
+        non_tensor_batch={"a": parts[:, 0].numpy(), "b": parts[:, 1].numpy()},
+        batch={"prompts": torch.zeros(8, 2), "attention_mask": torch.ones(8, 7, dtype=torch.int64)},
+    )
+    # 8 responses: variance of 5 x 8 tokens over 39, ours of 8 responses over 7
+    torch.testing.assert_close(ours * (39 / (5 * 7)) ** 0.5, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_corrections_equal_verls() -> None:
+    from verl.trainer.ppo import rollout_corr_helper as verls
+
+    generator = torch.Generator().manual_seed(0)
+    batch, _, mask, _ = scored(REWARDS * 4)
+    old = -3 * torch.rand(mask.shape, generator=generator)
+    gaps = 0.3 * torch.randn(mask.shape, generator=generator)
+    batch = replace(batch, old_logp=old, rollout_logp=old - gaps)
+    made = []
+    for level in ("token", "sequence"):
+        for outside, bounds, low, high in (("truncate", 1.1, 0.0, 1.1), ("mask", "0.9_1.2", 0.9, 1.2)):
+            theirs, _ = verls.compute_rollout_correction_weights(gaps, mask, level, bounds)
+            values: Any = {"level": level, "outside": outside, "low": low, "high": high}
+            made.append((rollout_correction(batch, **values), theirs))
+    # of the geometric mean veRL bounds the inverse
+    for statistic, option, bounds, low, high in (
+        ("geometric_mean", "seq_mean_k1", f"{1 / 1.1}_{1 / 0.9}", 0.9, 1.1),
+        ("k3", "seq_mean_k3", "0.04", 0.0, 0.04),
+    ):
+        theirs, _ = verls.compute_rollout_rejection_mask(gaps, mask, option, bounds)
+        assert 0 < theirs.sum() < mask.sum()
+        made.append((rollout_rejection(batch, statistic=statistic, low=low, high=high), theirs))  # type: ignore[arg-type]
+    for ours, theirs in made:
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
