@@ -28,22 +28,19 @@ NAN = math.nan
 
 
 def slow_rloo(batch: TokenBatch) -> list[float]:
-    rewards, groups = batch.rewards.tolist(), batch.groups.tolist()
     advantages = []
-    for i, r in enumerate(rewards):
-        others = [q for j, q in enumerate(rewards) if j != i and groups[j] == groups[i] and not math.isnan(q)]
-        advantages.append(0.0 if math.isnan(r) or not others else r - sum(others) / len(others))
+    for r, peers in zip(batch.rewards.tolist(), peers_of(batch), strict=True):
+        alone = math.isnan(r) or len(peers) < 2
+        advantages.append(0.0 if alone else r - (sum(q for q, _ in peers) - r) / (len(peers) - 1))
     return advantages
 
 
 def slow_gpg(batch: TokenBatch, scale: float) -> list[float]:
-    rewards, groups = batch.rewards.tolist(), batch.groups.tolist()
-    of = {g: [r for r, h in zip(rewards, groups, strict=True) if h == g and not math.isnan(r)] for g in set(groups)}
-    total = sum(len(rs) for rs in of.values())
-    kept = sum(len(rs) for rs in of.values() if len(set(rs)) > 1)
+    learn, scored = slow_informative(batch), sum(not math.isnan(r) for r in batch.rewards.tolist())
+    rows = zip(batch.rewards.tolist(), learn, peers_of(batch), strict=True)
     return [
-        0.0 if math.isnan(r) or len(set(of[g])) < 2 else total / kept * (r - statistics.fmean(of[g])) / scale
-        for r, g in zip(rewards, groups, strict=True)
+        scored / sum(learn) * (r - statistics.fmean(q for q, _ in peers)) / scale if learns else 0.0
+        for r, learns, peers in rows
     ]
 
 
@@ -171,19 +168,6 @@ def test_remax_by_hand() -> None:
         batch_of([1, 0, NAN, 1, 1], [0, 0, 0, 1, 2]), greedy_rewards=torch.tensor([1.0, 1, 1, 0, NAN]).double()
     )
     assert remax(batch).flatten().tolist() == [0, -1, 0, 1, 0]
-
-
-@given(token_batches())
-def test_a_star_po_has_the_gradient_of_the_papers_regression(batch: TokenBatch) -> None:
-    assert batch.logp is not None
-    batch = batch.with_rewards(batch.rewards.clamp(0, 1))
-    logp = batch.need("logp").requires_grad_()
-    value = torch.tensor([0.5 * math.log(p * math.exp(2) + 1 - p) for p in batch.need("base_accuracy").tolist()])
-    moved = ((logp - batch.need("ref_logp")) * batch.mask).sum(1)
-    errors = (0.1 * moved + value - batch.rewards) ** 2  # compute_policy_loss of ZhaolinGao/A-PO at c8823a3
-    (want,) = torch.autograd.grad(errors.nan_to_num(0.0).sum(), logp)
-    got = a_star_po(replace(batch, logp=logp), beta1=0.5, beta2=0.1)
-    torch.testing.assert_close(-got, want.masked_fill(batch.rewards.isnan().unsqueeze(1), 0.0))
 
 
 def test_a_small_beta1_asks_for_the_best_of_the_base_models_samples() -> None:

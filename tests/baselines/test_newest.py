@@ -62,10 +62,26 @@ def slow_towards_teacher(batch: TokenBatch, coefficient: float) -> torch.Tensor:
     return shaped
 
 
+def slow_log_ratios(batch: TokenBatch) -> list[list[float]]:
+    """Of trainer and sampler, by response and token; 0 where the sampler gave no probability."""
+    gaps = batch.need("old_logp") - batch.need("rollout_logp")
+    lengths = batch.mask.sum(1).tolist()
+    return [[0.0 if math.isnan(d) else d for d in row[:n]] for row, n in zip(gaps.tolist(), lengths, strict=True)]
+
+
+def slow_rollout_correction(batch: TokenBatch, level: str, outside: str, low: float, high: float) -> torch.Tensor:
+    weights = torch.zeros(batch.mask.shape, dtype=torch.float64)
+    for i, gaps in enumerate(slow_log_ratios(batch)):
+        for t, gap in enumerate(gaps):
+            w = math.exp(sum(gaps) if level == "sequence" else gap)
+            weights[i, t] = min(max(w, low), high) if outside == "truncate" else (w if low <= w <= high else 0.0)
+    return weights
+
+
 def slow_rollout_rejection(batch: TokenBatch, statistic: str, low: float, high: float) -> torch.Tensor:
     gates = torch.zeros(batch.mask.shape, dtype=torch.float64)
-    for i, n in enumerate(batch.mask.sum(1).tolist()):
-        d = (batch.need("old_logp") - batch.need("rollout_logp"))[i, :n].tolist() or [0.0]
+    for i, gaps in enumerate(slow_log_ratios(batch)):
+        n, d = len(gaps), gaps or [0.0]
         k3 = statistics.fmean([math.exp(x) - 1 - x for x in d])
         value = k3 if statistic == "k3" else math.exp(statistics.fmean(d))
         gates[i, :n] = float(low <= value <= high)

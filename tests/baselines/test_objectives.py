@@ -27,6 +27,7 @@ from harness.step.batch import TokenBatch
 from harness.step.loss import aggregation_coefficients, clipped_objective, policy_loss
 from tests import experiments
 from tests.baselines.slow_objectives import slow_objective
+from tests.batches import one_group
 
 WHY = "a test"
 
@@ -163,16 +164,7 @@ TRL: dict[str, tuple[dict[str, Any], str, Any]] = {  # name -> TRL's settings, o
 def _masked_surrogate(logp: Any, old: Any, a: Any, mask: Any) -> torch.Tensor:
     from baselines.off_policy_mask import off_policy_mask
 
-    batch = TokenBatch(
-        rewards=torch.zeros(len(mask)),
-        groups=torch.zeros(len(mask), dtype=torch.int64),
-        mask=mask,
-        vocab_size=9,
-        max_tokens=9,
-        advantages=a,
-        logp=logp.detach(),
-        old_logp=old,
-    )
+    batch = one_group(advantages=a, logp=logp.detach(), old_logp=old, mask=mask)
     return off_policy_mask(batch, threshold=0.3) * clipped_objective(logp, old, a, clip_low=0.2, clip_high=0.28)
 
 

@@ -52,7 +52,6 @@ from tests.baselines.test_nsr import slow_weighted_reinforce
 from tests.baselines.test_overlong import slow_overlong
 from tests.baselines.test_passk import slow_passk
 from tests.experiments import GRPO, sourced
-from tests.harness.step.test_mismatch import slow_rollout_correction
 from tests.reproductions.test_egsw import slow_egsw
 from tests.reproductions.test_entropy_advantage import slow_entropy_advantage
 from tests.reproductions.test_erpo import slow_erpo
@@ -227,7 +226,13 @@ CASES = {
     "towards_teacher": case("shaping", towards_teacher, test_newest.slow_towards_teacher, TEACHER, coefficient=0.3),
     **{
         f"{level}-{outside}": case(
-            "gates", rollout_correction, slow_rollout_correction, level=level, outside=outside, low=0.9, high=1.2
+            "gates",
+            rollout_correction,
+            test_newest.slow_rollout_correction,
+            level=level,
+            outside=outside,
+            low=0.9,
+            high=1.2,
         )
         for level in ("token", "sequence")
         for outside in ("truncate", "mask")

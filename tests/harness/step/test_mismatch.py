@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from baselines.rollout_correction import rollout_correction
-from harness.step.batch import TokenBatch
 from harness.step.mismatch import FLAGS, MISMATCH_METRICS, mismatch_flag, mismatch_metrics, mismatch_summary
 
 
@@ -76,32 +73,3 @@ def test_a_flagged_step_is_warned_of_once_and_is_in_the_record(
     kept = mismatch_summary(Run(tmp_path).curve)
     assert kept["other_policy"]["steps"] == 2
     assert list(kept) == ["other_policy"] and kept["other_policy"]["first_step"] == 2
-
-
-def slow_rollout_correction(batch: TokenBatch, level: str, outside: str, low: float, high: float) -> torch.Tensor:
-    """Weights token by token, as TRL's `vllm_importance_sampling_mode` makes them."""
-    assert batch.old_logp is not None and batch.rollout_logp is not None
-    weights = torch.zeros(batch.mask.shape, dtype=torch.float64)
-    for i, length in enumerate(batch.mask.sum(1).tolist()):
-        gaps = [float((batch.old_logp - batch.rollout_logp)[i, t].nan_to_num(0.0)) for t in range(length)]
-        for t in range(length):
-            w = math.exp(sum(gaps) if level == "sequence" else gaps[t])
-            weights[i, t] = min(max(w, low), high) if outside == "truncate" else (w if low <= w <= high else 0.0)
-    return weights
-
-
-@pytest.mark.parametrize("level", ["token", "sequence"])
-@pytest.mark.parametrize("outside", ["truncate", "mask"])
-def test_weights_equal_trls_formula(level: Any, outside: Any) -> None:
-    generator = torch.Generator().manual_seed(2)
-    old = -torch.rand(4, 5, generator=generator)
-    rollout = old + 0.5 * torch.randn(4, 5, generator=generator)
-    rollout[1, 1] = math.nan
-    mask = torch.arange(5) < torch.tensor([5, 2, 3, 1]).unsqueeze(1)
-    batch = TokenBatch(
-        rewards=torch.zeros(4), groups=torch.zeros(4, dtype=torch.int64), mask=mask, vocab_size=9, max_tokens=5,
-        old_logp=old, rollout_logp=rollout,
-    )  # fmt: skip
-    got = rollout_correction(batch, level=level, outside=outside, low=0.8, high=1.2)
-    want = slow_rollout_correction(batch, level, outside, 0.8, 1.2)
-    torch.testing.assert_close(got.double(), want, rtol=1e-5, atol=0.0)
