@@ -22,7 +22,7 @@ from baselines.remax import remax
 from baselines.rloo import rloo
 from baselines.sapo import sapo
 from baselines.vespo import vespo
-from harness.spec import Experiment, Sourced, Use, assumed, code, paper, use
+from harness.spec import Experiment, Method, Sourced, Use, assumed, code, paper, use
 from harness.step.loss import Aggregation
 
 GSPO = "GSPO (arXiv 2507.18071), "
@@ -63,7 +63,11 @@ def challengers(recipe: Experiment) -> Arms:
 
 def _objective(recipe: Experiment, equation: Use, why: str, aggregation: Sourced[Aggregation]) -> Experiment:
     method = replace(recipe.method, objective=equation, aggregation=aggregation)
-    none: Sourced[float | None] = assumed(None, why + "its objective takes the place of the clipped surrogate")
+    return _unclipped(recipe, method, why + "its objective takes the place of the clipped surrogate")
+
+
+def _unclipped(recipe: Experiment, method: Method, why: str) -> Experiment:
+    none: Sourced[float | None] = assumed(None, why)
     return replace(recipe, method=method, clip_low=none, clip_high=none, dual_clip=none)
 
 
@@ -141,7 +145,6 @@ def _advantages(recipe: Experiment) -> Arms:
         return replace(recipe, method=replace(recipe.method, advantage=equation))
 
     token_mean: Sourced[Aggregation] = code("token_mean", VERL + "compute_policy_loss_gpg: loss_agg_mode")
-    unclipped: Sourced[float | None] = assumed(None, M2PO + "the mask takes the place of clipping")
     second_moment = use(m2po, threshold=code(0.04, M2PO_CODE + "M2_budget, as in the other scripts"))
     mean_scaled = use(maxrl, epsilon=code(1e-6, MAXRL_CODE + "compute_maxrl_advantage"))
     two_rewards = replace(
@@ -190,13 +193,7 @@ def _advantages(recipe: Experiment) -> Arms:
         "gdpo": ("GDPO", replace(two_rewards, method=replace(two_rewards.method, advantage=apart))),
         "m2po": (
             "M2PO",
-            replace(
-                recipe,
-                method=replace(recipe.method, gates=(second_moment,)),
-                clip_low=unclipped,
-                clip_high=unclipped,
-                dual_clip=unclipped,
-            ),
+            _unclipped(recipe, replace(recipe.method, gates=(second_moment,)), M2PO + "the mask replaces clipping"),
         ),
         "grpo_pairs": (
             "2-GRPO",

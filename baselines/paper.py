@@ -147,6 +147,13 @@ def gated(gate: Use) -> Experiment:
     return replace(RECIPE, method=replace(GRPO, gates=(gate,)))
 
 
+def rejecting(statistic: Sourced[str], low: Sourced[float], high: Sourced[float]) -> Experiment:
+    """GRPO without the responses whose sampler is too far from the trainer."""
+    gate = use(rollout_rejection, statistic=statistic, low=low, high=high)
+    kept: Any = code("kept", "veRL 0.9.1, ppo/rollout_corr_helper.py: dropped responses leave the response mask")
+    return replace(RECIPE, method=replace(GRPO, gates=(gate,), denominator=kept))
+
+
 CORRECTED = {  # by name: what a sampler that is not quite the trainer costs
     "grpo_tis": (
         "GRPO, truncated weights of tokens",
@@ -186,24 +193,18 @@ CORRECTED = {  # by name: what a sampler that is not quite the trainer costs
     ),
     "grpo_geometric": (
         "GRPO, responses masked by the geometric mean of their ratios",
-        gated(
-            use(
-                rollout_rejection,
-                statistic=assumed("geometric_mean", NO_PAPER + "veRL's seq_mean_k1"),
-                low=assumed(0.99, NO_PAPER + "within one percent a token"),
-                high=assumed(1.01, NO_PAPER + "within one percent a token"),
-            )
+        rejecting(
+            assumed("geometric_mean", NO_PAPER + "veRL's seq_mean_k1"),
+            assumed(0.99, NO_PAPER + "within one percent a token"),
+            assumed(1.01, NO_PAPER + "within one percent a token"),
         ),
     ),
     "grpo_k3_mask": (
         "GRPO, responses masked by their mean k3",
-        gated(
-            use(
-                rollout_rejection,
-                statistic=assumed("k3", NO_PAPER + "veRL's seq_mean_k3"),
-                low=NO_BOUND,
-                high=assumed(0.01, NO_PAPER + "a divergence of 0.01 nats a token"),
-            )
+        rejecting(
+            assumed("k3", NO_PAPER + "veRL's seq_mean_k3"),
+            NO_BOUND,
+            assumed(0.01, NO_PAPER + "a divergence of 0.01 nats a token"),
         ),
     ),
     "grpo_bypass": (

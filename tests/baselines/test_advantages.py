@@ -123,11 +123,9 @@ def slow_lite_ppo(batch: TokenBatch, epsilon: float) -> list[float]:
 
 
 def slow_reinforce_pp(batch: TokenBatch, baseline: str) -> list[float]:
-    rewards, groups, lengths = batch.rewards.tolist(), batch.groups.tolist(), batch.mask.sum(1).tolist()
-    returns = []
-    for i, r in enumerate(rewards):
-        peers = [q for j, q in enumerate(rewards) if groups[j] == groups[i] and not math.isnan(q)]
-        returns.append(r - statistics.fmean(peers) if baseline == "group" and len(peers) > 1 else r)
+    returns, lengths = [], batch.mask.sum(1).tolist()
+    for r, peers in zip(batch.rewards.tolist(), peers_of(batch), strict=True):
+        returns.append(r - statistics.fmean(q for q, _ in peers) if baseline == "group" and len(peers) > 1 else r)
     tokens = [g for g, n in zip(returns, lengths, strict=True) for _ in range(n) if not math.isnan(g)] or [0.0]
     mean = sum(tokens) / len(tokens)
     variance = sum((g - mean) ** 2 for g in tokens) / max(len(tokens) - 1, 1)
@@ -197,10 +195,11 @@ def test_by_hand() -> None:
     # two groups of two, one without a gradient: B = 4, M = 2, alpha = 2; 2 (1 - 1/2) = 1
     assert gpg(batch_of([1, 0, 1, 1], [0, 0, 1, 1]), scale=1.0).flatten().tolist() == pytest.approx([1, -1, 0, 0])
     # r = 1, 0, 0, 1: mean 1/2, sample variance 1/3
-    got = reinforce_pp(batch_of([1, 0, 0, 1], [0, 0, 1, 1]), baseline="none").flatten().tolist()
-    assert got == pytest.approx(
-        [0.5 * math.sqrt(3), -0.5 * math.sqrt(3)] * 1 + [-0.5 * math.sqrt(3), 0.5 * math.sqrt(3)]
+    got, half = (
+        reinforce_pp(batch_of([1, 0, 0, 1], [0, 0, 1, 1]), baseline="none").flatten().tolist(),
+        0.5 * math.sqrt(3),
     )
+    assert got == pytest.approx([half, -half, -half, half])
 
 
 @given(token_batches())

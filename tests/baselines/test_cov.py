@@ -53,7 +53,6 @@ def slow_clip_cov(batch: TokenBatch, share: float, low: float, high: float) -> t
 
 
 def four() -> TokenBatch:
-    # means: log pi -2, A 0  ->  covariances (1)(1) = 1, (-1)(1) = -1, (1)(-1) = -1, (-1)(-1) = 1 ... scaled below
     return one_group(
         advantages=torch.tensor([[1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64),
         logp=torch.tensor([[-1.0, -3.0], [-1.5, -2.5]], dtype=torch.float64),
@@ -90,22 +89,9 @@ def test_kl_cov_equals_the_loops(batch: TokenBatch, share: float, coefficient: f
 
 
 @given(token_batches(), st.floats(0.001, 1.0), st.floats(-1.0, 0.5))
-def test_clip_cov_drops_candidates_only_and_as_many_as_it_should(batch: TokenBatch, share: float, low: float) -> None:
-    high = low + 1.0
-    gates = clip_cov(batch, share=share, low=low, high=high)
-    covariances = slow_covariances(batch)
-    candidates = {cell for cell, value in covariances.items() if low < value < high}
-    assert torch.equal(gates, slow_clip_cov(batch, share, low, high))
-    dropped = {cell for cell in covariances if gates[cell] == 0}
-    assert dropped <= candidates
-    assert len(dropped) == min(len(candidates), max(1, int(share * len(covariances) + 1e-9)))
-    assert not gates[~batch.mask].any() and ((gates == 0) | (gates == 1)).all()
-
-
-@given(token_batches())
-def test_no_candidate_is_the_method_without_it(batch: TokenBatch) -> None:
-    assert torch.equal(clip_cov(batch, share=1.0, low=1e6, high=1e7), batch.mask.double())
-    assert not kl_cov(batch, share=1.0, coefficient=0.0).any()
+def test_clip_cov_equals_the_loops(batch: TokenBatch, share: float, low: float) -> None:
+    gates = clip_cov(batch, share=share, low=low, high=low + 1.0)
+    assert torch.equal(gates, slow_clip_cov(batch, share, low, low + 1.0))
 
 
 def test_a_token_of_probability_zero_takes_no_part() -> None:

@@ -10,18 +10,12 @@ from hypothesis import given
 
 from baselines.grpo import grpo
 from harness.step.batch import TokenBatch
-from tests.batches import token_batches
+from tests.batches import one_group, token_batches
 
 
 def batch_of(rewards: list[float], groups: list[int]) -> TokenBatch:
-    rows = len(rewards)
-    return TokenBatch(
-        rewards=torch.tensor(rewards, dtype=torch.float64),
-        groups=torch.tensor(groups),
-        mask=torch.ones(rows, 1, dtype=torch.bool),
-        vocab_size=10,
-        max_tokens=9,
-    )
+    mask = torch.ones(len(rewards), 1, dtype=torch.bool)
+    return one_group(mask=mask, rewards=torch.tensor(rewards, dtype=torch.float64), groups=torch.tensor(groups))
 
 
 def slow_grpo(batch: TokenBatch, std: str, epsilon: float) -> list[float]:

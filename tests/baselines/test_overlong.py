@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from baselines.overlong import overlong
 from harness.step.batch import TokenBatch
-from tests.batches import token_batches
+from tests.batches import one_group, token_batches
 
 
 def slow_overlong(length: int, max_length: int, buffer: int, penalty: float) -> float:
@@ -24,13 +24,8 @@ def slow_overlong(length: int, max_length: int, buffer: int, penalty: float) -> 
 
 
 def of_lengths(lengths: list[int], rewards: list[float]) -> TokenBatch:
-    return TokenBatch(
-        rewards=torch.tensor(rewards, dtype=torch.float64),
-        groups=torch.zeros(len(lengths), dtype=torch.long),
-        mask=torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1),
-        vocab_size=9,
-        max_tokens=12,
-    )
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+    return one_group(mask=mask, rewards=torch.tensor(rewards, dtype=torch.float64))
 
 
 def test_by_hand() -> None:
@@ -58,9 +53,3 @@ def test_equals_the_loops(batch: TokenBatch, buffer: int, free: int, penalty: fl
     ]
     assert torch.allclose(got, torch.tensor(want, dtype=torch.float64), equal_nan=True)
     assert (got <= batch.rewards)[~batch.rewards.isnan()].all()
-
-
-@given(token_batches())
-def test_no_penalty_changes_nothing(batch: TokenBatch) -> None:
-    for settings in ({"max_length": 3, "buffer": 3, "penalty": 0.0}, {"max_length": 99, "buffer": 9, "penalty": 1.0}):
-        assert torch.equal(overlong(batch, **settings).nan_to_num(9), batch.rewards.nan_to_num(9))  # type: ignore

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -113,11 +114,7 @@ def test_advantages_equal_verls() -> None:
     last = torch.zeros_like(rewards)
     for i, n in enumerate(mask.sum(1).long().tolist()):
         last[i, n - 1] = REWARDS[i]
-
-    class Undiscounted:
-        gamma = 1.0
-
-    theirs, _ = core_algos.compute_reinforce_plus_plus_outcome_advantage(last, mask, config=Undiscounted())
+    theirs, _ = core_algos.compute_reinforce_plus_plus_outcome_advantage(last, mask, config=SimpleNamespace(gamma=1.0))
     torch.testing.assert_close(reinforce_pp(batch, baseline="none"), theirs, rtol=1e-5, atol=1e-6)
     greedy = torch.tensor([1.0] * 4 + [0.25] * 4)
     theirs, _ = core_algos.compute_remax_outcome_advantage(last, greedy, mask)

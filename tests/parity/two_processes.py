@@ -31,9 +31,7 @@ def main(model: Path, folder: Path) -> None:
         # 12 sequences in forward passes of 2: with two processes a pass holds the same numbers on both
         metrics = step(declared, rows, worker, model, number=1, micro_batch=2, out=out)["metrics"]
         keys = ("train/loss", "train/grad_norm", "train/entropy", "train/clip_fraction", "train/kl")
-        measured[name] = {
-            key: metrics[key] for key in keys if key in metrics
-        }  # objectives without clipping have no share
+        measured[name] = {key: metrics[key] for key in keys if key in metrics}  # without clipping there is no share
     if rank == 0:
         (folder / f"{processes}.json").write_text(json.dumps(measured))
     torch.distributed.destroy_process_group()

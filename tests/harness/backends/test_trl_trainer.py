@@ -29,8 +29,7 @@ BOXED = [1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]  # a second
 
 
 def rollout(vocab: int, declared: Experiment | None = None) -> dict[str, torch.Tensor]:
-    """The same for every arm; one of several rewards has them all, one that corrects a sampler has its
-    log-probabilities."""
+    """The same for every arm, with further rewards or the sampler's log-probabilities where `declared` reads them."""
     rows = PROMPTS * GROUP
     weights = (1.0,) if declared is None else declared.reward_weights.value
     parts = torch.tensor([REWARDS, BOXED][: len(weights)]).T
@@ -81,14 +80,11 @@ def make_trainer(
     hardware = TrlHardware(device="cpu", micro_batch=micro_batch, processes=processes, save_every=1)
     # without corrections of the sampler, which need vLLM: the rollout is given
     gates = tuple(gate for gate in declared.method.gates if "rollout_logp" not in gate.reads)
+    blind = replace(declared, method=replace(declared.method, gates=gates))
     given: dict[str, Any] = {
         "model": str(model),
         "reward_funcs": [lambda completions, **_: [0.0] * len(completions)] * len(declared.rewards.value),
-        "args": GRPOConfig(
-            **to_grpo_config(
-                replace(declared, method=replace(declared.method, gates=gates)), hardware, seed=0, out_dir=tmp_path
-            )
-        ),
+        "args": GRPOConfig(**to_grpo_config(blind, hardware, seed=0, out_dir=tmp_path)),
         "train_dataset": Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
         "processing_class": AutoTokenizer.from_pretrained(model, padding_side="left"),
     }

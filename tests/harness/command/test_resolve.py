@@ -190,14 +190,11 @@ def test_sets_of_arms_run_by_name() -> None:
 
 
 def test_like_gives_an_arm_a_frameworks_grpo() -> None:
-    digests = set()
     for key in catalogue.load("baselines").sets["frameworks"]:
         (job,) = resolve("baselines", arms=["grpo"], overrides={"like": key.removeprefix("grpo_")})
         (own,) = resolve("baselines", arms=[key])
         assert job.overrides == {"like": key.removeprefix("grpo_")}
         assert job.settings() == own.settings() | {"like": job.settings()["like"]}  # each value and its source
-        digests.add(job.digest)
-    assert len(digests) == 8
     (job,) = resolve("egsw", arms=["egsw"], seeds=[0], overrides={"like": "areal", "clip_low": 0.1})
     e: Any = job.experiment
     assert [u.name for u in e.method.uses()] == ["grpo", "batch_whitened", "egsw"]

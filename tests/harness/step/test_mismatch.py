@@ -1,4 +1,4 @@
-"""Mismatch of sampler and trainer: by hand, planted mismatches, and what importance weights recover."""
+"""Mismatch of sampler and trainer: by hand, and planted mismatches."""
 
 from __future__ import annotations
 
