@@ -27,8 +27,7 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
     # What TRL does not get is read by the trainer, the launcher or the plan: a new field must be put somewhere.
     ours = {
         "base_model",
-        "dataset",
-        "dataset_rows",
+        *("dataset", "dataset_rows"),
         "prompt",
         "rewards",
         "unscored",
@@ -50,6 +49,7 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "grpo.epsilon",
         "old_policy",
         "reference_model",
+        "like",
     }
     changed = {
         "reward_weights": [2.0],
