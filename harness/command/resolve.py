@@ -208,8 +208,8 @@ def as_in(framework: str, experiment: Experiment) -> Experiment:
     baselines, own = catalogue.load(catalogue.BASELINES), experiment.method
     choose("like", [str(framework)], [key.removeprefix("grpo_") for key in baselines.sets["frameworks"]])
     if own.advantage.name != "grpo" or own.objective is not None:
-        method = own.objective or own.advantage
-        raise ValueError(f"like={framework}: expected arms with GRPO's advantage and surrogate, got {method.name}")
+        used = own.objective or own.advantage
+        raise ValueError(f"like={framework}: expected arms with GRPO's advantage and surrogate, got {used.name}")
     theirs = next(arm.train for arm in baselines.arms if arm.key == f"grpo_{framework}")
     assert isinstance(theirs, Experiment)
     changed = {name: getattr(theirs, name) for name in ("clip_low", "clip_high", "dual_clip", "kl_beta")}
