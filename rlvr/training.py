@@ -104,9 +104,9 @@ def run(
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
             protocol.benchmarks=[FILE] protocol.columns=OUR:THEIRS,... (your own problems),
             like=trl|verl|openrlhf|open_r1|prime_rl|nemo_rl|skyrl|areal (GRPO as that framework has it),
-            eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n), keep=N (keep the
-            model of every N-th step), unscored=skip|incorrect|error (what a response earns that cannot be
-            graded), prompt=FILE.yaml, protocol.KEY=VALUE.
+            eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n; with several GPUs
+            after the training), keep=N (keep the model of every N-th step), unscored=skip|incorrect|error (what a
+            response earns that cannot be graded), prompt=FILE.yaml, protocol.KEY=VALUE.
     Returns:
         The summary of the runs, with `runs` by arm.
     Raises:

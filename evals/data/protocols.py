@@ -75,6 +75,11 @@ class Protocol:
             f"protocol {self.name}: {field_name} has no value for {benchmark}, just for {', '.join(stated)}"
         )
 
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest response that it allows."""
+        return max(int(self.value("max_tokens", name)) for name in self.benchmarks.value)
+
     def prompt_of(self, benchmark: str) -> Prompt:
         """The prompt for one benchmark, with the protocol's extraction policy."""
         prompt = prompts.get(self.value("prompt", benchmark))

@@ -1,15 +1,13 @@
 """The engine for evaluations and rejection sampling: `hardware.engine`, `engine_replicas`.
 
 It reads a finished model from its folder, because a record hashes that folder. During training, weights need no file:
-the colocated vLLM of TRL and veRL takes them from the trainer's memory, and so does an evaluation (`eval.every`) in the
-trainer's process. With several training processes, an evaluation reads the snapshot.
+the colocated vLLM of TRL and veRL takes them from the trainer's memory.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from evals.data.protocols import Protocol
 from evals.sampling import engines
 from evals.sampling.engines import Engine
 from harness.spec.architecture import positions
@@ -18,19 +16,20 @@ from harness.spec.hardware import Hardware
 PROMPT_TOKENS = 4096  # room for a prompt beside the longest response; a longer prompt is an error before the sampling
 
 
-def sampling_engine(hardware: Hardware, model: str, longest: int | None = None) -> Engine:
+def sampling_engine(hardware: Hardware, model: str, longest: int | None = None, *, apart: bool = False) -> Engine:
     """The engine of the machine settings, for a model; loads nothing yet.
 
     Args:
         longest: tokens of a response. vLLM then reserves a cache for it and a prompt instead of for the model's whole
             context, 131,072 tokens for some.
+        apart: in processes of its own, with which it leaves the GPU (`Replicas.close`).
     """
     if hardware.engine == "openai":
         return engines.create("openai", model, url=hardware.engine_url)
     options: dict[str, Any] = {}
     if hardware.device == "cpu" and hardware.engine == "transformers":
         options["device"] = "cpu"
-    if hardware.engine_replicas > 1:
+    if hardware.engine_replicas > 1 or apart:
         options["replicas"] = hardware.engine_replicas
     if hardware.engine == "vllm":
         if longest is not None:
@@ -38,8 +37,3 @@ def sampling_engine(hardware: Hardware, model: str, longest: int | None = None) 
         if hardware.engine_tensor_parallel > 1:
             options["tensor_parallel"] = hardware.engine_tensor_parallel
     return engines.create(hardware.engine, model, **options)
-
-
-def longest_response(protocol: Protocol) -> int:
-    """Tokens of the longest response that a protocol allows."""
-    return int(max(protocol.value("max_tokens", name) for name in protocol.benchmarks.value))

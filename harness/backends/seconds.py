@@ -150,16 +150,11 @@ def training_seconds(
         each = sequences / hardware.engine_replicas
         sampling = decode_seconds(
             a, gpu, each, mean, limit, 200, rules, tensor_parallel=hardware.engine_tensor_parallel,
-            eager=eager(hardware), cache_share=0.8,
+            eager=hardware.engine != "vllm", cache_share=0.8,
         )  # fmt: skip
         measuring = sequences * mean * pass_flops(a, mean, backward=False, recompute=False)
         seconds += e.rounds.value * (sampling + measuring / reached(a, gpu, rules))
     return seconds
-
-
-def eager(hardware: Hardware) -> bool:
-    """Whether evaluations and rejection sampling use transformers, whose steps are slower."""
-    return "vllm" not in hardware.engine
 
 
 def evaluation_seconds(

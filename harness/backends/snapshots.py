@@ -4,7 +4,7 @@
 
 A backend writes one every `hardware.snapshot_every` steps and calls `notify`; the process that called `launch` may
 observe that (`observed`). A training in the same process whose rollouts come from vLLM passes that engine (`Held`): it
-has the weights of the snapshot.
+has the weights of the snapshot, or before the first step those of the base model.
 """
 
 from __future__ import annotations
@@ -101,7 +101,15 @@ def snapshotter(
     import torch
     from transformers import TrainerCallback
 
+    def tell(step: int) -> None:
+        notify(None if engine is None else Held(step, engine))
+
     class Snapshot(TrainerCallback):  # type: ignore[misc]
+        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if every is not None and engine is not None and state.global_step == 0:
+                with torch.random.fork_rng():
+                    tell(0)
+
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             if every is None or state.global_step % every:
                 return
@@ -112,6 +120,6 @@ def snapshotter(
             with torch.random.fork_rng():  # later random numbers are the same as without a snapshot
                 with writing(folder) as part:
                     save(part)
-                notify(None if engine is None else Held(state.global_step, engine))
+                tell(state.global_step)
 
     return Snapshot()

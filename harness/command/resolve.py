@@ -90,11 +90,7 @@ def resolve(
 
 
 def _picked(
-    reproduction: Reproduction,
-    models: list[str] | None,
-    arms: list[str] | None,
-    sets: list[str] | None,
-    scale: Scale,
+    reproduction: Reproduction, models: list[str] | None, arms: list[str] | None, sets: list[str] | None, scale: Scale
 ) -> list[tuple[Arm, str | None]]:
     """(arm, its control or None) that a command names, in the paper's order; arms that train the same appear once."""
     keys = list(dict.fromkeys(a.key for a in reproduction.arms))

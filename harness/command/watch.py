@@ -43,10 +43,6 @@ class Watch:
         """Optimiser steps between two snapshots: every evaluation needs one, and every one that stays."""
         return math.gcd(self.every or 0, self.keep or 0) or None
 
-    def most_kept(self, steps: int) -> int:
-        """How many snapshots of a training of that many steps stay, at most."""
-        return steps // self.keep if self.keep else 0
-
     def protocol(self, declared: Protocol) -> Protocol:
         """The protocol of the evaluations. Raises ValueError for a value that does not fit."""
         return declared.override(self.values, Origin.USER, "command line, eval.*") if self.values else declared
@@ -78,4 +74,8 @@ def check_watch(watch: Watch, jobs: Sequence[Any]) -> None:
             raise ValueError(
                 f"eval.every: {job.model}/{job.arm} trains in rounds, and is evaluated when the last one has ended"
             )
-        watch.protocol(job.protocol)
+        if (longest := watch.protocol(job.protocol).longest) > job.protocol.longest:
+            raise ValueError(
+                f"eval.max_tokens: expected at most {job.protocol.longest}, by which context and memory of "
+                f"{job.model}/{job.arm} are judged (protocol.max_tokens), got {longest}"
+            )

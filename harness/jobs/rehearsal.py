@@ -25,7 +25,7 @@ from evals.environment import variable
 from evals.files import locked, text_sha256, write_jsonl
 from harness.backends import backend
 from harness.backends.children import ORDER, STOP
-from harness.backends.engine import PROMPT_TOKENS, longest_response
+from harness.backends.engine import PROMPT_TOKENS
 from harness.backends.memory import engine_need
 from harness.command.resolve import resolve
 from harness.data import dwarf
@@ -118,7 +118,7 @@ def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
     faults = []
     base, e = job.base_model.value, job.experiment
     known = positions(base) if job.context is None else job.context.positions.value
-    longest = longest_response(job.protocol)
+    longest = job.protocol.longest
     asked = min(longest + PROMPT_TOKENS, known or longest + PROMPT_TOKENS)
     share = (ENGINE_SHARE, hardware.engine_tensor_parallel)
     if hardware.engine == "vllm":
@@ -203,7 +203,7 @@ def overrides(job: Job, base: str, folder: Path) -> dict[str, Any]:
         "base_model": base,
         "protocol.benchmarks": [str(_questions(folder))],
         **{"protocol.n": 1, "protocol.ks": [1], "protocol.rows": 2, "protocol.prompt": p.value("prompt", asks)},
-        **{"protocol.max_tokens": longest_response(p), "protocol.extraction": "prompt"},
+        **{"protocol.max_tokens": p.longest, "protocol.extraction": "prompt"},
     }
     if job.context is not None:
         values |= {f"context.{key}": sourced.value for key, sourced in job.context.settings().items()}
@@ -311,7 +311,10 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, fold
             stage = "resumed"
         finished = run.run()
         if job.experiment is not None:
-            row.mark("resumed", resume_faults(finished.record["training"]))
+            training = finished.record["training"]
+            before = training["rounds"][0]["training"] if training.get("rounds") else training
+            lost = "it began anew: its first rollout left no checkpoint that could be used"
+            row.mark("resumed", [] if before.get("resumed_from") else [lost])
         row.mark("evaluated", [] if finished.diverged is None else [str(finished.diverged)])
         stage = "exported"
         archive = run.folder.with_name(f"{run.folder.name}.tar.xz")
@@ -354,13 +357,6 @@ def _stopped(run: JobRun, row: Row, folder: Path, *, at_once: bool) -> None:
         ended.set()
         asking.join()
         (folder / STOP).unlink(missing_ok=True)
-
-
-def resume_faults(training: Mapping[str, Any]) -> list[str]:
-    """What the record of a resumed training says against it."""
-    rounds = training.get("rounds")
-    resumed = rounds[0]["training"]["resumed_from"] if rounds else training.get("resumed_from")
-    return [] if resumed else ["it began anew: its first rollout left no checkpoint that could be used"]
 
 
 def _write_data(folder: Path, job: Job) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from evals.files import RefusedError, locked, write_json
 from evals.redaction import redact
-from harness.backends.engine import longest_response, sampling_engine
+from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import observed
 from harness.command.watch import Watch
 from harness.data.base_models import fingerprint, located
@@ -75,7 +75,7 @@ def run_jobs(
     outcomes: list[Outcome] = []
     with mirroring() as mirror:
         for number, job in enumerate(jobs, 1):
-            gc.collect()  # free the memory of an earlier job's model, also of another command
+            release()  # of an earlier job's model, also of another command
             check(f"after {number - 1} of {len(jobs)} jobs")
             say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
             try:
@@ -90,6 +90,13 @@ def run_jobs(
     return outcomes
 
 
+def release() -> None:
+    """Free the memory of models that nothing uses any more, for engines that ask how much of a GPU is free."""
+    gc.collect()
+    if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
 class JobRun:
     """One job in its folder: trained, evaluated and recorded, or resumed where it stopped.
 
@@ -98,13 +105,7 @@ class JobRun:
     """
 
     def __init__(
-        self,
-        job: Job,
-        base: str,
-        hardware: Hardware,
-        data_dir: str | None,
-        command: str,
-        watch: Watch | None = None,
+        self, job: Job, base: str, hardware: Hardware, data_dir: str | None, command: str, watch: Watch | None = None
     ) -> None:
         self.job, self.base, self.data_dir, self.command = job, base, data_dir, command
         self.watch = watch or Watch()
@@ -177,21 +178,26 @@ class JobRun:
             return self.base
         watcher = None
         if self.watch.snapshot_every:
-            watcher = Watcher(self.job, self.watch, self.recorder, self.hardware, self.data_dir)
-            if self.watch.every:
-                watcher.measure(0, self.base)
+            watcher = Watcher(self.job, self.base, self.watch, self.recorder, self.hardware, self.data_dir)
+            watcher()
         final = self.folder / FINAL
-        with observed(watcher):
-            training = self._trained_before()
-            if training is None:
-                from harness.backends import backend
+        try:
+            with observed(watcher):
+                training = self._trained_before()
+                if training is None:
+                    from harness.backends import backend
 
-                launch = backend(self.job.backend).launch
-                training = launch(self.job, self.base, self.folder / "train", self.recorder, self.hardware)
-                files = self.recorder.hashes(path for path in final.rglob("*") if path.is_file())
-                self.recorder.update(training=training, files=files)
+                    launch = backend(self.job.backend).launch
+                    training = launch(self.job, self.base, self.folder / "train", self.recorder, self.hardware)
+                    files = self.recorder.hashes(path for path in final.rglob("*") if path.is_file())
+                    self.recorder.update(training=training, files=files)
+        except Diverged:
+            if watcher is not None:
+                watcher(ended=True)
+            raise
+        release()
         if watcher is not None:
-            watcher()  # snapshots saved while the previous one was evaluated
+            watcher(ended=True)  # also snapshots saved while the previous one was evaluated
             if self.watch.every:
                 watcher.measure(training["steps"], final)
         return str(final)
@@ -217,7 +223,7 @@ class JobRun:
                 out_dir=self.folder / "eval",
                 data_dir=self.data_dir,
                 seed=self.job.seed,
-                engine=sampling_engine(self.hardware, model, longest_response(self.job.protocol)),
+                engine=sampling_engine(self.hardware, model, self.job.protocol.longest),
                 after_batch=check,
                 run=run_identity(Run(self.folder).record),
             )

@@ -36,9 +36,8 @@ def context_need(job: Job) -> ContextNeed:
         training = e.max_prompt_tokens.value + e.max_completion_tokens.value
     elif e is not None:
         training = max(e.max_tokens.value, e.max_completion_tokens.value + 1 if isinstance(e, Rejection) else 0)
-    evaluation = max(job.protocol.value("max_tokens", name) for name in job.protocol.benchmarks.value)
     limit = positions(job.base_model.value) if job.context is None else job.context.positions.value
-    return ContextNeed(training, evaluation, limit)
+    return ContextNeed(training, job.protocol.longest, limit)
 
 
 def check_context(job: Job) -> None:

@@ -14,7 +14,7 @@ from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.backends.common import optimiser_steps
 from harness.command.watch import Watch
-from harness.spec import Finetune, catalogue
+from harness.spec import Experiment, Finetune, catalogue
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -58,11 +58,13 @@ def evaluations(job: Job, watch: Watch) -> int:
     return math.ceil(training_steps(job) / watch.every) + 1 if watch.every and job.experiment is not None else 0
 
 
-def in_rollouts_engine(job: Job, hardware: Hardware) -> bool:
-    """Whether evaluations beside the training use the vLLM of its rollouts, which has the weights: it must be in the
-    training's only process. Else transformers reads a snapshot."""
+def in_rollouts_engine(job: Job, hardware: Hardware, watch: Watch) -> bool:
+    """Whether the vLLM of the rollouts, which has the weights, evaluates during the training: it is in the training's
+    only process, and its sequences are long enough. Else snapshots wait on a GPU until the training has ended."""
     trainer, e = backend(job.backend), job.experiment
-    return e is not None and trainer.in_process and hardware.processes == 1 and trainer.colocated(e, hardware)
+    if not (isinstance(e, Experiment) and trainer.in_process and hardware.processes == 1):
+        return False
+    return trainer.colocated(e, hardware) and watch.protocol(job.protocol).longest <= e.max_completion_tokens.value
 
 
 def tokens(job: Job, watch: Watch) -> dict[str, int]:
@@ -91,24 +93,24 @@ def known_shape(job: Job) -> Architecture | None:
 
 
 def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> tuple[float, float] | None:
-    """(GPU-hours, hours by the clock) of training and evaluation; None where the shape is not known.
-
-    While one GPU evaluates beside a training, the others wait.
-    """
+    """(GPU-hours, hours by the clock) of training and evaluation; None where the shape is not known."""
     a = known_shape(job)
     if a is None:
         return None
-    gpu, engine = hardware.card, hardware.engine_tensor_parallel
+    gpu, engine, eager = hardware.card, hardware.engine_tensor_parallel, hardware.engine != "vllm"
     final = training = 0.0
     if hardware.engine != "openai":  # a server has its own GPUs
-        eager = seconds.eager(hardware)
         final = seconds.evaluation_seconds(a, gpu, job.protocol, rules, eager=eager, tensor_parallel=engine)
     if job.experiment is not None:
         step = backend(job.backend).step_seconds
         mean = mean_length(job)
         training = seconds.training_seconds(a, gpu, job.experiment, training_steps(job), hardware, rules, mean, step)
-        protocol, eager = watch.protocol(job.protocol), not in_rollouts_engine(job, hardware)
-        training += evaluations(job, watch) * seconds.evaluation_seconds(a, gpu, protocol, rules, eager=eager)
+        count, protocol = evaluations(job, watch), watch.protocol(job.protocol)
+        if in_rollouts_engine(job, hardware, watch):
+            training += count * seconds.evaluation_seconds(a, gpu, protocol, rules, eager=False)
+        else:
+            each = seconds.evaluation_seconds(a, gpu, protocol, rules, eager=eager, tensor_parallel=engine)
+            final += count * each
     used = training * hardware.devices + final
     return used / 3600, (training + final / (hardware.engine_replicas * engine)) / 3600
 
@@ -131,9 +133,9 @@ def price_of(hardware: Hardware, given: float | None) -> Sourced[float]:
     )
 
 
-def disk(job: Job, watch: Watch) -> dict[str, float]:
+def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
     """Bytes that a run leaves on disk, at most: checkpoints, models, responses; and more while it runs: a checkpoint
-    that is being written, and of rejection sampling the round before.
+    that is being written, of rejection sampling the round before, and snapshots that wait for their evaluation.
 
     A checkpoint has float32 weights and two moments, 12 bytes a trained parameter, and under ZeRO 2 for its bfloat16
     weights; a model has 4 bytes a parameter.
@@ -148,7 +150,11 @@ def disk(job: Job, watch: Watch) -> dict[str, float]:
     each = 6 if e.precision.value == "pure_bfloat16" else 14
     checkpoint = each * (a.parameters if rank is None else a.lora(rank))
     before = CHECKPOINTS * checkpoint + model if isinstance(e, Rejection) and e.rounds.value > 1 else 0.0
-    kept = 1 + watch.most_kept(training_steps(job)) + (1 if watch.snapshot_every else 0)
+    steps = range(1, training_steps(job) + 1)
+    stay = {step for step in steps if watch.keep and step % watch.keep == 0}
+    kept = 1 + len(stay) + (1 if watch.snapshot_every else 0)
+    if not in_rollouts_engine(job, hardware, watch):
+        before += len({step for step in steps if watch.every and step % watch.every == 0} - stay) * model
     return {"checkpoints": CHECKPOINTS * checkpoint, WHILE: checkpoint + before, "models": kept * model, **parts}
 
 
@@ -182,6 +188,6 @@ def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float 
         "price": None if found["hours"] is None else found["hours"] * gpus * rate.value,
         "gpu": hardware.gpu or "h100",
         "price_per_gpu_hour": rate.as_dict(),
-        "disk": disk(job, watch),
+        "disk": disk(job, hardware, watch),
         "host_memory": host_memory(job, hardware),
     }

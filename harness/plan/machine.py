@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.backends import backend
-from harness.backends.engine import longest_response, sampling_engine
+from harness.backends.engine import sampling_engine
 from harness.command.base_models import check_base_models
 from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch
 from harness.errors import UsageError, nearest
 from harness.errors import choose as choose_name
 from harness.plan.context import check_context
-from harness.plan.costs import disk, disk_of_all, host_memory, in_rollouts_engine
+from harness.plan.costs import disk, disk_of_all, host_memory
 from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of, with_engine
-from harness.spec import Experiment
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
@@ -125,7 +124,7 @@ def check_memory(
     lines = []
     for (model, arm), job in {(job.model, job.arm): job for job in jobs}.items():
         hardware = machines[model, arm]
-        if not measures(job, hardware, memory=memory):
+        if measures(job, hardware, memory=memory) is False:
             lines.append(
                 f"hardware.engine_tensor_parallel: {model}/{arm} is measured with {job.base_model.value}, which does "
                 f"not fit {hardware.engine_tensor_parallel} GPUs (force=true runs it anyway); a model that is only "
@@ -196,7 +195,6 @@ def check_machine(
     checks += [partial(check_context, job) for job in arms.values()]
     served = {key for key in arms if machines[key].engine == "openai"}
     checks += [partial(check_served, job) for key, job in arms.items() if key in served]
-    checks += [partial(check_rollouts_engine, job, machines[key], watch or Watch()) for key, job in arms.items()]
     local = [job for key, job in arms.items() if key not in served]
     checks += [*_downloads(jobs, local, data_dir), *_training_data(jobs)]
     if here and arms:
@@ -253,7 +251,8 @@ def check_room(
 
     lines = []
     place = next(folder for folder in (home(), *home().parents) if folder.exists())
-    runs, free = disk_of_all([disk(job, watch) for job in jobs], slots), shutil.disk_usage(place).free
+    each = [disk(job, machines[job.model, job.arm], watch) for job in jobs]
+    runs, free = disk_of_all(each, slots), shutil.disk_usage(place).free
     there = home() / jobs[0].paper / jobs[0].scale  # what these runs, or a part of them, have written before
     free += sum(path.stat().st_size for path in there.rglob("*") if path.is_file())
     if runs > free and not force:
@@ -311,19 +310,6 @@ def check_served(job: Job) -> None:
         raise ValueError(
             f"hardware.engine: expected transformers or vllm, got 'openai', which cannot have the model that "
             f"{job.model}/{job.arm} trains"
-        )
-
-
-def check_rollouts_engine(job: Job, hardware: Hardware, watch: Watch) -> None:
-    """Raise ValueError for evaluations in a training whose responses are longer than those of its rollouts, by whose
-    engine they are sampled."""
-    if not (watch.every and isinstance(job.experiment, Experiment) and in_rollouts_engine(job, hardware)):
-        return
-    longest, limit = longest_response(watch.protocol(job.protocol)), job.experiment.max_completion_tokens.value
-    if longest > limit:
-        raise ValueError(
-            f"eval.max_tokens: expected at most max_completion_tokens={limit} of {job.model}/{job.arm}, because the "
-            f"engine of its rollouts evaluates too, got {longest}"
         )
 
 

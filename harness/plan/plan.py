@@ -11,10 +11,9 @@ from typing import Any
 from evals.notebook import text_table
 from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
-from harness.backends.memory import CONTEXT, USABLE
 from harness.command.watch import Watch
 from harness.plan.context import context_need
-from harness.plan.costs import UNKNOWN, cost, disk_of_all, in_rollouts_engine, known_shape, training_steps
+from harness.plan.costs import UNKNOWN, cost, disk_of_all, training_steps
 from harness.plan.profiles import changes, judge, measures
 from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.declarations import cited
@@ -24,7 +23,6 @@ from harness.spec.rejection import Rejection
 from harness.spec.scales import SCALES
 
 SUMMED = ("rollout_tokens", "trained_tokens", "evaluation_tokens")
-STAYS = ("weights", "gradients", "optimiser", "reference", "critic", "vllm")  # parts of the memory between two steps
 ESTIMATED = tuple(f"{name}{suffix}" for name in ("gpu_hours", "hours") for suffix in ("", "_low", "_high"))
 
 
@@ -129,7 +127,7 @@ def _arm(
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "origins": origins(job.settings()),
         "cost_per_run": cost(job, hardware, watch, price),
-        "memory": memory(job, hardware, explicit, watch) if refusal is None else None,
+        "memory": memory(job, hardware, explicit) if refusal is None else None,
         "context": {**asdict(need), "fits": need.fits},
         "evaluation_fits": measures(job, hardware),
         "refused": None if refusal is None else str(refusal),
@@ -146,35 +144,23 @@ def _context_text(need: dict[str, Any]) -> list[str]:
     return [f"  context: {longest:,} tokens do not fit {need['positions']:,} positions; see context.positions"]
 
 
-def memory(job: Job, hardware: Hardware, explicit: frozenset[str], watch: Watch) -> dict[str, Any] | None:
-    """Memory that one GPU needs, by part, and whether it fits; None for an untrained arm or an unknown shape.
-
-    An evaluation beside the training that is not the rollouts' vLLM's loads a snapshot beside what stays between two
-    steps; its cache takes what is free.
-    """
+def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, Any] | None:
+    """Memory that one GPU needs, by part, and whether it fits; None for an untrained arm or an unknown shape."""
     if job.experiment is None:
         return None
     verdict = judge(job.experiment, job.backend, hardware, explicit)
-    a, size = known_shape(job), hardware.card.memory
     if verdict.need is None:
         return None
-    training, sampling = verdict.need.training, verdict.need.sampling
-    beside: dict[str, float] = {}
-    if watch.every and a is not None and not in_rollouts_engine(job, hardware):
-        beside = {part: min(training[part], sampling.get(part, training[part])) for part in training if part in STAYS}
-        beside["the snapshot"] = 2.0 * a.parameters
-    crowded = bool(beside) and sum(beside.values()) + CONTEXT > USABLE * size
     return {
         "gpu": hardware.gpu or "h100",
-        "gpu_bytes": size,
+        "gpu_bytes": hardware.card.memory,
         "gpus": hardware.devices,
         "settings": changes(type(hardware)(), hardware),
-        "training": dict(training),
-        "sampling": dict(sampling),
-        "evaluation beside it": beside,
-        "peak": max(verdict.need.peak, sum(beside.values()) + CONTEXT if beside else 0.0),
-        "fits": verdict.fits and not crowded,
-        "remedy": "eval.every=null" if verdict.fits and crowded else verdict.remedy,
+        "training": dict(verdict.need.training),
+        "sampling": dict(verdict.need.sampling),
+        "peak": verdict.need.peak,
+        "fits": verdict.fits,
+        "remedy": verdict.remedy,
     }
 
 
@@ -185,7 +171,7 @@ def _memory_text(needs: dict[str, Any] | None) -> list[str]:
         return []
     settings = needs["settings"] or "default settings"
     lines = [f"  {needs['gpus']} x {needs['gpu']} ({needs['gpu_bytes'] / 1e9:.0f} GB each): {settings}"]
-    for phase in ("training", "sampling", "evaluation beside it"):
+    for phase in ("training", "sampling"):
         parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in needs[phase].items() if size >= 5e7)
         if parts:
             lines.append(f"    {phase}: {sum(needs[phase].values()) / 1e9:.1f} GB = {parts}")
@@ -224,7 +210,10 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
     said: dict[str, list[str]] = {}
     for arm in document["arms"]:
         unfit = arm["memory"] and not arm["memory"]["fits"]
-        if why := arm["refused"] or (unfit and f"too large for these GPUs{_remedy(arm['memory'])}"):
+        base = arm["settings"]["base_model"]["value"]
+        measured = {None: f"not known whether {base} fits", False: f"the evaluation's GPUs do not hold {base}"}
+        too_large = unfit and f"too large for these GPUs{_remedy(arm['memory'])}"
+        if why := arm["refused"] or too_large or measured.get(arm["evaluation_fits"]):
             said.setdefault(why, []).append(f"{arm['model']}/{arm['arm']}")
     lines += [f"{', '.join(arms)}: {why}" for why, arms in said.items()]
     if (missing := document.get("missing")) is not None and document["runs"]:
@@ -246,7 +235,6 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
             *_memory_text(arm["memory"]),
             *_disk_text(arm["cost_per_run"]),
             *_context_text(arm["context"]),
-            *([] if arm["evaluation_fits"] else ["  evaluation: the model does not fit its engine's GPUs"]),
             *_table(differing),
         ]
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
@@ -259,11 +247,11 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
     costs, memory = arm["cost_per_run"], arm["memory"]
     hours, price = costs["hours"], costs["price"]
     unknown, unfit = arm["steps"] and not memory, memory and not memory["fits"]
-    fits = "–" if arm["refused"] or unknown else "no" if unfit else "yes"
+    fits = "–" if arm["refused"] or unknown or arm["evaluation_fits"] is None else "no" if unfit else "yes"
     return (
         f"{arm['model']}/{arm['arm']}",
         str(arm["steps"]),
-        fits if arm["evaluation_fits"] and arm["context"]["fits"] else "no",
+        "no" if arm["evaluation_fits"] is False or not arm["context"]["fits"] else fits,
         "–" if memory is None else f"{_size(memory['peak'])} of {_size(memory['gpu_bytes'])}",
         "–" if hours is None else f"{hours:.1f} ({costs['hours_low']:.1f} to {costs['hours_high']:.1f})",
         "–" if price is None else _usd(price),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from harness.backends import backend
-from harness.backends.engine import PROMPT_TOKENS, longest_response
-from harness.backends.memory import Need, divisors, engine_need, fits, weights_bytes
+from harness.backends.engine import PROMPT_TOKENS
+from harness.backends.memory import CONTEXT, USABLE, Need, divisors, engine_need, fits, weights_bytes
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import GPUS, NO_GPU, Hardware
@@ -65,20 +66,6 @@ PROFILES = {
 }
 
 
-# what a GPU's name in torch contains -> the GPU; 80 GB and 40 GB cards of one name are told apart by their memory
-NAMES = {
-    "H200": ("h200",),
-    "H100": ("h100",),
-    "A100": ("a100_80g", "a100_40g"),
-    "RTX PRO 6000": ("rtx_pro_6000",),
-    "L40S": ("l40s",),
-    "RTX A6000": ("a6000",),
-    "RTX 5090": ("rtx5090",),
-    "RTX 4090": ("rtx4090",),
-    "RTX 3090": ("rtx3090",),
-}
-
-
 def profile_of(names: Sequence[str], memory: float) -> Profile:
     """The profile of a machine: `hardware=auto`.
 
@@ -91,9 +78,10 @@ def profile_of(names: Sequence[str], memory: float) -> Profile:
         raise ValueError(f"{NO_GPU}; expected hardware={'|'.join(PROFILES)}, or no hardware= for this CPU")
     if len(set(names)) > 1:
         raise ValueError(f"GPUs of several kinds ({', '.join(sorted(set(names)))}); CUDA_VISIBLE_DEVICES chooses some")
-    kinds = next((gpus for part, gpus in NAMES.items() if part in names[0]), None)
-    if kinds is None:
-        raise ValueError(f"{names[0]!r} is not among {', '.join(NAMES)}; give hardware.gpu and hardware.KEY=VALUE")
+    spelt = {gpu: re.sub("_(80|40)g|_", "", gpu) for gpu in GPUS}  # these cards are told apart by their memory
+    kinds = [gpu for gpu, name in spelt.items() if name in names[0].lower().replace(" ", "")]
+    if not kinds:
+        raise ValueError(f"{names[0]!r} is not among {', '.join(GPUS)}; give hardware.gpu and hardware.KEY=VALUE")
     return Profile(min(kinds, key=lambda gpu: abs(GPUS[gpu].memory - memory)), gpus=len(names))
 
 
@@ -143,9 +131,10 @@ def judge(
     if holds(a, training, name, hardware, memory):
         return Verdict(True, needs)
     for fixed in (explicit, frozenset[str]()):
-        for better in candidates(training, name, hardware, fixed):
-            if holds(a, training, name, better, memory):
-                return Verdict(False, needs, changes(hardware, better))
+        for start in (_as_a_profile(name, hardware, fixed), hardware):  # vLLM samples faster
+            for better in candidates(training, name, start, fixed):
+                if holds(a, training, name, better, memory):
+                    return Verdict(False, needs, changes(hardware, better))
     adapters = ""
     with suppress(ValueError):  # what the backend cannot train is no remedy
         lora = replace(training, lora_rank=replace(training.lora_rank, value=RANK))
@@ -159,6 +148,15 @@ def judge(
         if any(holds(a, training, name, each) for each in candidates(training, name, profile.base(name))):
             return Verdict(False, needs, f"{adapters}hardware={profile_name}")
     return Verdict(False, needs)
+
+
+def _as_a_profile(name: str, hardware: Hardware, fixed: frozenset[str]) -> Hardware:
+    """The same GPUs with the rollouts' engine of a profile, and on one card its engine of evaluations (`Profile.base`);
+    settings in `fixed` stay."""
+    values = {} if hardware.device == "cpu" else dict(backend(name).profile)
+    if values and hardware.processes == 1:
+        values["engine"] = "vllm"
+    return replace(hardware, **{key: value for key, value in values.items() if key not in fixed})
 
 
 def choose(training: Training | None, name: str, base: Hardware, explicit: frozenset[str]) -> Hardware:
@@ -182,13 +180,17 @@ def with_engine(job: Job, hardware: Hardware, explicit: frozenset[str]) -> Hardw
     return next((each for each in sized if measures(job, each, SEQUENCES)), sized[-1])
 
 
-def measures(job: Job, hardware: Hardware, sequences: int = 1, *, memory: float | None = None) -> bool:
-    """Whether the GPUs of the evaluation's engine (of `memory` bytes, or a `hardware.gpu`) hold the model and that many
-    `sequences` of maximum length; True where nothing says that they do not."""
+def measures(job: Job, hardware: Hardware, sequences: int = 1, *, memory: float | None = None) -> bool | None:
+    """Whether the GPUs of the evaluation's engine (of `memory` bytes, or a `hardware.gpu`) hold the model and, with
+    vLLM, that many `sequences` of maximum length; a server or a CPU does. None: the model's shape is not known."""
     a = architecture(job.base_model.value)
-    if a is None or hardware.engine != "vllm" or hardware.device == "cpu":
+    if a is None and hardware.engine != "openai":
+        return None
+    if a is None or hardware.engine == "openai" or hardware.device == "cpu":
         return True
-    tokens = sequences * (longest_response(job.protocol) + PROMPT_TOKENS)
+    if hardware.engine == "transformers":
+        return weights_bytes("bfloat16") * a.parameters + CONTEXT <= USABLE * (memory or hardware.card.memory)
+    tokens = sequences * (job.protocol.longest + PROMPT_TOKENS)
     return engine_need(a, tokens, hardware.engine_tensor_parallel) <= ENGINE_SHARE * (memory or hardware.card.memory)
 
 

@@ -38,12 +38,7 @@ LATIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}  # as a l
     ],
 )
 def test_a_limit_is_one_sentence(
-    words: list[str],
-    environment: dict[str, str],
-    limit: tuple[int, int] | None,
-    code: int,
-    said: str,
-    tmp_path: Path,
+    words: list[str], environment: dict[str, str], limit: tuple[int, int] | None, code: int, said: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.jsonl").write_text('{"answer": "1", "response": "\\\\boxed{1} \u00e9"}\n', encoding="utf-8")
     home = {"RLVR_HOME": str(tmp_path / "home"), "RLVR_CACHE": str(tmp_path / "cache")}

@@ -138,10 +138,7 @@ def test_alpha_zero_is_the_softmax_of_the_advantages(batch: TokenBatch) -> None:
 
 
 def test_huge_scores_do_not_overflow() -> None:
-    batch = one_group(
-        advantages=torch.tensor([[1e4], [-1e4]]),
-        entropies=torch.zeros(2, 1),
-    )
+    batch = one_group(advantages=torch.tensor([[1e4], [-1e4]]), entropies=torch.zeros(2, 1))
     assert torch.equal(egsw(batch, **DEFAULTS), torch.tensor([[1.0], [0.0]]))
 
 
@@ -160,9 +157,7 @@ def test_a_token_without_an_entropy_changes_no_other_weight(level: str, entropy:
     weights = []
     for held in (mask, without):
         batch = one_group(
-            mask=held,
-            advantages=torch.tensor([[1.0, 1.0], [-1.0, -1.0], [0.5, 0.5]]),
-            entropies=entropies,
+            mask=held, advantages=torch.tensor([[1.0, 1.0], [-1.0, -1.0], [0.5, 0.5]]), entropies=entropies
         )
         weights.append(egsw(batch, **values))
     assert weights[0].isfinite().all()

@@ -66,10 +66,7 @@ def slow_forking_tokens(
 
 def row(entropies: list[float], **fields: Any) -> TokenBatch:
     values = torch.tensor([entropies], dtype=torch.float64)
-    return one_group(
-        entropies=values,
-        **fields,
-    )
+    return one_group(entropies=values, **fields)
 
 
 def test_by_hand() -> None:
@@ -86,10 +83,7 @@ def test_by_hand() -> None:
 
 def test_the_scope_decides_who_is_compared() -> None:
     # One sequence of low, one of high entropy. Together the second's tokens win; apart each keeps its own best.
-    batch = one_group(
-        entropies=torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]),
-        micro_batches=torch.tensor([0, 1]),
-    )
+    batch = one_group(entropies=torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), micro_batches=torch.tensor([0, 1]))
     # 0.8 * 5 = 4 -> the two highest of six; 0.8 * 2 = 1.6 -> the highest of three
     assert forking_tokens(batch, **TOP20).tolist() == [[0, 0, 0], [0, 1, 1]]
     assert forking_tokens(batch, **{**TOP20, "scope": "micro_batch"}).tolist() == [[0, 0, 1], [0, 0, 1]]

@@ -84,13 +84,7 @@ LAYOUTS = (
         "Table 4:",
         tuple(f"{name} {m}@8" for name in ("AIME24", "AIME25", "AMC23", "MATH500", "Avg.") for m in ("avg", "maj")),
     ),
-    Layout(
-        2,
-        "trial_and_error",
-        "Table 5",
-        "Table 5:",
-        ("Mean Length", *(f"{kind} Tokens" for kind in TOKEN_KINDS)),
-    ),
+    Layout(2, "trial_and_error", "Table 5", "Table 5:", ("Mean Length", *(f"{kind} Tokens" for kind in TOKEN_KINDS))),
     Layout(
         2,
         "trial_and_error",

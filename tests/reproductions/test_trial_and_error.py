@@ -18,15 +18,7 @@ from tests.batches import VOCAB, token_batches
 
 PPL: dict[str, Any] = {"alpha": 0.01, "sign": -1, "statistics": "as_printed"}
 RELEASED_PPL = {**PPL, "statistics": "as_released"}
-POSITION: dict[str, Any] = {
-    "gamma": 0.1,
-    "d": 1.0,
-    "m": 15.0,
-    "n": 0.5,
-    "bound": 0.5,
-    "first_step": 0,
-    "steps": None,
-}
+POSITION: dict[str, Any] = {"gamma": 0.1, "d": 1.0, "m": 15.0, "n": 0.5, "bound": 0.5, "first_step": 0, "steps": None}
 PRINTED_POSITION = {**POSITION, "n": -0.5, "bound": None}
 
 

@@ -46,8 +46,8 @@ def create(name: str, model_path: str, **options: Any) -> Engine:
         from evals.sampling.engines.vllm import VllmEngine as kind
     else:
         from evals.sampling.engines.transformers import TransformersEngine as kind
-    replicas = options.pop("replicas", 1)
-    if replicas != 1:
+    replicas = options.pop("replicas", None)
+    if replicas is not None:
         from evals.sampling.engines.replicas import Replicas
 
         return Replicas(kind, model_path, count=replicas, options=options)

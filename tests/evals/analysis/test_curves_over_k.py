@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.curves_over_k import (
-    distinct_at_k,
-    diversity_curves,
-    keep_common_problems,
-    pass_curves,
-)
+from evals.analysis.curves_over_k import distinct_at_k, diversity_curves, keep_common_problems, pass_curves
 from tests.evals.analysis.verdict_tables import table
 
 
@@ -52,10 +47,7 @@ def test_training_seeds_are_covered() -> None:
     rows = ({"p": "c1", "q": "cc"}, {"p": "cc", "q": "cc"}, {"p": "cc", "q": "cc"})
     three = pd.concat([table(problems, train_seed=seed) for problems, seed in zip(rows, (0, 5, 6), strict=True)])
     frame, _ = diversity_curves({"a": three})
-    assert frame["mean"].tolist()[-1] == pytest.approx((2 + 1 + 1 + 1 + 1 + 1) / 6) and frame["k"].tolist() == [
-        1,
-        2,
-    ]
+    assert frame["mean"].tolist()[-1] == pytest.approx((2 + 1 + 1 + 1 + 1 + 1) / 6) and frame["k"].tolist() == [1, 2]
     assert frame["covers"].tolist()[-1] == "problems and seeds"
 
 

@@ -11,15 +11,7 @@ import torch
 
 from evals.analysis import token_pass
 from evals.analysis.subjects import Response
-from evals.analysis.token_pass import (
-    COLUMNS,
-    Encoded,
-    encode,
-    measure,
-    read_tokens,
-    split,
-    token_table,
-)
+from evals.analysis.token_pass import COLUMNS, Encoded, encode, measure, read_tokens, split, token_table
 from evals.grading.verdicts import Verdict
 
 ANSWERS = [

@@ -43,5 +43,5 @@ def test_vllm_reserves_what_the_protocol_needs_and_no_more_than_the_model_has(mo
     monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append(options))
     hardware = TrlHardware(engine="vllm")
     sampling_engine(hardware, "Qwen/Qwen3-32B", 8192)  # of 40,960 positions
-    sampling_engine(hardware, "Qwen/Qwen2.5-Math-7B", 3072)  # of 4,096
-    assert [options["context"] for options in made] == [8192 + 4096, 4096]
+    sampling_engine(hardware, "Qwen/Qwen2.5-Math-7B", 3072, apart=True)  # of 4,096; in a process of its own
+    assert made == [{"context": 8192 + 4096}, {"context": 4096, "replicas": 1}]

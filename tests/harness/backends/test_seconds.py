@@ -73,6 +73,14 @@ def test_tokens_a_second_of_a_trainer(name: str, gpu: str, published: int) -> No
     check((published,), *(reached(a, GPUS[gpu], rules) / flops for rules in (SLOW, MIDDLE, FAST)))
 
 
+def test_milliseconds_a_token_of_a_small_model() -> None:
+    """vLLM 0.19 (ovg-project/kvcached, pull 331, bench_layout/H100_results.md, F): Qwen3-0.6B, 512 + 128 tokens, 16
+    requests a second, so that 16 x 128 x 0.00239 = 4.9 run at once."""
+    a, gpu = shape_of("Qwen/Qwen3-0.6B"), GPUS["h100"]
+    each = (1000 / 128 * decode_seconds(a, gpu, 4.9, 128, 128, 512, rules) for rules in (FAST, MIDDLE, SLOW))
+    check((2.39,), *each)
+
+
 def test_seconds_of_a_step_of_dapo_on_h20s() -> None:
     """veRL (docs/advance/fully_async.md), colocate sync, 128 H20: 512 x 16, 28k tokens, Qwen2.5-Math-7B. Mean length
     not published: 2,500 tokens are assumed."""

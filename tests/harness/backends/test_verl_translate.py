@@ -105,11 +105,7 @@ def test_ppo_has_a_critic_and_starts_the_policy_after_its_warm_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "key"),
-    [
-        ({"lr_schedule": "linear"}, "lr_schedule"),
-        ({"lora_rank": 8}, "lora_rank"),
-    ],
+    ("values", "key"), [({"lr_schedule": "linear"}, "lr_schedule"), ({"lora_rank": 8}, "lora_rank")]
 )
 def test_what_verl_has_no_way_to_train_is_refused_with_its_source(values: dict[str, Any], key: str) -> None:
     with pytest.raises(CannotExpress, match=f"veRL 0.9.1 cannot express {key}=.*a test") as refusal:

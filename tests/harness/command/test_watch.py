@@ -30,8 +30,3 @@ def test_a_backend_that_saves_after_whole_rollouts_measures_the_first_step_since
     assert [step for step in range(16, 97, 16) if due(step, 24, 16)] == [32, 48, 80, 96]
     assert [step for step in range(1, 11) if due(step, 5, 1)] == [5, 10]
     assert [step for step in (16, 32, 48, 64, 80) if due(step, 40, 16)] == [48, 80]
-
-
-def test_the_plan_knows_how_many_models_stay() -> None:
-    assert Watch(5, {}, 10).most_kept(25) == 2  # 10 and 20
-    assert Watch(5).most_kept(25) == 0

@@ -10,13 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.data.named import (
-    SETS,
-    at_levels,
-    distinct,
-    shortest_solutions,
-    without_math500,
-)
+from harness.data.named import SETS, at_levels, distinct, shortest_solutions, without_math500
 from harness.data.problems import count_rows, load_problems, load_solutions
 from harness.spec import catalogue
 from tests.shared import shared_file

@@ -13,7 +13,6 @@ import pytest
 
 from benchmarks.rehearsal import cases
 from evals.files import read_parquet
-from harness.backends.engine import longest_response
 from harness.backends.trl import hardware as trl_hardware
 from harness.backends.trl.backend import Trl
 from harness.backends.verl import backend as verl_backend
@@ -70,7 +69,7 @@ def test_a_tenth_of_the_default_runs(
     assert (tmp_path / "rehearsal").is_dir() and not (tmp_path / paper).exists()  # apart from real runs
     done = Run(max(tmp_path.rglob("run.json"), key=lambda file: file.stat().st_mtime).parent)
     (verdicts,) = (read_parquet(file).to_pandas() for file in done.folder.glob("eval/*/verdicts.parquet"))
-    assert max(verdicts["tokens"]) == longest_response(jobs[0].protocol)
+    assert max(verdicts["tokens"]) == jobs[0].protocol.longest
     if isinstance(jobs[0].experiment, Experiment):  # some of the first rollout's responses, not all, reach the limit
         assert 0 < done.curve[1]["train/truncated_fraction"] < 1
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.backends.snapshots import Held, snapshot_folder, snapshots, writing
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
-from harness.command.watch import take_watch
+from harness.command.watch import Watch, take_watch
 from harness.jobs.run import check_data, run_jobs
-from harness.jobs.watching import beside_training
+from harness.jobs.watching import Watcher
 from harness.record.run import CURVE, Run
+from harness.record.write import Recorder
 from tests.sizes import SIZES
 
 pytestmark = pytest.mark.slow
@@ -69,19 +73,17 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
 def test_a_training_that_was_killed_completes_its_curve(
     random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from harness.jobs import watching
+    from evals.sampling import evaluate as sampling
 
-    evaluated: list[int] = []
-    real = watching.Watcher.measure
+    real, evaluated = sampling.evaluate, []
 
-    def measure(self: Any, step: int, folder: Any, **options: Any) -> None:
-        if step == 4 and not evaluated.count(4):
-            evaluated.append(step)
+    def evaluate(*arguments: Any, **options: Any) -> Any:
+        evaluated.append(options["out_dir"].name)
+        if evaluated[2:] == ["step-000004"]:
             raise RuntimeError("killed here")
-        evaluated.append(step)
-        real(self, step, folder, **options)
+        return real(*arguments, **options)
 
-    monkeypatch.setattr(watching.Watcher, "measure", measure)
+    monkeypatch.setattr(sampling, "evaluate", evaluate)
     with pytest.raises(RuntimeError, match="killed here"):
         train(tmp_path, random_model, monkeypatch, WATCH)
     folder = train(tmp_path, random_model, monkeypatch, WATCH)
@@ -89,12 +91,38 @@ def test_a_training_that_was_killed_completes_its_curve(
     assert [row["step"] for row in rows] == [0, 2, 4, 5]
 
 
-def test_evaluations_beside_a_training_leave_the_gpus_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evals.sampling import engines
+ALONE = TrlHardware(device="gpu", rollouts="vllm_colocate")
+ALL = [0, 2, 4]
 
-    made: list[tuple[str, dict[str, Any]]] = []
-    monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append((name, options)))
-    for hardware in (TrlHardware(device="cpu"), TrlHardware(device="gpu", engine="vllm", engine_replicas=8)):
-        with beside_training(hardware, "m"):
+
+@pytest.mark.parametrize(
+    ("hardware", "longest", "during", "by_the_rollouts"),
+    [
+        (TrlHardware(device="cpu"), 24, ALL, False),
+        (ALONE, 24, ALL, True),
+        (ALONE, 25, [], False),  # longer than the responses of the rollouts
+        (replace(ALONE, processes=8), 24, [], False),
+    ],
+)
+def test_a_training_keeps_its_gpus(
+    hardware: TrlHardware,
+    longest: int,
+    during: list[int],
+    by_the_rollouts: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: dict[int, bool] = {}
+    monkeypatch.setattr(Watcher, "measure", lambda _, step, model, held: seen.setdefault(step, held is not None))
+    values = {**SMALL, "max_completion_tokens": 24, "protocol.max_tokens": 30}
+    (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides=values)
+    watcher = Watcher(job, "base", Watch(2, {"max_tokens": longest}, 4), Recorder(tmp_path), hardware, None)
+    watcher()
+    for step in ALL:
+        with writing(snapshot_folder(tmp_path / "train", step)) if step else nullcontext():
             pass
-    assert made == [("transformers", {"device": "cpu"}), ("transformers", {})]
+        watcher(Held(step, nullcontext))
+    assert [*seen] == during
+    watcher(ended=True)
+    assert seen == dict.fromkeys(ALL, by_the_rollouts)
+    assert [step for step, _ in snapshots(tmp_path / "train")] == [4]  # that of step 2 went when it was measured

@@ -17,10 +17,9 @@ from harness.command.watch import Watch
 from harness.plan import costs, machine
 from harness.plan.costs import cost, disk, host_memory, hours
 from harness.plan.machine import check_machine
-from harness.plan.plan import memory
 from harness.spec import Experiment, assumed
-from harness.spec.architecture import architecture
 from harness.spec.job import Job
+from tests.experiments import shape_of
 
 H100X8 = TrlHardware(device="gpu", processes=8, gpu="h100", engine="vllm", engine_replicas=8, deepspeed="zero2")
 
@@ -31,26 +30,28 @@ def job(paper: str = "egsw", model: str = "math-7b", arm: str = "egsw", **more: 
 
 
 def parameters(of: Job) -> float:
-    shape = architecture(of.base_model.value)
-    assert shape is not None
-    return shape.parameters
+    return shape_of(of.base_model.value).parameters
 
 
 def test_disk_by_hand() -> None:
     seven = job()
     n = parameters(seven)  # 7.62e9
-    parts = disk(seven, Watch(10, {}, 10))
+    parts = disk(seven, H100X8, Watch(10, {}, 10))
     # float32 weights, two moments and ZeRO's bfloat16 weights: 14 bytes, 107 GB; two are kept
     assert parts["checkpoints"] == 2 * 14 * n and parts["while it runs"] == 14 * n
     # the final model, one being measured, 66 // 10 = 6 that stay
     assert parts["models"] == 8 * 4 * n
+    # without keep all six wait for the end of a training in eight processes; in one its vLLM measures them at once
+    alone, short = TrlHardware(device="gpu", rollouts="vllm_colocate"), {"max_tokens": 1024}
+    waiting = [disk(seven, h, Watch(10, short))["while it runs"] - 14 * n for h in (H100X8, alone)]
+    assert waiting == [6 * 4 * n, 0]
     # 758 problems of 3,072 tokens at most, once and 1 + ceil(66 / 10) = 8 times beside the training; 30 %, 4 bytes
     assert parts["responses"] == pytest.approx(9 * 758 * 3072 * 0.3 * 4)
 
 
 def test_rejection_sampling_keeps_the_round_before_while_it_trains() -> None:
     rft = job("trial_and_error", "32b", "rft")
-    n, parts = parameters(rft), disk(rft, Watch())
+    n, parts = parameters(rft), disk(rft, H100X8, Watch())
     # 3 checkpoints and the model of the round before; 4 rounds x 2,000 x 8 responses are kept too
     assert parts["while it runs"] == 3 * 14 * n + 4 * n
     assert parts["responses"] > 4 * 2000 * 8 * 8192 * 0.3 * 4
@@ -65,8 +66,7 @@ def test_host_memory_by_hand() -> None:
     assert host_memory(large, VerlHardware(processes=8, nodes=1, offload=True)) == 12 * parameters(large)
     assert isinstance(large.experiment, Experiment)
     offload = TrlHardware(processes=8, deepspeed="zero3_offload")
-    shape = architecture(large.base_model.value)
-    assert shape is not None
+    shape = shape_of(large.base_model.value)
     # ZeRO's offloaded state: 16 x 32.8e9 = 524 GB
     assert backend("trl").host(shape, large.experiment, offload) == 16 * parameters(large)
 
@@ -82,27 +82,28 @@ def test_the_price_is_that_of_all_gpus_for_as_long_as_the_run_takes() -> None:
         cost(job(), H100X8, price=-1.0)
 
 
-def test_evaluations_beside_the_training_take_time_and_memory() -> None:
-    watch = Watch(20, {"rows": 10})
+def test_evaluations_of_snapshots_take_time() -> None:
+    watch = Watch(20, {"rows": 10, "max_tokens": 1024})  # as long as the rollouts'
     without, beside = hours(job(), H100X8, MIDDLE, Watch()), hours(job(), H100X8, MIDDLE, watch)
     assert without is not None and beside is not None
-    shape = architecture(job().base_model.value)
-    assert shape is not None
-    each = evaluation_seconds(shape, H100X8.card, watch.protocol(job().protocol), MIDDLE)
-    # of the base model, and after 20, 40, 60 and the last of 66 steps
-    assert beside[1] - without[1] == pytest.approx(5 * each / 3600)
-    assert beside[0] - without[0] == pytest.approx(8 * 5 * each / 3600)  # seven GPUs wait
-    needs = memory(job(), H100X8, frozenset(), watch)
-    assert needs is not None and needs["evaluation beside it"]["the snapshot"] == 2 * parameters(job())
-    # in one process the rollouts' vLLM measures: it has the weights, and needs no more memory than for a rollout
+    shape = shape_of(job().base_model.value)
+    each = evaluation_seconds(shape, H100X8.card, watch.protocol(job().protocol), MIDDLE, eager=False)
+    # of the base model, and after 20, 40, 60 and the last of 66 steps; after the training, by eight engines
+    assert beside[0] - without[0] == pytest.approx(5 * each / 3600)
+    assert beside[1] - without[1] == pytest.approx(5 * each / 3600 / 8)
+    # in one process the vLLM of the rollouts measures, whatever the engine of the final evaluation is
     alone = TrlHardware(device="gpu", rollouts="vllm_colocate")
-    needs, before, after = (
-        memory(job(), alone, frozenset(), watch),
-        *(hours(job(), alone, MIDDLE, w) for w in (Watch(), watch)),
+    before, after = (hours(job(), alone, MIDDLE, w) for w in (Watch(), watch))
+    assert before is not None and after is not None
+    assert after[1] - before[1] == pytest.approx(5 * each / 3600)
+    # responses longer than the rollouts' are measured by that engine, here transformers
+    long = Watch(20, {"rows": 10, "max_tokens": 1025})
+    late, eager = (
+        hours(job(), alone, MIDDLE, long),
+        evaluation_seconds(shape, alone.card, long.protocol(job().protocol), MIDDLE),
     )
-    assert needs is not None and needs["evaluation beside it"] == {} and before is not None and after is not None
-    fast = evaluation_seconds(shape, alone.card, watch.protocol(job().protocol), MIDDLE, eager=False)
-    assert after[1] - before[1] == pytest.approx(5 * fast / 3600) and fast < each
+    assert late is not None and eager > each
+    assert late[1] - before[1] == pytest.approx(5 * eager / 3600)
 
 
 def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_update_of_verl() -> None:
@@ -110,8 +111,7 @@ def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_updat
     of = job("entropy_advantage", "7b", "grpo_entropy_advantage", backend="verl")
     plain = job("entropy_advantage", "7b", "grpo", backend="verl")
     assert isinstance(of.experiment, Experiment) and isinstance(plain.experiment, Experiment)
-    shape = architecture(of.base_model.value)
-    assert shape is not None
+    shape = shape_of(of.base_model.value)
     score = [
         backend("verl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None).score
         for e in (of.experiment, plain.experiment)
@@ -126,8 +126,7 @@ def test_otb_needs_passes_of_its_own(name: str, arm: str, extra: int) -> None:
     """Under TRL one for its signals and one for the squared probabilities; under veRL one that has both."""
     hardware: Any = (TrlHardware if name == "trl" else VerlHardware)(device="gpu", gpu="h100")
     jobs = [job("baselines", "7b", of, backend=name) for of in (arm, "grpo")]
-    shape = architecture(jobs[0].base_model.value)
-    assert shape is not None
+    shape = shape_of(jobs[0].base_model.value)
     seconds = [backend(name).step_seconds(shape, hardware.card, j.experiment, hardware, MIDDLE, None) for j in jobs]
     once = rollout_seconds(shape, hardware.card, jobs[1].experiment, hardware, MIDDLE, None, passes=1, eager=False)
     assert seconds[0].score - seconds[1].score == pytest.approx(extra * once.score)
@@ -137,8 +136,8 @@ def test_otb_needs_passes_of_its_own(name: str, arm: str, extra: int) -> None:
 def test_remax_samples_one_response_more_for_each_prompt() -> None:
     hardware = TrlHardware(device="gpu", gpu="h100", rollouts="vllm_colocate")
     remax, grpo = (job("baselines", "7b", arm).experiment for arm in ("remax", "grpo"))
-    shape = architecture(job("baselines", "7b", "grpo").base_model.value)
-    assert shape is not None and isinstance(remax, Experiment) and isinstance(grpo, Experiment)
+    shape = shape_of(job("baselines", "7b", "grpo").base_model.value)
+    assert isinstance(remax, Experiment) and isinstance(grpo, Experiment)
     ours, plain = (backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None) for e in (remax, grpo))
     group = grpo.group_size.value
     more = replace(grpo, group_size=assumed(group + 1, "a test"))
@@ -175,7 +174,7 @@ def test_what_earlier_runs_have_written_is_not_asked_for_again(monkeypatch: pyte
     machines = {(small.model, small.arm): TrlHardware(device="gpu")}
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"total": 64e9}))
-    wanted = sum(disk(small, Watch()).values())
+    wanted = sum(disk(small, TrlHardware(), Watch()).values())
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": wanted - 5e6, "total": 1e12}))
     with pytest.raises(ValueError, match="disk: expected 23 GB"):
         machine.check_room([small], machines, Watch(), slots=1, force=False)

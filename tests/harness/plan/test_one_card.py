@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from harness.backends import refusals
+from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
-from harness.plan.profiles import PROFILES, Profile, choose, judge, profile_of
+from harness.plan.plan import as_text, plan
+from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of
 from harness.spec import catalogue
 
 LARGEST = {"base_model": "Qwen/Qwen3-1.7B"}  # of this scale
@@ -30,18 +33,44 @@ def test_the_small_scale_fits_one_card(paper: str, card: str, values: dict[str, 
         assert verdict.fits and verdict.need is not None, job.name
 
 
+PASS = "hardware.micro_batch=8 hardware.gradient_checkpointing=true hardware."
+
+
 @pytest.mark.parametrize(
-    ("paper", "model", "arm", "remedy"),
+    ("paper", "model", "arm", "profile", "remedy"),
     [
-        ("anchors", "qwen2.5-1.5b", "grpo", "lora_rank=32 (adapters, not all weights) or hardware=l40s"),
-        ("erpo", "qwen2.5-7b", "erpo", "hardware=a100_40g"),  # has adapters
+        ("anchors", "qwen2.5-1.5b", "grpo", True, "lora_rank=32 (adapters, not all weights) or hardware=l40s"),
+        ("erpo", "qwen2.5-7b", "erpo", True, "hardware=a100_40g"),  # has adapters
+        # where nobody chose an engine, vLLM comes first: of 3B it has room in half of the card, if it sleeps
+        ("erpo", "qwen2.5-1.5b", "erpo", False, PASS + "engine=vllm hardware.rollouts=vllm_colocate"),
+        (
+            *("erpo", "qwen2.5-3b", "erpo", False),
+            PASS + "engine=vllm hardware.vllm_gpu_memory=0.5 hardware.rollouts=vllm_colocate hardware.vllm_sleep=true",
+        ),
     ],
 )
-def test_adapters_and_a_larger_card_come_before_eight(paper: str, model: str, arm: str, remedy: str) -> None:
+def test_the_remedy_is_the_cheapest(paper: str, model: str, arm: str, profile: bool, remedy: str) -> None:
     (job,) = resolve(paper, scale="paper", models=[model], arms=[arm], seeds=[0])
     assert job.experiment is not None
     small = choose(job.experiment, "trl", PROFILES["rtx4090"].base("trl"), frozenset())
+    small = small if profile else TrlHardware(device="gpu", gpu="rtx4090")
     assert judge(job.experiment, "trl", small).remedy == remedy
+
+
+@pytest.mark.parametrize(
+    ("model", "fits"),  # by transformers, vLLM and a server
+    [
+        ("qwen2.5-7b", ["yes", True, True]),  # 15 GB of weights in 25 GB
+        ("qwen3-235b-instruct", ["no", False, True]),
+        ("deepseek-r1-0528", ["–", None, True]),
+    ],
+)
+def test_an_untrained_model_fits_does_not_or_is_not_known(model: str, fits: list[Any]) -> None:
+    jobs = resolve("erpo", scale="paper", models=[model], arms=["base"], seeds=[0])
+    alone = TrlHardware(device="gpu", gpu="rtx4090")
+    by = [measures(jobs[0], replace(alone, engine=name)) for name in ("vllm", "openai")]  # type: ignore[arg-type]
+    (row,) = (line for line in as_text(plan(jobs, machines={(model, "base"): alone})).splitlines() if "/base  " in line)
+    assert [row.split()[2], *by] == fits
 
 
 @pytest.mark.parametrize(

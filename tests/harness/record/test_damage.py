@@ -71,19 +71,19 @@ def test_a_sealed_record_of_another_shape_is_refused_by_every_reader(
         assert code == 0 or "run.json" in said
 
 
-@pytest.mark.parametrize("name", ["../../secret", "/etc/passwd"])
-def test_a_record_lists_files_of_its_run_alone(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        *(({"files": {name: "0" * 64}}, "is no file of a run") for name in ("../../secret", "/etc/passwd")),
+        ({"seed": 1}, "of another run"),
+    ],
+)
+def test_a_record_with_other_values_and_a_fitting_hash_is_refused(
+    changed: dict[str, Any], said: str, tmp_path: Path
+) -> None:
     run = finished(tmp_path)
-    (run.folder / "run.json").write_text(json.dumps(with_sha256({**run.record, "files": {name: "0" * 64}})))
-    with pytest.raises(DamagedFileError, match="is no file of a run"):
-        read_all(run.folder)
-
-
-def test_a_record_with_other_values_and_a_fitting_hash_is_of_another_run(tmp_path: Path) -> None:
-    run = finished(tmp_path)
-    record = {**run.record, "seed": 1}
-    (run.folder / "run.json").write_text(json.dumps(with_sha256(record)))
-    with pytest.raises(DamagedFileError, match="of another run"):
+    (run.folder / "run.json").write_text(json.dumps(with_sha256({**run.record, **changed})))
+    with pytest.raises(DamagedFileError, match=said):
         read_all(run.folder)
 
 

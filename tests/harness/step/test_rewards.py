@@ -35,11 +35,7 @@ def test_each_reward_of_every_verdict(verdict: Verdict, accuracy: float | None, 
 def test_responses_are_graded_once_for_all_rewards() -> None:
     grader = Grader()
     got = score_responses(
-        ("accuracy", "boxed_format"),
-        [r"\boxed{4}", r"\boxed{5}", "four"],
-        ["4", "4", "4"],
-        grader,
-        policy="boxed_last",
+        ("accuracy", "boxed_format"), [r"\boxed{4}", r"\boxed{5}", "four"], ["4", "4", "4"], grader, policy="boxed_last"
     )
     assert got == {"accuracy": [1.0, 0.0, 0.0], "boxed_format": [1.0, 1.0, 0.0]}
 
