@@ -13,7 +13,7 @@ from evals.data.protocols import Protocol
 from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.backends.common import optimiser_steps
-from harness.command.watch import Watch
+from harness.command.watch import Watch, due
 from harness.spec import Experiment, Finetune, catalogue
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import Hardware
@@ -53,9 +53,17 @@ def evaluated_tokens(protocol: Protocol) -> int:
     return tokens
 
 
+def due_steps(job: Job, every: int | None) -> set[int]:
+    """The optimiser steps whose model is saved for `eval.every` or `keep`."""
+    if every is None or job.experiment is None:
+        return set()
+    stride = backend(job.backend).stride(job.experiment)
+    return {step for step in range(stride, training_steps(job) + 1, stride) if due(step, every, stride)}
+
+
 def evaluations(job: Job, watch: Watch) -> int:
-    """Evaluations beside the training: of the base model, and `eval.every` steps."""
-    return math.ceil(training_steps(job) / watch.every) + 1 if watch.every and job.experiment is not None else 0
+    """Evaluations for the curve: of the base model, of the due steps and of the last one."""
+    return len({0, training_steps(job)} | due_steps(job, watch.every)) if watch.every and job.experiment else 0
 
 
 def in_rollouts_engine(job: Job, hardware: Hardware, watch: Watch) -> bool:
@@ -150,11 +158,10 @@ def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
     each = 6 if e.precision.value == "pure_bfloat16" else 14
     checkpoint = each * (a.parameters if rank is None else a.lora(rank))
     before = CHECKPOINTS * checkpoint + model if isinstance(e, Rejection) and e.rounds.value > 1 else 0.0
-    steps = range(1, training_steps(job) + 1)
-    stay = {step for step in steps if watch.keep and step % watch.keep == 0}
+    stay = due_steps(job, watch.keep)
     kept = 1 + len(stay) + (1 if watch.snapshot_every else 0)
     if not in_rollouts_engine(job, hardware, watch):
-        before += len({step for step in steps if watch.every and step % watch.every == 0} - stay) * model
+        before += len(due_steps(job, watch.every) - stay) * model
     return {"checkpoints": CHECKPOINTS * checkpoint, WHILE: checkpoint + before, "models": kept * model, **parts}
 
 

@@ -37,13 +37,7 @@ METRICS = {
 
 
 def train(
-    experiment: Experiment,
-    *,
-    base_model: str,
-    seed: int,
-    out_dir: Path,
-    hardware: TrlHardware,
-    on_metrics: OnMetrics,
+    experiment: Experiment, *, base_model: str, seed: int, out_dir: Path, hardware: TrlHardware, on_metrics: OnMetrics
 ) -> dict[str, Any]:
     """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.
 

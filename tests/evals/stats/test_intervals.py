@@ -14,15 +14,7 @@ from scipy.stats import binom
 from benchmarks import coverage
 from benchmarks.coverage import Trained
 from evals.stats.differences import holm, paired
-from evals.stats.intervals import (
-    Bounds,
-    Interval,
-    estimate,
-    over_problems,
-    over_seeds,
-    t_quantile,
-    varying,
-)
+from evals.stats.intervals import Bounds, Interval, estimate, over_problems, over_seeds, t_quantile, varying
 
 Vector = NDArray[np.float64]
 fractions = st.sampled_from([i / 4 for i in range(5)])

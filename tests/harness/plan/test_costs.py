@@ -45,6 +45,8 @@ def test_disk_by_hand() -> None:
     alone, short = TrlHardware(device="gpu", rollouts="vllm_colocate"), {"max_tokens": 1024}
     waiting = [disk(seven, h, Watch(10, short))["while it runs"] - 14 * n for h in (H100X8, alone)]
     assert waiting == [6 * 4 * n, 0]
+    # under veRL a model is saved after a whole rollout, of 16 updates here: 125 of 2,000 steps
+    assert len(costs.due_steps(job("entropy_advantage", "7b", "grpo", backend="verl"), 10)) == 125
     # 758 problems of 3,072 tokens at most, once and 1 + ceil(66 / 10) = 8 times beside the training; 30 %, 4 bytes
     assert parts["responses"] == pytest.approx(9 * 758 * 3072 * 0.3 * 4)
 
