@@ -213,8 +213,10 @@ CORRECTED = {  # by name: what a sampler that is not quite the trainer costs
     ),
 }
 TEACHER: Sourced[str | None] = assumed(
-    "Qwen/Qwen2.5-32B-Instruct", "no paper of table 2 has a teacher; the largest of the family with the same tokenizer"
+    "Qwen/Qwen2.5-Math-7B-Instruct",
+    "no paper of table 2 has a teacher; trained on mathematics, the same tokenizer",
 )
+TEACHERS = {"tiny": {"reference_model": "tiny"}, "small": {"reference_model": "Qwen/Qwen2.5-1.5B-Instruct"}}
 DISTILLED = {  # by name: a teacher rates the student's own samples
     "opd": (
         "On-policy distillation",
@@ -253,7 +255,7 @@ SCALES: dict[str, dict[str, dict[str, Any]]] = {
     # pairs of four times as many prompts: as many responses as the other arms
     "grpo_pairs": {"tiny": {"group_size": 2, "prompts_per_rollout": 64}, "small": {"group_size": 2}},
     # the tiny base model teaches nothing: give a trained one, reference_model=FOLDER
-    **{key: {"tiny": {"reference_model": "tiny"}} for key in DISTILLED},
+    **dict.fromkeys(DISTILLED, TEACHERS),
 }
 
 REPRODUCTION = Reproduction(

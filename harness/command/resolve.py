@@ -206,8 +206,7 @@ def as_in(framework: str, experiment: Experiment) -> Experiment:
     if own.advantage.name != "grpo" or own.objective is not None:
         used = own.objective or own.advantage
         raise ValueError(f"like={framework}: expected arms with GRPO's advantage and surrogate, got {used.name}")
-    theirs = next(arm.train for arm in baselines.arms if arm.key == f"grpo_{framework}")
-    assert isinstance(theirs, Experiment)
+    theirs: Any = next(arm.train for arm in baselines.arms if arm.key == f"grpo_{framework}")
     changed = {name: getattr(theirs, name) for name in ("clip_low", "clip_high", "dual_clip", "kl_beta")}
     parts = {name: getattr(theirs.method, name) for name in ("advantage", "aggregation", "objective")}
     method = replace(own, **parts, shaping=(*theirs.method.shaping, *own.shaping))

@@ -121,7 +121,7 @@ KL_COV: dict[str, Any] = {"share": 0.3, "coefficient": 0.5}
 UNCLIPPED = (("clip_low", None), ("clip_high", None))
 CLIP_HIGHER = (("clip_high", 0.28), ("dual_clip", 10.0))
 TWO_REWARDS = ("accuracy", "boxed_format")
-TEACHER = (("reference_model", "a teacher"),)  # the fixed rollout has its log-probabilities
+TEACHER = (("reference_model", "a teacher"),)
 
 
 def per_response(advantages: list[float], batch: TokenBatch) -> torch.Tensor:
