@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,5 +51,5 @@ def test_hidden_gpus_do_not_stop_ray_on_a_cpu(monkeypatch: pytest.MonkeyPatch, t
         seen.update(arguments, visible=os.environ.get("CUDA_VISIBLE_DEVICES"))
 
     monkeypatch.setattr(ray, "init", init)
-    driver.start_ray(compose({}), CPU, tmp_path)
+    driver.start_ray(compose({}), SimpleNamespace(hardware=CPU, scratch=tmp_path))
     assert (seen["num_gpus"], seen["visible"]) == (CPU.processes, None)
