@@ -79,9 +79,7 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
     assert "A - B" in str(difference) and "+100.0" in repr(difference) and "~" not in str(difference)
     assert difference.to_pandas()["difference"].tolist() == [1.0] and "tabular" in difference.to_latex()
     few = [save_run(tmp_path / name, "x", {"p": "+a", "q": verdicts}) for name, verdicts in (("c", "++"), ("d", "aa"))]
-    of_two = str(
-        rlvr.compare(*few, metrics=["avg"])
-    )  # two problems: approximate, and the caption says what the mark is
+    of_two = str(rlvr.compare(*few, metrics=["avg"]))  # two problems: approximate, and the caption says so
     assert "~[" in of_two and "~: approximate" in of_two
     assert difference.lines[0]["verdict"] == "checkpoint higher"  # one training seed a side
     assert "higher" in difference._repr_html_()

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -101,6 +102,8 @@ def test_a_watched_page_reloads_itself_until_the_command_ends(
     ((seconds, while_it_waited),) = seen
     assert seconds == 7 and 'http-equiv="refresh" content="7"' in while_it_waited and "No runs train" in while_it_waited
     assert "refresh" not in page.partition("<style>")[0]
+    monkeypatch.setattr("rlvr.writing._of_runs", Mock(side_effect=[KeyboardInterrupt, ValueError]))
+    assert main(["report", "runs=[x]", "watch=7"]) == 130  # interrupted before the first page: none is made after it
 
 
 def test_arms_can_be_chosen_and_the_others_are_named(report: Any) -> None:
