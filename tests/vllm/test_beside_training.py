@@ -22,8 +22,9 @@ def test_the_rollouts_engine_measures_the_trained_weights(tmp_path: Path, monkey
     (run,) = (path.parent for path in tmp_path.glob("egsw/tiny/*/run.json"))
     scores = {row["step"]: row["scores"]["tiny_short"]["avg_at_1"]["value"] for row in read_jsonl(run / "curve.jsonl")}
     assert scores.keys() == {0, 2} and scores[0] > 0.3 and scores[2] < 0.1
-    manifest = json.loads((run / "curve" / "step-000002" / "tiny_short" / "manifest.json").read_text())
-    engine = manifest["identity"]["engine"]
-    assert (engine["name"], engine["dtype"]) == ("vllm", "bfloat16")  # what vLLM makes of a float32 model
+    for step in ("step-000000", "step-000002"):
+        manifest = json.loads((run / "curve" / step / "tiny_short" / "manifest.json").read_text())
+        engine = manifest["identity"]["engine"]
+        assert (engine["name"], engine["dtype"]) == ("vllm", "bfloat16")  # what vLLM makes of a float32 model
     gaps = [row["metrics"].get("train/mismatch_kl") for row in read_jsonl(run / "metrics.jsonl")]
     assert max(gap for gap in gaps if gap is not None) < 1e-3
