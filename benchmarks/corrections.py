@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from baselines.rollout_correction import rollout_correction, rollout_rejection
-from benchmarks.columns import columns
 from benchmarks.pages import ROOT, made_by, write
+from evals.notebook import markdown_table
 from harness.step.batch import TokenBatch
 
 TOKENS, LENGTH = 3, 5
@@ -133,7 +133,7 @@ def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
 
 def page(found: dict[str, list[tuple[float, float]]]) -> str:
     header = ["correction", *(f"noise {noise:g}" for noise in NOISE)]
-    table = columns(header, [[name, *(f"{b:.3f} / {v:.2f}" for b, v in row)] for name, row in found.items()])
+    table = markdown_table(header, [[name, *(f"{b:.3f} / {v:.2f}" for b, v in row)] for name, row in found.items()])
     return "\n\n".join(
         [
             "# Corrections of the mismatch between trainer and sampler: exact bias and variance",

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from baselines.frameworks import DIFFERS, FILTERS, frameworks
 from baselines.paper import RECIPE
-from benchmarks.columns import columns
 from benchmarks.pages import ROOT, made_by, write
+from evals.notebook import markdown_table
 from harness.backends.method_step import SHAPED, apply_method, micro_batch_loss
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
@@ -156,7 +156,7 @@ def page() -> str:
             "as in `rlvr run paper=baselines arm=grpo_verl`, and a value for the arms of any paper, as in `rlvr run "
             "paper=egsw arm=grpo like=verl`. *Cosine* and *norm ratio* compare the gradient of the "
             "loss on one identical batch with that of TRL's defaults.",
-            columns(header, rows, left=9),
+            markdown_table(header, rows, left=9),
             f"The batch: {PROMPTS} tiny problems, {GROUP} responses each of the tiny base model ({100 * solved:.0f} % "
             f"correct), log-ratios to the sampling policy with a deviation of {float(gaps.std()):.3f}, so clipping "
             "hardly acts. **Tiny scale: a model of under 2M parameters on made-up arithmetic.** What our declarations "

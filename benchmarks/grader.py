@@ -28,7 +28,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.columns import columns
 from benchmarks.pages import made_by, write
 from evals.grading import Grader
 from evals.grading.equivalence import DEFAULT, UnscorableError, compared
@@ -38,6 +37,7 @@ from evals.grading.grader import outcome
 from evals.grading.rules import RULES
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
+from evals.notebook import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = Path(__file__).with_name("grader_pairs.csv.gz")
@@ -334,7 +334,7 @@ def accuracy(
     return (
         "## Accuracy\n\nShare of the graded pairs on which a verdict agrees with the label, as the label is; some "
         "labels are wrong, and some follow another convention. An unscored pair agrees with no label.\n\n"
-        + columns(header, rows, left=1)
+        + markdown_table(header, rows, left=1)
         + "\n"
     )
 
@@ -356,7 +356,7 @@ def disagreements(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Se
         f"## Disagreements\n\nThe {len(rows)} pairs on which our verdict is not the label, each with the reason that "
         "was read by hand, or with what the label depends on besides the value. Others' texts are not ours to copy: "
         "`pair` is the hash in the data file.\n\n"
-        + columns(("set", "pair", "source", "ours", "math-verify", "reason"), rows, left=6)
+        + markdown_table(("set", "pair", "source", "ours", "math-verify", "reason"), rows, left=6)
         + "\n"
     )
 
@@ -371,7 +371,7 @@ def wrong_accepts(pairs: Sequence[Pair], mine: Sequence[bool | None]) -> str:
         "and `missing_unit` are switches (`evals.grading.Conventions`); `value`: equal, whatever the form; "
         "`boxed_last`: the last box is the answer; `words`: a number in words is that number; `letters`: a word of "
         "letters is a product; `sets`: an inequality is its interval.\n\n"
-        + columns(("reason", "pairs"), [(reason, str(n)) for reason, n in counts.most_common()], left=1)
+        + markdown_table(("reason", "pairs"), [(reason, str(n)) for reason, n in counts.most_common()], left=1)
         + "\n"
     )
 
@@ -392,7 +392,7 @@ def rules(pairs: Sequence[Pair]) -> str:
     header = ("rule", "accepts", "example", "counter-example", "pairs", "against their label")
     return (
         "## Rules\n\nIn the order in which they are tried: the first that applies decides. `same_value` evaluates both "
-        "sides at points; what it cannot read is not equal.\n\n" + columns(header, rows, left=4) + "\n"
+        "sides at points; what it cannot read is not equal.\n\n" + markdown_table(header, rows, left=4) + "\n"
     )
 
 
@@ -434,7 +434,7 @@ def speed(pairs: Sequence[Pair]) -> str:
         "## Speed\n\nMilliseconds by the clock for a distinct answer, one at a time in one run, golds read before. "
         "plain: numbers in digits; symbolic: with "
         f"letters for variables or functions; latex: the rest. At most {TIMED} pairs a class, whose texts differ.\n\n"
-        + columns(header, rows, left=1)
+        + markdown_table(header, rows, left=1)
         + "\n"
     )
 

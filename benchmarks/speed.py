@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.columns import columns
+from evals.notebook import markdown_table
 
 
 class Row(NamedTuple):
@@ -50,7 +50,7 @@ def page(rows: list[Row], rounds: int) -> str:
     return (
         f"Ratio: ours / theirs; above 1, ours is faster. Medians of {rounds} rounds on a CPU "
         f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end); {packages}.\n\n"
-        + columns(("what", "against", "ratio", "ours", "theirs", "unit", "note"), cells, left=2)
+        + markdown_table(("what", "against", "ratio", "ours", "theirs", "unit", "note"), cells, left=2)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +16,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """A table for a terminal; the first `left` columns are aligned left, the others right."""
+def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, form: str = "simple") -> str:
+    """A table for a terminal, or in another form of tabulate's; the first `left` columns are aligned left, the others
+    right."""
     from tabulate import tabulate
 
-    cells = [list(row) for row in rows]
-    alignment = ["left" if i < left else "right" for i in range(len(header))]
-    colalign = alignment if cells else None
-    text: str = tabulate(cells, list(header), "simple", disable_numparse=True, colalign=colalign)
-    return text
+    pipe = form == "pipe"  # Markdown
+    cells = [[cell.replace("|", "\\|") if pipe else cell for cell in row] for row in (header, *rows)]
+    alignment = ["left" if i < left else "right" for i in range(len(header))] if len(cells) > 1 else None
+    more: dict[str, Any] = {"disable_numparse": True, "colalign": alignment, "preserve_whitespace": pipe}
+    return str(tabulate(cells[1:], cells[0], form, **more))
+
+
+markdown_table = partial(text_table, form="pipe")
 
 
 def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:

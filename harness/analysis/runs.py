@@ -82,11 +82,17 @@ def read_runs(
     Raises:
         UsageError: no such run, or one without responses; names that are not one a run, or not distinct.
     """
-    read = [seeds_of(text) for text in texts]
+    read = []
+    for runs in map(seeds_of, texts):  # an archive, or a folder of runs, has several arms
+        digests = [run.record.get("digest") for run in runs]
+        read += [[r for r, its in zip(runs, digests, strict=True) if its == one] for one in dict.fromkeys(digests)]
     names = list(names) if names is not None else _names(read)
     if len(names) != len(read) or len(set(names)) != len(names):
         raise UsageError(f"names: expected {len(read)} different ones (one a run), got {', '.join(names)}")
-    return [analysed(name, sources, data_dir=data_dir) for name, sources in zip(names, read, strict=True)]
+    models = [analysed(name, sources, data_dir=data_dir) for name, sources in zip(names, read, strict=True)]
+    if models and not any(m.subject.tables or m.sources[0].curve for m in models):
+        raise UsageError(f"runs: {', '.join(names)}: kept without the responses, and there is no training curve")
+    return models
 
 
 def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Analysed:
@@ -95,8 +101,8 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
     Raises:
         UsageError: the seeds cannot be read together.
     """
-    try:
-        conditions = conditions_of(sources)
+    try:  # an archive keeps no responses: of its runs there are the curves
+        conditions = conditions_of(sources) if all(run.keeps_responses for run in sources) else {}
         subject = Subject(name, {benchmark: _responses(sources, benchmark) for benchmark in conditions})
         model = sources[0].model_folder
     except (ValueError, OSError) as error:

@@ -127,11 +127,13 @@ def conditions_of(seeds: Sequence[Run]) -> dict[str, Conditions | None]:
     """How the training seeds of one method were measured, by benchmark.
 
     Raises:
-        ValueError: on other benchmarks than the first, or in another way.
+        ValueError: of other settings than the first's, on other benchmarks, or measured in another way.
     """
     first = seeds[0]
     conditions = {benchmark: first.conditions(benchmark) for benchmark in first.benchmarks}
     for run in seeds[1:]:
+        if run.record.get("digest") != first.record.get("digest"):
+            raise ValueError(f"{run.folder} is no other seed of {first.folder}: their settings differ")
         if sorted(run.benchmarks) != sorted(first.benchmarks):
             expected = ", ".join(first.benchmarks)
             raise ValueError(f"{run.folder} was not measured on the benchmarks of {first.folder}: {expected}")

@@ -293,5 +293,3 @@ CASES = {
         method=replace(GRPO, aggregation=assumed("token_mean", WHY), shaping=(use(erpo, **sourced(**ERPO)),)),
     ),
 }
-TRL_ONLY = ("remax", "reverse_kl", "towards_teacher")  # veRL refuses them, as its translation's tests show
-VERL = tuple(name for name in CASES if name not in TRL_ONLY)

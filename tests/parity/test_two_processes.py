@@ -14,7 +14,8 @@ from tests.needs_verl import need_verl
 need_verl()
 
 from harness.spec import Method  # noqa: E402
-from tests.harness.cases import CASES, VERL  # noqa: E402
+from tests.harness.cases import CASES  # noqa: E402
+from tests.parity.rows import VERL  # noqa: E402
 
 
 def test_two_processes_take_the_step_of_one(tmp_path: Path) -> None:

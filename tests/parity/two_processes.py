@@ -16,9 +16,9 @@ def main(model: Path, folder: Path) -> None:
     from transformers import AutoConfig
 
     from tests.harness.backends.test_trl_trainer import declared_with, rollout
-    from tests.harness.cases import CASES, VERL
+    from tests.harness.cases import CASES
     from tests.parity.local_verl import make_worker, step
-    from tests.parity.rows import verl_rows
+    from tests.parity.rows import VERL, verl_rows
 
     worker = make_worker(model)
     rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()

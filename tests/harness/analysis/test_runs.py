@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evals.analysis.subjects import Subject
 from harness.analysis.material import Material
-from harness.analysis.runs import Analysed
+from harness.analysis.runs import Analysed, read_runs
 from harness.record.run import Run
 from tests.harness.record.folders import started
 
@@ -28,3 +28,9 @@ def test_scores_are_joined_with_the_metrics_of_their_step_of_every_seed(tmp_path
     assert kept["step"].tolist() == [1, 2, 3, 4] * 2
     assert kept["curve/b/avg_at_4"].fillna(-1).tolist() == [-1, 0.2, -1, 0.4] * 2
     assert kept["train/reward"].fillna(-1).tolist() == [1, 2, 3, -1, 2, 3, 4, -1]
+
+
+def test_the_arms_of_an_archive_are_models_of_their_own_with_their_curves() -> None:
+    models = read_runs(["results/records/egsw.tar.xz"], None, data_dir=None)
+    found = [(m.name, len(m.sources), bool(m.sources[0].curve)) for m in models]
+    assert found == [("base", 1, False), ("egsw", 20, True), ("grpo", 20, True)]
