@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import torch
 from hypothesis import strategies as st
 
@@ -64,7 +67,8 @@ def one_group(**fields: torch.Tensor) -> TokenBatch:
 
 def permuted(batch: TokenBatch, order: torch.Tensor) -> TokenBatch:
     """The same sequences in another order."""
-    return _mapped(batch, lambda t: t[order])
+    parts = None if batch.reward_parts is None else batch.reward_parts[order]
+    return replace(_mapped(batch, lambda t: t[order]), reward_parts=parts)
 
 
 def padded(batch: TokenBatch, columns: int) -> TokenBatch:
@@ -73,16 +77,12 @@ def padded(batch: TokenBatch, columns: int) -> TokenBatch:
     def pad(t: torch.Tensor) -> torch.Tensor:
         if t.dim() == 1:
             return t
-        filler = torch.zeros if t.dtype == torch.bool else torch.full
-        extra = (len(t), columns)
-        tail = filler(extra, dtype=t.dtype) if t.dtype == torch.bool else torch.full(extra, float("nan"), dtype=t.dtype)
+        tail = torch.full((len(t), columns), 0 if t.dtype == torch.bool else float("nan"), dtype=t.dtype)
         return torch.cat([t, tail], dim=1)
 
     return _mapped(batch, pad)
 
 
-def _mapped(batch: TokenBatch, function: object) -> TokenBatch:
+def _mapped(batch: TokenBatch, function: Callable[[torch.Tensor], torch.Tensor]) -> TokenBatch:
     names = ("rewards", "groups", "mask", "advantages", *SIGNALS)
-    return TokenBatch(
-        vocab_size=batch.vocab_size, max_tokens=batch.max_tokens, **{n: function(getattr(batch, n)) for n in names}
-    )  # type: ignore
+    return replace(batch, **{name: function(getattr(batch, name)) for name in names})

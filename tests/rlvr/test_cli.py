@@ -89,8 +89,6 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("audit base=[x*] . printed=4", "x*: expected files of curves"),
         ("export RUN", "RUN"),
         ("export format=csv", "format"),
-        ("import", "files"),
-        ("new", "name"),
         ("new ours stage=gate", "stage"),
         ("ui port=x", "port"),
         ("ui --port 5001", "port=5001"),

@@ -71,7 +71,7 @@ def test_a_new_backend_plans_with_its_own_settings_memory_and_time(capsys: pytes
     assert arm["cost_per_run"]["gpu_hours"] > 0
     assert main([*command, "hardware.slices=1"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)["arms"]
-    assert not arm["memory"]["fits"] and arm["memory"]["remedy"] == "hardware.slices=2"
+    assert not arm["memory"]["fits"] and arm["memory"]["remedy"].endswith("hardware.slices=2")
     assert main([*command, "hardware.deepspeed=zero2"]) != 0
     assert "backend=toy has no such setting; backend=trl has it" in capsys.readouterr().err
     assert main([*command, "learning_rate=0.5"]) == 0

@@ -22,6 +22,8 @@ ORDERED = ("egsw-micro-batch", "clip_cov", "kl_cov", "entropy_advantage on dapo 
 @given(token_batches())
 def test_order_padding_and_masked_values_change_nothing(name: str, batch: TokenBatch) -> None:
     method = CASES[name].method
+    parts = torch.stack([batch.rewards, batch.rewards.roll(1)], 1)
+    batch = replace(batch, reward_parts=parts, reward_weights=(1.0, 0.5))
     batch = replace(batch, **{signal: getattr(batch, signal).requires_grad_() for signal in SIGNALS})
     order = torch.arange(len(batch.rewards)).flip(0).roll(1)
     whole, wider, moved = (method.apply(b) for b in (batch, padded(batch, 2), permuted(batch, order)))
