@@ -128,7 +128,7 @@ def import_(
     from harness.record.archive import import_archive
     from harness.record.verify import verify as faults_of
 
-    print(f"checking {len(archives)} archives, every score of every run again (minutes)", file=sys.stderr)
+    print(f"computing every score of {', '.join(map(str, archives))} again (minutes)", file=sys.stderr)
     wrong = [{"file": str(path), "wrong": line} for path in archives for line in faults_of(path)]
     if wrong or verify:
         lines = [f"{row['file']}: {row['wrong']}" for row in wrong]

@@ -39,6 +39,8 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
     """
     code = environment()  # before anything is written, which may be under version control itself
     plotted, skipped = plot_all(material, only)
+    bare = [m.name for m in material.models if m.sources[0].benchmarks and not m.subject.tables]
+    skipped += [f"{name}: its verdicts were kept without the responses" for name in bare]
     out.mkdir(parents=True, exist_ok=True)
     figures = []
     for family, plots in plotted.items():
@@ -73,12 +75,8 @@ def index_page(made: Mapping[str, Any]) -> str:
         for m in models
     ]
     trained = dict.fromkeys(text for m in models for text in m["made_by"])
-    lines += [
-        "",
-        *(f"Trained and measured by {text}.  " for text in trained),
-        f"Benchmarks: {', '.join(benchmarks)}.",
-        "",
-    ]
+    lines += ["", *(f"Trained and measured by {text}.  " for text in trained)]
+    lines += [f"Benchmarks: {', '.join(benchmarks) or 'none'}.", ""]
     if any(m["seeds"] > 1 for m in models):
         lines += ["Of several training seeds: curves are their means; what a model read is of the first.", ""]
     if skipped:
