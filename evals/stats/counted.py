@@ -79,11 +79,13 @@ def _votes(
     cell: NDArray[np.int_], answer: NDArray[np.int_], correct: NDArray[np.bool_], cells: pd.MultiIndex
 ) -> tuple[list[tuple[int, tuple[int, ...]]], str]:
     """(of each cell: the votes of the correct class, the sorted ones of the others; a contradiction, or "")."""
-    classes, which = np.unique(np.stack([cell, answer]), axis=1, return_inverse=True)
+    answers, place = np.unique(answer, return_inverse=True)
+    classes, which = np.unique(cell * len(answers) + place, return_inverse=True)
     right: dict[int, tuple[int, int]] = {}  # (class, votes)
     rivals: dict[int, list[int]] = {}
     sizes, rights = np.bincount(which), np.bincount(which, correct)
-    for c, number, size, of_right in zip(*classes.tolist(), sizes.tolist(), rights.tolist(), strict=True):
+    of_cell, of_answer = (classes // len(answers)).tolist(), answers[classes % len(answers)].tolist()
+    for c, number, size, of_right in zip(of_cell, of_answer, sizes.tolist(), rights.tolist(), strict=True):
         if not of_right:
             rivals.setdefault(c, []).append(size)
         elif of_right < size:
@@ -110,4 +112,4 @@ def _checked(rows: Any) -> pd.DataFrame:
         if name in frame and frame[name].isna().any():
             raise ValueError(f"{name} must have a value in every row of the verdict table")
     absent = {name: 0 if name == "train_seed" else None for name in COLUMNS if name not in frame}
-    return frame.assign(**absent).astype({"problem_id": str}).reset_index(drop=True)
+    return frame.assign(**absent, problem_id=frame["problem_id"].astype(str)).reset_index(drop=True)

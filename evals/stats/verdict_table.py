@@ -90,9 +90,9 @@ def _share_won(x: int, rivals: tuple[int, ...], others: int, k: int, kept: Seque
     ways = np.zeros((1 + min(len(strong), room // x), room + 1))
     ways[0, : len(pool)] = pool  # ways[t, j] = P(t rivals so far tie, j samples so far kept, no rival above x)
     for m in strong:
-        more = np.zeros_like(ways)
-        for votes in range(min(x, room + 1)):
-            more[:, votes:] += kept[m][votes] * ways[:, : room + 1 - votes]
+        apart = np.zeros((len(ways), room + x))  # a row's tail of zeros keeps the rows apart in one convolution
+        apart[:, : room + 1] = ways
+        more = np.convolve(apart.ravel(), kept[m][: min(x, room + 1)])[: apart.size].reshape(apart.shape)[:, : room + 1]
         if room >= x:
             more[1:, x:] += kept[m][x] * ways[:-1, : room + 1 - x]
         ways = more
