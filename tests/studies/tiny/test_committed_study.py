@@ -18,7 +18,9 @@ NUMBER = re.compile(r"[-+]?\d+\.?\d*")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("design", "committed_in"), [(STUDY, FOLDER), (LATER, FOLDER / "later")])
+@pytest.mark.parametrize(
+    ("design", "committed_in"), [(LATER, FOLDER / "later"), pytest.param(STUDY, FOLDER, marks=pytest.mark.exhaustive)]
+)
 def test_committed_numbers_come_from_the_committed_tables(
     design: Design, committed_in: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
