@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.forked import fork_from_here
 
 # no deadlines: time on a busy machine says nothing about the code. Every run has the same examples, so that only a
 # change can make a test fail; `--hypothesis-profile=random` draws new ones
@@ -40,3 +43,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+    if "trl.trainer.grpo_trainer" in sys.modules and hasattr(os, "fork"):
+        fork_from_here()

@@ -1,8 +1,9 @@
 """`rlvr` in a separate process that does not import the trainer again: a fork of a process that has only imported.
 
 A start costs the imports of TRL and MLflow, 10 s of a core. Tests that stop, kill or repeat a command start many; what
-they test happens after the imports. The process forked from has run nothing, so it has no threads and no state. So are
-the processes of jobs that the command starts (`launcher=local`).
+they test happens after the imports. The process forked from has run nothing, so it has no threads and no state: it is a
+fork of pytest from before the first test where that has imported the trainer. So are the processes of jobs that the
+command starts (`launcher=local`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,33 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
+from multiprocessing import forkserver
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import IO, Any, ClassVar
+from unittest.mock import patch
 
 IMPORTS = ["tests.imported"]
+
+
+def fork_from_here() -> None:
+    """Make this process, as it is now, the one that commands are forked from; for a process that runs one thread."""
+
+    def fork(_: object, command: Sequence[object], kept: Sequence[int]) -> int:
+        if pid := os.fork():
+            return pid
+        for below, above in pairwise([2, *sorted(kept), 1 << 16]):
+            os.closerange(below + 1, above)  # a new interpreter would not have them
+        try:
+            exec(command[-1])  # what a new interpreter would run
+        finally:
+            os._exit(0)
+
+    forkserver.set_forkserver_preload(IMPORTS)
+    with patch("multiprocessing.util.spawnv_passfds", fork):
+        forkserver.ensure_running()
 
 
 class Command:

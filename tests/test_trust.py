@@ -37,9 +37,6 @@ def test_torch_loads_weights_only_and_no_code_of_a_model_is_trusted() -> None:
         assert "trust_remote_code=True" not in text, path
 
 
-# -- sizes ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_line_of_one_gigabyte_is_refused_before_it_is_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     path.write_text('{"problem": "1", "answer": "2"}\n"')
@@ -89,9 +86,6 @@ def test_gzipped_parquet_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.parquet.gz").write_bytes(gzip.compress(b"PAR1"))
     with pytest.raises(ValueError, match=r"a\.parquet\.gz: expected Parquet as it is"):
         list(read_rows(tmp_path / "a.parquet.gz", of_any_name=True))
-
-
-# -- commands ------------------------------------------------------------------------------------------------------
 
 
 def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:

@@ -72,9 +72,6 @@ def test_the_tiny_scale_records_replaced_values_and_fits_trl() -> None:
     assert 0 < window[0] < sum(window) < told["max_steps"].value
 
 
-# -- doubts ---------------------------------------------------------------------------------------------------------
-
-
 def test_counts_equal_a_search_through_all() -> None:
     for total in (30, 83, 240, 332):
         for count in range(total + 1):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from rlvr import new
 from rlvr.cli import main
 from rlvr.scaffold import LONGEST
 from tests.experiments import save_random_model
+from tests.forked import Command
 from tests.sizes import WORDS
 
 pytestmark = pytest.mark.slow
@@ -42,23 +43,30 @@ def copy_of_the_checkout(folder: Path) -> Path:
     return folder
 
 
-def ran(checkout: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """`python ...` in the copy, whose packages come before the installed ones."""
+def module_of_a_copy(arguments: list[str]) -> int:
+    """`python -m ...` in a process that has imported the modules of this checkout: they are imported from the copy."""
+    copy, name = os.environ["PYTHONPATH"], arguments[0]
+    for imported in [module for module in sys.modules if module.partition(".")[0] in COPIED]:
+        del sys.modules[imported]
+    sys.path.insert(0, copy)
+    os.chdir(copy)
+    sys.argv = arguments
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+    return 0
+
+
+def inside(checkout: Path, *arguments: str, code: int = 0, **more: str) -> str:
+    """The standard output of `python -m ...` in the copy."""
     environment = {**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1", "NO_COLOR": "1", **more}
     environment.pop("MLFLOW_TRACKING_URI", None)
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
-
-
-def inside(checkout: Path, *arguments: str, **more: str) -> str:
-    """The standard output of `python ...` in the copy."""
-    done = ran(checkout, *arguments, **more)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    command = Command(arguments, environment, module_of_a_copy)
+    out, err = command.communicate(timeout=500)
+    assert command.returncode == code, out + err
+    return out
 
 
 def rlvr(checkout: Path, *arguments: str, **more: str) -> str:
-    return inside(checkout, "-m", "rlvr", *arguments, **more)
+    return inside(checkout, "rlvr", *arguments, **more)
 
 
 def everything(folder: Path) -> dict[Path, bytes]:
@@ -70,9 +78,6 @@ def skeleton(folder: Path) -> Path:
     for name in ("reproductions", "tests/reproductions"):
         (folder / name).mkdir(parents=True)
     return folder
-
-
-# the page
 
 
 def page() -> str:
@@ -133,20 +138,21 @@ def test_what_is_written_and_the_case_of_the_page_pass_their_tests(followed: Pat
     ((trainer, *options),) = [words for words in commands("pytest") if "-k" in words]
     assert options == ["-k", "my_method"]
     files = [*TESTS, trainer, "tests/harness/spec/test_spec.py"]
-    done = ran(followed, "-m", "pytest", "-rA", "--hypothesis-profile=few", "-k", "my_method or test_by_", *files)
-    outcomes = re.findall(r"^(PASSED|FAILED) (\S+?\.py)::(.*?)(?: - .*)?$", done.stdout, flags=re.MULTILINE)
-    assert {file for _, file, _ in outcomes} == set(files), done.stdout + done.stderr
+    words = ["-rA", "--hypothesis-profile=few", "-k", "my_method or test_by_", *files]
+    out = inside(followed, "pytest", *words, code=1)  # one of them is wrong
+    outcomes = re.findall(r"^(PASSED|FAILED) (\S+?\.py)::(.*?)(?: - .*)?$", out, flags=re.MULTILINE)
+    assert {file for _, file, _ in outcomes} == set(files), out
     assert {outcome for outcome, _, name in outcomes if "wrong" not in name} == {"PASSED"}, outcomes
     assert "FAILED" in {outcome for outcome, _, name in outcomes if "wrong" in name}, outcomes
 
 
 def test_what_is_written_passes_the_linters(checkout: Path, followed: Path) -> None:
     python = [*(f"reproductions/{name}" for name in NAMES), *TESTS]
-    inside(checkout, "-m", "ruff", "check", "--no-cache", *python)
-    inside(checkout, "-m", "ruff", "format", "--no-cache", "--check", *python)
+    inside(checkout, "ruff", "check", "--no-cache", *python)
+    inside(checkout, "ruff", "format", "--no-cache", "--check", *python)
     packages = [word for name in NAMES for word in ("-p", f"reproductions.{name}")]
-    inside(checkout, "-m", "mypy", "--no-site-packages", "--cache-dir", os.devnull, *packages)
-    inside(followed, "-m", "ruff", "check", "--no-cache", WRITTEN[2])
+    inside(checkout, "mypy", "--no-site-packages", "--cache-dir", os.devnull, *packages)
+    inside(followed, "ruff", "check", "--no-cache", WRITTEN[2])
 
 
 def test_the_catalogue_holds_it_and_every_value_says_that_it_is_the_templates(checkout: Path) -> None:
@@ -178,12 +184,10 @@ def test_the_declaration_and_the_published_row_of_the_page(followed: Path) -> No
     planned = rlvr(followed, "plan", "paper=my_method", "scale=paper")
     for words in ("paper: section 4.1", "code: train.sh, clip_ratio_high", "assumed: not stated; veRL's default"):
         assert words in planned
-    read = inside(followed, "-c", "from harness.spec import catalogue; print(*catalogue.published('my_method'))")
+    (followed / "read.py").write_text("from harness.spec import catalogue; print(*catalogue.published('my_method'))")
+    read = inside(followed, "read")
     cell = Published("Table 1", "7b", "my_method", "GRPO + ours", "math500", "MATH-500", "avg", "74.1", "%")
     assert read == f"{cell}\n"
-
-
-# what is refused
 
 
 @pytest.mark.parametrize(
@@ -215,5 +219,5 @@ def test_existing_files_are_never_overwritten(tmp_path: Path, capsys: pytest.Cap
 def test_the_longest_name_is_formatted(checkout: Path, tmp_path: Path) -> None:
     root = shutil.copytree(checkout, tmp_path, dirs_exist_ok=True)
     files = [path for path in new("a" * LONGEST, root=root)["files"] if path.endswith(".py")]
-    inside(root, "-m", "ruff", "check", "--no-cache", *files)
-    inside(root, "-m", "ruff", "format", "--no-cache", "--check", *files)
+    inside(root, "ruff", "check", "--no-cache", *files)
+    inside(root, "ruff", "format", "--no-cache", "--check", *files)

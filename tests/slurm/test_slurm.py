@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.launch.small import EGSW, GRPO, folder_of, outcome, saved, start_run
+from tests.forked import Command
+from tests.harness.launch.small import EGSW, GRPO, folder_of, outcome, saved
+from tests.harness.launch.small import start as start_run
 from tests.harness.launch.small import wait_for as wait_for_seconds
 from tests.slurm.cluster import cluster
 
@@ -29,7 +31,7 @@ def slurm() -> Iterator[dict[str, str]]:
         yield environment
 
 
-def start(home: Path, model: Path, slurm: dict[str, str], *more: str) -> subprocess.Popen[str]:
+def start(home: Path, model: Path, slurm: dict[str, str], *more: str) -> Command:
     more = more if any(option.startswith("max_steps") for option in more) else (*more, "max_steps=16")
     return start_run(home, model, f"arm={','.join(ARMS)}", *more, env=slurm)
 
@@ -95,9 +97,7 @@ def test_a_restarted_command_finds_its_jobs_and_a_cancelled_job_stays_cancelled(
     _, err = process.communicate(timeout=120)
     assert process.returncode == 75 and f"scancel {ids[ARMS[0]].partition('_')[0]}" in err, err
     process = start(tmp_path, random_model, slurm, *options)
-    assert process.stderr is not None
-    while "running" not in process.stderr.readline():
-        assert process.poll() is None
+    wait_for(process, lambda: "running" in process.err)
     assert job_ids(tmp_path) == ids  # the command watched them, and did not submit them again
     ask(slurm, "scancel", *ids.values())
     _, err = process.communicate(timeout=1200)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from tests.forked import Command
 from tests.sizes import WORDS
 
 SMALL = ["paper=egsw", "seeds=1", *WORDS, "hardware.save_every=3", "hardware.device=cpu", "hardware.threads=1"]
@@ -18,11 +17,10 @@ SMALL = ["paper=egsw", "seeds=1", *WORDS, "hardware.save_every=3", "hardware.dev
 GRPO, EGSW = "grpo+random_reward", "egsw+random_reward"
 
 
-def start_run(home: Path, model: Path, *more: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "rlvr", "run", *SMALL, f"base_model={model}", *more]
-    environment = {**os.environ, **(env or {}), "RLVR_HOME": str(home)}
+def start(home: Path, model: Path, *more: str, env: Mapping[str, str] | None = None) -> Command:
+    environment = {**os.environ, **(env or {}), "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
     environment.pop("MLFLOW_TRACKING_URI", None)
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Command(["run", *SMALL, f"base_model={model}", *more], environment)
 
 
 def folder_of(home: Path, arm: str) -> Path:
@@ -44,15 +42,7 @@ def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
     return lambda: list(home.glob(f"egsw/tiny/math-7b-{arm}-*/train/checkpoint-{step}"))
 
 
-class Started(Protocol):
-    """A started command: a `subprocess.Popen`, or a `tests.forked.Command`."""
-
-    def poll(self) -> int | None: ...
-
-    def communicate(self) -> tuple[str, str]: ...
-
-
-def wait_for(process: Started, there: Callable[[], object], *, seconds: float = 300) -> None:
+def wait_for(process: Command, there: Callable[[], object], *, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not there():
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()

@@ -23,28 +23,22 @@ from harness.launch.prepare import prepare
 from harness.launch.task import Task
 from harness.record.run import Run
 from harness.runs.state import ERROR
-from tests.forked import Command
-from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, wait_for
+from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, start, wait_for
 from tests.options import options_of
 
 pytestmark = pytest.mark.slow
-
-
-def start(home: Path, model: Path, *more: str) -> Command:
-    environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    return Command(["run", *SMALL, f"base_model={model}", "max_steps=12", *more], environment)
 
 
 def test_stopped_and_killed_jobs_end_like_serial_ones(random_model: Path, tmp_path: Path) -> None:
     import psutil
 
     serial, beside = tmp_path / "serial", tmp_path / "local"
-    alone = start(serial, random_model, f"arm={GRPO},{EGSW}")
+    options: tuple[str, ...] = (f"arm={GRPO},{EGSW}", "max_steps=12")
+    alone = start(serial, random_model, *options)
     printed, err = alone.communicate(timeout=500)
     assert alone.returncode == 0, err
 
-    options = (f"arm={GRPO},{EGSW}", "launcher=local", "jobs=2")
+    options += ("launcher=local", "jobs=2")
     process = start(beside, random_model, *options)
     wait_for(process, saved(beside, EGSW, 3))
     process.send_signal(signal.SIGTERM)  # to the parent alone: it tells its workers
@@ -75,11 +69,11 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     random_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    (first,) = prepare(
-        *options_of([*SMALL, "max_steps=12", f"base_model={random_model}", f"arm={GRPO}"]), "rlvr run"
-    ).jobs
+    words = [*SMALL, f"base_model={random_model}", "max_steps=12"]
+    options = ("max_steps=12", f"arm={GRPO},{EGSW}", "launcher=local", "jobs=1")
+    (first,) = prepare(*options_of([*words, f"arm={GRPO}"]), "rlvr run").jobs
     with locked(job_folder(first, model_fingerprint(random_model))):  # as if another process ran it
-        process = start(tmp_path, random_model, f"arm={GRPO},{EGSW}", "launcher=local", "jobs=1")
+        process = start(tmp_path, random_model, *options)
         wait_for(process, saved(tmp_path, EGSW, 3))
         os.kill(process.jobs[-1], signal.SIGKILL)  # as the kernel does when memory ends
         _, err = process.communicate(timeout=500)
@@ -89,7 +83,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     assert f"math-7b/{EGSW}/seed0: finished" in err
     (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{EGSW}-*/log.txt")
     assert "step 12/12" in log.read_text()
-    again = start(tmp_path, random_model, f"arm={GRPO},{EGSW}", "launcher=local", "jobs=1")
+    again = start(tmp_path, random_model, *options)
     _, err = again.communicate(timeout=500)
     assert again.returncode == 0 and f"math-7b/{GRPO}/seed0: finished after" in err, err  # the error of before is gone
 
