@@ -110,9 +110,6 @@ def batch_of(
     )
 
 
-# -- perplexity -------------------------------------------------------------------------------------------------------
-
-
 def test_ppl_by_hand() -> None:
     # log PPL: (1 + 3) / 2 = 2, 4, 6. Mean 4, sample std 2 -> w = -1, 0, 1.
     # alpha = 0.1: factors 1.1, 1, 0.9 (fluent up), the opposite sign swaps them.
@@ -194,9 +191,6 @@ def test_ppl_edge_cases_leave_the_advantage_as_it_is(statistics: Any) -> None:
     # no finite value
     batch = batch_of([[1.0], [1.0]], [[-inf], [math.nan]], [0, 0])
     assert torch.equal(ppl_advantage(batch, **settings_), torch.ones(2, 1).double())
-
-
-# -- position ---------------------------------------------------------------------------------------------------------
 
 
 def test_position_by_hand() -> None:

@@ -28,9 +28,6 @@ class Tokenizer:
         return "".join(f"[{m['role']}]{m['content']}" for m in messages) + "[assistant]"
 
 
-# ---------------------------------------------------------------------------------------------------- protocols
-
-
 @pytest.mark.parametrize(
     ("protocol", "benchmark", "expected"),
     [  # the table of measurements in the papers' README: n, temperature, top-p, tokens, k, rows
@@ -92,9 +89,6 @@ def test_the_ks_follow_n() -> None:
 def test_values_that_do_not_fit_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         PROTOCOLS["erpo"].override(values, Origin.USER, "command line")
-
-
-# ------------------------------------------------------------------------------------------------------ prompts
 
 
 @pytest.mark.parametrize("prompt", prompts.PROMPTS.values(), ids=prompts.PROMPTS)

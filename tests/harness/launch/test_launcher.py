@@ -17,7 +17,7 @@ from harness.command.watch import Watch
 from harness.errors import UsageError
 from harness.launch.launcher import Launcher, take_launcher
 from harness.launch.local import slot_environments
-from harness.launch.prepare import prepare
+from harness.launch.prepare import _read, prepare
 from harness.launch.slurm import executor
 from harness.launch.task import Task, tasks_of
 from harness.launch.view import View
@@ -63,6 +63,15 @@ def test_no_more_jobs_at_once_than_the_memory_holds(
     with pytest.raises(UsageError, match="needs about"):
         prepare("egsw", values, "")
     assert prepare("egsw", {**values, "force": True}, "").launcher.jobs == 9
+
+
+def test_real_models_on_gpus_without_hardware_are_told_of_auto(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.launch.prepare.gpu_count", lambda: 1)
+    for scale, told in (("paper", True), ("tiny", False)):
+        _read("egsw", {"arm": "grpo", "seeds": 1, "scale": scale})
+        assert ("hardware=auto chooses them" in capsys.readouterr().err) == told
 
 
 def test_on_a_cpu_no_job_gets_other_threads_than_alone(monkeypatch: pytest.MonkeyPatch) -> None:
