@@ -58,7 +58,7 @@ class SampleStore:
         """Hold the folder: a second process that evaluates into it gets a BusyError instead of doubled samples."""
         self.shards.mkdir(parents=True, exist_ok=True)
         return locked(
-            self.folder, f"another process is evaluating into {self.folder}; wait for it, or evaluate into another folder"
+            self.folder, f"another process is evaluating into {self.folder}; wait for it, or give another folder"
         )
 
     def open(
