@@ -1,6 +1,7 @@
 """On-policy distillation: the student's own samples, rated token by token by a teacher.
 
-The teacher is the reference model of the experiment (`reference_model`). Minimises the reverse divergence
+The teacher is the reference model of the experiment (`reference_model`); with `self` it is the policy itself, shown a
+correct response of the group (SDPO, arXiv 2601.20802). Minimises the reverse divergence
 KL(student || teacher), as in MiniLLM (arXiv 2306.08543) and GKD with lambda 1 (arXiv 2306.13649), by the policy
 gradient of its per-token estimate.
 """
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def _has_teacher(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
     if experiment.reference_model.value is not None:
         return None
-    return "reference_model: expected the teacher's folder or hub id, got null, the model that is trained"
+    return "reference_model: expected the teacher's folder or hub id, or self, got null, the model that is trained"
 
 
 @requires(_has_teacher)

@@ -19,6 +19,7 @@ from baselines.nsr import weighted_reinforce
 from baselines.passk import passk
 from baselines.rollout_correction import rollout_correction, rollout_rejection
 from harness.spec import Arm, EntropySearch, Experiment, Method, Reproduction, Sourced, Use, assumed, code, paper, use
+from harness.spec.declarations import SELF
 
 COV = "Clip-Cov and KL-Cov (arXiv 2505.22617), "
 COV_CODE = "its authors' recipe (verl, recipe/entropy/7b_clip_cov.sh), "
@@ -222,6 +223,14 @@ DISTILLED = {  # by name: a teacher rates the student's own samples
         "On-policy distillation",
         replace(RECIPE, reference_model=TEACHER, method=replace(GRPO, advantage=use(reverse_kl))),
     ),
+    "sdpo": (
+        "Self-distillation (SDPO)",
+        replace(
+            RECIPE,
+            reference_model=assumed(SELF, NO_PAPER + "arXiv 2601.20802: the policy, shown a success of the group"),
+            method=replace(GRPO, advantage=use(reverse_kl)),
+        ),
+    ),
     "opd_reward": (
         "GRPO with a teacher",
         replace(
@@ -255,7 +264,7 @@ SCALES: dict[str, dict[str, dict[str, Any]]] = {
     # pairs of four times as many prompts: as many responses as the other arms
     "grpo_pairs": {"tiny": {"group_size": 2, "prompts_per_rollout": 64}, "small": {"group_size": 2}},
     # the tiny base model teaches nothing: give a trained one, reference_model=FOLDER
-    **dict.fromkeys(DISTILLED, TEACHERS),
+    **dict.fromkeys(("opd", "opd_reward"), TEACHERS),
 }
 
 REPRODUCTION = Reproduction(

@@ -116,9 +116,6 @@ def main() -> int:
     return 0
 
 
-# ------------------------------------------------------------------------------------------------------------ the pairs
-
-
 def digest(gold: str, answer: str) -> str:
     return hashlib.sha256(f"{gold}\0{answer}".encode()).hexdigest()[:16]
 
@@ -254,9 +251,6 @@ def folded(node: ast.expr, named: Mapping[str, str]) -> str | None:
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
 
 
-# ------------------------------------------------------------------------------------------------------------- verdicts
-
-
 def policy(pair: Pair) -> str | None:
     """The extraction policy of a pair; None for a bare answer. The projects of the fifth and sixth set read responses
     in different ways, so there the form of gold and response alone decides."""
@@ -305,9 +299,6 @@ def _accepted(row: tuple[str, str, str]) -> bool:
         answer if as_written or kind == "response" else rf"\boxed{{{answer}}}",
     )
     return bool(verify(*(parse(side, parsing_timeout=MATH_VERIFY_S) for side in sides), timeout_seconds=MATH_VERIFY_S))
-
-
-# ------------------------------------------------------------------------------------------------------------- the page
 
 
 def accuracy(

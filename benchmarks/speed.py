@@ -73,8 +73,6 @@ def medians(
     return {name: median(values) for name, values in seconds.items()}
 
 
-# ------------------------------------------------------------------------------------------------------------- sampling
-
 SAMPLES, TOKENS = 16, 64
 
 
@@ -120,8 +118,6 @@ def _generate(path: Path, rounds: int) -> Row:
         "separate random stream for each sample",
     )  # fmt: skip
 
-
-# ------------------------------------------------------------------------------------------------------------- training
 
 PROMPTS, GROUP, LENGTH = 4, 8, 96
 MICRO_BATCHES = 4  # of a step with gradient accumulation

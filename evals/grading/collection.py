@@ -165,9 +165,6 @@ def expanded(items: Sequence[str]) -> tuple[str, ...]:
     return tuple(re.sub(r"^\s*\+\s*", "", item) for item in values)
 
 
-# ---------------------------------------------------------------------------------------------------------- rule
-
-
 def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     left, right = collection(gold), collection(answer)
     if left is None and right is None:

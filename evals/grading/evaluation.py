@@ -31,8 +31,6 @@ _POINTS = 12
 _FEWEST = 3  # points at which both sides must be real before they count as equal
 Point = Mapping[str, Any]
 
-# ---------------------------------------------------------------------------------------------------- arithmetic
-
 _LARGEST = mpf(10) ** 150  # where every digit of a whole number counts; a function's pole is beyond it
 _LARGEST_WRITTEN = mpf(10) ** 5000
 _LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
@@ -145,9 +143,6 @@ def _number(tree: Node, point: Point, imaginary: bool = False) -> Any:
     return value if imaginary else real(value)
 
 
-# ---------------------------------------------------------------------------------------------------- comparison
-
-
 def same_value(gold: str, answer: str) -> bool:
     """Whether two cleaned expressions have the same value at all points; False where that is not known."""
     if r"\infty" in gold + answer:  # arithmetic with it is nothing
@@ -210,9 +205,6 @@ def constant(text: str) -> Fraction | None:
         return None if symbols(parse(text)) else constant_ratio(text, "1")
     except UnsupportedError:
         return None
-
-
-# ----------------------------------------------------------------------------------------------------- equations
 
 
 def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "", positive: bool = False) -> bool | None:

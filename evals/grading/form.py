@@ -25,9 +25,6 @@ def text(gold: str, answer: str, same: Same) -> bool | None:
     return True if same_text(gold, answer) else None
 
 
-# ------------------------------------------------------------------------------------------------------- numbers
-
-
 def plain_number(gold: str, answer: str, same: Same) -> bool | None:
     left, right = number(gold), number(answer)
     if same.conventions.decimal_comma and (_decimal_comma(gold, answer, 2) or _decimal_comma(answer, gold, 1)):
@@ -69,9 +66,6 @@ def numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
     return left[1].upper() == right[1].upper() and (spoken(left[2]) or left[2]) == (spoken(right[2]) or right[2])
 
 
-# -------------------------------------------------------------------------------------------------- no one value
-
-
 def no_answer(gold: str, answer: str, same: Same) -> bool | None:
     if re.search(r"\d-0\d", gold + answer):
         return False  # a date is no difference
@@ -80,9 +74,6 @@ def no_answer(gold: str, answer: str, same: Same) -> bool | None:
     if spoken(answer) is not None or number(answer) is not None:
         return None
     return False if hedged(_unconditional(answer) or answer) and not hedged(gold) else None
-
-
-# --------------------------------------------------------------------------------------------- letters and words
 
 
 class Choice(NamedTuple):
@@ -194,8 +185,6 @@ def _says(gold: str, answer: str) -> bool:
     return not _MORE_THAN_ONE.search(answer) and bool(re.fullmatch(forms, answer))
 
 
-# ----------------------------------------------------------------------------------- conditions and free letters
-
 _CONDITION = re.compile(
     r"\b(?:for (?:some|all|any|every|each)|for(?=\W+[a-z]\s*\\in)|where|since|because|which|if|when)\b(.*)$"
     r"|,\s*\(?[a-z]\s*\\in\s*\\(?:mathbb|text)\s*\{?\s*[RZN]\s*\}?\s*\)?\s*()$",
@@ -244,9 +233,6 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
         if same(gold, "".join(names.get(part, part) for part in parts)):
             return True
     return None
-
-
-# ------------------------------------------------------------------------------ approximations, ratios, cases
 
 
 def approximation(gold: str, answer: str, same: Same) -> bool | None:

@@ -86,8 +86,6 @@ def has_symbols(text: str) -> bool:
     return bool(_SYMBOL.search(_COMMANDS.sub("", _NO_SYMBOL.sub("", text))))
 
 
-# ------------------------------------------------------------------------------------------------------- numbers
-
 _SIGN = r"(?P<sign>[-+]?)\s*"
 _DECIMAL = r"(?P<decimal>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|[1-9]\d{0,2}(?: \d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)"
 _POWER = r"(?:[eE](?P<e>[-+]?\d{1,3})|\s*(?:\\times|\\cdot|\*|x)\s*10\s*\^\s*\{?\s*(?P<power>[-+]?\s*\d{1,3})\s*\}?)?"
@@ -191,8 +189,6 @@ def _ratio(match: re.Match[str]) -> Number | None:
         return None
     return Number(_signed(match, value + int(match["whole"] or 0)))
 
-
-# --------------------------------------------------------------------------------------------------------- words
 
 _COUNTS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 _DECADES = "twenty thirty forty fifty sixty seventy eighty ninety"

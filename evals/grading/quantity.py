@@ -101,8 +101,6 @@ def _known(name: str) -> Unit | None:
     return UNITS.get(name) or (UNITS.get(name.lower()) if len(name) > 2 else None)
 
 
-# --------------------------------------------------------------------------------------------------- their words
-
 _COUNTED = "way possibility solution value number total integer unit time point different possible"
 _ANY_COUNT = frozenset(f"{_COUNTED} in all the of per and square cubic".split())  # words for any count
 # what stands after a number and changes it, leaves it open, or is a number of its own: no unit and no counted thing
@@ -214,9 +212,6 @@ def _quantity(body: str, known: Unit | None, written: str) -> Quantity | None:
         if re.search(r"[\w)}\]|!]$", body)
         else None
     )
-
-
-# --------------------------------------------------------------------------------------------------------- rules
 
 
 def same_quantity(gold: str, answer: str, same: Same) -> bool | None:

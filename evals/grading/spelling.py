@@ -19,8 +19,6 @@ _FUNCTIONS = "arcsinh|arccosh|arctanh|arcsin|arccos|arctan|arccot|arcsec|arccsc|
 _FUNCTIONS += "|sin|cos|tan|cot|sec|csc|cis|log|ln|exp"
 _OPERATORS = "gcd|lcm|max|min|det|tr|rank|dim|ker|deg|arg|Re|Im|mod|sgn|proj|ord|Pr"
 
-# ------------------------------------------------------------------------------------------------------ commands
-
 _SAME_COMMANDS = {
     r"\frac": "dfrac tfrac cfrac nicefrac sfrac",
     r"\binom": "dbinom tbinom",
@@ -74,9 +72,6 @@ def _same_commands(text: str) -> str:
         return " " if not spelling and between else spelling
 
     return _COMMAND.sub(spelled, text)
-
-
-# ------------------------------------------------------------------------------------------------------ rewrites
 
 
 class Rewrite(NamedTuple):
@@ -190,8 +185,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
 )
 REWRITES = tuple(Rewrite(name, re.compile(pattern), replacement) for name, pattern, replacement in _TABLE)
 
-# ---------------------------------------------------------------------------------------------------------- code
-
 _MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math|sympy|sp)\.)?"
 _CALLS = {  # a call and its LaTeX, by the number of its arguments
     ("sqrt", 1): r"\sqrt{{{0}}}",
@@ -239,8 +232,6 @@ def from_code(text: str) -> str:
         text = re.sub(rf"(?<![\\A-Za-z])({_FUNCTIONS}){END}", r"\\\1 ", text)
     return text.replace("*", r"\cdot ")
 
-
-# ------------------------------------------------------------------------------------------------------- Unicode
 
 _LETTERS = (
     "α alpha β beta γ gamma δ delta ε epsilon ϵ epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi"
@@ -292,8 +283,6 @@ def in_latex(text: str) -> str:
             text = text[: unit.start()]  # a counted thing
     return re.sub(r"\s+", " ", text.translate(_CHARACTERS))
 
-
-# --------------------------------------------------------------------------------------------------------- clean
 
 _DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox|framebox)(?![A-Za-z])")
 _SYSTEM = re.compile(

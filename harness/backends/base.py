@@ -70,8 +70,6 @@ class Backend(ABC, Generic[H]):
         """
         raise NotImplementedError(f"{type(self).__name__} has no configuration to show")
 
-    # -- the plan: memory and time -------------------------------------------------------------------------------
-
     @abstractmethod
     def need(self, a: Architecture, training: Training, hardware: H, gpu_memory: float) -> Need:
         """Memory of one training device, which has `gpu_memory` bytes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -12,6 +13,7 @@ from harness.backends.errors import CannotExpress
 from harness.record.write import Recorder
 from harness.runs.interrupt import requested
 from harness.spec import Experiment, Training
+from harness.spec.declarations import SELF
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection
 from harness.step.mismatch import FLAGS, mismatch_flag
@@ -62,6 +64,11 @@ def needs_reference(experiment: Experiment) -> bool:
     return bool(experiment.kl_beta.value) or "ref_logp" in experiment.method.reads
 
 
+def is_self_taught(experiment: Experiment) -> bool:
+    """Whether the reference is the policy itself, shown a correct response of the group (`SELF`)."""
+    return needs_reference(experiment) and experiment.reference_model.value == SELF
+
+
 def optimiser_steps(training: Training, rows: int | None = None) -> int:
     """Optimiser steps of a training on that many rows (None: those that it declares)."""
     rows = training.dataset_rows.value if rows is None else rows
@@ -75,9 +82,13 @@ def optimiser_steps(training: Training, rows: int | None = None) -> int:
     return math.ceil(math.ceil(rows / training.batch_size.value) * training.epochs.value)
 
 
+RESPONSE = "\ue000"  # in a rendered prompt: where a response will stand
+SHOWN = f"\n\nCorrect solution:\n\n{RESPONSE}\n\nCorrectly solve the original question."
+
+
 def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[list[dict[str, str]], int, str]:
-    """(rows with the rendered prompt, the answer and columns that the method reads; how many were too long; hash of the
-    data).
+    """(rows with the rendered prompt, the answer, columns that the method reads, and `with_response` for a policy that
+    teaches itself; how many were too long; hash of the data).
 
     Raises:
         ValueError: the data cannot be loaded, or too few rows are short enough for one rollout.
@@ -92,9 +103,13 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
     prompt, limit = prompts.get(experiment.prompt.value), experiment.max_prompt_tokens.value
     rows = []
     for i, problem in enumerate(problems):
-        text = prompts.render(prompt, Problem(str(i), problem["problem"], problem["answer"]), tokenizer)
+        asked = Problem(str(i), problem["problem"], problem["answer"])
+        text = prompts.render(prompt, asked, tokenizer)
         if len(prompt_tokens(tokenizer, text)) <= limit:
             rows.append({"prompt": text, "answer": problem["answer"], **{name: problem[name] for name in more}})
+            if is_self_taught(experiment):
+                shown = replace(asked, problem=asked.problem + SHOWN)
+                rows[-1]["with_response"] = prompts.render(prompt, shown, tokenizer)
     if len(rows) < experiment.prompts_per_rollout.value:
         raise ValueError(
             f"max_prompt_tokens: {len(rows)} of {len(problems)} prompts have at most {limit} tokens; expected at least "

@@ -55,6 +55,7 @@ SKIPPED: Sourced[Literal["skip", "incorrect", "error"]] = assumed(
 )
 FROM_TRAINER: Sourced[Literal["trainer", "sampler"]] = assumed("trainer", "not stated; the default of the trainers")
 BASE: Sourced[str | None] = assumed(None, "the base model, as in every paper here")
+SELF = "self"  # as reference_model: the policy itself, with a correct response of the group in its prompt
 AS_DECLARED: Sourced[str | None] = assumed(None, "the arm's own")
 # Fields added after results were measured. With these defaults, an arm keeps its identity.
 ADDED: Mapping[str, Any] = {
@@ -138,7 +139,8 @@ class Experiment(Declared):
     # whose log-probabilities are those of the policy that sampled: computed again by the trainer, or the sampler's own
     # (veRL's bypass mode), which leaves no mismatch to correct and puts it into the ratio
     old_policy: Sourced[Literal["trainer", "sampler"]] = FROM_TRAINER
-    reference_model: Sourced[str | None] = BASE  # hub id or folder: of the KL term, or a teacher; null: the base model
+    # hub id or folder: of the KL term, or a teacher; null: the base model; self: see `SELF`
+    reference_model: Sourced[str | None] = BASE
     like: Sourced[str | None] = AS_DECLARED  # a framework whose GRPO the arm has (`harness.command.resolve.as_in`)
     # groups of values of some methods, with keys such as `ppo.value_clip`
     ppo: PPO | None = None

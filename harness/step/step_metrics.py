@@ -30,7 +30,7 @@ STEP_METRICS = (
     "train/shaping_ratio",
 )
 # rewards of harness.step.rewards that are above 0 if and only if correct
-_OUTCOMES = ("accuracy", "signed_accuracy")
+OUTCOMES = ("accuracy", "signed_accuracy")
 
 
 def step_metrics(
@@ -85,7 +85,7 @@ def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
     Args:
         scores: name of a reward (`harness.step.rewards`) -> [B], NaN if missing.
     """
-    outcome = next((scores[name] for name in _OUTCOMES if name in scores), None)
+    outcome = next((scores[name] for name in OUTCOMES if name in scores), None)
     return None if outcome is None else (outcome > 0).to(outcome.dtype).masked_fill(outcome.isnan(), float("nan"))
 
 

@@ -119,9 +119,6 @@ def small(a: list[float], h: list[list[float]], s: list[list[float]], groups: li
     )
 
 
-# -- derived values ------------------------------------------------------------------------------------------------
-
-
 def test_derived_value_with_an_even_gate() -> None:
     # K = 1. s = (1, 3 | 1, 3): mean 2, population std 1, so s~ = (-1, 1 | -1, 1). Equal entropies: W = 1/2.
     # W sgn(A) s~ = (-1/2, 1/2 | 1/2, -1/2), std 1/2, so Psi = (-1, 1 | 1, -1). A + Psi/2 = (1/2, 3/2 | -1/2, -3/2):
@@ -188,9 +185,6 @@ def test_buckets_are_normalised_apart() -> None:
     assert torch.allclose(got, (raw - raw.mean()) / raw.std(correction=0))
 
 
-# -- properties ----------------------------------------------------------------------------------------------------
-
-
 @given(token_batches(), settings)
 def test_equals_the_loops(batch: TokenBatch, values: dict[str, Any]) -> None:
     batch = batch.with_advantages(grpo(batch, std="sample", epsilon=1e-4))
@@ -240,9 +234,6 @@ def test_the_policy_that_is_the_reference_has_no_progress(batch: TokenBatch) -> 
     # s = 0 everywhere, so Psi = 0: the first step of a training is the z-score of A
     first = replace(batch, ref_logp=batch.logp)
     assert torch.allclose(erpo(first, **DEFAULTS), erpo(batch, **{**DEFAULTS, "eta": 0.0}))
-
-
-# -- edges ---------------------------------------------------------------------------------------------------------
 
 
 @given(token_batches())

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from harness.backends.common import needs_reference
+from harness.backends.common import is_self_taught, needs_reference
 from harness.backends.memory import PASS_TOKENS, Mode, Need, activations, divisors, weights_bytes
 from harness.backends.seconds import Rules, Step, rollout_seconds
 from harness.backends.trl.hardware import TrlHardware
@@ -93,7 +93,7 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
         work["weights cast at the end of the forward pass"] = max(0.0, forward_end(a, tokens) - backward)
     if not isinstance(training, Experiment):
         return Need({**fixed, **work}, {})
-    if needs_reference(training) and training.lora_rank.value is None:
+    if needs_reference(training) and training.lora_rank.value is None and not is_self_taught(training):
         each = 4 if how == "autocast" else weights_bytes(how)  # loaded as the trained model is
         teacher = training.reference_model.value
         reference = (None if teacher is None else architecture(teacher)) or a  # unknown: as large as the policy

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
-from harness.backends.common import prompt_rows
+from harness.backends.common import is_self_taught, prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
@@ -65,7 +65,8 @@ def train(
     arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
     lora = to_lora_config(experiment)
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
-    policy, teacher = prompts.get(experiment.prompt.value).policy, experiment.reference_model.value
+    policy = prompts.get(experiment.prompt.value).policy
+    teacher = None if is_self_taught(experiment) else experiment.reference_model.value
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
     torch.manual_seed(seed)
     trainer = MethodTrainer(

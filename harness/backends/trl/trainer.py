@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.utils import gather_object
 from torch import Tensor
 from transformers import AutoModelForCausalLM, Qwen2ForCausalLM
 from trl import GRPOTrainer
@@ -22,6 +23,7 @@ from evals.files import write_json
 from evals.sampling.engines.base import EngineError
 from evals.sampling.engines.encode import prompt_tokens
 from evals.sampling.engines.transformers import as_generate, decode
+from harness.backends.common import RESPONSE, is_self_taught
 from harness.backends.method_step import SHAPED, apply_method, micro_batch_loss
 from harness.backends.trl.common import StopAtNonFinite
 from harness.spec import Experiment
@@ -135,7 +137,29 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         correct = correct_responses(dict(zip(self.experiment.rewards.value, scored.unbind(1), strict=True)))
         if correct is not None:
             output["correct"] = correct[first : first + len(inputs)]
+            if is_self_taught(self.experiment):
+                output["ref_per_token_logps"] = self._self_taught(inputs, output, correct.tolist())
         return output
+
+    @torch.no_grad()
+    def _self_taught(self, inputs: list[dict[str, Any]], output: dict[str, Any], correct: list[float]) -> Tensor:
+        """Log-probabilities of the responses, [b, T], under the policy with the first other correct response of the
+        group in its prompt; without one, with the prompt as it is.
+
+        Args:
+            correct: of the responses of all processes.
+        """
+        own = [ids[mask.bool()] for ids, mask in zip(output["completion_ids"], output["completion_mask"], strict=True)]
+        texts = gather_object(self.processing_class.batch_decode(own, skip_special_tokens=True))
+        ids = []
+        for i, row in enumerate(inputs, start=self.accelerator.process_index * len(inputs)):
+            first = i - i % self.num_generations
+            others = [j for j in range(first, first + self.num_generations) if correct[j] == 1 and j != i]
+            text = row["with_response"].replace(RESPONSE, texts[others[0]]) if others else row["prompt"]
+            ids.append({"input_ids": prompt_tokens(self.processing_class, text)})
+        shown = self.processing_class.pad(ids, return_tensors="pt", padding_side="left").to(self.accelerator.device)
+        taught = output | {"prompt_ids": shown["input_ids"], "prompt_mask": shown["attention_mask"]}
+        return self._signals(self.model, taught, batch_size=self.args.per_device_train_batch_size)[0]
 
     @torch.no_grad()
     def _greedy_rewards(self, inputs: list[dict[str, Any]]) -> Tensor:
@@ -252,12 +276,12 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         squared: Tensor = ((2 * logits).logsumexp(-1) - 2 * logits.logsumexp(-1)).exp()
         return squared
 
-    def _signals(self, model: Any, micro: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    def _signals(self, model: Any, micro: dict[str, Any], batch_size: int | None = None) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
         ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
         attention = torch.cat([micro["prompt_mask"], micro["completion_mask"]], dim=1)
         logp, entropies, _ = self._get_per_token_logps_and_entropies(
-            model, ids, attention, micro["completion_ids"].size(1), compute_entropy=True
+            model, ids, attention, micro["completion_ids"].size(1), batch_size, compute_entropy=True
         )
         return logp, entropies
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harness.backends.common import cut_update, needs_gpu, needs_reference, whole_update
+from harness.backends.common import cut_update, is_self_taught, needs_gpu, needs_reference, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import trainer_arguments
 from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment
 from harness.step.rewards import GROUP_REWARDS
+from harness.step.step_metrics import OUTCOMES
 
 NAME = "TRL 1.16"
 # TRL's own loss is not used; these keep it from adding terms
@@ -73,7 +74,8 @@ def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, 
         "repetition_penalty": 1.0,
         "max_completion_length": e["max_completion_tokens"],
         "shuffle_dataset": True,
-        "beta": 1.0 if needs_reference(experiment) else 0.0,  # not 0: TRL computes the reference's signals
+        # not 0: TRL computes the signals of a reference that is another model
+        "beta": 1.0 if needs_reference(experiment) and not is_self_taught(experiment) else 0.0,
         "reward_weights": list(e["reward_weights"]),
         **_LOSS_NOT_USED,
         "sync_ref_model": e["reference_reset_every"] is not None,
@@ -127,6 +129,10 @@ def _inexpressible(e: Experiment, hardware: TrlHardware) -> dict[str, str]:
         )
     if e.reference_model.value is not None and e.lora_rank.value is not None:
         reasons["reference_model"] = "with LoRA the reference is the base"
+    if is_self_taught(e) and e.reference_reset_every.value is not None:
+        reasons["reference_reset_every"] = "reference_model=self is the policy as it is"
+    if is_self_taught(e) and not set(e.rewards.value) & set(OUTCOMES):
+        reasons["rewards"] = f"reference_model=self is shown a correct response: give one of {', '.join(OUTCOMES)}"
     if e.old_policy.value == "sampler" and hardware.rollouts == "transformers":
         reasons["old_policy"] = "the trainer itself samples with hardware.rollouts=transformers; use vLLM"
     return reasons

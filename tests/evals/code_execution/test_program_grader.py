@@ -75,9 +75,6 @@ def rows_of(*responses: str, finish: str = "stop") -> list[tuple[str, str, str |
     return [(golds()[i % 3], response, finish) for i, response in enumerate(responses)]
 
 
-# ------------------------------------------------------------------------------------------------------------ reading
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     (tmp_path / "humaneval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
@@ -109,9 +106,6 @@ def test_a_missing_column_is_named(data: Path) -> None:
         benchmarks.load("humaneval", data_dir=data, allow_changed_data=True)
 
 
-# --------------------------------------------------------------------------------------------------------- extraction
-
-
 @pytest.mark.parametrize(
     ("response", "expected"),
     [
@@ -126,9 +120,6 @@ def test_a_missing_column_is_named(data: Path) -> None:
 )
 def test_the_last_block_that_defines_the_function(response: str, expected: str | None) -> None:
     assert last_block(response, "f") == expected
-
-
-# ------------------------------------------------------------------------------------------------------------ grading
 
 
 @needs_sandbox
@@ -200,9 +191,6 @@ def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch, da
             model_dir, short_protocol(), out_dir=data / "out", data_dir=data, engine=Writer(), allow_changed_data=True
         )
     assert not (data / "out").exists()
-
-
-# ------------------------------------------------------------------------------------------------- a whole evaluation
 
 
 class Writer(Scripted):

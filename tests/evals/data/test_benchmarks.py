@@ -55,9 +55,6 @@ def write(folder: Path, rows: list[dict[str, Any]], name: str = "toy") -> Path:
     return path
 
 
-# ------------------------------------------------------------------------------------------------ the task files
-
-
 @pytest.mark.parametrize("name", benchmarks.names())
 def test_task_files_say_what_they_are(name: str) -> None:
     config = benchmarks.task(name)
@@ -115,9 +112,6 @@ def test_the_answer_after_a_mark(toy: Path) -> None:
         benchmarks.load("toy", data_dir=toy)
 
 
-# ------------------------------------------------------------------------------------------------------ reading
-
-
 def test_the_hub_and_files_of_its_columns_or_ours_give_the_same_problems(toy: Path) -> None:
     hub = benchmarks.load("toy")
     path = write(toy, ROWS)
@@ -141,9 +135,6 @@ def test_numbers_and_lists_become_text(toy: Path) -> None:
     write(toy, [{**row, "answer": answer} for row, answer in zip(ROWS, answers, strict=True)])
     loaded = benchmarks.load("toy", data_dir=toy, allow_changed_data=True)
     assert [p.answer for p in loaded.problems] == ["27", "3", "1, 2"]
-
-
-# ------------------------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
@@ -181,9 +172,6 @@ def test_no_such_benchmark_file_or_json(toy: Path) -> None:
         benchmarks.load("toy", data_dir=toy)
 
 
-# ----------------------------------------------------------------------------------------------------- the hash
-
-
 def test_hash_is_that_of_the_documented_text() -> None:
     # "025" is written 25, the dollars go, white space is one blank, ids do not appear
     text = '[["What is 1+1?","2"],["What is $\\\\frac12$ of 50?","25"],["Which?","x^2"]]'
@@ -218,9 +206,6 @@ def test_the_hash_covers_questions_and_answers(problems: list[Problem], data: st
     for new in (Problem(old.id, old.problem + "?x", old.answer), Problem(old.id, old.problem, old.answer + "x")):
         assert content_hash([*problems[:index], new, *problems[index + 1 :]]) != content_hash(problems)
     assert content_hash([*problems, old]) != content_hash(problems)
-
-
-# --------------------------------------------------------------------------------------------- multiple choice
 
 
 def gpqa_rows(count: int = 198) -> list[dict[str, str]]:
@@ -277,9 +262,6 @@ def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
     write(tmp_path, gpqa_rows()[::-2], "gpqa_diamond")
     half = gpqa(tmp_path).problems
     assert all(whole[p.id] == p for p in half)
-
-
-# ------------------------------------------------------------------------------------------------------- lm-eval
 
 
 def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:

@@ -40,9 +40,6 @@ def some_requests(problems: int, samples: int) -> list[Request]:
     ]
 
 
-# --------------------------------------------------------------------------------------------- choosing a token
-
-
 @pytest.mark.parametrize("top_p", [1.0, 0.9])
 def test_logits_that_overflow_are_never_token_zero(top_p: float) -> None:
     # softmax of an infinity is NaN everywhere, and no comparison with NaN is true: token 0 was chosen, with a verdict
@@ -129,9 +126,6 @@ def test_a_token_without_mass_is_never_chosen(top_p: float) -> None:
     assert set(choose(logits, extremes, Decoding(1.0, top_p, 1)).tolist()) <= {1, 3}
 
 
-# ------------------------------------------------------------------------------------------------------ decoding
-
-
 def slow_decode(engine: TransformersEngine, request: Request, decoding: Decoding) -> Completion:
     """One row alone, without a cache: the whole sequence is read again for each token."""
     stream = np.random.Generator(np.random.Philox(key=request.seed))
@@ -179,9 +173,6 @@ def test_rows_leave_the_batch_when_they_end(tmp_path: Path) -> None:
     assert {(c.text, c.tokens, c.finish_reason) for c in done.values()} == {("", 1, "stop")}
 
 
-# ---------------------------------------------------------------------------------------------- seeds and errors
-
-
 def test_seeds_differ_by_everything_that_names_a_sample() -> None:
     names = [(s, b, (p, k)) for s in (0, 1) for b in ("x", "y") for p in ("1", "11") for k in (0, 1, 10)]
     seeds = [sample_seed(*name) for name in names]
@@ -209,9 +200,6 @@ def test_a_response_must_fit_the_context(engine: TransformersEngine) -> None:
         ValueError, match=r"max_tokens=1024 does not fit: the prompt of problem 'p0', the longest, .* context is 1024"
     ):
         list(engine.generate(request, Decoding(1.0, 1.0, 1024)))
-
-
-# ------------------------------------------------------------------------------------------- responses with a prefix
 
 
 @pytest.mark.parametrize("decoding", [Decoding(1.0, 1.0, 20), Decoding(0.6, 0.95, 20)])

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import torch
 
+from baselines.distillation import reverse_kl
 from evals.provenance import assumed
 from harness.backends import common
 from harness.backends.trl.common import _know_numbered_cpus
 from harness.data.tiny import family, tokenizer
-from tests.experiments import WHY, experiment
+from harness.spec import use
+from tests.experiments import GRPO, WHY, experiment
 
 
 def test_a_state_is_loaded_to_a_numbered_cpu(tmp_path: Path) -> None:
@@ -40,3 +42,10 @@ def test_prompts_over_the_limit_are_dropped_and_counted(words: Any) -> None:
     short = [row for row, length in zip(every, lengths, strict=True) if length == min(lengths)]
     assert (len(every), dropped) == (4000, 0) and 0 < len(short) < 4000
     assert common.prompt_rows(limit, words, seed=5)[:2] == (short, 4000 - len(short))
+
+
+def test_a_policy_that_teaches_itself_has_a_place_for_a_response_in_its_prompt(words: Any) -> None:
+    method = replace(GRPO, advantage=use(reverse_kl))
+    declared = replace(experiment(), method=method, reference_model=assumed("self", WHY))
+    row = common.prompt_rows(declared, words, seed=5)[0][0]
+    assert row["with_response"].replace(common.SHOWN, "") == row["prompt"] != row["with_response"]

@@ -272,6 +272,29 @@ def test_the_reference_may_be_another_model(random_model: Path, tmp_path: Path) 
         assert all(torch.equal(w.float(), expected[name].float()) for name, w in model.state_dict().items())
 
 
+def test_a_policy_that_teaches_itself_sees_the_first_other_correct_response(random_model: Path, tmp_path: Path) -> None:
+    from harness.backends.common import RESPONSE
+
+    declared = declared_with(CASES["reverse_kl"]).override({"reference_model": "self"}, Origin.USER, "a test")
+    trainer = make_trainer(declared, random_model, tmp_path, 2)
+    assert trainer.ref_model is None
+    fixed = rollout(trainer.model.config.vocab_size, declared)
+    rows = [
+        {"prompt": f"{i // GROUP} + 2", "with_response": f"{i // GROUP} + 2, {RESPONSE}?"} for i in range(len(REWARDS))
+    ]
+    got = trainer._self_taught(rows, fixed, REWARDS)
+    tokenizer, model = trainer.processing_class, trainer.model.eval()
+    own = [ids[:length] for ids, length in zip(fixed["completion_ids"], LENGTHS, strict=True)]
+    # the correct ones are 0 and 3; 4, 5 and 7; none
+    shown = [3, 0, 0, 0, 5, 4, 4, 4, None, None, None, None]
+    for i, (response, row, other) in enumerate(zip(own, rows, shown, strict=True)):
+        text = row["prompt"] if other is None else f"{i // GROUP} + 2, {tokenizer.decode(own[other])}?"
+        prompt = torch.tensor(tokenizer.encode(text))
+        logits = model(input_ids=torch.cat([prompt, response])[None]).logits[0, len(prompt) - 1 : -1]
+        expected = logits.log_softmax(-1).gather(1, response[:, None])[:, 0]
+        torch.testing.assert_close(got[i, : len(response)], expected, rtol=1e-4, atol=1e-5)
+
+
 def test_the_greedy_response_of_each_prompt_is_scored(random_model: Path, tmp_path: Path) -> None:
     """ReMax: two prompts, two rows each; the rewards are the response's length and, at weight 1/2, the same."""
     from baselines.remax import remax

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from baselines.distillation import reverse_kl
 from baselines.rollout_correction import rollout_rejection
 from evals.provenance import Origin, code
 from harness.backends.errors import CannotExpress
@@ -145,8 +147,6 @@ def test_a_rollout_is_cut_into_whole_groups() -> None:
 
 
 def test_what_trl_cannot_do_is_refused_with_its_source() -> None:
-    from dataclasses import replace
-
     source = code(True, "the authors' script")
     for key, declared in (
         ("dynamic_sampling", replace(experiment(), dynamic_sampling=source)),
@@ -164,6 +164,19 @@ def test_a_reference_that_deepspeed_splits_cannot_be_saved() -> None:
     declared = experiment().override({"kl_beta": 0.1, "reference_reset_every": 2}, *USER)
     with pytest.raises(CannotExpress, match=r"reference_reset_every=2 .*DeepSpeed shards"):
         to_grpo_config(declared, TrlHardware(deepspeed="zero3"), seed=0, out_dir=Path("out"))
+
+
+def test_a_policy_that_teaches_itself_needs_a_reward_that_says_what_is_correct() -> None:
+    method = replace(GRPO, advantage=use(reverse_kl))
+    declared = replace(experiment(), method=method, reference_model=code("self", "a test"))
+    assert to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"))["beta"] == 0  # no other model
+    for key, values in (
+        ("rewards", {"rewards": ("boxed",)}),
+        ("reference_reset_every", {"kl_beta": 1.0, "reference_reset_every": 2}),
+    ):
+        wrong = declared.override(values, *USER)
+        with pytest.raises(CannotExpress, match=f"{key}=.*reference_model=self"):
+            to_grpo_config(wrong, TrlHardware(), seed=0, out_dir=Path("out"))
 
 
 def test_the_paper_scale_of_egsw() -> None:
