@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from baselines.cispo import cispo
+from baselines.distillation import reverse_kl
 from baselines.dppo import dppo
 from baselines.gmpo import gmpo
 from baselines.gpg import policy_gradient
@@ -269,3 +270,19 @@ def test_a_star_po_has_trls_gradient(random_model: Path, tmp_path: Path) -> None
     }
     A2POTrainer.compute_loss(trainer, trainer.model, inputs).backward()
     assert_close(ours, [p.grad for p in trainer.model.parameters()])
+
+
+def test_reverse_kl_has_the_gradient_of_trls_sdpo() -> None:
+    from trl.experimental.sdpo.loss_utils import compute_sampled_token_self_distillation_loss
+
+    generator = torch.Generator().manual_seed(0)
+    student, teacher = torch.randn(2, 4, 3, 7, generator=generator, dtype=torch.float64)
+    tokens = torch.randint(7, (4, 3), generator=generator)
+    student.requires_grad_()
+    theirs = compute_sampled_token_self_distillation_loss(student, teacher, tokens, distillation_alpha=1.0)
+    logp, ref_logp = (x.log_softmax(-1).gather(2, tokens[..., None])[..., 0] for x in (student, teacher))
+    batch = one_group(old_logp=logp.detach(), ref_logp=ref_logp)
+    ours = -reverse_kl(batch) * (logp - logp.detach()).exp()  # the first update: every ratio is 1
+    gradients = [torch.autograd.grad(loss.sum(), student, retain_graph=True)[0] for loss in (ours, theirs)]
+    torch.testing.assert_close(*gradients)
+    assert gradients[0].abs().max() > 0.1
