@@ -50,9 +50,6 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return loaded
 
 
-# -- translation ---------------------------------------------------------------------------------------------------
-
-
 def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
     # What TRL does not get is read by the launcher or the plan: a new field must be put somewhere.
     ours = {"base_model", "dataset", "dataset_rows", "prompt", "max_tokens", "too_long"}
@@ -94,9 +91,6 @@ def test_every_option_that_trl_adds_is_set_by_name() -> None:
     assert added - set(translated({})) == no_effect
 
 
-# -- rows ----------------------------------------------------------------------------------------------------------
-
-
 def test_only_the_solution_and_the_end_of_text_are_learnt() -> None:
     tokenizer = build_tokenizer(chain.FAMILY.pieces())
     row = encode("What is K?", "so 7", tokenizer, max_tokens=99)
@@ -126,9 +120,6 @@ def test_long_rows_are_dropped_or_cut() -> None:
 def test_no_row_that_fits_is_an_error(random_model: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="max_tokens: expected at least one of 4 rows"):
         run(random_model, tmp_path, {"max_tokens": 3})
-
-
-# -- training ------------------------------------------------------------------------------------------------------
 
 
 def slow_loss(random_model: Path) -> tuple[float, float]:
