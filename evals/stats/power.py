@@ -169,9 +169,6 @@ def _check(difference: float, problems: int, samples: int, seeds: int) -> None:
             raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
 
 
-# -- where the spread is from --------------------------------------------------------------------------------------
-
-
 # Standard deviation in points over repeated evaluations of one checkpoint, one response a problem (arXiv 2504.07086):
 # Qwen2.5-Math-7B, -Math-7B-Instruct, Qwen2.5-7B, and for AIME24 DAPO-32B.
 _PUBLISHED = {

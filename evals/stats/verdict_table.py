@@ -167,9 +167,12 @@ class VerdictTable:
         if len(counts) == 0:
             raise ValueError("the verdict table has no rows")
         self.counts, self.fingerprints, self._fault = counts.sort_index(), dict(fingerprints), fault
-        self.seeds, self.problems = (self.counts.index.unique(level).sort_values().tolist() for level in (0, 1))
+        index = self.counts.index
+        names = [index.unique(level).sort_values() for level in (0, 1)]
+        self._places = tuple(name.get_indexer(index.get_level_values(level)) for level, name in enumerate(names))
+        self.seeds, self.problems = (name.tolist() for name in names)
         self.generated, self.scored, self.correct = (
-            self.counts[name].unstack(fill_value=0).to_numpy() for name in ("generated", "scored", "correct")
+            self._by_seed(self.counts[name], 0).astype(int) for name in ("generated", "scored", "correct")
         )
         self._values: dict[tuple[str, int | None], Matrix] = {}  # a comparison asks for the same ones many times
         self.samples = int(self.generated.sum())
@@ -213,8 +216,6 @@ class VerdictTable:
         return self._values[metric, k].copy()
 
     def _computed(self, metric: str, k: int | None) -> Matrix:
-        import pandas as pd
-
         c = self.counts
         if metric == "maj" and self._fault:
             raise ValueError(self._fault)
@@ -230,7 +231,13 @@ class VerdictTable:
             pairs = list(zip(c["scored"].tolist(), c["correct"].tolist(), strict=True))
             found = {pair: of_counts(*pair, k) if pair[0] >= k else np.nan for pair in set(pairs)}
             values = [found[pair] for pair in pairs]
-        return np.asarray(pd.Series(values, c.index).unstack(), dtype=float)
+        return self._by_seed(values, np.nan)
+
+    def _by_seed(self, values: Any, missing: float) -> Matrix:
+        """[S, P] from a value for each row of `counts`."""
+        matrix = np.full((len(self.seeds), len(self.problems)), missing)
+        matrix[self._places] = values
+        return matrix
 
     def why_none(self, metric: str, k: int | None) -> str:
         """Why no problem has a value of this metric."""

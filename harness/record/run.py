@@ -317,7 +317,7 @@ class Run:
             frame = read_parquet(path, wanted).to_pandas()
         if missing := [name for name in NEEDED if name not in frame]:
             raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
-        if (names := set(frame["benchmark"])) != {benchmark} and self.record:
+        if (names := set(frame["benchmark"].unique())) != {benchmark} and self.record:
             raise DamagedFileError(path, f"it has rows of {', '.join(map(str, names))}", RESTORE)
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
         ours = {"answer": frame["extracted"]} if "extracted" in frame else {}  # of `rlvr grade`, beside the file's own

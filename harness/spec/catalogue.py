@@ -11,6 +11,7 @@ import importlib.util
 import pkgutil
 import traceback
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ def published(key: str) -> list[Published]:
         return [Published(printed=row.pop("value"), **row) for row in csv.DictReader(file)]
 
 
+@cache
 def elsewhere() -> list[dict[str, Any]]:
     """What others measured of the papers' untrained models: a dictionary a source, as `reproductions/elsewhere.yaml`
     has it; `scores` is model -> benchmark -> text."""

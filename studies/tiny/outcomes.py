@@ -30,9 +30,6 @@ METRICS = (("avg", None), ("pass", K), ("maj", K))
 END = (0.8, 1.0)  # of the training: what "at the end" means for a curve
 
 
-# -- scores --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Value:
     """A mean and its interval; None where it cannot be computed."""
@@ -72,9 +69,6 @@ def sampled_tokens(m: Measured, key: Key) -> Value | None:
 
 def _over_seeds(values: Sequence[float]) -> Value | None:
     return Value(float(np.mean(values)), over_seeds(values, bounds=None)) if values else None
-
-
-# -- comparisons ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -140,9 +134,6 @@ def placebo_outcome(design: Design, of_method: Sequence[Difference]) -> PlaceboO
     if len(words) == declared_placebos and set(words) == {"higher"} and not any(d.diverged for d in of_method):
         return "the signal matters"
     return "no sign that it does" if {"equal", "lower"} & set(words) else "cannot tell"
-
-
-# -- claims --------------------------------------------------------------------------------------------------------
 
 
 def claims_of(design: Design, paper: str) -> list[Claim]:

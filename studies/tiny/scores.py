@@ -33,9 +33,6 @@ RUN = ("family", "paper", "arm", "seed")
 VERDICT = ("benchmark", "problem_id", "sample", "verdict", "answer", "answer_class", "gold", "boxed", "tokens")
 
 
-# -- finished runs -> tables -------------------------------------------------------------------------------------------
-
-
 def write_tables(design: Design, settings: Settings, found: Sequence[Run], folder: Path) -> None:
     """The tables of runs, verdicts and curves, from the runs of the design among those found and, of runs that are not
     among them, from the tables that are there: a study can be run on several machines, one after the other.
@@ -105,9 +102,6 @@ def _curves_of(paper: str) -> tuple[str, ...]:
     """The curves of the page, and those of the paper's claims."""
     claimed = [name for c in catalogue.load(paper).claims if c.curve is not None for name in c.curve.metrics]
     return tuple(dict.fromkeys([*CURVES, *claimed]))
-
-
-# -- tables -> arms ----------------------------------------------------------------------------------------------------
 
 
 def read_arms(design: Design, folder: Path) -> dict[Key, Measured]:
