@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from multiprocessing import forkserver
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,8 +29,9 @@ def fork_from_here() -> None:
     def fork(_: object, command: Sequence[object], kept: Sequence[int]) -> int:
         if pid := os.fork():
             return pid
-        for below, above in pairwise([2, *sorted(kept), 1 << 16]):
-            os.closerange(below + 1, above)  # a new interpreter would not have them
+        null = os.open(os.devnull, os.O_RDWR)  # not closed: what was imported may still write to their numbers
+        for descriptor in {int(name) for name in os.listdir("/proc/self/fd")} - {0, 1, 2, *kept}:
+            os.dup2(null, descriptor)
         try:
             exec(command[-1])  # what a new interpreter would run
         finally:
