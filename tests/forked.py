@@ -16,6 +16,7 @@ from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from types import SimpleNamespace
 from typing import IO, Any, ClassVar
 from unittest.mock import patch
@@ -32,6 +33,7 @@ def fork_from_here() -> None:
         null = os.open(os.devnull, os.O_RDWR)  # not closed: what was imported may still write to their numbers
         for descriptor in {int(name) for name in os.listdir("/proc/self/fd")} - {0, 1, 2, *kept}:
             os.dup2(null, descriptor)
+        forkserver._forkserver._lock = Lock()  # the old one is held: this is inside its block
         try:
             exec(command[-1])  # what a new interpreter would run
         finally:
