@@ -45,13 +45,14 @@ def copy_of_the_checkout(folder: Path) -> Path:
 
 def module_of_a_copy(arguments: list[str]) -> int:
     """`python -m ...` in a process that has imported the modules of this checkout: they are imported from the copy."""
-    copy, name = os.environ["PYTHONPATH"], arguments[0]
-    for imported in [module for module in sys.modules if module.partition(".")[0] in COPIED]:
-        del sys.modules[imported]
+    copy = os.environ["PYTHONPATH"]
+    for imported in list(sys.modules):  # test modules have no package
+        if imported.partition(".")[0] in COPIED or imported.startswith(("test_", "conftest")):
+            del sys.modules[imported]
     sys.path.insert(0, copy)
     os.chdir(copy)
     sys.argv = arguments
-    runpy.run_module(name, run_name="__main__", alter_sys=True)
+    runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     return 0
 
 

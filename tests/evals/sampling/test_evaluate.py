@@ -27,9 +27,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_dir: Path) -> d
     return set_up(tmp_path, model_dir, monkeypatch)
 
 
-# ------------------------------------------------------------------------------------------------------- verdicts
-
-
 def test_the_verdict_table_is_that_of_the_samples(place: dict[str, Any]) -> None:
     paths = evaluate(protocol=protocol(4), engine=Scripted(), **place)
     assert paths == {"toy": place["out_dir"] / "toy" / "verdicts.parquet"}
@@ -50,9 +47,6 @@ def test_the_first_rows_and_then_the_others(place: dict[str, Any]) -> None:
     more = Scripted()
     assert table(evaluate(protocol=protocol(2), engine=more, **place)["toy"]) == expected_rows(2)
     assert sorted(more.asked) == [("p3", 0), ("p3", 1), ("p4", 0), ("p4", 1)]
-
-
-# ---------------------------------------------------------------------------------------------- kills and growth
 
 
 def killed() -> None:
@@ -130,9 +124,6 @@ def test_a_resumed_run_has_the_batches_of_an_uninterrupted_one(place: dict[str, 
         evaluate(protocol=protocol(3), engine=Scripted(4, killed), **place)  # after two chunks of two batches
     evaluate(protocol=protocol(3), engine=whole, **place)
     assert chunks == unbroken[2:]
-
-
-# ------------------------------------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(
