@@ -42,13 +42,12 @@ def whole_responses(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
         ValueError: a column is missing, or a response has missing or duplicate tokens.
     """
     need_columns(table, (*RESPONSE, "position", "length", "token"))
-    for (problem, sample), rows in table.groupby(RESPONSE, sort=False):
-        rows = rows.sort_values("position", kind="stable")
-        length = rows["length"].iloc[0]
-        if (rows["length"] != length).any() or not np.array_equal(rows["position"], np.arange(length)):
+    for (problem, sample), rows in table.sort_values("position", kind="stable").groupby(RESPONSE, sort=False):
+        lengths = rows["length"].to_numpy()
+        if (lengths != lengths[0]).any() or not np.array_equal(rows["position"].to_numpy(), np.arange(lengths[0])):
             raise ValueError(
-                f"token table, problem_id {problem!r}, sample {sample!r}: expected the positions 0 to {length - 1}, "
-                "each once"
+                f"token table, problem_id {problem!r}, sample {sample!r}: expected the positions 0 to {lengths[0] - 1}"
+                ", each once"
             )
         yield rows
 
