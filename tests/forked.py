@@ -25,7 +25,7 @@ IMPORTS = ["tests.imported"]
 
 
 def fork_from_here() -> None:
-    """Make this process, as it is now, the one that commands are forked from; for a process that runs one thread."""
+    """Make this process, as it is now, the one that commands are forked from; none of its other threads is in them."""
 
     def fork(_: object, command: Sequence[object], kept: Sequence[int]) -> int:
         if pid := os.fork():

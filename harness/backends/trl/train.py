@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
-from harness.backends.common import is_self_taught, prompt_rows
+from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
 from harness.data.base_models import locate
 from harness.spec import Experiment
+from harness.spec.declarations import SELF
 from harness.step.mismatch import MISMATCH_METRICS
 from harness.step.step_metrics import STEP_METRICS
 
@@ -66,12 +67,12 @@ def train(
     lora = to_lora_config(experiment)
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
     policy = prompts.get(experiment.prompt.value).policy
-    teacher = None if is_self_taught(experiment) else experiment.reference_model.value
+    teacher = experiment.reference_model.value
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
     torch.manual_seed(seed)
     trainer = MethodTrainer(
         experiment,
-        reference_model=None if teacher is None else locate(teacher),
+        reference_model=None if teacher in (None, SELF) else locate(teacher),
         model=base_model,
         reward_funcs=reward_functions(experiment, Grader(), policy=policy),
         args=GRPOConfig(**arguments),
