@@ -331,11 +331,12 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        meta, most = pq.read_metadata(path), most_unpacked(path)
-        stored = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
-        if max(8 * meta.num_rows * meta.num_columns, stored) > most:  # a million equal numbers are a few bytes stored
-            raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GiB", "do not use it")
-        return pq.read_table(path, columns=columns, page_checksum_verification=True)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            meta, most = file.metadata, most_unpacked(path)
+            stored = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
+            if max(8 * meta.num_rows * meta.num_columns, stored) > most:  # a million equal numbers are a few bytes
+                raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GiB", "do not use it")
+            return file.read(columns)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise

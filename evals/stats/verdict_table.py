@@ -87,6 +87,8 @@ def _share_won(x: int, rivals: tuple[int, ...], others: int, k: int, kept: Seque
     strong = [m for m in rivals if m >= x]  # a smaller class can neither tie nor win: only its number kept matters
     room = k - x
     pool = kept[others - sum(strong)][: room + 1]
+    if not strong:
+        return float(pool[room]) if len(pool) > room else 0.0
     ways = np.zeros((1 + min(len(strong), room // x), room + 1))
     ways[0, : len(pool)] = pool  # ways[t, j] = P(t rivals so far tie, j samples so far kept, no rival above x)
     for m in strong:
@@ -195,6 +197,11 @@ class VerdictTable:
         return VerdictTable(kept, {s: f for s, f in self.fingerprints.items() if s in seeds}, self._fault)
 
     @cached_property
+    def _lists(self) -> dict[str, list[Any]]:
+        """The columns of `counts`; a pandas column is slow to ask for many times."""
+        return {str(name): self.counts[name].tolist() for name in self.counts}
+
+    @cached_property
     def golds(self) -> dict[str, str]:
         """The gold answer of each problem; {} where the rows had none."""
         golds = self.counts["gold"].dropna()
@@ -216,19 +223,18 @@ class VerdictTable:
         return self._values[metric, k].copy()
 
     def _computed(self, metric: str, k: int | None) -> Matrix:
-        c = self.counts
         if metric == "maj" and self._fault:
             raise ValueError(self._fault)
         values: Any = np.nan
         if metric in RATIOS:
-            part, whole = RATIOS[metric]
-            values = c[part] / c[whole]  # 0 / 0 is NaN
+            part, whole = (self._lists[name] for name in RATIOS[metric])
+            values = [a / b if b else np.nan for a, b in zip(part, whole, strict=True)]
         elif metric == "maj" and k:
-            cells = zip(c["scored"], c["right"], c["rivals"], strict=True)
+            cells = zip(*(self._lists[name] for name in ("scored", "right", "rivals")), strict=True)
             values = [maj_of_votes(n, *votes, k) if n >= k else np.nan for n, *votes in cells]
         elif k:
             of_counts = {"pass": pass_at_k, "unsolvable": unsolvable_at_k}[metric]
-            pairs = list(zip(c["scored"].tolist(), c["correct"].tolist(), strict=True))
+            pairs = list(zip(self._lists["scored"], self._lists["correct"], strict=True))
             found = {pair: of_counts(*pair, k) if pair[0] >= k else np.nan for pair in set(pairs)}
             values = [found[pair] for pair in pairs]
         return self._by_seed(values, np.nan)

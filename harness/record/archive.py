@@ -148,7 +148,8 @@ def _files(run: Run, responses: bool) -> Iterator[tuple[str, bytes]]:
         if name in run.record.get("files", {}):
             files[name] = run.file(name).read_bytes()
     for benchmark in run.benchmarks:
-        path = run.table_file(benchmark)
+        run.rows(benchmark, ())  # raises if the file is damaged
+        path = run.tables[benchmark]
         name = path.relative_to(run.folder).as_posix()
         files[name] = path.read_bytes() if responses else without_responses(path, run.record.get("seed"))
         if run.manifest(benchmark) is not None:

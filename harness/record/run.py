@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from evals.files import DamagedFileError, file_sha256, read_jsonl, read_object, 
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from evals.stats.measured_run import Conditions
     from evals.stats.verdict_table import VerdictTable
@@ -286,22 +287,9 @@ class Run:
     def benchmarks(self) -> list[str]:
         return list(self.tables)
 
-    def table_file(self, benchmark: str) -> Path:
-        """The checked file of a benchmark's verdicts.
-
-        Raises:
-            ValueError: it was not measured. DamagedFileError: as `file`.
-        """
-        if benchmark not in self.tables:
-            raise ValueError(f"{self.name} was not measured on {benchmark!r}, expected: {', '.join(self.tables)}")
-        path = self.tables[benchmark]
-        if self._tables is None:
-            path = self.file(path.relative_to(self.folder).as_posix())
-            self._check_owner(path, self.manifest(benchmark))
-        return path
-
-    def verdicts(self, benchmark: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """A row for each problem and sample, with the columns of `evals.grading.verdicts.schema`.
+    def rows(self, benchmark: str, columns: Sequence[str] | None = None) -> pa.Table | pd.DataFrame:
+        """A row for each problem and sample, with the columns of `evals.grading.verdicts.schema`: an Arrow table, or a
+        frame of JSON Lines.
 
         Args:
             columns: of these, those that the file has are read; None: all.
@@ -309,20 +297,35 @@ class Run:
             ValueError: it was not measured on that benchmark, or a column is missing that every file has.
             DamagedFileError: as `file`.
         """
-        path = self.table_file(benchmark)
+        import pyarrow.compute as pc
+
+        if benchmark not in self.tables:
+            raise ValueError(f"{self.name} was not measured on {benchmark!r}, expected: {', '.join(self.tables)}")
+        path = self.tables[benchmark]
+        if self._tables is None:
+            self.file(path.relative_to(self.folder).as_posix())
         if path.suffix == ".jsonl":
             frame = _json_lines(path)
-        else:
-            wanted = None if columns is None else [name for name in columns_of(path) if name in {*NEEDED, *columns}]
-            frame = read_parquet(path, wanted).to_pandas()
-        if missing := [name for name in NEEDED if name not in frame]:
-            raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
-        if (names := set(frame["benchmark"].unique())) != {benchmark} and self.record:
+            _check_columns(path, frame.columns)
+            return frame[frame["benchmark"] == benchmark].reset_index(drop=True)
+        table = read_parquet(path, None if columns is None else [*NEEDED, *columns])
+        _check_columns(path, table.column_names)
+        if self._tables is None:
+            _check_owner(path, table.schema.metadata or {}, self.manifest(benchmark))
+        names = table["benchmark"].unique().to_pylist()
+        if names != [benchmark] and self.record:
             raise DamagedFileError(path, f"it has rows of {', '.join(map(str, names))}", RESTORE)
+        return table if names == [benchmark] else table.filter(pc.equal(table["benchmark"], benchmark))
+
+    def verdicts(self, benchmark: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """`rows` as a frame, with text for problem_id, and None for lengths that nobody knows."""
+        import pyarrow as pa
+
+        rows: Any = self.rows(benchmark, columns)
+        frame: pd.DataFrame = rows.to_pandas() if isinstance(rows, pa.Table) else rows
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
         ours = {"answer": frame["extracted"]} if "extracted" in frame else {}  # of `rlvr grade`, beside the file's own
-        frame = frame.assign(**unknown, **ours, problem_id=frame["problem_id"].astype(str))
-        return frame if names == {benchmark} else frame[frame["benchmark"] == benchmark].reset_index(drop=True)
+        return frame.assign(**unknown, **ours, problem_id=frame["problem_id"].astype(str))
 
     @property
     def keeps_responses(self) -> bool:
@@ -373,21 +376,6 @@ class Run:
                 raise DamagedFileError(path, f"it is of a run with another {differing[0]}", RESTORE)
         return manifest
 
-    def _check_owner(self, path: Path, manifest: Mapping[str, Any] | None) -> None:
-        """Raise DamagedFileError if a file of verdicts is not of the samples that the manifest beside it describes.
-
-        Archives from before 2026-11-23 have no owner in the file and no run in the manifest: their hashes in run.json
-        are all that protects them.
-        """
-        from evals.sampling.store import OWNER, owner_of
-
-        text = (_schema(path).metadata or {}).get(OWNER.encode())
-        if manifest is None or text is None:
-            return
-        inside, expected = json.loads(text), owner_of(manifest)
-        if differing := [key for key, value in expected.items() if inside.get(key) != value]:
-            raise DamagedFileError(path, f"it has another {differing[0]} than manifest.json beside it", RESTORE)
-
     def conditions(self, benchmark: str) -> Conditions | None:
         """What decides a measurement (protocol, prompt, decoding, data), the engine and the model; None without a
         manifest."""
@@ -408,19 +396,24 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
         ValueError: one of several holds several. DamagedFileError: as `Run.file`.
     """
     import pandas as pd
+    import pyarrow as pa
 
     from evals.stats.counted import COLUMNS
     from evals.stats.verdict_table import VerdictTable
 
-    frames = []
-    for seed, run in runs.items():
-        rows = run.verdicts(benchmark, COLUMNS)
-        if run.record or "train_seed" not in rows:
-            rows = rows.assign(train_seed=seed)
-        elif len(runs) > 1:
-            raise ValueError(f"{run.folder} holds the column train_seed: give it alone, or files of one seed each")
-        frames.append(rows)
-    return VerdictTable.of_rows(pd.concat(frames, ignore_index=True))
+    parts: list[Any] = [run.rows(benchmark, COLUMNS) for run in runs.values()]
+    columns = [part.column_names if isinstance(part, pa.Table) else part.columns for part in parts]
+    pairs = zip(runs.values(), columns, strict=True)
+    several = [run.folder for run, names in pairs if "train_seed" in names and not run.record]
+    if several and len(runs) > 1:
+        raise ValueError(f"{several[0]} holds the column train_seed: give it alone, or files of one seed each")
+    if all(isinstance(part, pa.Table) and part.schema.equals(parts[0].schema) for part in parts):
+        rows = pa.concat_tables(parts).to_pandas()
+    else:  # of others
+        rows = pd.concat([part.to_pandas() if isinstance(part, pa.Table) else part for part in parts])
+    if not several:
+        rows = rows.assign(train_seed=[seed for seed, part in zip(runs, parts, strict=True) for _ in range(len(part))])
+    return VerdictTable.of_rows(rows)
 
 
 def check_model(model_path: str) -> None:
@@ -514,17 +507,36 @@ def benchmarks_of(path: Path) -> list[str]:
     return [str(name) for name in dict.fromkeys(rows["benchmark"])]
 
 
+def _check_columns(path: Path, names: Collection[str]) -> None:
+    if missing := [name for name in NEEDED if name not in names]:
+        raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
+
+
+def _check_owner(path: Path, metadata: Mapping[bytes, bytes], manifest: Mapping[str, Any] | None) -> None:
+    """Raise DamagedFileError if a file of verdicts is not of the samples that the manifest beside it describes.
+
+    Archives from before 2026-11-23 have no owner in the file and no run in the manifest: their hashes in run.json
+    are all that protects them.
+    """
+    from evals.sampling.store import OWNER, owner_of
+
+    text = metadata.get(OWNER.encode())
+    if manifest is None or text is None:
+        return
+    inside, expected = json.loads(text), owner_of(manifest)
+    if differing := [key for key, value in expected.items() if inside.get(key) != value]:
+        raise DamagedFileError(path, f"it has another {differing[0]} than manifest.json beside it", RESTORE)
+
+
 def columns_of(path: Path) -> list[str]:
     """The columns of a file of verdicts or other rows."""
-    return list(_json_lines(path).columns) if path.suffix == ".jsonl" else list(_schema(path).names)
-
-
-def _schema(path: Path) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if path.suffix == ".jsonl":
+        return list(_json_lines(path).columns)
     try:
-        return pq.read_schema(path)
+        return list(pq.read_schema(path).names)
     except (pa.ArrowException, OSError) as error:
         raise DamagedFileError(path, f"not readable as Parquet: {str(error).splitlines()[0]}", RESTORE) from error
 
