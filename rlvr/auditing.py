@@ -40,7 +40,7 @@ def audit(
         rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
     The verdict is one of: stands, stands with another number, not in the file, within selection, within seeds, made by
-    the grader, cannot tell. `evals/audit/audit.py` has the rule of each cause.
+    the grader, cannot tell; docs/tutorials/others-files.md explains them.
 
     Args:
         *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
@@ -55,7 +55,7 @@ def audit(
         label: which of the authors' verdicts, where a file has several.
         columns: our column:theirs, as in rlvr grade, or of a table of verdicts.
         k: the printed score is pass@k.
-        where: it is printed.
+        where: the printed score stands, as "Table 2".
     Raises:
         UsageError: a file cannot be read, or lacks the metric or the authors' verdicts.
     """
@@ -84,11 +84,13 @@ def audit(
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
     document = asdict(result) | {"printed": claim.text, "where": where}
+    bounds = {key: getattr(result.interval, key, None) for key in ("low", "high")}
+    row = {"printed": claim.text, "verdict": result.verdict, "file": result.file, **bounds, "ours": result.ours}
     text = f"{result}\n  {LAST}" if ours else str(result)
     return Result(
         document,
         text,
-        [{"verdict": result.verdict, **asdict(cause)} for cause in result.causes] or [{"verdict": result.verdict}],
+        [{**row, "cause": c.name, "points": c.points, "why": c.text} for c in result.causes] or [row],
     )
 
 
@@ -116,7 +118,10 @@ def _evidence(
     for number, path in zip(checkpoint_numbers(paths), paths, strict=True):
         table = verdict_table(path, columns or {})
         if table is None:
-            read = read_answers(path, Reading(columns=columns or {}, label=label))
+            try:
+                read = read_answers(path, Reading(columns=columns or {}, label=label))
+            except ValueError as error:
+                raise ValueError(f"{error}. A training curve needs metric=NAME") from error
             if not any(row.get("expected") is not None for row in read.rows):
                 there = f"label=NAME chooses one of {', '.join(read.labels)}" if read.labels else "it has none"
                 raise ValueError(f"{path}: no verdicts of the authors; {there}. A curve needs metric=NAME")

@@ -41,7 +41,7 @@ def _notes(result: CompareResult) -> list[str]:
         notes.append(f"Equal: within {100 * margin:g} points, by two one-sided tests corrected in the same way.")
     if any(line.rough for line in result.lines):
         notes.append(f"{ROUGH}.")
-    if any(line.seeds_covered and max(line.seeds_a, line.seeds_b) > 1 for line in result.lines):
+    if any(line.seeds_covered and 1 < max(line.seeds_a, line.seeds_b) <= 5 for line in result.lines):
         notes.append(FEW + ".")
     notes += [f"Test: {test}." for test in tests]
     notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]

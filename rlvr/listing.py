@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result
 from rlvr.terminal import paragraph, sentence, table
+
+if TYPE_CHECKING:
+    from harness.record.run import Run
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
 MORE = ("hardware",)  # groups that are shown only when they are named
@@ -110,10 +114,31 @@ def show(run: str | None = None, *, paper: list[str] | None = None) -> Result:
     """The runs under RLVR_HOME: running, finished, failed with the last error. With RUN: its values and scores.
 
     Args:
-        run: a job's folder, the folder of an evaluation, or a file of verdicts.
+        run: a job's folder, the folder of an evaluation, a file of verdicts, or an archive.
         paper: runs of these papers (default: all).
     """
-    return _states(paper) if run is None else _one(run)
+    if run is None:
+        return _states(paper)
+    from harness.record.archive import SUFFIX, read_archive
+
+    found = read_archive(Path(run)) if run.endswith(SUFFIX) and Path(run).is_file() else []
+    return _archived(found) if len(found) > 1 else _one(run)
+
+
+def _archived(found: Sequence[Run]) -> Result:
+    """The runs of an archive, each with the mean accuracy that it recorded."""
+    from evals.stats.score import number_text
+
+    def accuracy(scores: Mapping[str, Any]) -> str:
+        return number_text(next((s["value"] for key, s in scores.items() if key.startswith("avg")), None), 100)
+
+    rows = [
+        {"run": run.folder.name, **{name: accuracy(scores) for name, scores in run.record.get("scores", {}).items()}}
+        for run in found
+    ]
+    header = tuple(dict.fromkeys(key for row in rows for key in row))
+    cells = [tuple(row.get(key, "–") for key in header) for row in rows]
+    return Result(rows, lambda: f"{len(rows)} runs, avg in percent\n{table(header, cells, left=1)}", rows)
 
 
 def _one(name: str) -> Result:
@@ -151,7 +176,7 @@ def _one(name: str) -> Result:
 
 def _states(papers: list[str] | None) -> Result:
     from evals.stats.score import number_text
-    from harness.record.evaluations import evaluations
+    from harness.record.evaluations import curves, evaluations
     from harness.runs.state import job_states
     from harness.runs.track import home
     from harness.spec import catalogue
@@ -163,10 +188,10 @@ def _states(papers: list[str] | None) -> Result:
         choose("paper", papers, {*catalogue.papers(), *(state.paper for state in states)})
         states = [state for state in states if state.paper in papers]
 
-    measured = evaluations() if papers is None else []
+    measured, others = (evaluations(), curves()) if papers is None else ([], [])
 
     def text() -> str:
-        if not states and not measured:
+        if not states and not measured and not others:
             return f"no runs under {home()}"
         counts = Counter(state.state for state in states)
         lines = [f"{home()}: {', '.join(f'{count} {state}' for state, count in counts.items()) or 'no training'}"]
@@ -190,10 +215,14 @@ def _states(papers: list[str] | None) -> Result:
             lines.append(
                 f"\n{measured[0].folder.parent}\n{table(('evaluation', 'benchmarks', 'finished'), cells, left=2)}"
             )
+        if others:
+            cells = [(r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in others]
+            lines.append(f"\n{table(('imported curve', 'steps', 'metrics'), cells, left=1)}")
         return "\n".join(lines)
 
     rows = [asdict(state) for state in states]
-    rows += [{"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder} for run in measured]
+    imported = [*measured, *others]
+    rows += [{"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder} for run in imported]
     return Result(rows, text, rows)
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result, results_folder
+from rlvr.terminal import paragraph
 
 PathLike = str | os.PathLike[str]
 
@@ -67,13 +68,15 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
         count = write_archive(found, path)
         written.append(path)
         lines.append(f"{path}: {count} runs, {path.stat().st_size / 2**20:.2f} MB")
-    return _files(written, "\n".join(lines) or "no finished runs")
+    return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr export NAME")
 
 
 def _bundle(run: str, out: PathLike | None) -> Result:
     from harness.record.archive import SUFFIX, write_archive
     from harness.record.find import seeds_of
 
+    if Path(run).is_file() and not run.endswith(SUFFIX):
+        raise UsageError(f"{run}: expected a run or an evaluation; a file of verdicts can be sent as it is")
     found = seeds_of(run)
     if len(found) != 1:
         raise UsageError(f"{run}: expected one run, found {len(found)}")
@@ -108,8 +111,8 @@ def import_(
         *files: archives (.tar.xz) or folders of them, as rlvr export writes; or curves: console logs of veRL,
             trainer_state.json, MLPerf logs, CSV and JSON Lines, a file a training seed.
         name: of curves: what the method is called (default: the first file's name).
-        columns: of curves: our metric:theirs, as columns=train/reward:score,curve/gsm8k/avg_at_1:val/acc (default:
-            what veRL and TRL call reward, entropy, gradient norm, KL, length and time of a step).
+        columns: of curves: our metric:theirs, as columns=train/reward:score,curve/gsm8k/avg_at_1:val/acc,step:iter
+            (default: what veRL and TRL call reward, entropy, gradient norm, KL, length and time of a step).
         verify: import nothing, only check, as is done before every import: the hash of every file, and all scores
             again from the verdicts. Exit code 1: a number does not come back.
     Raises:
@@ -128,14 +131,14 @@ def import_(
     from harness.record.archive import import_archive
     from harness.record.verify import verify as faults_of
 
-    print(f"computing every score of {', '.join(map(str, archives))} again (minutes)", file=sys.stderr)
+    print(f"computing every score of {', '.join(map(str, archives))} again", file=sys.stderr)
     wrong = [{"file": str(path), "wrong": line} for path in archives for line in faults_of(path)]
     if wrong or verify:
         lines = [f"{row['file']}: {row['wrong']}" for row in wrong]
-        whole = [f"{path}: whole; every number comes back from its verdicts" for path in archives]
+        whole = [f"{path}: whole; every score comes back from its verdicts" for path in archives]
         return Result({"wrong": wrong}, "\n".join(lines or whole), wrong, exit_code=1 if wrong else 0)
     rows = [{"file": str(path), "runs": import_archive(path)} for path in archives]
-    return Result({"imported": rows}, "\n".join(f"{row['file']}: {row['runs']} runs added" for row in rows), rows)
+    return Result({"imported": rows}, "\n".join(f"{row['file']}: runs added: {row['runs']}" for row in rows), rows)
 
 
 def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Result:
@@ -147,5 +150,7 @@ def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Res
     read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
     lines = [f"{row['run']}: {row['steps']} steps" for row in rows]
     lines.append(f"{'imported again' if source['replaced'] else 'imported'}: {read}")
+    if source["left"]:
+        lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))
     lines.append(f"beside yours: rlvr report runs=[OURS] curves={str(runs[0].folder).removesuffix('0')}*")
     return Result({"imported": rows}, "\n".join(lines), rows)

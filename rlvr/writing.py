@@ -50,7 +50,8 @@ def tables(
 
     found = find_runs(*(runs or ()))
     if not found:
-        raise UsageError("expected finished runs under RLVR_HOME, or in MLFLOW_TRACKING_URI's store, found none")
+        there = "found none; in a checkout runs=results/records takes the runs that it was measured with"
+        raise UsageError(f"expected finished runs under RLVR_HOME, or in MLFLOW_TRACKING_URI's store, {there}")
     reports = {}
     for key in chosen:
         try:
@@ -141,7 +142,8 @@ def report(
 
     Args:
         paper: its key; rlvr list shows them.
-        runs: instead of a paper: runs as of rlvr compare; the first is what the others are compared with.
+        runs: of a paper: where its runs are, as of rlvr tables. Without a paper: runs as of rlvr compare; the first is
+            what the others are compared with.
         scale: default: the paper's where it was measured.
         model: the base model of figures and responses (default: the first that was measured).
         arm: the arms in figures and responses (default: those of the paper's claims).
@@ -158,17 +160,17 @@ def report(
     from evals.files import write_text
     from harness.report.page import render
 
-    if (paper is None) == (runs is None):
-        raise UsageError(f"paper: {'missing' if paper is None else 'expected no runs= beside it'}; give one of the two")
+    if paper is None and runs is None:
+        raise UsageError("paper: missing; give a paper, or runs=[A,B]")
     if watch is not None and watch < 1:
         raise UsageError(f"watch: expected seconds >= 1, got {watch}")
     data = None if data_dir is None else os.fspath(data_dir)
 
     def made(refresh: int | None = None) -> tuple[Document, Path]:
-        if runs is not None:
-            content, place = _of_runs(runs, curves or (), tokens, data)
+        if paper is not None:
+            content, place = _of_paper(paper, runs or (), scale, model, arm, only, curves or (), tokens, data)
         else:
-            content, place = _of_paper(str(paper), scale, model, arm, only, curves or (), tokens, data)
+            content, place = _of_runs(runs or (), curves or (), tokens, data)
         if refresh is not None:
             content = replace(content, refresh=refresh, running=_training(paper))
         path = Path(out) if out is not None else place
@@ -201,6 +203,7 @@ def report(
 
 def _of_paper(
     paper: str,
+    runs: Sequence[str],
     scale: str | None,
     model: str | None,
     arms: list[str] | None,
@@ -221,7 +224,7 @@ def _of_paper(
     from harness.report.data import choose_arms, document, read_models
 
     declared = load(paper)
-    chosen = choose_arms(declared, find_runs(), scale=scale, model=model, arms=arms)
+    chosen = choose_arms(declared, find_runs(*runs), scale=scale, model=model, arms=arms)
     models, notes = read_models(chosen, data_dir=data_dir)
     answered = [model for model in models if model.subject.tables]
     plotted, skipped = _plotted(models, curves, chosen_families, common_benchmarks(answered, None))

@@ -133,7 +133,7 @@ class Audit:
         if self.file is not None:
             lines.append(f"  the file's last checkpoint: {100 * self.file:.1f}{interval}")
         if self.ours is not None:
-            lines.append(f"  our verdicts on the same samples: {100 * self.ours:.1f}")
+            lines.append(f"  our verdicts on the same samples, answers read wherever they stand: {100 * self.ours:.1f}")
         lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
         if self.differing:
             values = "; ".join(f"{key} {theirs} (declared: {ours})" for key, (theirs, ours) in self.differing.items())

@@ -98,12 +98,12 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
     )
 
 
-def read_curve(text: str, *, name: str = "text") -> pd.DataFrame:
+def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.DataFrame:
     """The metrics of a training by step, one column each. Values of one step that stand on several lines are joined; of
     several values of one metric the last counts, as of a step that a resumed training logs again.
 
     Args:
-        name: of the file, for errors.
+        name: of the file, for errors. step: the column of steps; None: one of `STEPS`.
     Raises:
         ValueError: the text is of no known form, damaged, or has no step.
     """
@@ -113,11 +113,14 @@ def read_curve(text: str, *, name: str = "text") -> pd.DataFrame:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{name}: damaged or cut short: {type(error).__name__} {error}") from error
     table = pd.DataFrame(rows)
-    step = next((column for column in STEPS if column in table), None)
-    if step is None:
+    known = STEPS if step is None else (step,)
+    found = next((column for column in known if column in table), None)
+    if found is None:
         there = ", ".join(map(str, table)) or "no row"
-        raise ValueError(f"{name}: no column of steps; expected one of {', '.join(STEPS)}, got {there}")
-    return table.rename(columns={step: "step"}).dropna(subset=["step"]).groupby("step").last().reset_index()
+        raise ValueError(
+            f"{name}: no column of steps (columns=step:NAME); expected one of {', '.join(known)}, got {there}"
+        )
+    return table.rename(columns={found: "step"}).dropna(subset=["step"]).groupby("step").last().reset_index()
 
 
 _VERL_SETTINGS = {

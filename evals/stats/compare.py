@@ -166,7 +166,7 @@ def compare_runs(
     check_request(metrics, ks or ())
     common = [name for name in a.tables if name in b.tables]
     if not common:
-        has = f"{a.name} has {', '.join(a.tables)}, {b.name} {', '.join(b.tables)}"
+        has = "; ".join(f"{run.name} has {', '.join(run.tables) or 'no verdicts'}" for run in (a, b))
         raise ValueError(f"no benchmark in common: {has} (rlvr grade FILE benchmark=NAME names a file's)")
     if strange := [name for name in benchmarks or () if name not in common]:
         raise ValueError(f"benchmarks: expected some of {', '.join(common)} (in both runs), got {strange[0]!r}")
@@ -257,7 +257,8 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
             notes.append(f"only {side} has {', '.join(left)}")
         if unknown := [name for name in benchmarks if run.conditions[name] is None]:
             notes.append(
-                f"{side} has no manifest.json for {', '.join(unknown)}: that both were measured alike was not checked"
+                f"how {side} was measured on {', '.join(unknown)} is not known: that both were measured alike was not "
+                "checked"
             )
     for name in benchmarks:
         x, y = a.conditions[name], b.conditions[name]

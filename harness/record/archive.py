@@ -22,8 +22,9 @@ from typing import Any
 
 from evals.files import DamagedFileError, Unpacked, file_sha256, rename_folder, write_atomically
 from evals.sampling.engines.base import sample_seed
+from harness.record.evaluations import NAME
 from harness.record.mirror import sync
-from harness.record.run import RECORD, Run, folder_name, with_sha256
+from harness.record.run import CURVES, RECORD, Run, folder_name, with_sha256
 from harness.runs.track import cache_dir, home
 
 SUFFIX = ".tar.xz"
@@ -64,24 +65,27 @@ def read_archive(path: Path) -> list[Run]:
 
 
 def import_archive(path: Path) -> int:
-    """Put the runs of a verified archive (`harness.record.verify`) into RLVR_HOME, and into MLflow from there; those
-    that are there already are skipped. Returns how many were added.
+    """Put the runs of a verified archive (`harness.record.verify`) into RLVR_HOME, and trained ones from there into
+    MLflow; those that are there already are skipped. Returns how many were added.
 
     Raises:
         DamagedFileError: it is no archive. RefusedError: MLflow's store cannot be used.
     """
-    added = []
+    added, arms = 0, []
     for run in read_archive(path):
-        folder = home() / run.folder.relative_to(unpacked(path))
+        kind = run.record.get("kind")
+        place = run.folder.parent.relative_to(unpacked(path)) if kind == "arm" else CURVES if kind == CURVES else NAME
+        folder = home() / place / run.folder.name
         if not (folder / RECORD).is_file():
             part = folder.with_name(f".{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)
             shutil.copytree(run.folder, part)
             rename_folder(part, folder)
-            added.append(folder)
-    if added:
-        sync(added)
-    return len(added)
+            added += 1
+            arms += [folder] if kind == "arm" else []
+    if arms:
+        sync(arms)
+    return added
 
 
 def newest(runs: Iterable[Run]) -> list[Run]:
@@ -138,7 +142,7 @@ def _extract(path: Path, folder: Path) -> None:
 def _place(run: Run) -> str:
     if run.record.get("kind") == "arm":
         return f"{run.paper}/{run.scale}/{folder_name(run.record)}"
-    return f"evaluations/{run.record.get('kind', 'evaluation')}/{run.name}"
+    return f"evaluations/{run.record.get('kind', 'evaluation')}/{run.folder.name}"
 
 
 def _files(run: Run, responses: bool) -> Iterator[tuple[str, bytes]]:

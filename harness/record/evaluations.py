@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import calendar
 import hashlib
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.record.run import RECORD, Run
+from harness.record.mirror import ms
+from harness.record.run import CURVES, RECORD, Run
 from harness.runs.track import Tracker, home
 
 NAME = "evaluations"  # of the folder, and of MLflow's experiment
@@ -24,6 +23,11 @@ def evaluations() -> list[Run]:
     return [Run(path.parent) for path in sorted((home() / NAME).glob(f"*/{RECORD}"))]
 
 
+def curves() -> list[Run]:
+    """The training curves of other tools that were imported."""
+    return [Run(path.parent) for path in sorted((home() / CURVES).glob(f"*/{RECORD}"))]
+
+
 def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, float]) -> None:
     """Write an evaluation into MLflow; with the same params, it writes the same run.
 
@@ -35,16 +39,15 @@ def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, floa
     from mlflow.entities import Metric, Param, RunTag
 
     run, tracker = Run(folder), Tracker.open()
-    started = calendar.timegm(time.strptime(run.record["started"], "%Y-%m-%dT%H:%M:%SZ")) * 1000
+    ended = ms(run.record["finished"])
     command = hashlib.sha256(repr(sorted(params.items())).encode()).hexdigest()[:8]  # MLflow changes no param of a run
-    run_id = tracker.run_of(NAME, folder.name, f"{run.record['id']}-{command}", started)
-    now = int(time.time() * 1000)
+    run_id = tracker.run_of(NAME, folder.name, f"{run.record['id']}-{command}", ms(run.record["started"]))
     tracker.client.log_batch(
         run_id,
-        metrics=[Metric(name, value, now, 0) for name, value in values.items()],
+        metrics=[Metric(name, value, ended, 0) for name, value in values.items()],
         params=[Param(key, value) for key, value in params.items()],
         tags=[RunTag("rlvr.kind", "evaluation"), RunTag("rlvr.folder", str(folder))],
     )
     for name in (*run.record["files"], RECORD):
         tracker.client.log_artifact(run_id, str(folder / name), name.rpartition("/")[0] or None)
-    tracker.client.set_terminated(run_id, "FINISHED", now)
+    tracker.client.set_terminated(run_id, "FINISHED", ended)

@@ -42,6 +42,7 @@ from harness.record.run import (
     RECORD,
     RESTORE,
     Run,
+    as_typed,
     folder_name,
     read_record,
 )
@@ -86,7 +87,7 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
 
     record, client = run.record, tracker.client
     if not link:
-        run_id = tracker.run_of(record["paper"], run_name(record), record["id"], _ms(record["started"]))
+        run_id = tracker.run_of(record["paper"], run_name(record), record["id"], ms(record["started"]))
         params = [Param(key, value) for key, value in params_of(run.settings).items()]
         for part in _parts(params, PARAMS_AT_ONCE):
             client.log_batch(run_id, params=part)
@@ -109,14 +110,14 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
         if run.is_finished:
             step, scores = final_scores(record)
             last = last_row(metrics)  # its time, which no repetition changes: MLflow keeps one of two equal points
-            at = _ms(record["finished"]) if last is None else last.get("time", 0)
+            at = ms(record["finished"]) if last is None else last.get("time", 0)
             client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, value in scores.items()])
             for name in mirrored_files(run):
                 client.log_artifact(run_id, str(run.file(name)), str(Path(name).parent) if "/" in name else None)
             client.log_artifact(run_id, str(run.folder / RECORD))  # last: it lists the others
         client.update_run(run_id, status="RUNNING")
         if (status := STATUS[record["state"]]) != "RUNNING":
-            client.set_terminated(run_id, status)
+            client.set_terminated(run_id, status, ms(record["finished"]) if run.is_finished else None)
         link["record"] = record["sha256"]
     write_json(run.folder / LINK, link)
 
@@ -142,7 +143,7 @@ def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:
         yield items[start : start + size]
 
 
-def _ms(time_text: str) -> int:
+def ms(time_text: str) -> int:
     return calendar.timegm(time.strptime(time_text, "%Y-%m-%dT%H:%M:%SZ")) * 1000
 
 
@@ -196,7 +197,7 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
     texts = {
         "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}",
         "rlvr.overrides": " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
-        "rlvr.command": record["environment"].get("command") or "",
+        "rlvr.command": as_typed(record["environment"].get("command") or ""),
     }
     if record.get("diverged"):
         texts["rlvr.diverged"] = str(Diverged(**record["diverged"]))

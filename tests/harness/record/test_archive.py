@@ -73,9 +73,11 @@ def test_an_import_adds_what_is_not_there(
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
     assert import_archive(archive) == 4 and import_archive(archive) == 0
     assert report("egsw", runs()) == report("egsw", runs(archive))
+    from harness.record.mirror import ms
     from harness.runs.track import Tracker
 
-    assert len(Tracker.open().arms("egsw")) == 4  # and MLflow has them
+    arms = Tracker.open().arms("egsw")  # and MLflow has them, which ended when they ended
+    assert sorted(run.info.end_time for run in arms) == sorted(ms(str(run.finished)) for run in runs())
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'other' / 'mlflow.db'}")
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "third"))
     assert report("egsw", runs()) == report("egsw", runs(archive))
