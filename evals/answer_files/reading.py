@@ -93,7 +93,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     labelled = rows if name not in (None, *OURS) or "expected" in reading.columns else []
     recomputed = _recomputed(labelled)
     labels, label = _choose_label(path, labelled, reading.label)
-    return AnswerFile(name or "mapped", rows, label, labels, recomputed)
+    return AnswerFile(name or "columns that were named", rows, label, labels, recomputed)
 
 
 def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str]) -> list[Row]:

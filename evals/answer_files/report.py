@@ -115,6 +115,8 @@ class Report:
             lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
         lines += [f"  extraction policy {self.policy}; under another one:"]
         lines += [f"    {effect}" for effect in self.policies]
+        if 2 * self.verdicts.get(Verdict.NO_ANSWER, 0) > self.rows and self.policy != "whole":
+            lines.append("  most have no answer of this form; if they are bare answers: policy=whole")
         if any(score.interval and score.interval.rough for score in self.scores):
             lines.append(f"  {ROUGH}")
         lines += [] if self.agreement is None else [_agreement_line(self.agreement)]

@@ -13,6 +13,7 @@ A policy is part of a protocol, like the temperature: it can change a score by m
                   complete or not; else what follows "the answer is"; else the last number
     letter        the letter of a multiple choice that is stated last (`evals.grading.letters`; GPQA)
     hashes        the number after the last `####` (GSM8K's form; veRL's and lm-eval's strict extraction)
+    whole         all of the response: of files of bare answers
 
 `locate` gives the answer inside a bare answer, such as a gold, which may be a sentence.
 """
@@ -211,6 +212,7 @@ POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
     "qwen": _qwen,
     "letter": _letter,
     "hashes": _hashes,
+    "whole": lambda response, _: response.strip() or None,
 }
 
 

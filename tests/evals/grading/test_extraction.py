@@ -156,6 +156,8 @@ def test_policies(policy, response, answer):
 )
 def test_the_extraction_of_gsm8k(response: str, answer: str | None) -> None:
     assert extract(response, "hashes").answer == answer
+    assert extract(f" {response}\n", "whole").answer == response  # a bare answer
+    assert extract(" ", "whole").answer is None
 
 
 def test_a_box_never_closed_is_truncated():
