@@ -88,7 +88,7 @@ def tests(session: nox.Session) -> None:
     session.env["PYTHONDONTWRITEBYTECODE"] = ""  # tests start many processes: our modules are compiled once
     # a whole file to one process, which makes what its tests share once; in the order of tests/conftest.py
     beside = ["-n", str(min(os.cpu_count() or 1, MOST_AT_A_TIME)), "--dist", "loadfile", "--no-loadscope-reorder"]
-    beside += ["--ignore=tests/faults"]
+    beside += ["--ignore=tests/faults", "-q", "--durations=100", "--durations-min=2"]
     session.run(str(PYTHON), "-m", "pytest", *(session.posargs or beside), external=True)
 
 

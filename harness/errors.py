@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from evals import suggest as naming
 
+NOUNS = {"what": "list", "only": "family"}  # what an error calls one, where not by its key
+
 
 class UsageError(ValueError):
     """A value, name or file that cannot be used; the text names field and value, and what was expected."""
@@ -29,5 +31,5 @@ def choose(key: str, names: list[str] | None, valid: Iterable[str], default: lis
         return default if default is not None else valid
     for name in names:
         if name not in valid:
-            raise UsageError(f"{key}={name}: no such {key}; {nearest(name, valid)}")
+            raise UsageError(f"{key}={name}: no such {NOUNS.get(key, key)}; {nearest(name, valid)}")
     return names

@@ -23,7 +23,8 @@ from typing import Any
 
 import rlvr
 from evals.environment import threads_sleep
-from harness.errors import UsageError, choose
+from evals.suggest import expected
+from harness.errors import UsageError
 from rlvr import signature
 from rlvr.terminal import coloured
 
@@ -34,6 +35,7 @@ GROUPS = {  # heading -> command -> the function of `rlvr`
     "write": {"tables": "tables", "report": "report", "analyze": "analyze"},
     "exchange": {"export": "export", "import": "import_"},
 }
+MEANT = {"status": "show", "sync": "export format=mlflow", "train": "run", "evaluate": "eval"}  # in other tools
 COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 FLAGS = {"--json": "one JSON document on stdout and nothing else", "--debug": "the traceback of an error"}
 SAVED = {"out=FILE.csv": "save the result: .csv, .parquet, .tex, .md, .txt or .json"}
@@ -125,7 +127,9 @@ def command(name: str) -> Callable[..., Any]:
     Raises:
         UsageError: there is none.
     """
-    choose("command", [name], COMMANDS)
+    if name not in COMMANDS:
+        hint = f"did you mean 'rlvr {MEANT[name]}'?" if name in MEANT else expected(name, COMMANDS)
+        raise UsageError(f"no such command; {hint}")
     function: Callable[..., Any] = getattr(rlvr, COMMANDS[name])
     return function
 

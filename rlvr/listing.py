@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from harness.record.run import Run
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
-MORE = ("hardware",)  # groups that are shown only when they are named
+MORE = ("hardware", "signals", "stages")  # groups that are shown only when they are named
 
 
 def list_(what: list[str] | None = None, *, protocol: str | None = None) -> Result:
@@ -24,7 +26,7 @@ def list_(what: list[str] | None = None, *, protocol: str | None = None) -> Resu
 
     Args:
         what: some of papers, benchmarks, protocols, prompts, engines, backends, scales; or hardware: the settings of
-            the machine and of launchers, for `rlvr run`.
+            the machine and of launchers, for `rlvr run`; signals, stages: what a method may read, and what it may make.
         protocol: instead of these, every value of this protocol with its source.
     """
     if protocol is not None:
@@ -71,7 +73,10 @@ def _names(group: str) -> Any:
     from evals.sampling import engines
     from harness.command.resolve import BACKENDS
     from harness.plan.machine import hardware_help
+    from harness.spec import Method
+    from harness.spec.equation import Stage
     from harness.spec.scales import SCALES
+    from harness.step.batch import SIGNALS, TokenBatch
 
     of_group: dict[str, Callable[[], Any]] = {
         "papers": _papers,
@@ -82,8 +87,16 @@ def _names(group: str) -> Any:
         "backends": lambda: list(BACKENDS),
         "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
         "hardware": hardware_help,
+        "signals": lambda: _fields(TokenBatch, SIGNALS),
+        "stages": lambda: _fields(Method, get_args(Stage)),
     }
     return of_group[group]()
+
+
+def _fields(of: type, names: Sequence[str]) -> dict[str, str]:
+    """What the docstring of a class says of each of these fields."""
+    found = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(of) or "", flags=re.MULTILINE))
+    return {name: " ".join(found[name].split()) for name in names}
 
 
 def _listed(document: Mapping[str, Any]) -> str:
@@ -103,7 +116,7 @@ def _listed(document: Mapping[str, Any]) -> str:
                     lines.append(paragraph(f"{model} ({paper['models'][model]}): {', '.join(arms)}", "      "))
         elif group == "benchmarks":
             lines.append(paragraph(", ".join(f"{name} ({rows})" for name, rows in names.items()), "  "))
-        elif group == "scales":
+        elif isinstance(names, dict):
             lines += [paragraph(f"{name}: {label}", "  ") for name, label in names.items()]
         else:
             lines.append(names if isinstance(names, str) else paragraph(", ".join(names), "  "))

@@ -33,8 +33,8 @@ def new(
     Args:
         name: the paper's key and its method's name: a Python identifier in lower case.
         stage: what the method makes: shaping (of the advantage; the default), weights or gates of the tokens, the
-            advantage itself, the objective that is maximised, or rewards. It may read entropies, logp, old_logp,
-            ref_logp, rollout_logp, advantages and values of every token, and rewards, groups and mask.
+            advantage itself, the objective that is maximised, or rewards. `rlvr list what=stages,signals` says what
+            each is, and what a method may read; penalties have an example in baselines/kl_cov.py.
         root: the checkout to write into (default: the one that this command is of).
     Raises:
         UsageError: a name that cannot be used, or no checkout. Nothing is written then.
@@ -57,11 +57,9 @@ def new(
         made.append(place / (test.name if file == "test.py" else file))
         made[-1].write_text(templates.get_template(f"{file}.jinja").render(values).rstrip() + "\n", encoding="utf-8")
     files = [str(path) for path in made]
-    print(
-        f'it runs as it is: rlvr run paper={name}\nCONTRIBUTING.md, "Add a paper", says what to change, in which order',
-        file=sys.stderr,
-    )
-    return Result({"files": files}, "\n".join(files), [{"file": file} for file in files])
+    print('CONTRIBUTING.md, "Add a paper", says what to change, in which order', file=sys.stderr)
+    steps = f"next: pytest {test.relative_to(folder)}\n      rlvr run paper={name}"
+    return Result({"files": files}, "\n".join([*files, steps]), [{"file": file} for file in files])
 
 
 def _check_name(name: str, root: Path) -> None:

@@ -9,12 +9,15 @@ import csv
 import importlib
 import importlib.util
 import pkgutil
+import re
 import traceback
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from harness.errors import nearest
+from harness.spec import declarations
 from harness.spec.declarations import Reproduction
 
 BASELINES = "baselines"
@@ -68,7 +71,7 @@ def load(key: str) -> Reproduction:
     try:
         reproduction: Reproduction = importlib.import_module(name).REPRODUCTION
     except Exception as error:  # the user's own code: any failure is reported with its place
-        raise BrokenPaper(f"{_place(error, key)}: {type(error).__name__}: {error}") from error
+        raise BrokenPaper(f"{_place(error, key)}: {type(error).__name__}: {_said(error)}") from error
     return reproduction
 
 
@@ -79,6 +82,14 @@ def _place(error: Exception, key: str) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     passed = [frame for frame in frames if Path(frame.filename).parent.name == key]
     return f"{passed[-1].filename}, line {passed[-1].lineno}" if passed else f"{package(key)}/paper.py"
+
+
+def _said(error: Exception) -> str:
+    """The text of an error: without the place of a SyntaxError, with the nearest key where a declaration has none."""
+    wrong = re.fullmatch(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    if wrong and (kind := getattr(declarations, wrong[1], None)):
+        return f"{wrong[1]}: {wrong[2]}: no such key; {nearest(wrong[2], kind.__dataclass_fields__)}"
+    return error.msg if isinstance(error, SyntaxError) else str(error)
 
 
 def arm_sets(reproduction: Reproduction) -> dict[str, set[tuple[str, str]]]:

@@ -21,6 +21,7 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.provenance import Origin, assumed
+from harness.errors import nearest
 from harness.spec.declarations import Experiment, Finetune, Training
 from harness.spec.equation import stage
 from harness.spec.method import Use, use
@@ -238,8 +239,10 @@ def controlled(training: Training | None, control: str) -> Experiment:
     """The training under a control (a key of CONTROLS).
 
     Raises:
-        ValueError: the control does not apply to it; says why.
+        ValueError: there is no such control, or it does not apply; says why.
     """
+    if control not in CONTROLS:
+        raise ValueError(f"{control}: no such control; {nearest(control, CONTROLS)}")
     if training is None:
         raise ValueError(f"{control}: the arm is not trained")
     if isinstance(training, Finetune):

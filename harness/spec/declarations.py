@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
+from evals.data import protocols
 from evals.provenance import Origin, Sourced, assumed, code, paper
 from harness.spec.claim import Claim, Curve
 from harness.spec.declared import Declared
@@ -305,6 +306,8 @@ class Reproduction:
         names = [(a.model, a.key) for a in self.arms]
         if len(set(names)) != len(names):
             raise ValueError(f"{self.key}: an arm is declared twice in {names}")
+        for name in (self.protocol, *(arm.protocol for arm in self.arms if arm.protocol is not None)):
+            protocols.get(name)
         for arm in self.arms:
             if arm.model not in self.models:
                 raise ValueError(f"{self.key}: arm {arm.key!r} names the model {arm.model!r}, not in {[*self.models]}")

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from harness.errors import nearest
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -119,9 +121,10 @@ _PER_TOKEN = ("advantages", *TOKEN_SIGNALS)
 
 def reads(*signals: str) -> Callable[[Equation], Equation]:
     """Declare which signals of the batch an equation reads; a trainer computes only these."""
-    unknown = set(signals) - set(SIGNALS)
-    if unknown:
-        raise ValueError(f"reads: expected some of {SIGNALS}, got {sorted(unknown)}")
+    for unknown in sorted(set(signals) - set(SIGNALS)):
+        given = unknown in TokenBatch.__annotations__
+        hint = "every batch has it, without @reads" if given else nearest(unknown, SIGNALS)
+        raise ValueError(f"reads: {unknown}: no such signal; {hint}")
 
     def mark(equation: Equation) -> Equation:
         equation.reads = frozenset(signals)  # type: ignore[attr-defined]

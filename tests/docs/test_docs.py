@@ -13,6 +13,7 @@ import pytest
 from harness.launch.prepare import planned
 from harness.spec.catalogue import papers
 from rlvr.cli import parse
+from rlvr.listing import list_
 from tests.options import options_of
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +34,13 @@ def runs_at_once(block: str) -> bool:
 @pytest.mark.parametrize(("name", "block"), [s for s in SNIPPETS if runs_at_once(s[1])])
 def test_python_snippets_of_the_docs_run(name: str, block: str) -> None:
     exec(compile(block if "import rlvr" in block else f"import rlvr\n{block}", name, "exec"), {})
+
+
+def test_the_page_on_methods_has_the_stages_and_signals_of_the_code() -> None:
+    page, code = (ROOT / "docs/tutorials/add-a-method.md").read_text(), list_(["stages", "signals"])
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", page, flags=re.M)
+    assert [name for name, _ in rows] == [*code["stages"], *code["signals"]]
+    assert dict(rows[-len(code["signals"]) :]) == code["signals"]
 
 
 def commands() -> list[tuple[str, str]]:

@@ -63,7 +63,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("plan paper=egsw egsw.alhpa=1", "did you mean 'egsw.alpha'"),
         ("plan paper=egsw arm=grpo egsw.alpha=1", "no requested arm"),
         ("plan paper=egsw seeds=null", "seeds=null: expected a value"),
-        ("list what=foo", "what"),
+        ("list what=foo", "what=foo: no such list; expected one of"),
         ("eval protocol=egsw", "model"),
         ("eval model=m protocol=egws", "protocol"),
         ("eval model=m protocol=tiny engine=vlm", "engine=vlm"),
@@ -83,7 +83,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         (f"compare {RECORDS}/egsw.tar.xz {RECORDS}/erpo.tar.xz", "their settings differ"),
         ("analyze", "runs"),
         ("analyze runs=[/no/such]", "expected a run's folder, a folder of an evaluation, an archive or a file"),
-        ("analyze runs=[.] only=verdict", "only=verdict: no such only; did you mean 'verdicts'?"),
+        ("analyze runs=[.] only=verdict", "only=verdict: no such family; did you mean 'verdicts'?"),
         ("analyze runs=[.] samples=0", "samples: expected at least 1, got 0"),
         ("report", "paper: missing"),
         ("audit base=[x*] . printed=4", "x*: expected files of curves"),
@@ -98,7 +98,8 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("power difference=0.05 benchmark=aime24 seed_sd=3", "seed_sd"),
         ("power difference=0.05 benchmark=aime24 power=80", "power: expected"),
         ("power difference=0.05 runs=nowhere", "nowhere"),
-        ("rnu", "command"),
+        ("rnu", "did you mean 'run'?"),
+        ("sync", "did you mean 'rlvr export format=mlflow'?"),
         ("paper=egsw", "paper"),
         ("plan paper=egsw --jsn", "jsn"),
     ],
@@ -269,20 +270,36 @@ def test_argcomplete_answers_a_shell(tmp_path: Path) -> None:
     assert "paper=egsw" in (tmp_path / "answer").read_text()
 
 
+BROKEN = {  # the third line of a paper -> the error after "line 3: "
+    "Arm(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)": "TypeError: Arm.__init__() takes from 5 to 10 positional",
+    "Arm(": "SyntaxError: '(' was never closed",
+    "Arm(modl='7b')": "TypeError: Arm: modl: no such key; did you mean 'model'?",
+    "Reproduction('k', 't', None, {}, (), 'egwa', 1, ())": "ValueError: unknown protocol 'egwa': did you mean 'egsw'?",
+    "controlled(None, 'shuffled_signals')": "ValueError: shuffled_signals: no such control; did you mean 'shuffled_sig",
+    "reads('advantages')": "ValueError: reads: advantages: no such signal; every batch has it",
+}
+
+
+@pytest.mark.parametrize("line", BROKEN)
 def test_a_broken_paper_is_listed_with_file_and_line_beside_the_others(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import reproductions
 
     folder = tmp_path / "reproductions" / "broken_one"
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()
-    (folder / "paper.py").write_text("from harness.spec import Arm\n\nARM = Arm(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)\n")
+    names = (
+        "from harness.spec.controls import *; from harness.spec.declarations import *; from harness.step.batch import *"
+    )
+    (folder / "paper.py").write_text(f"{names}\n\n{line}\n")
+    monkeypatch.delitem(sys.modules, "reproductions.broken_one.paper", raising=False)
+    monkeypatch.delitem(sys.modules, "reproductions.broken_one", raising=False)
     monkeypatch.setattr(reproductions, "__path__", [*reproductions.__path__, str(folder.parent)])
     assert main(["list", "what=papers", "--json"]) == 0
     papers = json.loads(capsys.readouterr().out)["papers"]
     assert papers["egsw"]["protocol"] == "egsw"
-    assert papers["broken_one"]["error"].startswith(f"{folder / 'paper.py'}, line 3: TypeError")
+    assert papers["broken_one"]["error"].startswith(f"{folder / 'paper.py'}, line 3: {BROKEN[line]}")
     assert main(["plan", "paper=broken_one"]) == 2
     assert "line 3" in capsys.readouterr().err
     assert main(["tables", f"runs=[{RECORDS / 'erpo.tar.xz'}]", f"out={tmp_path / 'tables'}"]) == 0

@@ -105,7 +105,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     printed = rlvr(folder, *first)
     for stage in STAGES:
         rlvr(folder, "new", f"by_{stage}", f"stage={stage}")
-    assert printed.split() == [str(folder / path) for path in WRITTEN]
+    *files, test, run = printed.splitlines()
+    assert files == [str(folder / path) for path in WRITTEN]
+    assert (test, run.strip()) == (f"next: pytest {WRITTEN[-1]}", "rlvr run paper=my_method")
     return folder
 
 
