@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+
 from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, number_text
 from harness.step.mismatch import FLAGS
-from harness.tables.summary import ArmResult, Summary
+from harness.tables.summary import ArmResult, Difference, Summary
 from rlvr.terminal import paragraph, sentence, table
 
 MEANING = {
@@ -33,8 +35,8 @@ def as_text(summary: Summary) -> str:
         )
         for a, b in summary.alike
     ]
-    if summary.difference is not None:
-        lines += ["", paragraph(_difference(summary))]
+    for found in summary.differences:
+        lines += ["", *_difference(summary.benchmark, found)]
     more = f"; also measured: {', '.join(summary.others)}" if summary.others else ""
     lines += ["", paragraph(f"runs: {summary.folders[0].parent}{more}")]
     lines.append(f"page: rlvr report paper={summary.paper} scale={summary.scale}")
@@ -69,18 +71,22 @@ def _score(arm: ArmResult) -> tuple[str, str]:
     return number_text(arm.score.value, 100), bounds_text(arm.score.interval, 100)
 
 
-def _difference(summary: Summary) -> str:
-    """Whether the arm of the paper's first claim scores higher, and what would tell if these runs cannot."""
-    assert summary.difference is not None
-    arm, than, line = summary.difference
-    question = f"Does {arm} score higher than {than} on {summary.benchmark}?"
+def _difference(benchmark: str | None, compared: Difference) -> list[str]:
+    """Whether a claimed arm scores higher, and what would tell if these runs cannot."""
+    line = compared.line
+    question = f"Does {compared.arm} score higher than {compared.than} on {benchmark}?"
     if line.difference is None or line.interval is None:
-        return f"{question} Not known: {line.why}."
+        return [paragraph(f"{question} Not known: {line.why}.")]
     found = f"{100 * line.difference:+.1f} points {bounds_text(line.interval, 100, '+.1f')}, paired by problem"
     if line.verdict == "not resolved":
-        resolve = f"about {summary.needed} training seeds of each" if summary.needed else "more problems and seeds"
-        return f"{question} Not resolved: {found}. A true difference of this size needs {resolve} (rlvr power)."
+        if abs(line.difference) < 0.0005:  # +0.0 points
+            return [paragraph(f"{question} Not resolved: {found}.")]
+        resolve = f"about {compared.needed} training seeds of each" if compared.needed else "more problems and seeds"
+        text = f"{question} Not resolved: {found}. A true difference of this size needs {resolve}:"
+        runs = shlex.quote(f"runs=[{','.join(compared.runs)}]")
+        return [paragraph(text), f"rlvr power difference={abs(line.difference):.3f} benchmark={benchmark} {runs}"]
     answer = "Yes" if line.verdict.endswith("higher") else "No, lower" if line.verdict.endswith("lower") else "No"
     if line.seeds_covered:
-        return f"{question} {answer}: {found}."
-    return f"{question} {answer}, of these checkpoints: {found}. For the methods, train three seeds of each."
+        return [paragraph(f"{question} {answer}: {found}.")]
+    more = "For the methods, train three seeds of each."
+    return [paragraph(f"{question} {answer}, of these checkpoints: {found}. {more}")]

@@ -31,11 +31,21 @@ class ArmResult:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A claimed arm minus the arm it is compared with."""
+
+    arm: str
+    than: str
+    line: Line
+    needed: int | None  # seeds of each that would resolve it, if it is the true one
+    runs: tuple[str, str]  # patterns of the runs' folders
+
+
+@dataclass(frozen=True)
 class Summary:
     """A command's measurements on the first benchmark that its arms share.
 
-    `difference` is the arm of the paper's first claim minus the arm it is compared with; None unless the command
-    measured both.
+    `differences` are those of the paper's first claim whose arms the command measured, and of its claim on a placebo.
     """
 
     paper: str
@@ -44,10 +54,9 @@ class Summary:
     benchmark: str | None
     others: tuple[str, ...]  # benchmarks measured as well
     arms: tuple[ArmResult, ...]
-    difference: tuple[str, str, Line] | None
+    differences: tuple[Difference, ...]
     folders: tuple[Path, ...]  # of the runs
     alike: tuple[tuple[str, str], ...] = ()  # trained arms of one base model that gave the same samples in every seed
-    needed: int | None = None  # seeds of each that would resolve the difference, if it is the true one
 
 
 def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
@@ -79,7 +88,6 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
         for (model, arm), members in groups.items()
     )
     scale = runs[0].scale
-    difference, needed = _difference(paper, methods, benchmark)
     return Summary(
         paper.key,
         scale,
@@ -87,10 +95,9 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
         benchmark,
         tuple(common[1:]),
         arms,
-        difference,
+        tuple(_differences(paper, groups, methods, benchmark)),
         tuple(run.folder for run in runs),
         tuple(_alike(methods)),
-        needed,
     )
 
 
@@ -102,17 +109,25 @@ def _alike(runs: dict[tuple[str, str], MeasuredRun | None]) -> Iterator[tuple[st
             yield arm_a, arm_b
 
 
-def _difference(
-    paper: Reproduction, runs: dict[tuple[str, str], MeasuredRun | None], benchmark: str | None
-) -> tuple[tuple[str, str, Line] | None, int | None]:
-    """(the difference of the first claim that the runs can decide, the seeds that would resolve one of that size)"""
+def _differences(
+    paper: Reproduction,
+    groups: dict[tuple[str, str], list[Run]],
+    runs: dict[tuple[str, str], MeasuredRun | None],
+    benchmark: str | None,
+) -> Iterator[Difference]:
+    """Those of the first claim that the runs can decide, and of the same arm's claim on a placebo."""
+    first = None
     for claim in paper.claims:
         for model in paper.claimed_models(claim) if claim.arm else ():
             a, b = runs.get((model, claim.arm)), runs.get((model, claim.than))
-            if a is not None and b is not None and benchmark is not None:
-                result = compare_runs(a, b, metrics=("avg",), benchmarks=[benchmark], allow_different=True)
-                return (claim.arm, claim.than, result.lines[0]), _needed(a, b, benchmark, result.lines[0])
-    return None, None
+            placebo = claim.than == "placebo" and first == (model, claim.arm)
+            if a is None or b is None or benchmark is None or not (first is None or placebo):
+                continue
+            first = model, claim.arm
+            (line,) = compare_runs(a, b, metrics=("avg",), benchmarks=[benchmark], allow_different=True).lines
+            folders = [str(groups[model, arm][0].folder).rpartition("seed")[0] for arm in (claim.arm, claim.than)]
+            patterns = f"{folders[0]}*", f"{folders[1]}*"
+            yield Difference(claim.arm, claim.than, line, _needed(a, b, benchmark, line), patterns)
 
 
 def _needed(a: MeasuredRun, b: MeasuredRun, benchmark: str, line: Line) -> int | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from evals.files import locked
 from harness.record.run import Run
 from harness.record.write import Recorder
+from harness.spec import Arm, Claim
 from harness.spec.catalogue import load
 from harness.tables.summary import summarise
 from rlvr.cli import main
@@ -70,16 +73,27 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     folders += [job("egsw", seed, right) for seed, right in enumerate((4, 8, 12))]
     summary = summarise(load("egsw"), [Run(folder) for folder in folders])
     # 24 and 18 of 72 samples are correct: 8.3 points; the seeds of both spread alike
-    assert summary.difference is not None and summary.difference[2].difference == pytest.approx(6 / 72)
+    (found,) = summary.differences
+    assert found.line.difference == pytest.approx(6 / 72)
     egsw, grpo = (together([Run(f) for f in part], "x").tables["tiny_short"] for part in (folders[3:], folders[:3]))
     fallback = default_spread("tiny_short")
     spreads = [measured_spread(a, "x", fallback=fallback, other=b) for a, b in ((egsw, grpo), (grpo, egsw))]
     spread = max(spreads, key=lambda s: s.seed_sd.value)  # the seeds of the less stable method
-    needed = summary.needed
+    needed = found.needed
     assert needed is not None and needed > 3
     less, enough = (chance(6 / 72, spread, problems=12, samples=2, seeds=seeds) for seeds in (needed - 1, needed))
     assert less < 0.8 <= enough
-    assert f"needs about {needed} training seeds of each" in " ".join(as_text(summary).split())
+    text = as_text(summary)
+    assert f"needs about {needed} training seeds of each:" in " ".join(text.split())
+    (line,) = [line for line in text.splitlines() if line.startswith("rlvr power difference=0.083 ")]
+    assert main(shlex.split(line)[1:]) == 0
+    nothing = replace(found, line=replace(found.line, difference=0.0))
+    assert "needs" not in as_text(replace(summary, differences=(nothing,)))
+    claims = tuple(Claim("", "", arm="egsw", than=than) for than in ("base", "grpo", "placebo"))
+    arms = (*load("egsw").arms, Arm("placebo", "math-7b", "", None))
+    folders += [job("placebo", 0, 2), job("base", 0, 2)]
+    found = summarise(replace(load("egsw"), arms=arms, claims=claims), [Run(folder) for folder in folders]).differences
+    assert [(d.arm, d.than) for d in found] == [("egsw", "base"), ("egsw", "placebo")]
 
 
 def test_show_prints_values_and_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
