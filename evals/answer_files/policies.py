@@ -33,9 +33,8 @@ class PolicyEffect:
 
     def __str__(self) -> str:
         share = f"{100 * self.correct / self.rows:.1f} %" if self.rows else "no rows"
-        return (
-            f"policy {self.policy:<13} {share} correct, {self.changed} verdicts change (+{self.gained}, -{self.lost})"
-        )
+        change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
+        return f"policy {self.policy:<13} {share} correct, {change} (+{self.gained}, -{self.lost})"
 
 
 def policy_effects(

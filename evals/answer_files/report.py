@@ -158,9 +158,8 @@ def _differing_lines(disagreements: Sequence[Disagreement]) -> list[str]:
     if not disagreements:
         return []
     causes = Counter(sample.cause for sample in disagreements).most_common()
-    lines = [
-        f"  {len(disagreements)} verdicts differ from the labels: " + "; ".join(f"{c} x {name}" for name, c in causes)
-    ]
+    differ = "1 verdict differs" if len(disagreements) == 1 else f"{len(disagreements)} verdicts differ"
+    lines = [f"  {differ} from the labels: " + "; ".join(f"{c} x {name}" for name, c in causes)]
     for sample in disagreements[:SHOWN]:
         label = "correct" if sample.label else "incorrect"
         lines.append(

@@ -42,6 +42,7 @@ from evals.suggest import expected
 TASKS = Path(__file__).parent / "tasks"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv")
 LETTERS = "ABCDEFGHIJ"
+USUAL = {"problem": ("question", "prompt", "query"), "answer": ("label", "gold", "target", "solution")}  # of others
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def load(
     if wrong and not allow_changed_data:
         raise ValueError(
             f"{name} from {source} is not the pinned version: {wrong}. "
-            "Pass allow_changed_data=True to use it; the record will say so."
+            "Give allow_changed_data=true to use it; the record and its scores are marked so."
         )
     shuffled = tuple(_shuffle(problem, choice_seed) for problem in problems)
     has_choices = any(problem.choices for problem in shuffled)
@@ -251,6 +252,7 @@ def _problems(
     for index, row in enumerate(rows):
         where = f"{name}, row {index} of {source}"
         identifier = _cell(row, "id", columns, where, default=f"{name}-{index:0{width}d}")
+        _check_columns(name, row, columns, where)
         others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
         answer = _program(row, columns, where) or _cell(row, "answer", columns, where)
         if mark is not None and mark in answer:
@@ -279,19 +281,27 @@ def _cell(
     field: str,
     columns: Mapping[str, Any],
     where: str,
-    default: str | None = None,
+    default: str = "",
     as_written: bool = False,
 ) -> str:
     """Our `field` of a row, under our name or the hub's; `as_written` keeps its white space, which counts in code."""
-    accepted = tuple(dict.fromkeys((field, str(columns.get(field, field)))))
-    for column in accepted:
+    for column in (field, str(columns.get(field, field))):
         if column in row:
             text = _text(row, column, where)
             return str(row[column]) if as_written else text
-    if default is not None:
-        return default
-    expected = " or ".join(map(repr, accepted))
-    raise ValueError(f"{where}: no column {expected}; it has {', '.join(map(repr, row))}")
+    return default
+
+
+def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> None:
+    """Raise ValueError with all missing columns, and for a user's own file with the option that names theirs."""
+    needed = ("problem",) if "program" in columns else ("problem", "answer")
+    missing = [(ours, columns.get(ours, ours)) for ours in needed if not {ours, columns.get(ours)} & row.keys()]
+    if missing:
+        accepted = " and no column ".join(" or ".join(map(repr, dict.fromkeys(pair))) for pair in missing)
+        usual = {ours: (columns.get(ours), *USUAL[ours]) for ours in needed if ours not in row}
+        theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
+        hint = f"; give columns={','.join(map(':'.join, theirs.items()))}" if name in OWN else ""
+        raise ValueError(f"{where}: no column {accepted}; it has {', '.join(map(repr, row))}{hint}")
 
 
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:
@@ -332,9 +342,9 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
 
         table = load_dataset(path, config.get("dataset_name"), split=split, revision=revision)
     except (OSError, ValueError) as error:  # no network, no such dataset, no right to it
-        raise ValueError(
-            f"{config['task']}: {error}; without the hub, give data_dir, a folder with {config['task']}.jsonl"
-        ) from error
+        name, example = config["task"], '{"problem": "1+1=?", "answer": "2"}'
+        hint = f"give data_dir=FOLDER with a file for each benchmark, as {name}.jsonl with lines such as {example}"
+        raise ValueError(f"{name}: {error}; without the hub, {hint}") from error
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 

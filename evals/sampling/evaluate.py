@@ -37,7 +37,8 @@ from evals.sampling.engines.encode import encode, model_stop_tokens
 from evals.sampling.engines.local import LocalModel
 from evals.sampling.store import OWNER, SampleStore
 
-LINES_S = 30.0  # seconds between two states of the progress without a terminal
+LINE = "{desc}: {n_fmt} of {total_fmt} samples after {elapsed}\n"  # of the progress without a terminal
+LINES = {"mininterval": 30.0, "delay": 30.0, "bar_format": LINE, "leave": False}
 
 
 @dataclass(frozen=True)
@@ -100,17 +101,20 @@ def evaluate(
         check_model(model_path)  # at once: the datasets may have to be downloaded
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
+    show, names = sys.stderr.isatty() if progress is None else progress, protocol.benchmarks.value
+    if show:
+        print(f"{model_path}: loading tokenizer and problems", file=sys.stderr)
+    read: dict[str, Any] = {"data_dir": data_dir, "allow_changed_data": allow_changed_data}
+    stores = {name: SampleStore(Path(out_dir) / name) for name in names}
+    plans = [_plan(protocol, name, engine, seed, stores[name], **read) for name in names]
+    if isinstance(engine, LocalModel):
         model_stop_tokens(str(model_path), engine.tokenizer)
-    read = {"data_dir": data_dir, "allow_changed_data": allow_changed_data}
-    plans = [_plan(protocol, name, engine, seed, read) for name in protocol.benchmarks.value]
     if any(plan.prompt.policy in PROGRAMS for plan in plans):
         sandbox.require()
     if engine.context is not None:
         for plan in plans:  # raises now, not hours later, for a prompt that leaves no room for its response
             encode(engine.tokenizer, plan.requests(0, 1), plan.decoding, engine.context)
     model, record = _model(model_path, engine), _record(model_path, protocol)
-    show = sys.stderr.isatty() if progress is None else progress
-    stores = {plan.benchmark.name: SampleStore(Path(out_dir) / plan.benchmark.name) for plan in plans}
     for plan in plans:
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record, run)
@@ -153,12 +157,18 @@ def sample_problems(
     return _run(plan, store, engine, Grader(), sys.stderr.isatty())
 
 
-def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, read: Mapping[str, Any]) -> Plan:
+def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: SampleStore, **read: Any) -> Plan:
     def at(field: str) -> Any:
         return protocol.value(field, name)
 
     dataset = benchmarks.load(name, choice_seed=at("choice_seed"), **read)
     decoding = Decoding(at("temperature"), at("top_p"), at("max_tokens"))
+    store.check({"decoding": asdict(decoding), "seed": seed})  # before the tokenizer, whose imports take seconds
+    first: dict[Any, str] = {}
+    twice = [p.id for p in dataset.problems if first.setdefault((p.problem, p.choices), p.id) != p.id]
+    if twice and benchmarks.origin(name):
+        what = f"{len(twice)} of {len(dataset.problems)} problems repeat others, so intervals are too narrow"
+        print(f"WARNING: {name}: {what}; remove {', '.join(twice[:9])}", file=sys.stderr)
     return _plan_of(dataset.first(at("rows")), dataset, protocol.prompt_of(name), decoding, at("n"), seed, engine)
 
 
@@ -228,13 +238,12 @@ def _run(
         ranges = store.grow(plan.n)
         keys = {request.key for request in plan.requests(0, plan.n)}
         samples = {key: sample for key, sample in store.samples().items() if key in keys}
-        pause = 0.5 if sys.stderr.isatty() else LINES_S
-        progress: dict[str, Any] = {
-            "total": len(keys),
-            "initial": len(samples),
-            "mininterval": pause,
-            "disable": not show,
-        }
+        missing = len(keys) - len(samples)
+        if show:
+            to_do = f"loading the model for {missing} samples" if missing else "measured already, nothing to sample"
+            print(f"{plan.benchmark.name}: {to_do}", file=sys.stderr)
+        progress: dict[str, Any] = {"total": len(keys), "initial": len(samples), "disable": not (show and missing)}
+        progress |= {"mininterval": 0.5} if sys.stderr.isatty() else LINES
         with _GradingQueue(plan, grader) as grading, tqdm(desc=plan.benchmark.name, unit="sample", **progress) as bar:
             grading.add(list(samples.values()))
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
@@ -245,11 +254,13 @@ def _run(
                     bar.update(len(completions))
                     if after_batch is not None:
                         after_batch(f"after {len(samples)} of {len(keys)} samples of {plan.benchmark.name}")
+            bar.close()
+            if show:
+                print(f"{plan.benchmark.name}: grading {len(keys)} responses", file=sys.stderr)
             grades = grading.finish()
-        missing = keys - samples.keys()
-        if missing:
+        if lost := keys - samples.keys():
             raise RuntimeError(
-                f"the engine answered {len(samples)} of {len(keys)} requests; the first missing one is {min(missing)}"
+                f"the engine answered {len(samples)} of {len(keys)} requests; the first missing one is {min(lost)}"
             )
         _write_verdicts(path, plan, samples, grades, grader, store.owner())
     return path

@@ -84,9 +84,16 @@ class SampleStore:
             of_run = {} if run is None else {"run": dict(run)}
             write_json(self.manifest, {"identity": dict(identity), **of_run, "record": dict(record), "grown": []})
             return
+        self.check(identity)
+
+    def check(self, identity: Mapping[str, Any]) -> None:
+        """Raise as `open` if the folder holds samples of other values of this identity, or of this part of one."""
+        if (manifest := self.read_manifest()) is None:
+            return
+        old = {key: manifest["identity"].get(key) for key in identity}
         changes = [
             f"{field} was {json.dumps(before)}, now {json.dumps(now)}"
-            for field, before, now in differing_fields(old["identity"], json.loads(json.dumps(identity)))
+            for field, before, now in differing_fields(old, json.loads(json.dumps(identity)))
         ]
         if changes:
             raise RefusedError(

@@ -144,6 +144,7 @@ def test_numbers_and_lists_become_text(toy: Path) -> None:
         ([*ROWS[:2], {**ROWS[2], "answer": "x"}], r"hashes to [0-9a-f]{64}, pinned is [0-9a-f]{64}"),
         ([{k: v for k, v in r.items() if k != "answer"} for r in ROWS], r"row 0 of .*no column 'answer'; it has 'id'"),
         ([{"answer": "1"}], r"no column 'problem' or 'question'"),
+        ([{"q": "1"}], r"no column 'problem' or 'question' and no column 'answer'; it has 'q'$"),
         ([{**r, "answer": " "} for r in ROWS], r"column 'answer' is empty"),
         ([{**r, "answer": None} for r in ROWS], r"column 'answer' is empty"),
         ([{**r, "id": "same"} for r in ROWS], r"column 'id' repeats 'same'"),
@@ -157,7 +158,7 @@ def test_wrong_rows_are_refused(toy: Path, rows: list[dict[str, Any]], message: 
 
 def test_changed_data_is_allowed_only_by_name_and_recorded(toy: Path) -> None:
     write(toy, ROWS[:2])
-    with pytest.raises(ValueError, match="allow_changed_data=True"):
+    with pytest.raises(ValueError, match="allow_changed_data=true"):
         benchmarks.load("toy", data_dir=toy)
     subset = benchmarks.load("toy", data_dir=toy, allow_changed_data=True)
     assert subset.changed
