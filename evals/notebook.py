@@ -39,10 +39,13 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: st
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
+Printed = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and cells of a table, as text
+
+
 class Tabular:
     """What has rows, and so becomes a data frame, LaTeX, or a file."""
 
-    columns: tuple[str, ...] = ()  # of LaTeX and Markdown; all, if it names none
+    printed: Sequence[Printed] = ()  # the tables of LaTeX and Markdown, as a terminal shows them; none: `rows`
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """The table, a dictionary a row; empty if there is none."""
@@ -94,13 +97,12 @@ class Tabular:
     def _tabulated(self, form: str, text: Callable[[str], str] = str) -> str:
         from tabulate import tabulate
 
-        frame = self.to_pandas()
-        frame = frame[list(self.columns)] if self.columns else frame
-        records = [
-            {text(str(k)): text(v) if isinstance(v, str) else v for k, v in row.items()}
-            for row in frame.to_dict("records")
-        ]
-        return str(tabulate(records, headers="keys", tablefmt=form))
+        tables: Iterable[Any] = self.printed
+        if not tables:
+            frame = self.to_pandas()
+            tables = [(list(frame), frame.itertuples(index=False))]
+        texts = [[[text(c) if isinstance(c, str) else c for c in row] for row in (of[0], *of[1])] for of in tables]
+        return "\n\n".join(tabulate(table, "firstrow", form, disable_numparse=bool(self.printed)) for table in texts)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, in the format of its suffix (`formats`).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evals.notebook import Printed
 from evals.stats.compare import CompareResult, Line
 from evals.stats.differences import ALPHA
 from evals.stats.intervals import ROUGH
@@ -23,6 +24,12 @@ def as_text(result: CompareResult) -> str:
         lines += ["", paragraph(f"{benchmark}: {_problems(own)}"), "", table(header, [_row(line) for line in own])]
     lines += ["", *map(paragraph, _notes(result))]
     return "\n".join(lines)
+
+
+def printed(result: CompareResult) -> Printed:
+    """All lines as one table, for a paper: the methods' names as headings, the metrics with their units."""
+    header = ("benchmark", "metric", result.a, result.b, "difference", "95 % interval", "p (Holm)", "verdict")
+    return header, [(line.benchmark, f"{line.name} ({line.unit})", *_row(line)[1:]) for line in result.lines]
 
 
 def _notes(result: CompareResult) -> list[str]:

@@ -11,6 +11,7 @@ from harness.errors import UsageError, choose
 from rlvr.results import Result
 
 if TYPE_CHECKING:
+    from evals.notebook import Printed
     from evals.plots.plot import Plot
     from evals.stats.compare import CompareResult
     from rlvr.runs import Run
@@ -21,13 +22,11 @@ PathLike = str | os.PathLike[str]
 class Difference(Result):
     """Method a minus method b, paired by problem, with Holm's correction over the benchmarks of each metric."""
 
-    columns = ("benchmark", "name", "a", "b", "difference", "low", "high", "p_holm", "verdict")
-
     def __init__(self, result: CompareResult) -> None:
-        from rlvr.compare_text import as_text
+        from rlvr.compare_text import as_text, printed
 
         document = result.as_dict()
-        super().__init__(document, lambda: as_text(result), document["lines"])
+        super().__init__(document, lambda: as_text(result), document["lines"], printed=[printed(result)])
         self.result = result
 
     @property
@@ -221,43 +220,39 @@ def power(
         if problems is None and benchmark is None:
             raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
         problems = problems or benchmarks.count(benchmark or "")
-        rows = []
+        rows, flat, cells = [], [], []
         for n in samples or (1, 4, 16, 64):
             sizes = {"problems": problems, "samples": n}
             chances = {str(k): chance(difference, noise, **sizes, seeds=k) for k in seeds or (1, 3, 5, 10)}
             needed = seeds_needed(difference, noise, **sizes, target_power=power)
             rows.append({"samples": n, "power_by_seeds": chances, "seeds_needed": needed})
+            shares = {f"{k} seed{'s' * (k != '1')}": c for k, c in chances.items()}
+            flat.append({"samples": n, **{k: round(c, 4) for k, c in shares.items()}, f"seeds for {power:.0%}": needed})
+            cells.append((f"{n}", *(f"{c:.0%}" for c in shares.values()), f"{needed or f'> {MOST}'}"))
     except ValueError as error:
         raise UsageError(str(error)) from error
     model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
     said = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
-    return Result({**said, "model": model, "most": MOST, "rows": rows}, lambda: _power_text(said, model, rows), rows)
+    document = {**said, "model": model, "most": MOST, "rows": rows}
+    table = (list(flat[0]), cells)
+    return Result(document, lambda: _power_text(said, model, table), flat, printed=[table])
 
 
-def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: Printed) -> str:
     from evals.notebook import text_table
     from evals.stats.intervals import MIN_SEEDS
-    from evals.stats.power import MOST
 
-    header = (
-        "samples",
-        *(f"{k} seed{'s' * (k != '1')}" for k in rows[0]["power_by_seeds"]),
-        f"seeds for {said['power']:.0%}",
-    )
-    cells = [
-        (f"{r['samples']}", *(f"{c:.0%}" for c in r["power_by_seeds"].values()), f"{r['seeds_needed'] or f'> {MOST}'}")
-        for r in rows
-    ]
     lines = [
         f"The chance to resolve a difference of {100 * said['difference']:g} points between two methods on the same "
         f"{said['problems']} problems, two-sided test at the 5 % level; seeds are for each method.",
-        text_table(header, cells),
+        text_table(*table),
         f"With fewer than {MIN_SEEDS} seeds the test covers problems only, not other training seeds.",
         "Standard deviations in points, and where they come from:",
     ]
-    return "\n".join(
-        [*lines, *(f"  {k:<14} {100 * v['value']:>5.1f}  {v['origin']}: {v['note']}" for k, v in model.items())]
-    )
+    for key, of in model.items():
+        source = of["note"] if of["note"].startswith("measured") else f"{of['origin']}: {of['note']}"
+        lines.append(f"  {key:<14} {100 * of['value']:>5.1f}  {source}")
+    return "\n".join(lines)
 
 
 def _claims(paper: str, values: Mapping[str, Any], target: float) -> Result:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evals.notebook import Tabular, html_table, plain, text_table
+from evals.notebook import Printed, Tabular, html_table, plain, text_table
 
 T = TypeVar("T")
 
@@ -19,6 +19,7 @@ class Result(Tabular):
         document: dicts, lists, numbers and strings, as `as_json` writes them.
         text: for people, or a function that makes it when it is first needed.
         rows: the result as a table, a dictionary a row; empty if it has none.
+        printed: the tables as text, for LaTeX and Markdown (default: `rows`).
         exit_code: of the command that returns it: 1 if something in it failed.
     """
 
@@ -28,12 +29,14 @@ class Result(Tabular):
         text: str | Callable[[], str],
         rows: Sequence[Mapping[str, Any]] = (),
         *,
+        printed: Sequence[Printed] = (),
         exit_code: int = 0,
     ) -> None:
         self.document = document
         self.exit_code = exit_code
         self._text = text
         self._rows = rows
+        self.printed = printed
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self._rows
@@ -62,6 +65,10 @@ class Rows(list[T], Tabular):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return [dict(zip(self.header, self.cells(row), strict=True)) for row in self]
+
+    @property
+    def printed(self) -> list[Printed]:  # type: ignore[override]
+        return [(self.header, [self.cells(row) for row in self])]
 
     def _repr_html_(self) -> str:
         return html_table(self.header, map(self.cells, self), self.caption)

@@ -198,7 +198,8 @@ def report(
     lines = [f"{at}{c['outcome']}: {c['text']} ({c['where']})" for c in claims]
     lines += [f"{at}note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in content.notes]
     lines.append(f"{at}{path}: {figures} figures, {kept} of {responses} responses")
-    return Result(document, "\n".join(lines), claims or tables)
+    grids = [] if claims else [(grid.header, grid.rows) for grid in content.results]
+    return Result(document, "\n".join(lines), claims or tables, printed=grids)
 
 
 def _of_paper(

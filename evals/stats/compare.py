@@ -15,6 +15,7 @@ from evals.stats.differences import Word, holm, paired, paired_average, word
 from evals.stats.intervals import Interval
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import (
+    FRACTIONS,
     bounds_of,
     common_values,
     factor,
@@ -73,7 +74,7 @@ class Line:
 
     def as_dict(self) -> dict[str, Any]:
         """For a JSON document."""
-        return {**asdict(self), "unit": self.unit, "verdict": self.verdict}
+        return {**asdict(self), "unit": FRACTIONS.get(self.unit, self.unit), "verdict": self.verdict}
 
     @property
     def unit(self) -> str:

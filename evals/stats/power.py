@@ -219,7 +219,7 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
         return Sourced(math.sqrt(max(0.0, variance)), Origin.USER, f"measured on {name}")
 
     means, within, cell = _moments(table, problems)
-    found = replace(fallback, within_sd=measured(within))
+    found = replace(fallback, within_sd=measured(min(0.25, within)))  # 0.25: a coin's, the greatest
     if len(means) > 1:
         found = replace(found, seed_sd=measured(float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)))
     if other is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evals.stats.compare import Line
 
 NONE = "–"
+FRACTIONS = {"%": "fraction", "problems": "fraction"}  # unit as printed -> of the value in JSON and CSV
 
 
 def number_text(value: float | None, factor: float = 1.0, form: str = ".1f") -> str:

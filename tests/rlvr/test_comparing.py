@@ -27,9 +27,13 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
     # twelve differences of 1: p = 2 / 2^12, one benchmark a family; the interval reaches down to
     # 1 - 2 (1 - 0.025^(1/12)); one seed a side
     assert re.split(r"  +", line) == ["avg@2", "100.0", "0.0", "+100.0", "[+47.1, +100.0]", "<0.001", "higher*"]
-    assert main(["compare", *sides, "metrics=avg", "--json"]) == 0
+    saved = Path(sides[0]).with_name("table.md")
+    assert main(["compare", *sides, "metrics=avg", "--json", f"out={saved}"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["a"], document["lines"][0]["verdict"]) == (sides[0], "checkpoint higher")
+    assert (document["lines"][0]["difference"], document["lines"][0]["unit"]) == (1.0, "fraction")
+    header, _, row = (re.split(r" *\| *", text)[1:-1] for text in saved.read_text().splitlines())
+    assert header[1:5] == ["metric", *sides, "difference"] and row[1:5] == ["avg@2 (%)", "100.0", "0.0", "+100.0"]
 
 
 def test_a_different_measurement_needs_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,9 +73,10 @@ def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.Capture
     assert (maj["name"], maj["a"], maj["b"], maj["problems"]) == ("maj@2", 1.0, 0.5, 3)
 
 
-def test_power_json_lists_samples_and_power_by_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_power_json_lists_samples_and_power_by_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["power", "difference=0.05", "benchmark=math500", "samples=[1,4]", "seeds=3", "seed_sd=0.01", "--json"]
-    assert main(command) == 0
+    assert main([*command, f"out={tmp_path / 'p.csv'}"]) == 0
+    assert (tmp_path / "p.csv").read_text().startswith("samples,3 seeds,seeds for 80%\n1,0.")
     document = json.loads(capsys.readouterr().out)
     assert (document["problems"], [row["samples"] for row in document["rows"]]) == (500, [1, 4])
     (one, four) = document["rows"]

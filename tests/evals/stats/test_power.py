@@ -156,6 +156,8 @@ def test_moments_by_hand() -> None:
     for other in (counted({"p": "+a", "q": "aa", "s": "++"}), counted({"p": "+a", "q": "aa", "r": "+?"})):
         with pytest.raises(ValueError, match="X: expected at least 3 problems with 2 scored samples each, got 2"):
             measured_spread(one, "X", fallback=spread(), other=other)
+    coins = counted({"p": "+a", "q": "+a", "r": "+a"})  # 2 * 1/4 each, but no share varies by more than 1/4
+    assert measured_spread(coins, "X", fallback=spread()).within_sd.value == 0.5
 
 
 def test_a_known_spread_is_recovered() -> None:
