@@ -6,7 +6,7 @@ assumed, and a record shows what was overridden.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -61,6 +61,12 @@ def code(value: T, where: str) -> Sourced[T]:
 def assumed(value: T, why: str) -> Sourced[T]:
     """Stated nowhere that we could find; `why` gives the reason for this value."""
     return Sourced(value, Origin.ASSUMED, why)
+
+
+def described(record: Mapping[str, Any]) -> str:
+    """ "egsw with yours: prompt, n", of a protocol as a record has it: its name and values."""
+    own = [key for key, value in record.items() if isinstance(value, Mapping) and value.get("origin") == Origin.USER]
+    return f"{record.get('name')}" + (f" with yours: {', '.join(own)}" if own else "")
 
 
 def differing_fields(old: Any, new: Any, at: str = "") -> Iterator[tuple[str, Any, Any]]:

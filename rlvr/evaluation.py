@@ -64,10 +64,10 @@ def evaluate(
         seed: of the sampling.
         engine: who samples. Settings as engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and
             vllm; url, concurrency for openai (its key: OPENAI_API_KEY).
-        allow_changed_data: accept rows other than the pinned ones; the record says so.
+        allow_changed_data: accept rows other than the pinned ones; the record and its scores are marked so.
         **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...;
-            extraction=boxed_last|boxed_strict|answer_line|qwen|letter|...: how an answer is extracted, instead of the
-            form that the prompt asks for; the report says what other policies would change. MODULE:FUNCTION, a reward
+            extraction=POLICY, of boxed_last, boxed_strict, answer_line, qwen, letter, ...: how answers are extracted,
+            if not as the prompt asks; the report says what other policies would change. Or MODULE:FUNCTION, a reward
             of (response, answer) such as harness.data.countdown:reward, decides itself: 1 is correct.
     Raises:
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
@@ -179,7 +179,9 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
     """Scores of every benchmark with their intervals, the protocol's values with their sources, and the files."""
     import pyarrow.parquet as pq
 
+    from evals.provenance import described
     from evals.stats.score import score
+    from harness.record.run import Run
     from rlvr.metrics import Scores
 
     scores = {}
@@ -189,31 +191,35 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
         cut = next((s.value for s in found if s.metric == "truncation_rate"), None)
         if cut is not None and cut > TRUNCATED:
             limit = protocol.value("max_tokens", name)
-            print(f"WARNING: {name}: {100 * cut:.0f} % of the responses are cut at max_tokens={limit}", file=sys.stderr)
+            told = f"{100 * cut:.0f} % of the responses are cut at max_tokens={limit}: raise it, with another out="
+            print(f"WARNING: {name}: {told}", file=sys.stderr)
     _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
     effects = {name: _policy_effects(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
-    table = Scores((name, s) for name, own in scores.items() for s in own)
+    table = Scores((Run(folder).title(name), s) for name, own in scores.items() for s in own)
+    stated = {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}}
     document = {
         "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
-        "protocol": {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}},
+        "protocol": stated,
         "scores": {name: [score_fields(found) for found in scores[name]] for name in scores},
         "verdicts": {name: str(path) for name, path in verdicts.items()},
     }
 
     def text() -> str:
-        lines = [f"protocol {protocol.name}", str(table)]
+        lines = [f"protocol {described(stated)}", str(table)]
         for name, path in verdicts.items():
             lines += [f"\n{name}: {path}", *(f"  {effect}" for effect in effects[name])]
         return "\n".join([*lines, f"\npage: rlvr report runs={folder}"])
 
-    result = Evaluated(document, text, table.rows())
+    result = Evaluated(document, text, table.rows(), printed=table.printed)
     result.folder = folder
     return result
 
 
 def score_fields(found: Score) -> dict[str, Any]:
     """A score as plain values, as JSON has it."""
-    return {"name": found.name, "unit": found.unit, **asdict(found)}
+    from evals.stats.score import FRACTIONS
+
+    return {"name": found.name, "unit": FRACTIONS.get(found.unit, found.unit), **asdict(found)}
 
 
 def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Mapping[str, Sequence[Score]]) -> None:

@@ -31,6 +31,13 @@ def list_(what: list[str] | None = None, *, protocol: str | None = None) -> Resu
     """
     if protocol is not None:
         return _protocol(protocol)
+    from evals.data import prompts, protocols
+
+    for name in what or ():
+        if name in protocols.PROTOCOLS:
+            raise UsageError(f"what={name}: a protocol; rlvr list protocol={name} shows its values")
+        if name in prompts.PROMPTS:
+            raise UsageError(f"what={name}: a prompt; its text is in {prompts.__file__[:-2]}yaml")
     groups = choose("what", what, (*GROUPS, *MORE), default=list(GROUPS))
     document = {group: _names(group) for group in (*GROUPS, *MORE) if group in groups}
     rows = [
@@ -157,13 +164,14 @@ def _archived(found: Sequence[Run]) -> Result:
 def _one(name: str) -> Result:
     from evals.stats.score import score
     from harness.record.find import method, seeds_of
-    from rlvr.evaluation import score_fields
+    from rlvr.evaluation import METRICS, score_fields
     from rlvr.metrics import Scores
 
     measured = method(name)
     seeds = seeds_of(name)
     record = seeds[0].record if len(seeds) == 1 else {}
-    found = {benchmark: score(rows, ks=(), metrics=("avg", "fmt")) for benchmark, rows in measured.tables.items()}
+    how = {benchmark: seeds[0].measured_by(benchmark) for benchmark in measured.tables}
+    found = {b: score(t, ks=[t.n] if t.n and t.n > 1 else [], metrics=METRICS) for b, t in measured.tables.items()}
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
     if "settings" in record:
@@ -171,20 +179,24 @@ def _one(name: str) -> Result:
         facts["command"] = record["environment"]["command"]
         facts["commit"] = record["environment"]["commit"]
 
-    table_of_scores = Scores((benchmark, s) for benchmark, scores in found.items() for s in scores)
+    table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
 
     def text() -> str:
         lines = [name]
         for key, value in facts.items():
             value = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
             lines.append(paragraph(f"{key + ':':<11}{value}", "  "))
+        for benchmark in filter(how.get, how):
+            words = "; ".join(f"{key} {value}" for key, value in how[benchmark].items())
+            lines.append(paragraph(f"measured on {benchmark} by {words}", "  "))
         lines.append(f"\n{table_of_scores}")
         if record.get("scale", "paper") != "paper":
             lines.append(paragraph(sentence(record.get("scale_label", record["scale"]))))
         return "\n".join(lines)
 
     scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
-    return Result({"run": name, **facts, "scores": scores}, text, table_of_scores.rows())
+    document = {"run": name, **facts, "measured_by": how, "scores": scores}
+    return Result(document, text, table_of_scores.rows(), printed=table_of_scores.printed)
 
 
 def _states(papers: list[str] | None) -> Result:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.files import DamagedFileError, file_sha256, read_jsonl, read_object, read_parquet, text_sha256
+from evals.provenance import described
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -375,6 +376,20 @@ class Run:
             if differing:
                 raise DamagedFileError(path, f"it is of a run with another {differing[0]}", RESTORE)
         return manifest
+
+    def measured_by(self, benchmark: str) -> dict[str, Any]:
+        """How a benchmark was measured, as `rlvr show` prints it; {} without a manifest."""
+        if (manifest := self.manifest(benchmark)) is None:
+            return {}
+        identity, record = manifest["identity"], manifest["record"]
+        facts = {"protocol": described(record.get("protocol") or {}), "model": record.get("model_path")}
+        facts |= {"prompt": identity["prompt"]["name"], "n": max(manifest.get("grown") or [None])}
+        facts |= {**identity["decoding"], "seed": identity.get("seed")}
+        return facts | ({"data": "changed"} if identity["data"]["changed"] else {})
+
+    def title(self, benchmark: str) -> str:
+        """A benchmark's name in tables, with a mark if other rows than the pinned ones were measured."""
+        return f"{benchmark} (changed data)" if "data" in self.measured_by(benchmark) else benchmark
 
     def conditions(self, benchmark: str) -> Conditions | None:
         """What decides a measurement (protocol, prompt, decoding, data), the engine and the model; None without a

@@ -81,8 +81,10 @@ def record_evaluation(folder: Path, model: str, verdicts: Mapping[str, Path]) ->
     so_far = read_record(folder / RECORD) or {}
     tables = [place for path in verdicts.values() for place in (path, path.with_name("manifest.json"))]
     files = {**so_far.get("files", {}), **recorder.hashes(tables)}
-    recorder.start(kind="evaluation", evaluated_model=model)
     benchmarks = dict.fromkeys([*so_far.get("benchmarks", ()), *verdicts])
+    if so_far.get("state") == "finished" and so_far["files"] == files:
+        return  # nothing was measured
+    recorder.start(kind="evaluation", evaluated_model=model)
     recorder.update(benchmarks=list(benchmarks), files=files, state="finished", finished=now())
 
 

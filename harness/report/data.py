@@ -36,6 +36,7 @@ from harness.tables.published import published_grids
 if TYPE_CHECKING:
     import pandas as pd
 
+TESTED = ("95 % interval", "p (Holm)", "verdict")
 MOST = 7  # series in a figure that a reader can distinguish
 
 
@@ -161,33 +162,25 @@ def document_of_runs(
         UsageError: runs whose problems or golds differ.
     """
     measured = [together(model.sources, model.name) for model in models]
-    header = (
-        "run",
-        "benchmark",
-        "samples",
-        "avg, %",
-        "boxed, %",
-        "mean tokens",
-        "truncated, %",
-        "problems",
-        "unscored",
-    )
+    shares = ("avg, %", "boxed, %", "mean tokens", "truncated, %")
+    header = ("run", "benchmark", "samples", *shares, "problems", "unscored")
     rows = []
-    for run in measured:
+    for run, model in zip(measured, models, strict=True):
         for benchmark, table in run.tables.items():
             avg, *more = score(table, ks=(), metrics=("avg", "fmt", "mean_tokens", "truncation_rate"))
             values = [f"{number_text(s.value, s.factor)} {bounds_text(s.interval, s.factor)}" for s in (avg, *more)]
-            rows.append((run.name, benchmark, str(avg.samples), *values, str(avg.problems), str(avg.unscored)))
-    grids = [Grid("Scores", header, tuple(rows), (f"{ROUGH}.",))]
-    columns = ("benchmark", "metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
+            name = model.sources[0].title(benchmark)
+            rows.append((run.name, name, str(avg.samples), *values, str(avg.problems), str(avg.unscored)))
+    grids = [Grid("Scores", header, tuple(rows), (f"{ROUGH}.",)), *_measured_by(models)]
+    columns = ("benchmark", "metric", "A", "B", "A - B", *TESTED)
     for other in measured[1:]:
         try:
-            compared = compare_runs(other, measured[0], metrics=("avg", "maj"), allow_different=True)
+            compared = compare_runs(measured[0], other, metrics=("avg", "maj"), allow_different=True)
         except ValueError as error:
             raise UsageError(str(error)) from error
         of_pair = tuple((*cells[:1], *cells[2:]) for cells in map(_line, compared.lines))
         different = tuple(f"Measured differently: {text}." for text in compared.different)
-        grids.append(Grid(f"A: {other.name}; B: {measured[0].name}", columns, of_pair, different))
+        grids.append(Grid(f"A: {measured[0].name}; B: {other.name}", columns, of_pair, different))
     viewer, unread = _viewer(models, tokens)
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
@@ -205,6 +198,14 @@ def document_of_runs(
     )
 
 
+def _measured_by(models: Sequence[Analysed]) -> list[Grid]:
+    """How the first seed of each run was measured, a row a benchmark; nothing for answers of others."""
+    facts = [(m.name, b, run.measured_by(b)) for m in models for run in m.sources[:1] for b in run.tables]
+    keys = list(dict.fromkeys(key for *_, of in facts for key in of))
+    rows = tuple((name, benchmark, *(str(of.get(key, "–")) for key in keys)) for name, benchmark, of in facts)
+    return [Grid("Measured by", ("run", "benchmark", *keys), rows)] if keys else []
+
+
 def _made_by(measured: Sequence[Measured]) -> tuple[str, ...]:
     if not measured:
         return ("Nothing was measured at this scale in this store.",)
@@ -219,17 +220,7 @@ def claim_row(c: Checked) -> ClaimRow:
         return ClaimRow(c.claim.text, c.claim.where, c.outcome, None, c.missing)
     grid = Grid(
         f"{c.claim.arm} − {c.claim.than}, claimed to be {c.claim.direction}",
-        (
-            "benchmark",
-            "model",
-            "metric",
-            c.claim.arm,
-            c.claim.than,
-            "difference",
-            "95 % interval",
-            "p (Holm)",
-            "verdict",
-        ),
+        ("benchmark", "model", "metric", c.claim.arm, c.claim.than, "difference", *TESTED),
         tuple(map(_evidence, c.evidence)),
         (
             *(f"{e.line.benchmark}: {e.line.why}" for e in c.evidence if e.line.why),

@@ -21,16 +21,23 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     (tmp_path / "my-sums.jsonl").write_text(
-        '{"q": "1+2=?", "gold": 3}\n{"q": "4+4=?", "gold": 8}\n{"q": "5+1=?", "gold": 6}\n'
+        '{"q": "1+2=?", "gold": 3}\n{"q": "4+4=?", "gold": 8}\n{"q": "4+4=?", "gold": 8}\n'
     )
     command = ["eval", f"model={MODELS / 'tiny'}", f"benchmarks={tmp_path / 'my-sums.jsonl'}", "n=2", "max_tokens=2"]
+    assert main(command) == 2
+    assert "no column 'problem' and no column 'answer'; it has 'q', 'gold'; give" in capsys.readouterr().err
     assert main([*command, "columns=problem:q,answer:gold"]) == 0
     out, err = capsys.readouterr()
+    assert "protocol sampled with yours: benchmarks, n, max_tokens" in out
+    assert "1 of 3 problems repeat others, so intervals are too narrow; remove my_sums-2" in err
     assert "my_sums" in out and "avg@2" in out and "pass@1" not in out  # which is avg@2
     assert "WARNING: my_sums: 100 % of the responses are cut at max_tokens=2" in err
     (folder,) = (tmp_path / "home" / "evaluations").iterdir()
     assert f"rlvr report runs={folder}" in out
     assert main(["show"]) == 0 and folder.name in capsys.readouterr().out
+    assert main(["show", folder.name, "--json"]) == 0
+    measured_by = json.loads(capsys.readouterr().out)["measured_by"]["my_sums"]
+    assert (measured_by["prompt"], measured_by["n"], measured_by["max_tokens"]) == ("boxed_suffix", 2, 2)
     tracker = Tracker.open()
     (logged,) = tracker.client.search_runs([tracker.experiment("evaluations")])
     assert logged.data.params["n"] == "2" and logged.data.metrics["my_sums/truncation_rate"] == 1.0
@@ -43,7 +50,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     assert main(["report", f"runs={folder}", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     page = Path(document["file"]).read_text()
-    assert "truncated, %" in page and "Responses" in page
+    assert "truncated, %" in page and "Responses" in page and "Measured by" in page
     assert document["notes"] == [] and '"entropies":null' not in page  # a note would say why there are none
     assert main(["power", "difference=0.1", f"runs={folder.name[:8]}", "benchmark=my_sums", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["problems"] == 3
@@ -59,11 +66,14 @@ def test_the_same_command_again_reads_its_verdicts(
     first = capsys.readouterr().out
     assert "policy answer_line" in first  # what another extraction policy would change, from the verdict table
     table = (tmp_path / "out" / "tiny_short" / "verdicts.parquet").read_bytes()
+    record = (tmp_path / "out" / "run.json").read_bytes()
 
     def never(*_: Any) -> None:
         raise AssertionError("sampled again")
 
     monkeypatch.setattr(TransformersEngine, "generate", never)
     assert main(command) == 0
-    assert capsys.readouterr().out == first
+    again = capsys.readouterr()
+    assert again.out == first and "tiny_short: measured already" in again.err and "it/s" not in again.err
+    assert (tmp_path / "out" / "run.json").read_bytes() == record
     assert (tmp_path / "out" / "tiny_short" / "verdicts.parquet").read_bytes() == table

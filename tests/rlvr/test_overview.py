@@ -104,6 +104,8 @@ def test_show_prints_values_and_scores(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["show", str(folder / "eval"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["scores"]["tiny_short"][0]["value"] == 1.0 and document["arm"] == "egsw"
+    changed = save_run(tmp_path / "b", "x", ALL, data={"sha256": "dd", "changed": True, "choice_seed": 0})
+    assert main(["show", str(changed)]) == 0 and "x (changed data)  pass@2" in capsys.readouterr().out
     assert main(["show", str(tmp_path / "nowhere")]) == 2
 
 
