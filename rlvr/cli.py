@@ -38,7 +38,7 @@ GROUPS = {  # heading -> command -> the function of `rlvr`
 MEANT = {"status": "show", "sync": "export format=mlflow", "train": "run", "evaluate": "eval"}  # in other tools
 COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 FLAGS = {"--json": "one JSON document on stdout and nothing else", "--debug": "the traceback of an error"}
-SAVED = {"out=FILE.csv": "save the result: .csv, .parquet, .tex, .md, .txt or .json"}
+SAVED = {"out=FILE.csv": "save the result, as .csv, .parquet, .tex, .md, .txt or .json"}
 TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
 NO_THREAD = re.compile("can't start new thread|Resource temporarily unavailable|failed to map segment")
@@ -109,6 +109,9 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     if words[0].startswith("-") or "=" in words[0]:
         raise UsageError(f"{words[0]}: expected a command first; rlvr --help lists them")
     function = command(words[0])
+    for word in words[1:]:
+        if (flag := f"--{word.partition('=')[0]}") in FLAGS:
+            raise UsageError(f"{word}: expected {flag}")
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])
     return words[0], function, bound, saved[-1].removeprefix("out=") if saved else None
@@ -148,8 +151,7 @@ def overview() -> str:
 
 def usage(name: str) -> str:
     """The help of one command."""
-    function = command(name)
-    return signature.usage(name, function, SAVED | FLAGS, _width())
+    return signature.usage(name, command(name), {} if name == "ui" else SAVED | FLAGS, _width())
 
 
 def _width() -> int:

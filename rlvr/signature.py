@@ -13,6 +13,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from textwrap import fill
 from typing import Any
 
@@ -20,6 +21,7 @@ from harness.command.config import parse_overrides
 from harness.errors import UsageError, nearest
 
 KEY = re.compile(r"[A-Za-z_][\w.]*")
+_wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
 TEXT = {"str", "PathLike", "Run", "None"}  # kinds of an annotation whose value stays as it was typed
 COMMAND_LINE: ContextVar[str | None] = ContextVar("COMMAND_LINE", default=None)  # as it was typed; None in Python
 WORDS = {  # kind of an annotation -> (what the help shows, what an error expects)
@@ -165,10 +167,13 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
         entries[f"{key}={'|'.join(listed) or metavar}"] = text
     paragraphs = [part if part.startswith(" ") else fill(part, width) for part in body.strip().split("\n\n")]
     shown = []
-    for head, text in (entries | dict(more)).items():
+    more = dict(more)
+    if own := next((head for head in entries if head.startswith("out=")), None):  # what else `out=` takes
+        entries[own] += f" Or out=FILE.csv: {more.pop('out=FILE.csv')}."
+    for head, text in (entries | more).items():
         if len(head) > 22:  # on a line of its own
             shown.append(f"  {head}")
             head = ""
-        shown.append(fill(f"{head:<22} {text}", width, initial_indent="  ", subsequent_indent=" " * 25))
+        shown.append(_wrapped(f"{head:<22} {text}", initial_indent="  ", subsequent_indent=" " * 25, width=width))
     usage = f"usage: rlvr {' '.join([name, *words])} [key=value ...]"
     return "\n\n".join([usage, *paragraphs, "\n".join(["options:", *shown])])

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import suppress
 
 from harness.errors import UsageError
@@ -24,24 +25,28 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
     """
     if not 1 <= port <= 65_535:
         raise UsageError(f"port: expected 1 to 65535, got {port}")
-    with socket.socket() as probe:
-        if probe.connect_ex((host, port)) == 0:
-            raise UsageError(f"port={port}: expected a free port on {host}, got one in use")
+    if _answers(host, port):
+        raise UsageError(f"port={port}: expected a free port on {host}, got one in use")
     from evals.redaction import redact
     from harness.runs.track import Tracker, tracking_uri
 
     Tracker.open()
     uri, address = tracking_uri(), f"http://{host}:{port}"
-    print(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it", file=sys.stderr)
-    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
+    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--registry-store-uri", uri]
+    command += ["--host", host, "--port", str(port), "--uvicorn-opts", "--log-level warning"]
     command += ["--workers", "1"]  # several are killed, again and again, where a busy machine starts them in over 5 s
-    server = subprocess.Popen(command, start_new_session=True)  # its workers are of its group, and end with it
+    quiet = {"PYTHONWARNINGS": "ignore", "MLFLOW_LOGGING_LEVEL": "WARNING", **os.environ}
+    server = subprocess.Popen(command, start_new_session=True, env=quiet)  # its workers end with its group
 
     def end(*_: object) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, end)
     try:
+        while server.poll() is None and not _answers(host, port):
+            time.sleep(0.2)
+        if server.poll() is None:
+            print(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it", file=sys.stderr)
         code = server.wait()
     except KeyboardInterrupt:
         code = 0
@@ -50,3 +55,8 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
         with suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGKILL)
     return Result({"address": address}, f"MLflow at {address} has ended", exit_code=code)
+
+
+def _answers(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0

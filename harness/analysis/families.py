@@ -113,9 +113,12 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
         DamagedFileError: a file of a run is damaged.
     """
     every = families()
+    trained = any(run.curve for model in material.models for run in model.sources)
+    without = () if trained else ("training", "evaluation")
+    usual = [key for key, family in every.items() if not family.by_name and key not in without]
     plots_of: dict[str, list[Plot]] = {}
     skipped: dict[str, None] = {}
-    for key in only if only is not None else [key for key, family in every.items() if not family.by_name]:
+    for key in usual if only is None else only:
         print(f"{key}: {every[key].title.lower()}", file=sys.stderr, flush=True)
         parts: list[tuple[str, Callable[[], list[Plot]]]] = [(key, partial(f, material)) for f in every[key].of_runs]
         for b in material.benchmarks:
@@ -126,10 +129,7 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
             except DamagedFileError:
                 raise  # the figures of a damaged file are not ones that the material does not allow
             except ValueError as error:
-                text = f"{what}: {error}"
-                if text not in skipped:
-                    print(f"    skipped: {text}", file=sys.stderr, flush=True)
-                skipped[text] = None
+                skipped[f"{what}: {error}"] = None
     names = Counter(plot.name for plots in plots_of.values() for plot in plots)
     if twice := [name for name, count in names.items() if count > 1]:
         raise ValueError(f"figures: two are called {twice[0]!r}")

@@ -64,6 +64,8 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("plan paper=egsw arm=grpo egsw.alpha=1", "no requested arm"),
         ("plan paper=egsw seeds=null", "seeds=null: expected a value"),
         ("list what=foo", "what=foo: no such list; expected one of"),
+        ("list what=egsw", "rlvr list protocol=egsw"),
+        ("list json=true", "expected --json"),
         ("eval protocol=egsw", "model"),
         ("eval model=m protocol=egws", "protocol"),
         ("eval model=m protocol=tiny engine=vlm", "engine=vlm"),
@@ -168,6 +170,7 @@ def test_every_command_describes_each_option(capsys: pytest.CaptureFixture[str])
             head = {"VAR_KEYWORD": "KEY=VALUE", "VAR_POSITIONAL": key.upper()}.get(option.kind.name, f"{key}=")
             entry, *_ = re.findall(rf"^  {head}\S*\s+(\S.*)", described, flags=re.MULTILINE)
             assert len(entry) > 3, (name, key)
+        assert f"\n{described}".count("\n  out=") == (name != "ui"), name
     assert main(["help", "run"]) == 0 and main(["run", "--help"]) == 0
     printed = capsys.readouterr().out
     assert printed.count("usage: rlvr run PAPER") == 2

@@ -124,6 +124,8 @@ def test_graded_answers_without_lengths_are_analysed(tmp_path: Path, capsys: pyt
     names = [figure["name"] for figure in document["figures"]]
     assert names == ["pass_at_k_b", "answer_diversity_b", "response_form_b", "cover_at_tau_b"]  # no figure of lengths
     assert "Truncation is not known" in document["figures"][2]["caption"]
+    assert main([word for word in command if word != "only=verdicts"]) == 0  # what needs a training does not apply
+    assert {text.split(",")[0] for text in json.loads(capsys.readouterr().out)["skipped"]} == {"tokens", "words"}
 
 
 def test_a_family_that_fails_is_skipped_and_the_others_are_plotted(
