@@ -63,6 +63,7 @@ def compare(
     benchmarks: list[str] | None = None,
     margin: float | None = None,
     allow_different: bool = False,
+    **values: Any,
 ) -> Difference:
     """The differences of two methods on the same problems: A minus B, paired by problem.
 
@@ -82,6 +83,7 @@ def compare(
         benchmarks: some of those in both.
         margin: a difference up to this size (a fraction, as 0.01) counts as none: adds the verdict equal.
         allow_different: compare even if protocol, prompt, decoding or data differ; the output says what differs.
+        **values: of the arms, where they were trained with several: egsw.alpha=0.5.
     Raises:
         UsageError: no such run, no problem in common, other golds, or measured differently.
     """
@@ -97,12 +99,14 @@ def compare(
         raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
     if paper is not None and (a is not None or b is not None):
         raise UsageError(f"paper={paper}: expected it with arm=A,B, or two runs, not both")
+    if paper is None and values:
+        raise UsageError(f"{next(iter(values))}: no such key of two runs")
     from evals.stats.compare import compare_runs
     from harness.record.find import method
 
     first, second = (
         method(os.fspath(run)) if isinstance(run, (str, os.PathLike)) else cast("Run", run).measured
-        for run in ((a, b) if paper is None else _two_arms(paper, arm, scale, model))
+        for run in ((a, b) if paper is None else _two_arms(paper, arm, scale, model, values))
     )
     given: dict[str, Any] = {"metrics": metrics, "ks": ks, "benchmarks": benchmarks, "margin": margin}
     try:
@@ -111,30 +115,40 @@ def compare(
         raise UsageError(str(error)) from error
 
 
-def _two_arms(paper: str, arms: Sequence[str] | None, scale: str, model: str | None) -> list[Run]:
-    """The finished training seeds of two arms under RLVR_HOME."""
+def _two_arms(
+    paper: str, arms: Sequence[str] | None, scale: str, model: str | None, values: Mapping[str, Any]
+) -> list[Run]:
+    """The two arms of a paper, each with all its finished training seeds under RLVR_HOME."""
     from harness.record.find import runs
     from harness.runs.track import home
     from harness.spec import catalogue
+    from harness.tables.measured import comparable, gather, same_setting
     from rlvr.runs import read_run
 
     choose("paper", [paper], catalogue.papers())
     if arms is None or len(arms) != 2:
         raise UsageError(f"arm: expected two arms, as arm=mine,grpo, got {','.join(arms or []) or 'none'}")
-    found: dict[tuple[str, str], list[str]] = {}
-    for run in runs(paper=paper, scale=scale):
-        if not run.diverged:
-            found.setdefault((run.model, run.arm), []).append(str(run.folder))
-    models = [
-        m for m in dict.fromkeys(m for m, _ in found) if model in (None, m) and all((m, a) in found for a in arms)
+    named = {f"{key}={value}" for key, value in values.items()}
+    found = [m for m in gather(paper, [r for r in runs(paper=paper, scale=scale) if r.arm in arms]) if m.seeds]
+    pairs = [
+        (a, b)
+        for a in found
+        for b in found
+        if [a.arm, b.arm] == [*arms] and same_setting(a, b) and comparable(a, b) and model in (None, a.model)
+        if named <= {*a.replaced, *b.replaced}
     ]
-    if not models:
-        there = ", ".join(f"{m}/{a}" for m, a in found) or "none"
+    each = [" ".join(dict.fromkeys((f"model={a.model}", *a.replaced, *b.replaced))) for a, b in pairs]
+    if not pairs:
+        there = ", ".join(m.label(f"{m.model}/{m.arm}") for m in found) or "none"
         raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {there}")
-    if len(models) > 1:
-        raise UsageError(f"model: both arms were trained on {', '.join(models)}; give model=...")
-    seeds = {name: found[models[0], name] for name in arms}
-    return [read_run(*folders, name=f"{name} ({len(folders)} seeds)") for name, folders in seeds.items()]
+    if len(pairs) > 1:
+        raise UsageError(f"arm={','.join(arms)}: both were trained with: {'; '.join(each)}. Give what tells them apart")
+    return [
+        read_run(
+            *(m.runs[seed].folder for seed in m.seeds), name=f"{m.arm} ({len(m.seeds)} seed{'s' * (len(m.seeds) > 1)})"
+        )
+        for m in pairs[0]
+    ]
 
 
 def power(

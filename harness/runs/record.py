@@ -38,7 +38,7 @@ def environment() -> dict[str, Any]:
     lock = ROOT / "requirements" / ("verl.lock" if _version("verl") else "cpu.lock")
     return {
         "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no") or ""),
+        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=all", "--", "*.py") or ""),
         "lock_sha256": file_sha256(lock) if lock.is_file() else None,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES if _version(name)},

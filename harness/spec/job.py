@@ -13,8 +13,9 @@ from typing import Any
 from evals.data import benchmarks
 from evals.data.protocols import Protocol
 from evals.files import file_sha256
-from harness.spec import Context, Sourced, Training
+from harness.spec import Context, Experiment, Sourced, Training
 from harness.spec.declarations import ADDED
+from harness.spec.own_code import own_code
 from harness.step import own_rewards
 
 YAML = (".yaml", ".yml")
@@ -50,8 +51,10 @@ class Job:
         return {key: value for key, value in self.command_line.items() if key in self.settings()}
 
     def own_files(self) -> dict[str, str]:
-        """SHA-256 of each of the user's files that decide the result, by name."""
-        return own_files({key: sourced.value for key, sourced in self.settings().items()})
+        """SHA-256 of each of the user's files and equations that decide the result, by name."""
+        files = own_files({key: sourced.value for key, sourced in self.settings().items()})
+        uses = self.experiment.method.uses() if isinstance(self.experiment, Experiment) else ()
+        return files | {f"equation {use.name}": sha256 for use in uses if (sha256 := own_code(use.function))}
 
     @property
     def digest(self) -> str:

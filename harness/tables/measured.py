@@ -64,6 +64,12 @@ class Measured:
         """The overrides of the command line, each as key=value."""
         return tuple(o for o in re.split(r" (?=[\w.]+=)", self.overrides) if o)  # values may hold spaces
 
+    def has(self, override: str) -> bool:
+        """Whether the value of an override, key=value, is one of this arm's."""
+        if not self.runs:  # made from tables
+            return self.trained or override.startswith(("protocol.", "base_model="))
+        return override.partition("=")[0] in next(iter(self.runs.values())).settings
+
     @property
     def all_seeds(self) -> int:
         """Training seeds that finished, those that diverged included."""
@@ -93,12 +99,9 @@ def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
 
 
 def comparable(a: Measured, b: Measured) -> bool:
-    """Whether both have the same overrides. An untrained model has no training values, so only its other values are
-    compared."""
-    of_a, of_b = set(a.replaced), set(b.replaced)
-    if not (a.trained and b.trained):
-        of_a, of_b = ({o for o in s if o.startswith(("protocol.", "base_model="))} for s in (of_a, of_b))
-    return of_a == of_b
+    """Whether both have the same overrides of the values that both have: only a method has its own hyperparameters, and
+    an untrained model has no values of a training."""
+    return {o for o in a.replaced if b.has(o)} == {o for o in b.replaced if a.has(o)}
 
 
 def same_setting(a: Measured, b: Measured) -> bool:

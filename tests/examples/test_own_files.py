@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ from evals.provenance import Origin
 from harness.data.problems import count_rows, load_problems, source
 from harness.errors import UsageError
 from harness.launch.prepare import read_jobs
+from harness.spec.own_code import own_code
+from reproductions.egsw.method import egsw
+from rlvr import experiment, use
 from tests.options import options_of
 
 pytestmark = pytest.mark.slow
@@ -65,6 +70,29 @@ def test_other_text_in_the_same_file_is_another_job(tmp_path: Path) -> None:
             (job,) = read_jobs(*asked)
             digests[file].append(job.digest)
     assert all(first == third != second for first, second, third in digests.values())
+
+
+def test_another_equation_is_another_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another comment is none, and the values of paper.py are the job's already."""
+    package = tmp_path / "my_equations"
+    package.mkdir()
+    source = 'from harness.spec.equation import stage\n@stage("weights")\ndef mine(batch):\n    return 1 + batch.mask\n'
+    changes = [("method", source), ("method", f'"""Mine."""\n{source}  # better\n'), ("paper", "x = 1")]
+    changes += [("method", source.replace("+", "-")), ("helper", "x = 1")]
+    (package / "__init__.py").touch()
+    (package / "method.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = importlib.import_module("my_equations.method").mine
+    found = []
+    for file, text in changes:
+        (package / f"{file}.py").write_text(text)
+        found.append(own_code(mine))
+    assert found[0] == found[1] == found[2] and len({*found}) == 3
+    (job,) = read_jobs("baselines", {"arm": "grpo", "seeds": 1})
+    own = replace(job, experiment=experiment(base=job.experiment, equations=[use(mine)]))  # type: ignore[arg-type]
+    assert job.own_files() == {} and own.own_files() == {"equation mine": found[-1]}
+    monkeypatch.setattr("harness.spec.own_code.PAPERS", ())
+    assert own_code(egsw)  # of a paper of this project the commit tells
 
 
 def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:

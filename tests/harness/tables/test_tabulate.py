@@ -105,6 +105,26 @@ def test_tables_and_compare_give_the_same_verdicts(
     assert {line["family"] for line in lines} == {"A - B, avg@1, aime24, aime25, gpqa_diamond, math500"}
 
 
+def test_a_methods_own_value_is_compared_with_arms_that_have_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    common = {key: value for key, value in SETTINGS.items() if key != "alpha"}
+    changed = [
+        ("grpo", {}, common),
+        *(("egsw", {"egsw.alpha": a}, {**common, "egsw.alpha": SETTINGS["alpha"]}) for a in (1, 2)),
+    ]
+    for number, (arm, overrides, settings) in enumerate(changed):
+        digest = f"{number:08x}"
+        finished(tmp_path, {"b": 8 - number}, arm=arm, digest=digest, overrides=overrides, settings=settings)
+    named = [row[0] for row in report("egsw", runs()).grids[-1].rows]
+    assert [name for name in named if name.endswith("− grpo")] == [f"egsw [egsw.alpha={a}] − grpo" for a in (1, 2)]
+    words = ["compare", "paper=egsw", "arm=egsw,grpo", "metrics=avg", "--json"]
+    assert main(words) == 2 and "egsw.alpha=1; model=math-7b egsw.alpha=2." in capsys.readouterr().err
+    assert main([*words, "egsw.alpha=2"]) == 0
+    assert json.loads(capsys.readouterr().out)["lines"][0]["difference"] == -0.25
+
+
 @pytest.mark.parametrize("paper", ["erpo", "forking_tokens", "entropy_advantage", "trial_and_error", "egsw"])
 def test_every_published_cell_is_shown_once(paper: str) -> None:
     shown = [cell for grid in published_grids(paper, []) for row in grid.rows for cell in row[1:] if cell]
