@@ -18,6 +18,10 @@ from typing import IO, Any
 class RefusedError(ValueError):
     """A command cannot start or continue, for a reason that its user can remove: one sentence, exit code 2."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of it: the sentence, without where in our code it was raised."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class DamagedFileError(RefusedError):
     """One of our files is damaged; the message names it and says what to do."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from evals import suggest as naming
+from evals.files import RefusedError
 
 NOUNS = {"what": "list", "only": "family"}  # what an error calls one, where not by its key
 
 
 class UsageError(ValueError):
     """A value, name or file that cannot be used; the text names field and value, and what was expected."""
+
+    _render_traceback_ = RefusedError._render_traceback_
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -24,7 +27,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     return "expected one of: " + ", ".join(valid[:12]) + (", ..." if len(valid) > 12 else "")
 
 
-def choose(key: str, names: list[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
+def choose(key: str, names: Sequence[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
     """The requested names, each checked to be valid; all valid ones (or `default`) when none was requested."""
     valid = list(valid)
     if names is None:
@@ -32,4 +35,4 @@ def choose(key: str, names: list[str] | None, valid: Iterable[str], default: lis
     for name in names:
         if name not in valid:
             raise UsageError(f"{key}={name}: no such {NOUNS.get(key, key)}; {nearest(name, valid)}")
-    return names
+    return list(names)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 from os.path import isfile, join
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
@@ -101,7 +102,11 @@ def __getattr__(name: str) -> Any:
     if name == "load_benchmark":
         value = import_module("evals.data.benchmarks").load
     elif name in _MODULES:
-        value = getattr(import_module(_MODULES[name]), name)
+        home = import_module(_MODULES[name])
+        value = getattr(home, name)
+        if isinstance(value, FunctionType) and home.__name__.startswith("rlvr."):
+            value = import_module("rlvr.signature").called(value)
+            setattr(home, name, value)  # one object under both names, as pickle needs
     else:
         raise AttributeError(f"module 'rlvr' has no attribute {name!r}")
     globals()[name] = value

@@ -25,7 +25,7 @@ def audit(
     printed: str | None = None,
     metric: str | None = None,
     files: Literal["checkpoints", "seeds"] = "checkpoints",
-    base: list[PathLike] | None = None,
+    base: Sequence[PathLike] | None = None,
     problems: int | None = None,
     declared: str | None = None,
     label: str | None = None,

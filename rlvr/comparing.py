@@ -55,12 +55,12 @@ def compare(
     b: PathLike | Run | None = None,
     *,
     paper: str | None = None,
-    arm: list[str] | None = None,
+    arm: Sequence[str] | None = None,
     scale: str = "tiny",
     model: str | None = None,
-    metrics: list[str] | None = None,
-    ks: list[int] | None = None,
-    benchmarks: list[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    ks: Sequence[int] | int | None = None,
+    benchmarks: Sequence[str] | None = None,
     margin: float | None = None,
     allow_different: bool = False,
     **values: Any,
@@ -94,7 +94,7 @@ def compare(
     from evals.stats.verdict_table import METRICS
 
     metrics = choose("metrics", metrics, METRICS, default=["avg", "pass", "maj"])
-    at_least_one("ks", ks)
+    ks = at_least_one("ks", ks)
     if margin is not None and not 0 < margin < 1:
         raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
     if paper is not None and (a is not None or b is not None):
@@ -156,10 +156,10 @@ def power(
     *,
     benchmark: str | None = None,
     problems: int | None = None,
-    samples: list[int] | None = None,
-    seeds: list[int] | None = None,
+    samples: Sequence[int] | int | None = None,
+    seeds: Sequence[int] | int | None = None,
     power: float = 0.8,
-    runs: list[str] | None = None,
+    runs: Sequence[str] | None = None,
     aa: bool = False,
     paper: str | None = None,
     **values: Any,
@@ -189,8 +189,7 @@ def power(
     """
     from rlvr.evaluation import at_least_one
 
-    at_least_one("samples", samples)
-    at_least_one("seeds", seeds)
+    samples, seeds = at_least_one("samples", samples), at_least_one("seeds", seeds)
     if aa:
         return _aa(runs or [], seeds)
     if not 0 < power < 1:

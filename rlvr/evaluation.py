@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rlvr.runs import Run
 
 PathLike = str | os.PathLike[str]
+Records = Iterable[Any]  # rows: dicts, a data set, a data frame
 METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
 TRUNCATED = 0.05  # a share above which scores say more about the length limit than about the model
 
@@ -40,7 +42,7 @@ def evaluate(
     model: str,
     protocol: str = "sampled",
     *,
-    benchmarks: list[str] | None = None,
+    benchmarks: Sequence[str] | Records | None = None,
     columns: dict[str, str] | None = None,
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
@@ -57,7 +59,8 @@ def evaluate(
     Args:
         model: a folder of a model or of a run that trained one, or a hub id OWNER/NAME.
         protocol: how is measured: any of `rlvr list what=protocols`.
-        benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv).
+        benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv); in
+            Python also rows, as of `rlvr.run(data=...)`.
         columns: of files of problems: our column:theirs.
         out: folder for samples and verdicts (default RLVR_HOME/evaluations/NAME).
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
@@ -86,6 +89,8 @@ def evaluate(
     label = model_label(model)
     if (Path(model) / RECORD).is_file():
         label, model = Path(model).name, Run(Path(model)).model_folder or model
+    if benchmarks is not None and not (isinstance(benchmarks, list) and all(isinstance(b, str) for b in benchmarks)):
+        benchmarks = [rows_as_file("benchmarks", benchmarks)]
     if columns is not None:
         benchmarks = with_columns(benchmarks or (), columns)
     named = {"benchmarks": benchmarks} if benchmarks else {}
@@ -115,12 +120,31 @@ def evaluate(
     return _scores(folder, model, seed, chosen, verdicts)
 
 
-def with_columns(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+def with_columns(names: Iterable[str], columns: Mapping[str, str]) -> list[str]:
     """Benchmarks of which files of problems have columns of other names."""
     from evals.data.benchmarks import is_file
 
     query = "&".join(f"{ours}={theirs}" for ours, theirs in columns.items())
     return [f"{name}?{query}" if is_file(name) else name for name in names]
+
+
+def rows_as_file(key: str, rows: Any) -> str:
+    """Rows given in Python as a .jsonl file under RLVR_HOME, which every process can read."""
+    from evals.files import write_text
+    from harness.runs.track import make_home
+
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a data frame
+        rows = rows.to_dict("records")
+    try:
+        lines = [json.dumps(dict(row), ensure_ascii=False) for row in rows]
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"{key}: expected a file or rows (dicts with text), got {type(rows).__name__} ({error})"
+        ) from error
+    text = "".join(f"{line}\n" for line in lines)
+    path = make_home() / "objects" / f"data-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+    write_text(path, text)
+    return str(path)
 
 
 def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:
@@ -266,8 +290,8 @@ def grade(
     gold: PathLike | None = None,
     label: str | None = None,
     benchmark: str | None = None,
-    explain: list[int] | None = None,
-    ks: list[int] | None = None,
+    explain: Sequence[int] | int | None = None,
+    ks: Sequence[int] | int | None = None,
     **conventions: Any,
 ) -> Result:
     """Grade answers in a file of any known format, and show where the authors' own verdicts differ.
@@ -314,8 +338,7 @@ def grade(
             raise UsageError(f"{key}={value}: no such key; {nearest(key, [*known, *signature.options(grade)])}")
         if type(value) is not known[key]:
             raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
-    at_least_one("ks", ks)
-    at_least_one("explain", explain)
+    ks, explain = at_least_one("ks", ks), at_least_one("explain", explain)
     if gold is not None and not Path(gold).is_file():
         raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
     if policy is not None:
@@ -344,7 +367,11 @@ def grade(
     return Result(report.as_dict(), report.__str__, Scores((Path(file).name, s) for s in report.scores).rows())
 
 
-def at_least_one(key: str, numbers: Sequence[float] | None) -> None:
-    """Raise UsageError unless every number is positive, and there is one."""
-    if numbers is not None and (not numbers or min(numbers) <= 0):
-        raise UsageError(f"{key}: expected one or more positive numbers, got {list(numbers)}")
+def at_least_one(key: str, numbers: Sequence[int] | int | None) -> list[int] | None:
+    """The numbers as a list; UsageError unless there is one, and every one is positive."""
+    if numbers is None:
+        return None
+    numbers = [numbers] if isinstance(numbers, int) else list(numbers)
+    if not numbers or min(numbers) <= 0:
+        raise UsageError(f"{key}: expected one or more positive numbers, got {numbers}")
+    return numbers

@@ -21,7 +21,7 @@ GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends",
 MORE = ("hardware", "signals", "stages")  # groups that are shown only when they are named
 
 
-def list_(what: list[str] | None = None, *, protocol: str | None = None) -> Result:
+def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> Result:
     """Papers, arms, benchmarks, protocols, prompts, engines, backends and scales.
 
     Args:
@@ -130,7 +130,7 @@ def _listed(document: Mapping[str, Any]) -> str:
     return "\n".join(lines[1:])
 
 
-def show(run: str | None = None, *, paper: list[str] | None = None) -> Result:
+def show(run: str | None = None, *, paper: Sequence[str] | None = None) -> Result:
     """The runs under RLVR_HOME: running, finished, failed with the last error. With RUN: its values and scores.
 
     Args:
@@ -199,7 +199,7 @@ def _one(name: str) -> Result:
     return Result(document, text, table_of_scores.rows(), printed=table_of_scores.printed)
 
 
-def _states(papers: list[str] | None) -> Result:
+def _states(papers: Sequence[str] | None) -> Result:
     from evals.stats.score import number_text
     from harness.record.evaluations import curves, evaluations
     from harness.runs.state import job_states

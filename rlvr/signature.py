@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from functools import partial
+from functools import partial, wraps
 from textwrap import fill
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from harness.command.config import parse_overrides
 from harness.errors import UsageError, nearest
 
 KEY = re.compile(r"[A-Za-z_][\w.]*")
 _wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
-TEXT = {"str", "PathLike", "Run", "None"}  # kinds of an annotation whose value stays as it was typed
+F = TypeVar("F", bound=Callable[..., Any])
+TEXT = {"str", "PathLike", "Run", "Records", "None"}  # kinds of an annotation whose value stays as it was typed
 COMMAND_LINE: ContextVar[str | None] = ContextVar("COMMAND_LINE", default=None)  # as it was typed; None in Python
 WORDS = {  # kind of an annotation -> (what the help shows, what an error expects)
     "int": ("N", "a whole number"),
@@ -45,7 +47,36 @@ def options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 def kinds(option: inspect.Parameter) -> list[str]:
     """The parts of its annotation: "str", "list[int]", "Literal['a', 'b']", ..."""
-    return re.split(r" \| (?![^\[]*\])", str(option.annotation))
+    return re.split(r" \| (?![^\[]*\])", str(option.annotation).replace("Sequence[", "list["))
+
+
+def called(function: F) -> F:
+    """The function as Python calls it by `rlvr.NAME`: as on the command line, one value stands for a list of it where
+    the annotation begins with a list. Empty lists, and None for what must be given, are refused by name."""
+    taken = inspect.signature(function)
+
+    @wraps(function)
+    def call(*args: Any, **values: Any) -> Any:
+        try:
+            given = taken.bind(*args, **values)
+        except TypeError as error:
+            raise UsageError(f"{function.__name__.rstrip('_')}: {error}") from None
+        for name, value in given.arguments.items():
+            option, key = taken.parameters[name], name.rstrip("_")
+            if option.default is option.empty and (value is None or (isinstance(value, tuple) and None in value)):
+                what = _described(function).get(name, "a value").partition(". ")[0].rstrip(".")
+                raise UsageError(f"{key}=None: expected {what}")
+            if option.kind is option.VAR_POSITIONAL or "list[" not in "".join(kinds(option)):
+                continue
+            if isinstance(value, (str, os.PathLike, int, float)) and kinds(option)[0].startswith("list["):
+                value = [value]
+            if isinstance(value, (list, tuple)):
+                if not value:
+                    raise UsageError(f"{key}=[]: expected at least one")
+                given.arguments[name] = [os.fspath(v) if isinstance(v, os.PathLike) else v for v in value]
+        return function(*given.args, **given.kwargs)
+
+    return cast("F", call)
 
 
 def choices(option: inspect.Parameter) -> list[str]:
@@ -134,6 +165,13 @@ def _as(kind: str, value: Any, text: str) -> Any:
     raise LookupError(kind)
 
 
+def _described(function: Callable[..., Any]) -> dict[str, str]:
+    """Parameter -> its description in the docstring."""
+    arguments = inspect.cleandoc(function.__doc__ or "").partition("\nArgs:\n")[2]
+    found = re.findall(r"^    \**(\w+): (.*(?:\n {8,}.*)*)", arguments, flags=re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
 def summary(function: Callable[..., Any]) -> str:
     """The first paragraph of the docstring, in one line."""
     return " ".join(inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0].split())
@@ -146,11 +184,10 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
         more: options of every command, with their descriptions.
     """
     doc = re.split(r"\n(?:Returns|Raises):\n", inspect.cleandoc(function.__doc__ or ""))[0]
-    body, _, arguments = doc.partition("\nArgs:\n")
-    described = dict(re.findall(r"^    \**(\w+): (.*(?:\n {8,}.*)*)", arguments, flags=re.MULTILINE))
+    body, described = doc.partition("\nArgs:\n")[0], _described(function)
     words, entries = [], {}
     for key, option in options(function).items():
-        text = " ".join(described[option.name].split())
+        text = described[option.name]
         if option.kind is option.VAR_KEYWORD:
             entries["KEY=VALUE"] = text
             continue

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import UsageError, choose
-from rlvr.evaluation import with_columns
+from rlvr.evaluation import Records, rows_as_file, with_columns
 from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rlvr.runs import Run
 
 PathLike = str | os.PathLike[str]
+Reward = Callable[[str, str], float | None]
+Rewards = Reward | Sequence[str | Reward]
 OPTIONS = (  # that are left out when they are not given; None as a value of the declaration stays
     "arm", "model", "arms", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force",
 )  # fmt: skip
@@ -50,16 +52,16 @@ class Trained(Result):
 def run(
     paper: str | Experiment,
     *,
-    arm: str | list[str] | None = None,
-    model: str | list[str] | None = None,
-    arms: str | list[str] | None = None,
+    arm: str | Sequence[str] | None = None,
+    model: str | Sequence[str] | None = None,
+    arms: str | Sequence[str] | None = None,
     scale: Literal["tiny", "tiny_search", "small", "paper"] | None = None,
     backend: str | None = None,
-    seeds: int | list[int] | None = None,
+    seeds: int | Sequence[int] | None = None,
     protocol: str | None = None,
-    data: PathLike | None = None,
+    data: PathLike | Records | None = None,
     columns: dict[str, str] | None = None,
-    rewards: str | list[str] | None = None,
+    rewards: str | Sequence[str] | Rewards | None = None,
     data_dir: PathLike | None = None,
     hardware: str | Mapping[str, Any] | None = None,
     launcher: Literal["serial", "local", "slurm"] | None = None,
@@ -74,7 +76,8 @@ def run(
         rlvr.run("egsw", arm=["grpo", "egsw"], seeds=3, **{"egsw.alpha": 0.5})
 
     In Python an experiment (`rlvr.experiment`) can stand in a paper's place, a function (response, answer) -> number
-    among the rewards, and rows (a list of dicts, a data set, a data frame) in a file's.
+    with its .range = (smallest, largest) among the rewards, and rows (a list of dicts, a data set, a data frame) in a
+    file's.
 
     Args:
         paper: its key; `rlvr list` shows them.
@@ -91,7 +94,8 @@ def run(
         data: train on your own problems: a .jsonl, .json or .parquet file.
         columns: our column:theirs, for data=, as columns=problem:question,answer:gold. perfectible:VERDICTS keeps the
             problems solved in 20 to 80 % of the samples of an evaluation of this file (`rlvr eval benchmarks=[FILE]`).
-        rewards: names, or your own functions as MODULE:FUNCTION or FILE.py:FUNCTION; checked first.
+        rewards: names, or your own functions as MODULE:FUNCTION or FILE.py:FUNCTION, with FUNCTION.range = (smallest,
+            largest); checked first.
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
         hardware: a machine by name; its settings are chosen for each arm. `rlvr list what=hardware` shows names and
             the settings hardware.KEY=VALUE, which change no equation.
@@ -263,7 +267,7 @@ def _objects(given: dict[str, Any], data: Any, columns: Mapping[str, str] | None
     if data is not None:
         if "dataset" in given:
             raise UsageError(f"data={data}: expected data=... or dataset=..., not both, got dataset={given['dataset']}")
-        file = os.fspath(data) if isinstance(data, (str, os.PathLike)) else str(_rows_as_file(data))
+        file = os.fspath(data) if isinstance(data, (str, os.PathLike)) else rows_as_file("data", data)
         mapped = "&".join(f"{ours}={theirs}" for ours, theirs in (columns or {}).items())
         given["dataset"] = f"{file}?{mapped}" if mapped else file
     here: list[str] = []
@@ -286,31 +290,7 @@ def _several(values: Any) -> list[Any]:
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
-def _rows_as_file(rows: Any) -> Path:
-    """Rows given in Python as a .jsonl file under RLVR_HOME, which every process can read."""
-    from evals.files import write_atomically
-    from harness.runs.track import make_home
-
-    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a data frame
-        rows = rows.to_dict("records")
-    try:
-        lines = [json.dumps(dict(row), ensure_ascii=False) for row in rows]
-    except (TypeError, ValueError) as error:
-        raise UsageError(
-            f"data: expected a file or rows (dicts with text), got {type(rows).__name__} ({error})"
-        ) from error
-    text = "".join(f"{line}\n" for line in lines)
-    path = make_home() / "objects" / f"data-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-
-    def write(part: Path) -> None:
-        part.write_text(text, encoding="utf-8")
-
-    write_atomically(path, write)
-    return path
-
-
-def _reward_name(reward: Callable[[str, str], float | None], here: list[str]) -> str:
+def _reward_name(reward: Reward, here: list[str]) -> str:
     """MODULE:FUNCTION of a function that other processes can import; of another its name in this process, in `here`."""
     from evals.files import write_text
     from harness.runs.track import make_home

@@ -26,9 +26,9 @@ NOTE = 300  # characters of a note of `report` in the terminal
 
 
 def tables(
-    paper: list[str] | None = None,
+    paper: Sequence[str] | None = None,
     *,
-    runs: list[str] | None = None,
+    runs: Sequence[str] | None = None,
     out: PathLike | None = None,
 ) -> Result:
     """The papers' tables, published beside measured: Markdown and CSV.
@@ -69,11 +69,11 @@ def tables(
 
 
 def analyze(
-    runs: list[str],
+    runs: Sequence[str],
     *,
-    names: list[str] | None = None,
-    benchmarks: list[str] | None = None,
-    only: list[str] | None = None,
+    names: Sequence[str] | None = None,
+    benchmarks: Sequence[str] | None = None,
+    only: Sequence[str] | None = None,
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
     samples: int | None = None,
@@ -123,12 +123,12 @@ def analyze(
 def report(
     paper: str | None = None,
     *,
-    runs: list[str] | None = None,
+    runs: Sequence[str] | None = None,
     scale: str | None = None,
     model: str | None = None,
-    arm: list[str] | None = None,
-    only: list[str] | None = None,
-    curves: list[str] | None = None,
+    arm: Sequence[str] | None = None,
+    only: Sequence[str] | None = None,
+    curves: Sequence[str] | None = None,
     tokens: bool = True,
     data_dir: PathLike | None = None,
     watch: int | None = None,
@@ -207,8 +207,8 @@ def _of_paper(
     runs: Sequence[str],
     scale: str | None,
     model: str | None,
-    arms: list[str] | None,
-    only: list[str] | None,
+    arms: Sequence[str] | None,
+    only: Sequence[str] | None,
     curves: Sequence[str],
     tokens: bool,
     data_dir: str | None,

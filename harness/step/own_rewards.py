@@ -16,6 +16,7 @@ import importlib
 import importlib.util
 import inspect
 import math
+import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -50,6 +51,11 @@ def give(reward: Reward, source: Path) -> str:
     name = f"{HERE}:{source.stem}"
     _GIVEN[name] = (reward, source)
     return name
+
+
+def label(name: str) -> str:
+    """The name in messages: of a function of this process its own, without the hash of its text."""
+    return re.sub(rf"^{HERE}:(.+)-[0-9a-f]{{16}}$", r"\1", name)
 
 
 def is_own(name: str) -> bool:
@@ -98,15 +104,17 @@ def value(name: str, response: str, answer: str) -> float | None:
     Raises:
         ValueError: the result is not a finite number in its range, or the function raises.
     """
+    reward = load(name)
+    name = label(name)
     try:
-        given: Any = load(name)(response, answer)
+        given: Any = reward(response, answer)
     except Exception as error:  # the user's own code: report any failure by name
         raise ValueError(
             f"rewards={name}: it raises {type(error).__name__}: {error}, for {_shown(response)}"
         ) from error
     if given is None:
         return None
-    low, high = range_of(name)
+    low, high = map(float, reward.range)  # type: ignore[attr-defined]
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
         raise ValueError(f"rewards={name}: expected a finite number or None, got {given!r} for {_shown(response)}")
     if not low <= given <= high:
@@ -118,12 +126,13 @@ def value(name: str, response: str, answer: str) -> float | None:
 def check(name: str) -> None:
     """Raise ValueError unless the reward has the right form and returns finite numbers in its range for `PROBES`, the
     same ones when called again in another order."""
+    own = label(name)
     first = [value(name, *probe) for probe in PROBES]
     again = [value(name, *probe) for probe in reversed(PROBES)][::-1]
     for probe, before, after in zip(PROBES, first, again, strict=True):
         if before != after:
             raise ValueError(
-                f"rewards={name}: expected the same number for the same response, got {before!r} and then {after!r} "
+                f"rewards={own}: expected the same number for the same response, got {before!r} and then {after!r} "
                 f"for {_shown(probe[0])}"
             )
 
@@ -134,14 +143,16 @@ def _check_form(name: str, reward: Any) -> None:
         signature.bind("response", "answer")
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"rewards={name}: expected a function of (response, answer), got {name.rpartition(':')[2]}"
+            f"rewards={label(name)}: expected a function of (response, answer), got {label(name).rpartition(':')[2]}"
             f"{inspect.signature(reward) if callable(reward) else ''} ({error})"
         ) from error
     ends: Any = getattr(reward, "range", None)
     numbers = isinstance(ends, (tuple, list)) and len(ends) == 2 and all(isinstance(e, (int, float)) for e in ends)
     if not numbers or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
+        attribute = f"{label(name).rpartition(':')[2]}.range"
+        got = "" if ends is None else f", got {ends!r}"
         raise ValueError(
-            f"rewards={name}: expected {name.rpartition(':')[2]}.range = (smallest, largest), got {ends!r}"
+            f"rewards={label(name)}: set {attribute} = (smallest, largest), as {attribute} = (0.0, 1.0){got}"
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import rlvr
 from evals.data import benchmarks
 from evals.sampling.engines.transformers import TransformersEngine
 from harness.data.tiny.pinned import MODELS
@@ -45,6 +46,9 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     others = [word.replace("my-sums", "others") for word in command]
     assert main([*others, "columns=problem:q,answer:gold"]) == 0
     assert len(tracker.client.search_runs([tracker.experiment("evaluations")])) == 2
+    given: dict[str, Any] = {"benchmarks": [{"q": "2+2=?", "answer": 4}], "columns": {"problem": "q"}, "n": 2}
+    (name,) = rlvr.evaluate(str(MODELS / "tiny"), **given, max_tokens=2)["scores"]
+    assert name.startswith("data_")  # by its content
     capsys.readouterr()
     monkeypatch.setattr(benchmarks, "OWN", {})  # as in another process, which knows the problems by the manifest alone
     assert main(["report", f"runs={folder}", "--json"]) == 0

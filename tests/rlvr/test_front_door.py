@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,21 @@ def test_a_verdict_is_explained_under_other_conventions():
     assert rlvr.explain("5 m", "5", conventions=rlvr.Conventions(missing_unit=False)).verdict == "wrong"
 
 
+def test_one_value_stands_for_a_list_and_none_is_refused_by_name(tmp_path: Path) -> None:
+    assert list(rlvr.list_("protocols").document) == list(rlvr.list_(what=("protocols",)).document) == ["protocols"]
+    pickle.dumps(rlvr.list_)  # raises if rlvr and its module have two
+    for call, text in (
+        (lambda: rlvr.tables("egsv"), "paper=egsv: no such paper; did you mean 'egsw'"),
+        (lambda: rlvr.tables(runs=[]), r"runs=\[\]: expected at least one"),
+        (lambda: rlvr.read_run(None), "sources=None: expected the folder of a job"),
+        (lambda: rlvr.pass_at_k(None, 2), r"correct=None: expected \[P\]\[n\] booleans"),
+        (lambda: rlvr.evaluate(), "evaluate: missing a required argument: 'model'"),
+    ):
+        with pytest.raises(rlvr.UsageError, match=f"^{text}") as raised:
+            call()
+        assert raised.value._render_traceback_() == [f"UsageError: {raised.value}"]  # all that a notebook shows
+
+
 def test_metrics_of_arrays():
     correct = np.array([[True, False], [False, False], [True, True]])
     # avg: (1/2 + 0 + 1) / 3; pass@2: (1 + 0 + 1) / 3
@@ -75,7 +91,7 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
     assert repr(run) == str(run) and score._repr_html_().startswith("<pre>avg@2: 100.0 ")
     with pytest.raises(ValueError, match="benchmark=y"):
         run.verdicts("y")
-    difference = rlvr.compare(run, str(b), metrics=["avg"])
+    difference = rlvr.compare(run, str(b), metrics="avg", ks=2, benchmarks="x")
     assert "A - B" in str(difference) and "+100.0" in repr(difference) and "~" not in str(difference)
     assert difference.to_pandas()["difference"].tolist() == [1.0] and "tabular" in difference.to_latex()
     few = [save_run(tmp_path / name, "x", {"p": "+a", "q": verdicts}) for name, verdicts in (("c", "++"), ("d", "aa"))]
@@ -115,6 +131,7 @@ def test_wrong_runs_are_refused_before_anything_starts(tmp_path: Path, monkeypat
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
     for paper, values, named in (
         ("egsw", {"arm": "egsv"}, "arm=egsv"),
+        ("egsw", {"arm": []}, r"arm=\[\]: expected at least one"),
         ("egsw", {"arm": "grpo", "dynamic_sampling": True}, ".*dynamic_sampling"),
         ("egsw", {"arm": "grpo", "hardware": {"devcie": "cpu"}}, "hardware.devcie=cpu"),
         ("egsw", {"arm": "grpo", "seeds": [-1]}, "seeds"),
@@ -175,7 +192,7 @@ def test_a_reward_and_a_data_set_given_as_objects(home: Path):
     rows = pd.DataFrame([{"question": f"{n}+1=?", "answer": str(n + 1)} for n in range(24)])
     given = {"data": rows, "columns": {"problem": "question"}, "rewards": [short, "accuracy"]}
     given["reward_weights"] = [1.0, 1.0]
-    with pytest.raises(rlvr.UsageError, match="range"):
+    with pytest.raises(rlvr.UsageError, match=r"^rewards=short: set short\.range = \(smallest, largest\), as short\."):
         rlvr.run("egsw", arm="grpo", seeds=1, **given, **CPU, **SMALL)
     short.range = (0.0, 1.0)  # type: ignore[attr-defined]
     with pytest.raises(rlvr.UsageError, match=r"^rewards: short"):

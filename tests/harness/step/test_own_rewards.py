@@ -35,7 +35,10 @@ def test_a_reward_that_keeps_the_contract(tmp_path: Path) -> None:
         (GOOD.format(body="1 / len(response)"), "raises ZeroDivisionError"),
         ("import random\n" + GOOD.format(body="random.random()"), "expected the same number for the same response"),
         ("def reward(response):\n    return 1.0\nreward.range = (0, 1)\n", "expected a function of (response, answer)"),
-        ("def reward(response, answer):\n    return 1.0\n", "expected reward.range = (smallest, largest), got None"),
+        (
+            "def reward(response, answer):\n    return 1.0\n",
+            ": set reward.range = (smallest, largest), as reward.range = (0.0, 1.0)",
+        ),
         ("def other(a, b):\n    return 1.0\n", "expected a function 'reward' in"),
         ("import no_such_package\n", "fails when it is imported (ModuleNotFoundError"),
     ],
