@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -35,8 +36,8 @@ def export(
             mlflow: send what MLflow does not have yet, after a server was away or into another store.
         paper: which papers (default: all that have finished runs).
         scale: only runs of this scale.
-        out: folder, of one run a new file (default below RLVR_HOME/results; out=results/records writes a checkout's own
-            archives).
+        out: folder, or of one paper a file (.tar.xz), of one run a new file (default below RLVR_HOME/results;
+            out=results/records writes a checkout's own archives).
     Raises:
         UsageError: no such run, or a file that is there already.
     """
@@ -53,13 +54,17 @@ def _files(paths: Sequence[Path], text: str) -> Result:
 def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -> Result:
     from harness.record.archive import SUFFIX, newest, write_archive
     from harness.record.find import runs
+    from harness.runs.state import job_states
+    from harness.runs.track import home
     from harness.spec.catalogue import papers
 
     chosen = choose("paper", paper, papers())
     folder = Path(out) if out is not None else results_folder() / "records"
+    if folder.name.endswith(SUFFIX) and len(chosen) > 1:
+        raise UsageError(f"out={folder}: expected a folder, or one paper (paper=KEY) for one file")
     written, lines = [], []
     for key in chosen:
-        path = folder / f"{key}{SUFFIX}"
+        path = folder if folder.name.endswith(SUFFIX) else folder / f"{key}{SUFFIX}"
         found = newest(runs(paper=key, scale=scale))
         if not found:
             if paper is not None:
@@ -67,8 +72,17 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
             continue
         count = write_archive(found, path)
         written.append(path)
-        lines.append(f"{path}: {count} runs, {path.stat().st_size / 2**20:.2f} MB")
-    return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr export NAME")
+        lines.append(f"{path}: {count} run{'s' * (count != 1)}, {path.stat().st_size / 2**20:.2f} MB")
+        states = Counter(job.state for job in job_states(home()) if job.paper == key and scale in (None, job.scale))
+        if left := [f"{n} {state}" for state, n in states.items() if state not in ("finished", "diverged")]:
+            lines.append(f"    without the unfinished: {', '.join(left)} (rlvr show)")
+    if not written:
+        return _files([], "no finished runs of a paper; one evaluation: rlvr export NAME")
+    return _files(written, "\n".join([*lines, _check(folder if len(written) > 1 else written[0])]))
+
+
+def _check(path: Path) -> str:
+    return f"check it with: rlvr import {path} verify=true"
 
 
 def _bundle(run: str, out: PathLike | None) -> Result:
@@ -84,7 +98,7 @@ def _bundle(run: str, out: PathLike | None) -> Result:
     if not target.name.endswith(SUFFIX) or target.exists():
         raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}")
     write_archive(found, target, responses=True)
-    return _files([target], f"{target}: check it with: rlvr import {target} verify=true")
+    return _files([target], f"{target}\n{_check(target)}")
 
 
 def _sync() -> Result:
@@ -137,8 +151,12 @@ def import_(
         lines = [f"{row['file']}: {row['wrong']}" for row in wrong]
         whole = [f"{path}: whole; every score comes back from its verdicts" for path in archives]
         return Result({"wrong": wrong}, "\n".join(lines or whole), wrong, exit_code=1 if wrong else 0)
-    rows = [{"file": str(path), "runs": import_archive(path)} for path in archives]
-    return Result({"imported": rows}, "\n".join(f"{row['file']}: runs added: {row['runs']}" for row in rows), rows)
+    counts = [(str(path), *import_archive(path)) for path in archives]
+    rows = [{"file": file, "runs": added, "there": there} for file, added, there in counts]
+    lines = [
+        f"{file}: runs added: {added}" + f"; there already: {there}" * (there > 0) for file, added, there in counts
+    ]
+    return Result({"imported": rows}, "\n".join(lines), rows)
 
 
 def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Result:

@@ -165,12 +165,13 @@ def report(
     if watch is not None and watch < 1:
         raise UsageError(f"watch: expected seconds >= 1, got {watch}")
     data = None if data_dir is None else os.fspath(data_dir)
+    families = [] if only == ["none"] else _families(only)
 
     def made(refresh: int | None = None) -> tuple[Document, Path]:
         if paper is not None:
-            content, place = _of_paper(paper, runs or (), scale, model, arm, only, curves or (), tokens, data)
+            content, place = _of_paper(paper, runs or (), scale, model, arm, families, curves or (), tokens, data)
         else:
-            content, place = _of_runs(runs or (), curves or (), tokens, data)
+            content, place = _of_runs(runs or (), curves or (), families, tokens, data)
         if refresh is not None:
             content = replace(content, refresh=refresh, running=_training(paper))
         path = Path(out) if out is not None else place
@@ -219,7 +220,6 @@ def _of_paper(
 
     choose("paper", [paper], papers())
     choose("scale", None if scale is None else [scale], SCALES)
-    chosen_families = [] if only == ["none"] else _families(only)
     from harness.analysis.analyze import common_benchmarks
     from harness.record.find import runs as find_runs
     from harness.report.data import choose_arms, document, read_models
@@ -228,7 +228,7 @@ def _of_paper(
     chosen = choose_arms(declared, find_runs(*runs), scale=scale, model=model, arms=arms)
     models, notes = read_models(chosen, data_dir=data_dir)
     answered = [model for model in models if model.subject.tables]
-    plotted, skipped = _plotted(models, curves, chosen_families, common_benchmarks(answered, None))
+    plotted, skipped = _plotted(models, curves, only, common_benchmarks(answered, None))
     content = document(
         declared, chosen, answered, plotted, [*notes, *skipped], tokens=_cache() / "tokens" if tokens else None
     )
@@ -253,8 +253,11 @@ def _plotted(
     return {families()[name].title: plots for name, plots in plotted.items()}, [f"Figures of {s}" for s in skipped]
 
 
-def _of_runs(names: Sequence[str], curves: Sequence[str], tokens: bool, data_dir: str | None) -> tuple[Document, Path]:
+def _of_runs(
+    names: Sequence[str], curves: Sequence[str], only: list[str] | None, tokens: bool, data_dir: str | None
+) -> tuple[Document, Path]:
     """The content of a page on any runs, and its usual place."""
+    from harness.analysis.analyze import common_benchmarks
     from harness.analysis.runs import read_runs
     from harness.record.find import check_names
     from harness.report.data import document_of_runs
@@ -262,7 +265,10 @@ def _of_runs(names: Sequence[str], curves: Sequence[str], tokens: bool, data_dir
     check_names(*names)
     models = read_runs(names, None, data_dir=data_dir)
     trained = curves or any(run.curve for model in models for run in model.sources)
-    plotted, skipped = _plotted(models, curves, ["training", "evaluation"] if trained else [], [])
+    benchmarks = common_benchmarks(models, None) if only else []
+    if only is None:
+        only = ["training", "evaluation"] if trained else []
+    plotted, skipped = _plotted(models, curves, only, benchmarks)
     content = document_of_runs(models, plotted, skipped, tokens=_cache() / "tokens" if tokens else None)
     return content, results_folder() / "runs" / f"{_joined(model.name for model in models)}.html"
 

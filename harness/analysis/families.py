@@ -119,7 +119,7 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     plots_of: dict[str, list[Plot]] = {}
     skipped: dict[str, None] = {}
     for key in usual if only is None else only:
-        print(f"{key}: {every[key].title.lower()}", file=sys.stderr, flush=True)
+        print(f"figures of {key}", file=sys.stderr, flush=True)
         parts: list[tuple[str, Callable[[], list[Plot]]]] = [(key, partial(f, material)) for f in every[key].of_runs]
         for b in material.benchmarks:
             parts += [(f"{key}, {b}", partial(_of_benchmark, f, material, b)) for f in every[key].of_benchmark]

@@ -37,8 +37,8 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
     if not path.is_file():
         from evals.analysis import token_pass
 
-        by = "" if reader is None else f", read by {reader}"
-        print(f"    {subject.name}, {benchmark}: {len(answers)} responses{by}", file=sys.stderr, flush=True)
+        whose = f"    token entropies of {len(answers)} responses of {subject.name} to {benchmark}"
+        print(f"{whose} under {model}", file=sys.stderr, flush=True)
         table = token_pass.token_table(answers, model)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda part: table.to_parquet(part, index=False))

@@ -64,15 +64,15 @@ def read_archive(path: Path) -> list[Run]:
     return [Run(record.parent) for record in sorted(folder.glob(f"*/*/*/{RECORD}"))]
 
 
-def import_archive(path: Path) -> int:
+def import_archive(path: Path) -> tuple[int, int]:
     """Put the runs of a verified archive (`harness.record.verify`) into RLVR_HOME, and trained ones from there into
-    MLflow; those that are there already are skipped. Returns how many were added.
+    MLflow; those that are there already are skipped. Returns how many were added, and how many skipped.
 
     Raises:
         DamagedFileError: it is no archive. RefusedError: MLflow's store cannot be used.
     """
-    added, arms = 0, []
-    for run in read_archive(path):
+    added, arms, packed = 0, [], read_archive(path)
+    for run in packed:
         kind = run.record.get("kind")
         place = run.folder.parent.relative_to(unpacked(path)) if kind == "arm" else CURVES if kind == CURVES else NAME
         folder = home() / place / run.folder.name
@@ -85,7 +85,7 @@ def import_archive(path: Path) -> int:
             arms += [folder] if kind == "arm" else []
     if arms:
         sync(arms)
-    return added
+    return added, len(packed) - added
 
 
 def newest(runs: Iterable[Run]) -> list[Run]:

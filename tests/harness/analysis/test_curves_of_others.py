@@ -67,7 +67,7 @@ def test_a_curve_goes_into_another_home(
     assert main(["import", str(tmp_path / "a.log")]) == main(["export", "a-seed0", f"out={packed}"]) == 0
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "another"))
     assert main(["import", packed]) == main(["import", packed]) == main(["show", "--json"]) == 0
-    (run,) = json.loads(capsys.readouterr().out.rpartition("runs added: 0\n")[2])
+    (run,) = json.loads(capsys.readouterr().out.rpartition("runs added: 0; there already: 1\n")[2])
     assert (
         run["name"] == "a-seed0" and Run(tmp_path / "another" / "curves" / "a-seed0").curve[10]["train/reward"] == 0.1
     )
@@ -93,5 +93,7 @@ def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["figures"] > 0
     caption = "Steps and training seeds: a 2, 1, grpo 2, 1."
     assert caption in (tmp_path / "page.html").read_text()
+    assert main(["report", *beside, "only=none", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["figures"] == 0
     assert main(["report", f"runs={ours}", f"curves={ours}"]) == 2
     assert "curves: grpo: expected a name that no other run has" in capsys.readouterr().err

@@ -66,12 +66,26 @@ def test_equal_runs_give_equal_bytes(archive: Path, tmp_path: Path) -> None:
     assert [run.record for run in runs(tmp_path / "again.tar.xz")] == [run.record for run in runs(archive)]
 
 
+def test_a_paper_is_exported_into_a_file_without_its_unfinished_jobs(
+    archive: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = home / "egsw" / "paper" / "math-7b-egsw-0-0-seed9"
+    failed.mkdir()
+    (failed / "error.json").write_text('{"error": "RuntimeError: no space", "when": "now"}')
+    out = tmp_path / "mine.tar.xz"
+    assert main(["export", "paper=egsw", f"out={out}"]) == 0 and out.read_bytes() == archive.read_bytes()
+    printed = capsys.readouterr().out
+    assert "4 runs" in printed and "without the unfinished: 1 failed" in printed
+    assert f"check it with: rlvr import {out} verify=true" in printed
+    assert main(["export", f"out={out}"]) == 2 and "one paper" in capsys.readouterr().err
+
+
 def test_an_import_adds_what_is_not_there(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
-    assert import_archive(archive) == 0  # the home that they are from
+    assert import_archive(archive) == (0, 4)  # the home that they are from
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
-    assert import_archive(archive) == 4 and import_archive(archive) == 0
+    assert import_archive(archive) == (4, 0) and import_archive(archive) == (0, 4)
     assert report("egsw", runs()) == report("egsw", runs(archive))
     from harness.record.mirror import ms
     from harness.runs.track import Tracker
