@@ -123,11 +123,17 @@ def run(
         from dataclasses import asdict
 
         from harness.jobs.rehearsal import as_text
-        from harness.launch.prepare import rehearsed
+        from harness.launch.prepare import card, rehearsed
 
         rows = rehearsed(what, asked)
         stopped = any("no" in row.stages.values() for row in rows)
-        return Trained([], as_text(rows), {"runs": [asdict(row) for row in rows]}, int(stopped))
+        text = as_text(rows)
+        if not stopped:
+            usual = {"scale": "paper", "hardware": card(str(scale or "paper"))}
+            missing = [f" {key}={value}" for key, value in usual.items() if key not in asked]
+            typed = "" if COMMAND_LINE.get() is None else "".join(missing)
+            text += f"\nrehearsed: {_command(paper, {**usual, **asked}).replace(' rehearse=true', '')}{typed}"
+        return Trained([], text, {"runs": [asdict(row) for row in rows]}, int(stopped))
     from evals.files import RefusedError
     from harness.launch import launch
     from harness.launch.prepare import prepare

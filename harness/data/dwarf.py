@@ -39,6 +39,7 @@ def make(base_model: str, folder: Path, *, limit: int) -> Path:
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers.utils.logging import disable_progress_bar
 
     own = configuration(base_model)
     if own is None:
@@ -53,6 +54,7 @@ def make(base_model: str, folder: Path, *, limit: int) -> Path:
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     _rarely_end(model, tokenizer.eos_token_id, len(tokenizer) / limit)
+    disable_progress_bar()  # it shows one even if stderr is a file
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

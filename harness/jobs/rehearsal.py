@@ -23,6 +23,7 @@ from unittest.mock import patch
 
 from evals.environment import variable
 from evals.files import locked, text_sha256, write_jsonl
+from evals.notebook import text_table
 from harness.backends import backend
 from harness.backends.children import ORDER, STOP
 from harness.backends.engine import PROMPT_TOKENS
@@ -84,11 +85,9 @@ def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproducti
 
 def as_text(rows: Sequence[Row]) -> str:
     """The table, and the sentences below it."""
-    from tabulate import tabulate
-
     table = [[row.arm, *(row.stages.get(stage, "-") for stage in STAGES)] for row in rows]
     notes = [f"{row.arm}: {note}" for row in rows for note in row.notes]
-    return "\n".join([tabulate(table, headers=["arm", *STAGES], tablefmt="github"), "", *notes])
+    return "\n".join([text_table(("arm", *STAGES), table, left=1 + len(STAGES)), "", *notes])
 
 
 # -- without starting anything ----------------------------------------------------------------------------------------

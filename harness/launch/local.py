@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from evals.environment import variables
+from harness.backends.checkpoints import WHOLE
 from harness.errors import UsageError
 from harness.jobs.run import say
 from harness.launch.task import RUNNING, WAITING, Task
@@ -109,7 +110,9 @@ class Local:
         how = f"its process ended with {how}" + (" (out of memory?)" if code == -signal.SIGKILL else "")
         if code < 0 and task.folder not in self._killed:
             self._killed.add(task.folder)
-            say(f"{task.job.name}: {how}; it is started once more, from its last checkpoint")
+            kept = any(task.folder.rglob(WHOLE)) or any(task.folder.rglob("final"))
+            where = "from its last checkpoint" if kept else "from its beginning, as it had no checkpoint yet"
+            say(f"{task.job.name}: {how}; it is started once more, {where}")
             self._states[task.folder] = WAITING
             self._waiting.appendleft(task)
         else:

@@ -134,11 +134,14 @@ def check_memory(
             continue
         verdict = judge(job.experiment, job.backend, hardware, memory=memory)
         if not verdict.fits and verdict.need is not None:
+            phase = verdict.need.phase
             remedy = f"it fits with {verdict.remedy}" if verdict.remedy else "no settings known here make it fit"
+            whole = hardware.micro_batch is None and getattr(hardware, "tokens_per_gpu", None) is None
+            phase += " a whole update at once (hardware.micro_batch=null)" * (whole and phase == "training")
+            has = f"{(memory or hardware.card.memory) / 1e9:.0f} GB"
             lines.append(
-                f"{model}/{arm} needs about {verdict.need.peak / 1e9:.0f} GB on each device while "
-                f"{verdict.need.phase}, which has {(memory or hardware.card.memory) / 1e9:.0f} GB: {remedy} (`rlvr "
-                "plan` shows the parts; force=true runs it anyway)"
+                f"{model}/{arm} needs about {verdict.need.peak / 1e9:.0f} GB on each device, which has {has}, while "
+                f"{phase}: {remedy} (`rlvr plan` shows the parts; force=true runs it anyway)"
             )
     if lines:
         raise ValueError("\n".join(lines))

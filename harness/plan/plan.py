@@ -24,6 +24,7 @@ from harness.spec.scales import SCALES
 
 SUMMED = ("rollout_tokens", "trained_tokens", "evaluation_tokens")
 ESTIMATED = tuple(f"{name}{suffix}" for name in ("gpu_hours", "hours") for suffix in ("", "_low", "_high"))
+HEADER = ("arm", "steps", "fits", "GPU memory", "hours (low to high)", "USD", "disk")
 
 
 def origins(settings: dict[str, Sourced[Any]]) -> dict[str, int]:
@@ -191,7 +192,10 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
     """
     total, prices = document["total"], document["prices"]
     rates = "; ".join(f"{gpu} {p['value']:g} USD ({p['origin']}: {p['note']})" for gpu, p in prices.items())
-    rows = [_row(arm) for arm in document["arms"]]
+    rows = [HEADER, *(_row(arm) for arm in document["arms"])]
+    tiny = total["gpu_hours"] is None and SCALES[document["scale"]].family is not None
+    if tiny:  # what a GPU costs says nothing of it
+        rows = [row[:3] + row[-1:] for row in rows]
     lines = [
         f"{document['paper']}: {cited(document['title'], document['arxiv'])}",
         f"scale {document['scale']} ({document['scale_label']}), backend {document['backend']}"
@@ -200,12 +204,13 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         f"{len(document['runs'])} runs" + ("" if brief else f": {', '.join(document['runs'])}"),
         "",
         "a run of each arm:",
-        text_table(("arm", "steps", "fits", "GPU memory", "hours (low to high)", "USD", "disk"), rows, left=1),
+        text_table(rows[0], rows[1:], left=1),
         "",
-        f"all runs, one after another: {_hours(total)}; {_size(total['disk'])} of disk"
+        f"all runs, one after another: {'minutes each on a CPU' if tiny else _hours(total)}; "
+        f"{_size(total['disk'])} of disk"
         + (f"; {_size(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
         f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
-        f"  ({document['cost_assumptions']}; price of a GPU-hour: {rates})",
+        *([] if tiny else [f"  ({document['cost_assumptions']}; price of a GPU-hour: {rates})"]),
     ]
     said: dict[str, list[str]] = {}
     for arm in document["arms"]:
@@ -213,7 +218,8 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         base = arm["settings"]["base_model"]["value"]
         measured = {None: f"not known whether {base} fits", False: f"the evaluation's GPUs do not hold {base}"}
         too_large = unfit and f"too large for these GPUs{_remedy(arm['memory'])}"
-        if why := arm["refused"] or too_large or measured.get(arm["evaluation_fits"]):
+        too_long = "".join(_context_text(arm["context"])).strip() if not arm["context"]["fits"] else ""
+        if why := arm["refused"] or too_large or measured.get(arm["evaluation_fits"]) or too_long:
             said.setdefault(why, []).append(f"{arm['model']}/{arm['arm']}")
     lines += [f"{', '.join(arms)}: {why}" for why, arms in said.items()]
     if (missing := document.get("missing")) is not None and document["runs"]:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import rlvr
 from harness.errors import UsageError
+from harness.jobs.rehearsal import Row
 from harness.spec.scales import SCALES
 from rlvr import signature
 from rlvr.cli import COMMANDS, command, main, overview, shown, usage
@@ -271,6 +272,25 @@ def test_argcomplete_answers_a_shell(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "rlvr"], env=os.environ | asked, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "paper=egsw" in (tmp_path / "answer").read_text()
+
+
+def test_a_plan_says_why_an_arm_does_not_fit_and_nothing_of_gpus_for_a_tiny_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["plan", "paper=egsw", "brief=true"]) == 0
+    tiny = capsys.readouterr().out
+    assert "minutes each on a CPU" in tiny and not any(word in tiny for word in ("GPU", "USD", "hf download"))
+    assert main(["plan", "paper=egsw", "scale=paper", "arm=base", "protocol.max_tokens=5000", "brief=true"]) == 0
+    why = "math-7b/base, math-7b-instruct/base: context: 5,000 tokens do not fit 4,096 positions"
+    assert why in capsys.readouterr().out
+
+
+def test_a_rehearsal_ends_with_the_command_that_it_rehearsed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.launch.prepare.rehearsed", lambda *_: [Row("egsw", {"planned": "yes"})])
+    assert main(["run", "paper=egsw", "rehearse=true", "arm=grpo"]) == 0
+    assert capsys.readouterr().out.endswith("rehearsed: rlvr run paper=egsw arm=grpo scale=paper hardware=h100x8\n")
 
 
 BROKEN = {  # the third line of a paper -> the error after "line 3: "

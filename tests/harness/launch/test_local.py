@@ -79,7 +79,9 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
         _, err = process.communicate(timeout=500)
     assert process.returncode == 1
     assert f"math-7b/{GRPO}/seed0: failed" in err and "is in use by another process" in err
-    assert f"math-7b/{EGSW}/seed0: its process ended with SIGKILL" in err and "started once more" in err
+    assert (
+        f"math-7b/{EGSW}/seed0: its process ended with SIGKILL" in err and "once more, from its last checkpoint" in err
+    )
     assert f"math-7b/{EGSW}/seed0: finished" in err
     (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{EGSW}-*/log.txt")
     assert "step 12/12" in log.read_text()
@@ -107,10 +109,13 @@ def test_a_job_is_a_python_of_its_own_whose_error_is_found_in_its_folder(tmp_pat
     assert "Traceback" in (tmp_path / "log.txt").read_text()
 
 
-def test_a_job_whose_process_is_killed_twice_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_job_whose_process_is_killed_twice_has_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def start(task: Any, environment: Any) -> Any:
         return subprocess.Popen([sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"])
 
     monkeypatch.setattr(local, "start", start)
     state = ended(tmp_path)
     assert "SIGKILL" in state and "as the time before" in state
+    assert "once more, from its beginning, as it had no checkpoint yet" in capsys.readouterr().err
