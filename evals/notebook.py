@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +41,27 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: st
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
+def html_text(text: str) -> str:
+    """A text for a terminal as HTML: tables (of `text_table`) become tables, the lines between them stay."""
+    rule = re.compile("-+(  -+)+")
+    blocks: list[tuple[list[tuple[int, int]], list[str]]] = [([], [])]  # (columns of a table, or none; lines)
+    for line, below in pairwise([*text.split("\n"), ""]):
+        columns = blocks[-1][0]
+        gaps = [line[end:start] for (_, end), (start, _) in pairwise(columns)]
+        if rule.fullmatch(below):
+            blocks.append(([found.span() for found in re.finditer("-+", below)], [line]))
+        elif columns and ("".join(gaps).strip() or len(line) <= columns[0][1]):
+            blocks.append(([], [line]))
+        elif not rule.fullmatch(line):
+            blocks[-1][1].append(line)
+    parts = []
+    for columns, lines in blocks:
+        header, *rows = ([line[start:end].strip() for start, end in columns] for line in lines or [""])
+        plain_text = "\n".join(lines).strip("\n")
+        parts.append(html_table(header, rows) if columns else f"<pre>{escape(plain_text)}</pre>" if plain_text else "")
+    return "".join(parts)
+
+
 Printed = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and cells of a table, as text
 
 
@@ -52,7 +75,7 @@ class Tabular:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return html_text(str(self))
 
     def as_json(self) -> str:
         """All of it as JSON."""

@@ -10,10 +10,8 @@ from evals.files import RefusedError
 NOUNS = {"what": "list", "only": "family"}  # what an error calls one, where not by its key
 
 
-class UsageError(ValueError):
+class UsageError(RefusedError):
     """A value, name or file that cannot be used; the text names field and value, and what was expected."""
-
-    _render_traceback_ = RefusedError._render_traceback_
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

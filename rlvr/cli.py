@@ -184,7 +184,7 @@ def _report(name: str, error: BaseException) -> int:
     text = shown(redact(text))
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} more characters)"
-    if isinstance(error, (UsageError, RefusedError)) or (isinstance(error, OSError) and error.filename is not None):
+    if isinstance(error, RefusedError) or (isinstance(error, OSError) and error.filename is not None):
         print(f"{name}: {text}", file=sys.stderr)
         return 2
     if isinstance(error, ModuleNotFoundError) and error.name in TRAIN:

@@ -281,7 +281,7 @@ def _policy_effects(used: str, path: Path) -> list[Any]:
 
 
 def grade(
-    file: PathLike | None = None,
+    file: PathLike,
     *,
     policy: str | None = None,
     out: PathLike | None = None,
@@ -328,8 +328,6 @@ def grade(
     from evals.grading.extraction import POLICIES
     from rlvr.metrics import Scores
 
-    if file is None:
-        raise UsageError("file: missing; expected a file of answers")
     if not Path(file).is_file():
         raise UsageError(f"file={file}: expected a file of answers, found none")
     known = {f.name: type(f.default) for f in fields(Conventions)}

@@ -65,9 +65,6 @@ class Run(Tabular):
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self.scores(metrics=("avg", "fmt")).rows()
 
-    def _repr_html_(self) -> str:
-        return self.scores(metrics=("avg", "fmt"))._repr_html_()
-
     def __str__(self) -> str:
         return f"{self.name}\n{self.scores(metrics=('avg', 'fmt'))}"
 

@@ -143,7 +143,7 @@ def run(
         _check_in_process(prepared, in_process)
     try:
         outcomes = launch(prepared)
-    except (UsageError, RefusedError):
+    except RefusedError:
         raise
     except ValueError as error:  # of a training, not of what the call said: that has been checked
         raise RuntimeError(f"a run failed: {error}") from error

@@ -25,6 +25,13 @@ PathLike = str | os.PathLike[str]
 NOTE = 300  # characters of a note of `report` in the terminal
 
 
+class Page(Result):
+    """A page in Markdown, which a notebook renders."""
+
+    _repr_html_ = None  # type: ignore[assignment]  # it would be preferred
+    _repr_markdown_ = Result.__str__
+
+
 def tables(
     paper: Sequence[str] | None = None,
     *,
@@ -65,7 +72,7 @@ def tables(
             print(f"wrote {path}", file=sys.stderr)
     page = "\n".join(made.markdown() for made in reports.values())
     cells = [{"paper": key, **row} for key, made in reports.items() for row in made.rows]
-    return Result([made.as_dict() for made in reports.values()], page, cells)
+    return Page([made.as_dict() for made in reports.values()], page, cells)
 
 
 def analyze(

@@ -142,7 +142,7 @@ class Run:
     @property
     def overrides(self) -> str:
         """The values that the command line replaced in this arm: "key=value key=value", sorted."""
-        return " ".join(f"{key}={value}" for key, value in sorted(self.record["overrides"].items()))
+        return _named(" ".join(f"{key}={value}" for key, value in sorted(self.record["overrides"].items())))
 
     @property
     def is_finished(self) -> bool:
@@ -169,7 +169,7 @@ class Run:
     @property
     def command(self) -> str:
         """The command that made it, without the folder of its program; "" if unknown."""
-        return as_typed(str(self.record.get("environment", {}).get("command") or ""))
+        return _named(as_typed(str(self.record.get("environment", {}).get("command") or "")))
 
     @property
     def commit(self) -> str:
@@ -493,6 +493,12 @@ def folder_name(record: Mapping[str, Any]) -> str:
     """The name of a run's folder: what it is, what decides its result, and its seed."""
     base = record["base_model"]["sha256"][:6]
     return f"{record['model']}-{record['arm']}-{record['digest']}-{base}-seed{record['seed']}"
+
+
+def _named(text: str) -> str:
+    """Rows and functions given in Python by short names: data-0f3e12ab, short-54c0ffee."""
+    form = r"[^\s'\"=]*/objects/(data-\w{8})\w{8}\.jsonl|python:([^\s'\"]+-\w{8})\w{8}"
+    return re.sub(form, lambda found: found[1] or found[2], text)
 
 
 def as_typed(command: str) -> str:

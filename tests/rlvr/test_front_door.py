@@ -98,7 +98,7 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
     of_two = str(rlvr.compare(*few, metrics=["avg"]))  # two problems: approximate, and the caption says so
     assert "~[" in of_two and "~: approximate" in of_two
     assert difference.lines[0]["verdict"] == "checkpoint higher"  # one training seed a side
-    assert "higher" in difference._repr_html_()
+    assert "<td>higher*</td>" in difference._repr_html_() and "<pre>A: " in difference._repr_html_()
     figure = difference.plot()
     assert "<svg" in figure._repr_svg_()
     assert difference.save(tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
@@ -204,6 +204,8 @@ def test_a_reward_and_a_data_set_given_as_objects(home: Path):
     assert name.startswith("python:short-") and accuracy == "accuracy"
     assert record["settings"]["dataset_rows"]["value"] == 24
     (line,) = (outcome.folder / "metrics.jsonl").read_text().splitlines()
+    page = rlvr.tables("egsw", runs=outcome.folder)
+    assert page._repr_html_ is None and "'rewards': ['short-" in page._repr_markdown_()  # without all of the hash
     metrics = json.loads(line)["metrics"]
     # a random model answers nothing correctly, and some of its responses of at most 8 tokens are short
     assert metrics["train/accuracy"] == 0.0 and 0.0 < metrics["train/reward"] <= 1.0
