@@ -14,6 +14,7 @@ from rlvr.results import Result, results_folder
 from rlvr.terminal import paragraph
 
 PathLike = str | os.PathLike[str]
+CHECK = "check it with: rlvr import {} verify=true"
 
 
 def export(
@@ -76,13 +77,8 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
         states = Counter(job.state for job in job_states(home()) if job.paper == key and scale in (None, job.scale))
         if left := [f"{n} {state}" for state, n in states.items() if state not in ("finished", "diverged")]:
             lines.append(f"    without the unfinished: {', '.join(left)} (rlvr show)")
-    if not written:
-        return _files([], "no finished runs of a paper; one evaluation: rlvr export NAME")
-    return _files(written, "\n".join([*lines, _check(folder if len(written) > 1 else written[0])]))
-
-
-def _check(path: Path) -> str:
-    return f"check it with: rlvr import {path} verify=true"
+    lines += [CHECK.format(folder if len(written) > 1 else written[0])] if written else []
+    return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr export NAME")
 
 
 def _bundle(run: str, out: PathLike | None) -> Result:
@@ -98,7 +94,7 @@ def _bundle(run: str, out: PathLike | None) -> Result:
     if not target.name.endswith(SUFFIX) or target.exists():
         raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}")
     write_archive(found, target, responses=True)
-    return _files([target], f"{target}\n{_check(target)}")
+    return _files([target], f"{target}\n{CHECK.format(target)}")
 
 
 def _sync() -> Result:

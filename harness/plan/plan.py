@@ -135,14 +135,12 @@ def _arm(
     }
 
 
-def _context_text(need: dict[str, Any]) -> list[str]:
-    """A line where the context is too short or not known."""
-    longest = max(need["training"], need["evaluation"])
+def _context_text(need: dict[str, Any]) -> str:
+    """What is said of a context that is too short or not known."""
+    tokens = f"context: {max(need['training'], need['evaluation']):,} tokens"
     if need["positions"] is None:
-        return [f"  context: {longest:,} tokens; the model's positions are not known here: checked before a run"]
-    if need["fits"]:
-        return []
-    return [f"  context: {longest:,} tokens do not fit {need['positions']:,} positions; see context.positions"]
+        return f"{tokens}; the model's positions are not known here: checked before a run"
+    return "" if need["fits"] else f"{tokens} do not fit {need['positions']:,} positions; see context.positions"
 
 
 def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, Any] | None:
@@ -218,8 +216,7 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         base = arm["settings"]["base_model"]["value"]
         measured = {None: f"not known whether {base} fits", False: f"the evaluation's GPUs do not hold {base}"}
         too_large = unfit and f"too large for these GPUs{_remedy(arm['memory'])}"
-        too_long = "".join(_context_text(arm["context"])).strip() if not arm["context"]["fits"] else ""
-        if why := arm["refused"] or too_large or measured.get(arm["evaluation_fits"]) or too_long:
+        if why := arm["refused"] or too_large or measured.get(arm["evaluation_fits"]) or _context_text(arm["context"]):
             said.setdefault(why, []).append(f"{arm['model']}/{arm['arm']}")
     lines += [f"{', '.join(arms)}: {why}" for why, arms in said.items()]
     if (missing := document.get("missing")) is not None and document["runs"]:
@@ -240,7 +237,6 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
             *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
             *_memory_text(arm["memory"]),
             *_disk_text(arm["cost_per_run"]),
-            *_context_text(arm["context"]),
             *_table(differing),
         ]
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
