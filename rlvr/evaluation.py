@@ -302,7 +302,7 @@ def grade(
     Ever, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
 
     Args:
-        file: the file.
+        file: a file of answers.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             qwen (box, "the answer is", last number), letter (default where golds are letters).
         out: FILE.jsonl for the rows with their verdicts, which `rlvr compare` reads.
