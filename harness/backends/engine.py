@@ -37,3 +37,9 @@ def sampling_engine(hardware: Hardware, model: str, longest: int | None = None, 
         if hardware.engine_tensor_parallel > 1:
             options["tensor_parallel"] = hardware.engine_tensor_parallel
     return engines.create(hardware.engine, model, **options)
+
+
+def close(engine: Any) -> None:
+    """Free the model of an engine in this process, or end its processes, if it has any."""
+    if hasattr(engine, "close"):
+        engine.close()

@@ -17,7 +17,7 @@ from typing import Any
 
 from evals.files import RefusedError, locked, write_json
 from evals.redaction import redact
-from harness.backends.engine import sampling_engine
+from harness.backends.engine import close, sampling_engine
 from harness.backends.snapshots import observed
 from harness.command.watch import Watch
 from harness.data.base_models import fingerprint, located
@@ -216,17 +216,21 @@ class JobRun:
         from evals.sampling.evaluate import evaluate
 
         say(f"    evaluating {', '.join(self.job.protocol.benchmarks.value)}")
-        with finishing():
-            return evaluate(
-                model,
-                self.job.protocol,
-                out_dir=self.folder / "eval",
-                data_dir=self.data_dir,
-                seed=self.job.seed,
-                engine=sampling_engine(self.hardware, model, self.job.protocol.longest),
-                after_batch=check,
-                run=run_identity(Run(self.folder).record),
-            )
+        engine = sampling_engine(self.hardware, model, self.job.protocol.longest)
+        try:
+            with finishing():
+                return evaluate(
+                    model,
+                    self.job.protocol,
+                    out_dir=self.folder / "eval",
+                    data_dir=self.data_dir,
+                    seed=self.job.seed,
+                    engine=engine,
+                    after_batch=check,
+                    run=run_identity(Run(self.folder).record),
+                )
+        finally:
+            close(engine)  # the next job needs its memory
 
     def finish(self, verdicts: dict[str, Path], diverged: Diverged | None = None) -> None:
         """Complete the record: scores, and the hashes of all files.

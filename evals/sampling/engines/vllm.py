@@ -26,6 +26,12 @@ CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "
 CPU_STEP_TOKENS = 4096  # prompt tokens that are read at a time on a CPU, at least
 
 
+def shut_down(llm: Any) -> None:
+    """Free a vLLM of this process, and all objects that existed when it started, as the trainer around it: it hides
+    them from the garbage collector (`gc.freeze`) until then."""
+    llm.llm_engine.engine_core.shutdown()
+
+
 class VllmEngine(LocalModel):
     """Sampling with `vllm.LLM`, in this process, on the first visible device. Loads the model at the first request.
 
@@ -123,6 +129,11 @@ class VllmEngine(LocalModel):
         finally:
             if waiting:  # the caller stopped listening, or something failed
                 core.abort_request(list(waiting))
+
+    def close(self) -> None:
+        """Free the model; the next request loads it again."""
+        if (llm := self.__dict__.pop("llm", None)) is not None:
+            shut_down(llm)
 
     def _finished(self, core: Any, waiting: dict[str, Request]) -> Iterator[list[Completion]]:
         ready: list[tuple[Request, Any]] = []

@@ -23,7 +23,7 @@ from evals.files import read_json, read_jsonl, write_json, write_jsonl
 from evals.grading.verdicts import Verdict
 from evals.sampling.engines import Decoding
 from evals.sampling.evaluate import sample_problems
-from harness.backends.engine import sampling_engine
+from harness.backends.engine import close, sampling_engine
 from harness.data.problems import content_hash, load_problems
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection, Sample
@@ -107,6 +107,7 @@ def select_samples(
         model_path=model,
         folder=folder / "samples",
     )
+    close(engine)
     del engine  # free its model for the measuring one, and that one for the fine-tuning
     samples = read_samples(verdicts, problems)
     passed = [result for sample in samples if (result := declared.passed(sample)) is not None]

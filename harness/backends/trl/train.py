@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
+from evals.sampling.engines.vllm import shut_down
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
@@ -35,6 +37,8 @@ METRICS = {
     "step_time": "train/step_seconds",
     **{name: name for name in (*STEP_METRICS, *MISMATCH_METRICS)},
 }
+# environment variables that TRL sets for its vLLM; a later training would take itself for one of several processes
+LAUNCHED = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 
 
 def train(
@@ -70,6 +74,7 @@ def train(
     teacher = experiment.reference_model.value
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
     torch.manual_seed(seed)
+    before = {*os.environ}
     trainer = MethodTrainer(
         experiment,
         reference_model=None if teacher in (None, SELF) else locate(teacher),
@@ -81,13 +86,19 @@ def train(
         peft_config=None if lora is None else peft.LoraConfig(**lora),
         callbacks=[reporter(METRICS, out_dir, on_metrics)],
     )
-    last = run_to_end(
-        trainer,
-        out_dir,
-        hardware,
-        precision=experiment.precision.value,
-        rollout_steps=experiment.updates_per_rollout.value,
-    )
+    try:
+        last = run_to_end(
+            trainer,
+            out_dir,
+            hardware,
+            precision=experiment.precision.value,
+            rollout_steps=experiment.updates_per_rollout.value,
+        )
+    finally:
+        if trainer.use_vllm and hardware.processes == 1:  # others end with their process
+            shut_down(trainer.vllm_generation.llm)
+            for name in LAUNCHED - before:
+                os.environ.pop(name, None)
     return {
         "steps": trainer.state.global_step,
         "resumed_from": last,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from evals.sampling import engines
-from harness.backends.engine import sampling_engine
+from evals.sampling.engines.vllm import VllmEngine
+from harness.backends.engine import close, sampling_engine
 from harness.backends.trl.hardware import TrlHardware
+from harness.jobs import run as jobs
 from harness.plan import machine
 from harness.plan.machine import check_engine
 
@@ -45,3 +50,28 @@ def test_vllm_reserves_what_the_protocol_needs_and_no_more_than_the_model_has(mo
     sampling_engine(hardware, "Qwen/Qwen3-32B", 8192)  # of 40,960 positions
     sampling_engine(hardware, "Qwen/Qwen2.5-Math-7B", 3072, apart=True)  # of 4,096; in a process of its own
     assert made == [{"context": 8192 + 4096}, {"context": 4096, "replicas": 1}]
+
+
+def test_a_closed_vllm_is_shut_down_and_made_again_when_asked() -> None:
+    """Only `shutdown` frees it: when it starts, vLLM hides all objects from the garbage collector."""
+    ended: list[str] = []
+    engine = VllmEngine("m")
+    close(engine)  # nothing is loaded
+    core = SimpleNamespace(shutdown=lambda: ended.append("core"))
+    engine.llm = SimpleNamespace(llm_engine=SimpleNamespace(engine_core=core))
+    close(engine)
+    assert ended == ["core"] and "llm" not in vars(engine)
+    close(object())  # an engine that holds nothing
+
+
+def test_the_evaluation_of_a_job_frees_its_engine_also_when_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(jobs, "sampling_engine", lambda *_: SimpleNamespace(close=lambda: ended.append("engine")))
+    monkeypatch.setattr(jobs, "finishing", nullcontext)
+    job = SimpleNamespace(seed=0, protocol=SimpleNamespace(longest=8, benchmarks=SimpleNamespace(value=["b"])))
+    self: Any = SimpleNamespace(job=job, hardware=TrlHardware(), folder=tmp_path, data_dir=None)
+    with pytest.raises(Exception, match=r"."):  # it has no run
+        jobs.JobRun.evaluate(self, "model")
+    assert ended == ["engine"]
