@@ -21,13 +21,14 @@ from harness.spec.rejection import Rejection
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules of thumb, not measurements of ours.
+    """Rules of thumb; all but `token_s` are not measurements of ours.
 
     Args:
         compute: share of an H100's peak FLOP/s that training reaches, recomputation counted as work (`reached`).
         bandwidth: share of the bandwidth that decoding reaches. launch_s: of one decoding step beside that (vLLM);
         eager_s: of one with transformers. mean_share: mean length of a response as a share of its limit, where no mean
-        is published. resampling: rollouts sampled for one that is used, with dynamic sampling.
+        is published. resampling: rollouts sampled for one that is used, with dynamic sampling. token_s: vLLM's work on
+        the CPU for each token, while the GPU computes; the middle is measured (docs/tutorials/train.md).
     """
 
     compute: float
@@ -36,11 +37,12 @@ class Rules:
     eager_s: float
     mean_share: float
     resampling: float
+    token_s: float
 
 
-MIDDLE = Rules(0.30, 0.80, 0.0015, 0.030, 0.30, 1.5)
-FAST = Rules(0.45, 0.90, 0.0010, 0.020, 0.10, 1.0)
-SLOW = Rules(0.18, 0.50, 0.0040, 0.060, 0.90, 3.0)
+MIDDLE = Rules(0.30, 0.80, 0.0015, 0.030, 0.30, 1.5, 19e-6)
+FAST = Rules(0.45, 0.90, 0.0010, 0.020, 0.10, 1.0, 10e-6)
+SLOW = Rules(0.18, 0.50, 0.0040, 0.060, 0.90, 3.0, 40e-6)
 ASSUMPTIONS = (
     f"training at {MIDDLE.compute:.0%} of the peak ({SLOW.compute:.0%} to {FAST.compute:.0%}; less below 4B), decoding "
     f"at {MIDDLE.bandwidth:.0%} of the bandwidth ({SLOW.bandwidth:.0%} to {FAST.bandwidth:.0%}); mean lengths as "
@@ -85,7 +87,9 @@ def decode_seconds(
     steps = longest if waves == 1 else longest + (waves - 1) * mean
     read = (weights + running * each) / (gpu.bandwidth * rules.bandwidth)
     compute = 2 * a.active * running / tensor_parallel / reached(a, gpu, rules)
-    return steps * (max(read, compute) + (rules.eager_s if eager else rules.launch_s))
+    if eager:
+        return steps * (max(read, compute) + rules.eager_s)
+    return steps * max(max(read, compute) + rules.launch_s, running * rules.token_s)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Counts are bytes, as in `harness.backends.memory`. Tests compare them with measu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -98,7 +99,8 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
         teacher = training.reference_model.value
         reference = (None if teacher is None else architecture(teacher)) or a  # unknown: as large as the policy
         fixed["reference"] = reference.parameters * each / (hardware.devices if sharded else 1)
-    sampling: dict[str, float] = dict(fixed)
+    held = hardware.devices > 1 or hardware.deepspeed
+    sampling = {part: size for part, size in fixed.items() if held or part != "gradients"}  # None between two steps
     if hardware.rollouts == "vllm_colocate":
         engine = {"vllm": hardware.vllm_gpu_memory * gpu_memory}
         return Need({**fixed, **work, **({} if hardware.vllm_sleep else engine)}, {**sampling, **engine})
@@ -106,7 +108,12 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
         sequences = training.prompts_per_rollout.value * training.group_size.value / hardware.processes
         context = training.max_prompt_tokens.value + training.max_completion_tokens.value
         sampling["gathered weights"] = a.parameters * weights_bytes(how) if sharded and hardware.devices > 1 else 0.0
-        sampling["cache"] = sequences * context * a.cache(weights_bytes(how))
+        # under autocast float32 weights make a float32 cache; keys and values of one layer, and the weights, are cast
+        cast = how == "autocast" and training.lora_rank.value is None
+        each = 4 if cast else weights_bytes(how)
+        heads = 2 * a.heads * a.head_dim * (6 if cast else each)  # of one layer, repeated for all heads
+        sampling["cache"] = sequences * context * (a.cache(each) + heads)
+        sampling["weights cast"] = 2.0 * a.parameters if cast else 0.0
         sampling["logits"] = sequences * a.vocab * 12.0
     return Need({**fixed, **work}, sampling)
 
@@ -126,6 +133,9 @@ def _pass_tokens(training: Training, hardware: TrlHardware) -> int:
     return (hardware.micro_batch or sequences) * length
 
 
+LOGPROBS = 2.5  # TRL asks vLLM for each token's log-probability: 48 microseconds a token, where the evaluation took 19
+
+
 def step_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: TrlHardware, rules: Rules, mean: float | None
 ) -> Step:
@@ -133,6 +143,7 @@ def step_seconds(
     several updates, one for the signals that the method reads, and one more for pi_squared."""
     reads = not e.method.reads <= {*PROMPT_SIGNALS} or e.entropy_search is not None
     passes = needs_reference(e) + (e.updates_per_rollout.value > 1) + reads + ("pi_squared" in e.method.reads)
+    rules = replace(rules, token_s=LOGPROBS * rules.token_s)
     return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=passes, eager=hardware.rollouts == "transformers")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.needs import forward_end, fused_head, need, states
 from harness.backends.verl.needs import logits
 from harness.command.resolve import resolve
+from harness.spec import Experiment
 from harness.spec.architecture import Architecture
 from harness.spec.hardware import GPUS
 from tests.experiments import shape_of
@@ -267,3 +269,18 @@ def test_a_sleeping_vllm_leaves_its_share_to_the_training() -> None:
     share = 0.3 * memory
     assert sum(awake.training.values()) - sum(asleep.training.values()) == pytest.approx(share)
     assert awake.sampling == asleep.sampling and awake.sampling["vllm"] == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("rollouts", "phase", "gigabytes"),
+    [("transformers", "training", 14.011), ("transformers", "sampling", 20.153), ("vllm_colocate", "training", 58.838)],
+)
+def test_peaks_on_an_h200(rollouts: Any, phase: str, gigabytes: float) -> None:
+    """Of tensors (torch.cuda.max_memory_allocated), in the second step of egsw's grpo at small scale with a model of
+    Qwen2.5-0.5B's shape: prompts of about 161 tokens, all responses of 1,024, 16 at a time, TRL 1.16, torch 2.11."""
+    (job,) = resolve("egsw", scale="small", models=["math-7b"], arms=["grpo"], seeds=[0])
+    assert isinstance(job.experiment, Experiment)
+    e = replace(job.experiment, max_prompt_tokens=replace(job.experiment.max_prompt_tokens, value=161))
+    hardware = TrlHardware(device="gpu", gradient_checkpointing=True, micro_batch=16, rollouts=rollouts)
+    parts = getattr(need(shape_of("Qwen/Qwen2.5-0.5B"), e, hardware, GPUS["h200"].memory), phase)
+    assert sum(parts.values()) == pytest.approx(gigabytes * 1e9, rel=0.03)

@@ -1,17 +1,20 @@
 """The time and memory estimates beside published measurements, and the parts of the time by hand.
 
-We measured none of these: no GPU was available. The rules of thumb of `harness/backends/seconds.py` were chosen with
-the throughputs in view: they are a fit, not a prediction.
+The first ones are of others; an H200 of ours measured the last (docs/tutorials/train.md). The rules of thumb of
+`harness/backends/seconds.py` were chosen with the throughputs in view: they are a fit, not a prediction.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from harness.backends.memory import activations
 from harness.backends.seconds import FAST, MIDDLE, SLOW, Rules, decode_seconds, pass_flops, reached
+from harness.backends.trl.hardware import TrlHardware
+from harness.backends.trl.needs import step_seconds as trl_seconds
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.needs import states, step_seconds
 from harness.command.resolve import resolve
@@ -81,6 +84,28 @@ def test_milliseconds_a_token_of_a_small_model() -> None:
     check((2.39,), *each)
 
 
+@pytest.mark.parametrize(("requests", "milliseconds"), [(5, 1.469), (64, 2.223), (256, 4.863)])
+def test_milliseconds_of_a_step_of_our_evaluation_on_an_h200(requests: int, milliseconds: float) -> None:
+    """Qwen2.5-0.5B's shape, prompts of about 100 tokens, responses of 512."""
+    a, gpu = shape_of("Qwen/Qwen2.5-0.5B"), GPUS["h200"]
+    each = (1000 / 512 * decode_seconds(a, gpu, requests, 512, 512, 100, rules) for rules in (FAST, MIDDLE, SLOW))
+    check((milliseconds,), *each)
+
+
+def test_seconds_of_a_rollout_of_ours_on_an_h200() -> None:
+    """egsw's grpo at small scale, 256 responses of 1,024 tokens after about 161: 12.5 s with TRL's vLLM, 47.1 s with
+    transformers, and 19.6 and 53.5 s with the passes and the update. The update took half of the middle."""
+    (job,) = resolve("egsw", scale="small", models=["math-7b"], arms=["grpo"], seeds=[0])
+    assert isinstance(job.experiment, Experiment)
+    e = replace(job.experiment, max_prompt_tokens=replace(job.experiment.max_prompt_tokens, value=537))  # 0.3 x 537
+    a, gpu = shape_of("Qwen/Qwen2.5-0.5B"), GPUS["h200"]
+    for engine, sampling, total in (("vllm_colocate", 12.53, 19.58), ("transformers", 47.11, 53.48)):
+        hardware = TrlHardware(gradient_checkpointing=True, micro_batch=16, rollouts=engine)  # type: ignore[arg-type]
+        steps = [trl_seconds(a, gpu, e, hardware, rules, 1024) for rules in (FAST, MIDDLE, SLOW)]
+        assert steps[0].sample < sampling < steps[2].sample and steps[0].total < total < steps[2].total
+        assert steps[1].total == pytest.approx(total, rel=0.3)
+
+
 def test_seconds_of_a_step_of_dapo_on_h20s() -> None:
     """veRL (docs/advance/fully_async.md), colocate sync, 128 H20: 512 x 16, 28k tokens, Qwen2.5-Math-7B. Mean length
     not published: 2,500 tokens are assumed."""
@@ -112,7 +137,7 @@ def test_flops_of_a_pass_by_hand() -> None:
 
 
 def test_decoding_reads_weights_and_cache_each_step() -> None:
-    rules = Rules(1.0, 1.0, 0.0, 1.0, 0.5, 1.0)
+    rules = Rules(1.0, 1.0, 0.0, 1.0, 0.5, 1.0, 0.0)
     gpu = Gpu(1e12, 1e30, 1e9)
     a = shape_of("Qwen/Qwen2.5-7B")
     # one response of 100 tokens: each step reads 2N bytes and the cache of 50 tokens on average
