@@ -27,8 +27,8 @@ class Rules:
         compute: share of an H100's peak FLOP/s that training reaches, recomputation counted as work (`reached`).
         bandwidth: share of the bandwidth that decoding reaches. launch_s: of one decoding step beside that (vLLM);
         eager_s: of one with transformers. mean_share: mean length of a response as a share of its limit, where no mean
-        is published. resampling: rollouts sampled for one that is used, with dynamic sampling. token_s: vLLM's work on
-        the CPU for each token, while the GPU computes; the middle is measured (docs/tutorials/train.md).
+        is published. resampling: rollouts sampled for one that is used, with dynamic sampling. token_s: vLLM's work for
+        each token, beside the model and at the same time; the middle is measured (docs/tutorials/train.md).
     """
 
     compute: float

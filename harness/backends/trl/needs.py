@@ -133,7 +133,7 @@ def _pass_tokens(training: Training, hardware: TrlHardware) -> int:
     return (hardware.micro_batch or sequences) * length
 
 
-LOGPROBS = 2.5  # TRL asks vLLM for each token's log-probability: 48 microseconds a token, where the evaluation took 19
+LOGPROBS = 2.5  # TRL's rollouts, which ask for log-probabilities, took 48 microseconds a token, our evaluation 19
 
 
 def step_seconds(
