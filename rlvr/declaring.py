@@ -37,8 +37,8 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (),
 
     Args:
         base: another experiment to start from.
-        equations: added to the stack, each at its own stage (`harness.spec.equation.stage`); an advantage replaces the
-            recipe's.
+        equations: added to the stack, each at its own stage (`harness.spec.equation.stage`); an advantage or objective
+            replaces the recipe's, an objective its clipping too.
         values: by key of `Experiment.settings()`; plain values are recorded as declared by you. Keys with a dot
             (`grpo.std`) go in as `**{"grpo.std": "none"}`.
     Raises:
@@ -56,7 +56,9 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (),
     method = base.method
     for equation in equations:
         method = _with(method, equation)
-    start = base if method is base.method else replace(base, method=method)
+    clips = ("clip_low", "clip_high", "dual_clip") if method.objective is not base.method.objective else ()
+    none = Sourced(None, Origin.USER, "no clipped surrogate with this objective")
+    start = base if method is base.method else replace(base, method=method, **dict.fromkeys(clips, none))
     known = start.settings()
     for key in values:
         if key not in known:
@@ -74,7 +76,6 @@ def _with(method: Method, equation: Use) -> Method:
     stage = getattr(equation.function, "stage", None)
     if stage is None:
         raise ValueError(f"{equation.name}: expected an equation marked with @stage(...), which says where it belongs")
-    if stage == "advantage":
-        return replace(method, advantage=equation)
-    part: dict[str, Any] = {stage: (*getattr(method, stage), equation)}
+    single = stage in ("advantage", "objective")
+    part: dict[str, Any] = {stage: equation if single else (*getattr(method, stage), equation)}
     return replace(method, **part)

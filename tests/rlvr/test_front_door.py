@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import rlvr
+from baselines.sapo import sapo
 from reproductions.entropy_advantage.method import entropy_advantage
 from tests.evals.stats.runs import save_run
 
@@ -117,6 +118,8 @@ def test_an_experiment_is_declared_by_what_differs_from_the_recipe():
     assert values["entropy_advantage.kappa"].origin == "user"
     assert [u.name for u in mine.method.uses()] == ["grpo", "entropy_advantage"]
     assert "entropy_advantage.alpha" in mine._repr_html_()
+    other = rlvr.experiment(equations=[rlvr.use(sapo, tau_pos=1.0, tau_neg=1.05)])
+    assert [u.name for u in other.method.uses()] == ["grpo", "sapo"] and other.clip_low.value is None
     with pytest.raises(ValueError, match="learning_rte: no such setting; did you mean 'learning_rate'"):
         rlvr.experiment(learning_rte=1.0)
     with pytest.raises(ValueError, match="learning_rate: expected in"):
