@@ -57,7 +57,7 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (),
     for equation in equations:
         method = _with(method, equation)
     clips = ("clip_low", "clip_high", "dual_clip") if method.objective is not base.method.objective else ()
-    none = Sourced(None, Origin.USER, "no clipped surrogate with this objective")
+    none: Any = Sourced(None, Origin.USER, "no clipped surrogate with this objective")
     start = base if method is base.method else replace(base, method=method, **dict.fromkeys(clips, none))
     known = start.settings()
     for key in values:
