@@ -90,9 +90,12 @@ def _run(words: list[str]) -> int:
         raise UsageError("the encoding of this locale is not UTF-8: set PYTHONUTF8=1, or another locale")
     given = [word for word in words if word not in FLAGS]
     _name, function, (positional, keywords), save = parse(given)
-    signature.COMMAND_LINE.set(shlex.join(["rlvr", *words]))
-    with redirect_stdout(sys.stderr):  # results alone go to stdout
-        result = function(*positional, **keywords)
+    typed = signature.COMMAND_LINE.set(shlex.join(["rlvr", *words]))
+    try:
+        with redirect_stdout(sys.stderr):  # results alone go to stdout
+            result = function(*positional, **keywords)
+    finally:
+        signature.COMMAND_LINE.reset(typed)
     if save is not None:
         print(result.save(save), file=sys.stderr)
     print(shown(result.as_json()) if "--json" in words else coloured(shown(str(result)), sys.stdout))

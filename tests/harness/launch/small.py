@@ -38,8 +38,8 @@ def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
 
 
 def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
-    """Whether a run has saved this checkpoint."""
-    return lambda: list(home.glob(f"egsw/tiny/math-7b-{arm}-*/train/checkpoint-{step}"))
+    """Whether a run has saved and sealed this checkpoint."""
+    return lambda: list(home.glob(f"egsw/tiny/math-7b-{arm}-*/train/checkpoint-{step}/whole"))
 
 
 def wait_for(process: Command, there: Callable[[], object], *, seconds: float = 300) -> None:
