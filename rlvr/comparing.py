@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evals.notebook import Printed
     from evals.plots.plot import Plot
     from evals.stats.compare import CompareResult
+    from harness.tables.measured import Measured
     from rlvr.runs import Run
 
 PathLike = str | os.PathLike[str]
@@ -128,21 +129,27 @@ def _two_arms(
     choose("paper", [paper], catalogue.papers())
     if arms is None or len(arms) != 2:
         raise UsageError(f"arm: expected two arms, as arm=mine,grpo, got {','.join(arms or []) or 'none'}")
-    named = {f"{key}={value}" for key, value in values.items()}
+
+    def given(m: Measured) -> set[str]:
+        """The keys of `values` that an arm has, if they have these values."""
+        settings = next(iter(m.runs.values())).settings
+        return {key for key, value in values.items() if str(settings.get(key, {}).get("value")) == str(value)}
+
     found = [m for m in gather(paper, [r for r in runs(paper=paper, scale=scale) if r.arm in arms]) if m.seeds]
     pairs = [
         (a, b)
         for a in found
         for b in found
         if [a.arm, b.arm] == [*arms] and same_setting(a, b) and comparable(a, b) and model in (None, a.model)
-        if named <= {*a.replaced, *b.replaced}
+        if given(a) | given(b) == values.keys()
     ]
     each = [" ".join(dict.fromkeys((f"model={a.model}", *a.replaced, *b.replaced))) for a, b in pairs]
     if not pairs:
         there = ", ".join(m.label(f"{m.model}/{m.arm}") for m in found) or "none"
         raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {there}")
     if len(pairs) > 1:
-        raise UsageError(f"arm={','.join(arms)}: both were trained with: {'; '.join(each)}. Give what tells them apart")
+        which = "Give what tells them apart, a declared value too"
+        raise UsageError(f"arm={','.join(arms)}: both were trained with: {'; '.join(each)}. {which}")
     return [
         read_run(
             *(m.runs[seed].folder for seed in m.seeds), name=f"{m.arm} ({len(m.seeds)} seed{'s' * (len(m.seeds) > 1)})"

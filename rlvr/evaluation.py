@@ -360,6 +360,7 @@ def grade(
             )
         if page is not None:
             write_text(Path(page), report.letter())
+            print(f"written: {page}", file=sys.stderr)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     return Result(report.as_dict(), report.__str__, Scores((Path(file).name, s) for s in report.scores).rows())

@@ -178,6 +178,8 @@ def _one(name: str) -> Result:
         facts["values"] = dict(Counter(value["origin"] for value in record["settings"].values()))
         facts["command"] = record["environment"]["command"]
         facts["commit"] = record["environment"]["commit"]
+    if own := {name: sha256[:8] for name, sha256 in record.get("own_files", {}).items()}:
+        facts["own"] = own
 
     table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
 

@@ -162,7 +162,7 @@ def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Res
     rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
     source = runs[0].record["source"]
     read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
-    lines = [f"{row['run']}: {row['steps']} steps" for row in rows]
+    lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
     lines.append(f"{'imported again' if source['replaced'] else 'imported'}: {read}")
     if source["left"]:
         lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))

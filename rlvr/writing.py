@@ -174,6 +174,8 @@ def report(
     data = None if data_dir is None else os.fspath(data_dir)
     families = [] if only == ["none"] else _families(only)
 
+    print("reading runs, drawing figures", file=sys.stderr)
+
     def made(refresh: int | None = None) -> tuple[Document, Path]:
         if paper is not None:
             content, place = _of_paper(paper, runs or (), scale, model, arm, families, curves or (), tokens, data)

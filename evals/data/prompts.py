@@ -124,6 +124,6 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         roles = ", ".join(message["role"] for message in messages(prompt, problem))
         raise ValueError(
             f"prompt {prompt.name!r}: the chat template of {tokenizer.name_or_path!r} fails on a conversation of "
-            f"{roles} ({error}); expected another prompt, or a template that takes these roles"
+            f"{roles} ({error}); expected another prompt, such as plain, or a template that takes these roles"
         ) from error
     return text

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.provenance import Origin, Sourced, assumed, paper
-from evals.stats.intervals import MIN_SEEDS, t_quantile
+from evals.stats.intervals import MIN_SEEDS, TINY, t_quantile
 
 if TYPE_CHECKING:
     from evals.stats.verdict_table import VerdictTable
@@ -199,7 +199,8 @@ def default_spread(benchmark: str = "") -> Spread:
 
 
 def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: VerdictTable | None = None) -> Spread:
-    """The components that a verdict table shows, by the method of moments; the others come from `fallback`.
+    """The components that a verdict table shows, by the method of moments; the others come from `fallback`, also those
+    whose estimate is not above zero (all samples incorrect): it would promise that nothing varies.
 
     Args:
         table: of one benchmark. `seed_sd` needs several training seeds.
@@ -215,19 +216,17 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
     if len(problems) < 3:
         raise ValueError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}")
 
-    def measured(variance: float) -> Sourced[float]:
-        return Sourced(math.sqrt(max(0.0, variance)), Origin.USER, f"measured on {name}")
-
     means, within, cell = _moments(table, problems)
-    found = replace(fallback, within_sd=measured(min(0.25, within)))  # 0.25: a coin's, the greatest
+    variances = {"within_sd": min(0.25, within)}  # 0.25: a coin's, the greatest
     if len(means) > 1:
-        found = replace(found, seed_sd=measured(float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)))
+        variances["seed_sd"] = float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)
     if other is not None:
         means_b, _, cell_b = _moments(other, problems)
         difference = means.mean(axis=0) - means_b.mean(axis=0)
         noise = cell / len(means) + cell_b / len(means_b)
-        found = replace(found, difference_sd=measured(float(difference.var(ddof=1)) - noise))
-    return found
+        variances["difference_sd"] = float(difference.var(ddof=1)) - noise
+    source = (Origin.USER, f"measured on {name}")
+    return replace(fallback, **{key: Sourced(math.sqrt(v), *source) for key, v in variances.items() if v > TINY})
 
 
 def _moments(table: VerdictTable, problems: Sequence[str]) -> tuple[Vector, float, float]:

@@ -7,7 +7,7 @@ with a reason; it is never zero. An unscored sample is not incorrect: it is excl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -202,6 +202,8 @@ def _score(table: VerdictTable, metric: str, k: int | None) -> Score:
     if not problems:
         return Score(metric, k, None, None, *counts, table.why_none(metric, k), as_wrong)
     interval = estimate([matrix], bounds=bounds_of(metric)).interval()
+    if metric == "mean_tokens" and interval is not None:
+        interval = replace(interval, low=max(0.0, interval.low))
     return Score(metric, k, mean_of(matrix), interval, *counts, None, as_wrong)
 
 

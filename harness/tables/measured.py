@@ -71,6 +71,12 @@ class Measured:
         return override.partition("=")[0] in next(iter(self.runs.values())).settings
 
     @property
+    def own_code(self) -> dict[str, str]:
+        """Equation of the user -> SHA-256 of its code (`harness.spec.own_code`)."""
+        files = next(iter(self.runs.values())).record.get("own_files", {}) if self.runs else {}
+        return {name: sha256 for name, sha256 in files.items() if name.startswith("equation ")}
+
+    @property
     def all_seeds(self) -> int:
         """Training seeds that finished, those that diverged included."""
         return len(self.seeds) + len(self.diverged)
@@ -100,7 +106,10 @@ def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
 
 def comparable(a: Measured, b: Measured) -> bool:
     """Whether both have the same overrides of the values that both have: only a method has its own hyperparameters, and
-    an untrained model has no values of a training."""
+    an untrained model has no values of a training. Equations of a user that both have are of the same code."""
+    code = b.own_code
+    if any(code.get(name, sha256) != sha256 for name, sha256 in a.own_code.items()):
+        return False
     return {o for o in a.replaced if b.has(o)} == {o for o in b.replaced if a.has(o)}
 
 

@@ -112,7 +112,7 @@ def test_a_methods_own_value_is_compared_with_arms_that_have_none(
     common = {key: value for key, value in SETTINGS.items() if key != "alpha"}
     changed = [
         ("grpo", {}, common),
-        *(("egsw", {"egsw.alpha": a}, {**common, "egsw.alpha": SETTINGS["alpha"]}) for a in (1, 2)),
+        *(("egsw", {"egsw.alpha": a}, {**common, "egsw.alpha": {**SETTINGS["alpha"], "value": a}}) for a in (1, 2)),
     ]
     for number, (arm, overrides, settings) in enumerate(changed):
         digest = f"{number:08x}"
