@@ -1,4 +1,5 @@
-"""The display of launched jobs: a line for each start and end, and on a terminal a live line for each that runs."""
+"""The display of launched jobs: a line for each start and end, and a live line for each that runs; without a terminal
+a line every 30 s for each that has made a step."""
 
 from __future__ import annotations
 
@@ -61,15 +62,18 @@ class View:
         self._say(folder, f"{state}{took}" + (f": {redact(error)}" if error else ""))
 
     def refresh(self) -> None:
-        """Read the jobs' files, once in a second at most."""
-        if self._bars.disable or time.monotonic() - self._read < 1:
+        """Read the jobs' files, once in a second at most, without a terminal in 30."""
+        if time.monotonic() - self._read < (30 if self._bars.disable else 1):
             return
         self._read = time.monotonic()
+        before = {bar.id: bar.completed for bar in self._bars.tasks}
         for folder, row in self._rows.items():
             step, metrics = last_step(folder / METRICS)
             if step is not None:
                 shown = [f"{k} {metrics[f'train/{k}']:.3f}" for k in ("reward", "entropy") if f"train/{k}" in metrics]
                 self._bars.update(row, completed=step, metrics="  ".join(shown))
+                if self._bars.disable and step != before[row]:
+                    self._say(folder, "  ".join((f"step {step}", *shown)))
 
     def _remove(self, folder: Path) -> None:
         if folder in self._rows:

@@ -6,6 +6,7 @@ import json
 import pickle
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -87,14 +88,19 @@ def display(tmp_path: Path, *, terminal: bool) -> tuple[View, Path, StringIO]:
     return View([task], Console(file=output, force_terminal=terminal, width=120)), tmp_path, output
 
 
-def test_starts_and_ends_are_lines(tmp_path: Path) -> None:
+def test_starts_steps_and_ends_are_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view, folder, output = display(tmp_path, terminal=False)
+    clock = iter((100.0, 100.0, 100.0, 110.0, 140.0, 140.0, 180.0, 180.0, 200.0))  # each is asked for
+    monkeypatch.setattr("harness.launch.view.time", SimpleNamespace(monotonic=lambda: next(clock)))
     with view:
         view.shows(folder, "running")
         view.refresh()
+        (folder / "metrics.jsonl").write_text('{"step": 4, "metrics": {"train/reward": 0.25}}\n')
+        for _ in range(3):  # too early; a step; the same step
+            view.refresh()
         view.ended(folder, "failed", "ValueError: no rows")
-    started, failed = output.getvalue().splitlines()
-    assert started == "[1/1] math-7b/grpo/seed0: running"
+    started, step, failed = output.getvalue().splitlines()
+    assert started == "[1/1] math-7b/grpo/seed0: running" and step == "[1/1] math-7b/grpo/seed0: step 4  reward 0.250"
     assert failed.startswith("[1/1] math-7b/grpo/seed0: failed after ") and failed.endswith(" s: ValueError: no rows")
 
 
