@@ -199,8 +199,8 @@ def default_spread(benchmark: str = "") -> Spread:
 
 
 def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: VerdictTable | None = None) -> Spread:
-    """The components that a verdict table shows, by the method of moments; the others come from `fallback`, also those
-    whose estimate is not above zero (all samples incorrect): it would promise that nothing varies.
+    """The components that a verdict table shows, by the method of moments; the others come from `fallback`, and all of
+    them where the samples of each problem are alike (all incorrect, say): a zero would promise that nothing varies.
 
     Args:
         table: of one benchmark. `seed_sd` needs several training seeds.
@@ -226,7 +226,8 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
         noise = cell / len(means) + cell_b / len(means_b)
         variances["difference_sd"] = float(difference.var(ddof=1)) - noise
     source = (Origin.USER, f"measured on {name}")
-    return replace(fallback, **{key: Sourced(math.sqrt(v), *source) for key, v in variances.items() if v > TINY})
+    found = {key: Sourced(math.sqrt(max(0.0, variance)), *source) for key, variance in variances.items()}
+    return replace(fallback, **found) if within > TINY else fallback
 
 
 def _moments(table: VerdictTable, problems: Sequence[str]) -> tuple[Vector, float, float]:

@@ -158,6 +158,8 @@ def test_moments_by_hand() -> None:
             measured_spread(one, "X", fallback=spread(), other=other)
     coins = counted({"p": "+a", "q": "+a", "r": "+a"})  # 2 * 1/4 each, but no share varies by more than 1/4
     assert measured_spread(coins, "X", fallback=spread()).within_sd.value == 0.5
+    alike = counted({"p": "aa", "q": "bb", "r": "cc"})  # all incorrect: nothing varies here, and may elsewhere
+    assert measured_spread(alike, "X", fallback=spread(), other=alike) == spread()
 
 
 def test_a_known_spread_is_recovered() -> None:
