@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -42,7 +43,7 @@ def evaluate(
     model: str,
     protocol: str = "sampled",
     *,
-    benchmarks: Sequence[str] | Records | None = None,
+    benchmarks: Sequence[str] | Records | Mapping[str, Records] | None = None,
     columns: dict[str, str] | None = None,
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
@@ -60,7 +61,7 @@ def evaluate(
         model: a folder of a model or of a run that trained one, or a hub id OWNER/NAME.
         protocol: how is measured: any of `rlvr list what=protocols`.
         benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv); in
-            Python also rows, as of `rlvr.run(data=...)`.
+            Python also rows, as of `rlvr.run(data=...)`, or names and their rows: {"sums": rows}.
         columns: of files of problems: our column:theirs.
         out: folder for samples and verdicts (default RLVR_HOME/evaluations/NAME).
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
@@ -89,7 +90,9 @@ def evaluate(
     label = model_label(model)
     if (Path(model) / RECORD).is_file():
         label, model = Path(model).name, Run(Path(model)).model_folder or model
-    if benchmarks is not None and not (isinstance(benchmarks, list) and all(isinstance(b, str) for b in benchmarks)):
+    if isinstance(benchmarks, Mapping):
+        benchmarks = [rows_as_file("benchmarks", rows, name) for name, rows in benchmarks.items()]
+    elif benchmarks is not None and not (isinstance(benchmarks, list) and all(isinstance(b, str) for b in benchmarks)):
         benchmarks = [rows_as_file("benchmarks", benchmarks)]
     if columns is not None:
         benchmarks = with_columns(benchmarks or (), columns)
@@ -128,8 +131,8 @@ def with_columns(names: Iterable[str], columns: Mapping[str, str]) -> list[str]:
     return [f"{name}?{query}" if is_file(name) else name for name in names]
 
 
-def rows_as_file(key: str, rows: Any) -> str:
-    """Rows given in Python as a .jsonl file under RLVR_HOME, which every process can read."""
+def rows_as_file(key: str, rows: Any, name: str | None = None) -> str:
+    """Rows given in Python as a .jsonl file under RLVR_HOME, which every process can read; it may have a name."""
     from evals.files import write_text
     from harness.runs.track import make_home
 
@@ -142,7 +145,10 @@ def rows_as_file(key: str, rows: Any) -> str:
             f"{key}: expected a file or rows (dicts with text), got {type(rows).__name__} ({error})"
         ) from error
     text = "".join(f"{line}\n" for line in lines)
-    path = make_home() / "objects" / f"data-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+    if name is not None and not re.fullmatch(r"[\w-]+", name):
+        raise UsageError(f"{key}: expected a name of letters, digits, _ and -, got {name!r}")
+    sha256 = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = make_home() / "objects" / (f"data-{sha256}.jsonl" if name is None else f"{sha256}/{name}.jsonl")
     write_text(path, text)
     return str(path)
 

@@ -132,4 +132,4 @@ class Local:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
             raise
-        return ", with what the others had saved"
+        return "; rlvr show says what the others have saved"

@@ -49,6 +49,10 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     given: dict[str, Any] = {"benchmarks": [{"q": "2+2=?", "answer": 4}], "columns": {"problem": "q"}, "n": 2}
     (name,) = rlvr.evaluate(str(MODELS / "tiny"), **given, max_tokens=2)["scores"]
     assert name.startswith("data_")  # by its content
+    given["benchmarks"] = {"mine": given["benchmarks"]}
+    assert list(rlvr.evaluate(str(MODELS / "tiny"), **given, max_tokens=2)["scores"]) == ["mine"]
+    with pytest.raises(rlvr.UsageError, match=r"benchmarks: expected a name of letters, digits, _ and -, got 'a/b'"):
+        rlvr.evaluate(str(MODELS / "tiny"), benchmarks={"a/b": [{"problem": "2+2=?", "answer": 4}]})
     capsys.readouterr()
     monkeypatch.setattr(benchmarks, "OWN", {})  # as in another process, which knows the problems by the manifest alone
     assert main(["report", f"runs={folder}", "--json"]) == 0
