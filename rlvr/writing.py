@@ -174,8 +174,6 @@ def report(
     data = None if data_dir is None else os.fspath(data_dir)
     families = [] if only == ["none"] else _families(only)
 
-    print("reading runs, drawing figures", file=sys.stderr)
-
     def made(refresh: int | None = None) -> tuple[Document, Path]:
         if paper is not None:
             content, place = _of_paper(paper, runs or (), scale, model, arm, families, curves or (), tokens, data)
@@ -235,6 +233,7 @@ def _of_paper(
 
     declared = load(paper)
     chosen = choose_arms(declared, find_runs(*runs), scale=scale, model=model, arms=arms)
+    print("reading responses, drawing figures", file=sys.stderr)
     models, notes = read_models(chosen, data_dir=data_dir)
     answered = [model for model in models if model.subject.tables]
     plotted, skipped = _plotted(models, curves, only, common_benchmarks(answered, None))

@@ -34,7 +34,7 @@ LATIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}  # as a l
         (RUN, {"RLVR_HOME": "/proc/none"}, None, 2, "expected a folder to write to"),
         (["list"], LATIN, None, 2, "set PYTHONUTF8=1"),
         (["grade", "a.jsonl"], {"LC_ALL": "C"}, None, 0, ""),
-        (["grade", "a.jsonl"], {}, MEMORY, 1, "out of memory"),
+        (["grade", "a.jsonl"], {}, MEMORY, 1, "memory"),  # Python's error, or that of a library that is loaded
     ],
 )
 def test_a_limit_is_one_sentence(
