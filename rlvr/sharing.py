@@ -110,7 +110,7 @@ def _sync() -> Result:
 def import_(
     *files: PathLike, verify: bool = False, name: str | None = None, columns: dict[str, str] | None = None
 ) -> Result:
-    """Bring exported archives into RLVR_HOME, and from there into MLflow; runs that are there already are skipped. Or
+    """Bring exported archives into RLVR_HOME, and trained runs from there into MLflow; what is there is skipped. Or
     training curves of other tools, as runs that rlvr report and analyze draw beside ours.
 
         rlvr import results/records

@@ -70,9 +70,9 @@ def called(function: F) -> F:
                 continue
             if isinstance(value, (str, os.PathLike, int, float)) and kinds(option)[0].startswith("list["):
                 value = [value]
+            if isinstance(value, (list, tuple, dict)) and not value:
+                raise UsageError(f"{key}={value}: expected at least one")
             if isinstance(value, (list, tuple)):
-                if not value:
-                    raise UsageError(f"{key}=[]: expected at least one")
                 given.arguments[name] = [os.fspath(v) if isinstance(v, os.PathLike) else v for v in value]
         return function(*given.args, **given.kwargs)
 

@@ -38,7 +38,7 @@ def environment() -> dict[str, Any]:
     lock = ROOT / "requirements" / ("verl.lock" if _version("verl") else "cpu.lock")
     return {
         "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=all", "--", "*.py") or ""),
+        "uncommitted_changes": uncommitted(),
         "lock_sha256": file_sha256(lock) if lock.is_file() else None,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES if _version(name)},
@@ -47,6 +47,12 @@ def environment() -> dict[str, Any]:
         **processor(),
         "command": redact(shlex.join(sys.argv)),
     }
+
+
+def uncommitted() -> bool:
+    """Whether a file of this checkout differs from its commit, or a Python file is in none."""
+    changed = _git("status", "--porcelain", "--untracked-files=no")
+    return bool(changed or _git("ls-files", "--others", "--exclude-standard", "--", "*.py"))
 
 
 def processor() -> dict[str, Any]:

@@ -55,6 +55,7 @@ def test_one_value_stands_for_a_list_and_none_is_refused_by_name(tmp_path: Path)
     for call, text in (
         (lambda: rlvr.tables("egsv"), "paper=egsv: no such paper; did you mean 'egsw'"),
         (lambda: rlvr.tables(runs=[]), r"runs=\[\]: expected at least one"),
+        (lambda: rlvr.evaluate("x", benchmarks={}), r"benchmarks=\{\}: expected at least one"),
         (lambda: rlvr.read_run(None), "sources=None: expected the folder of a job"),
         (lambda: rlvr.pass_at_k(None, 2), r"correct=None: expected \[P\]\[n\] booleans"),
         (lambda: rlvr.evaluate(), "evaluate: missing a required argument: 'model'"),

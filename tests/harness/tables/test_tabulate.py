@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +13,7 @@ from evals.stats.score import p_text
 from harness.record.find import runs
 from harness.spec import catalogue
 from harness.tables.elsewhere import elsewhere_grid
+from harness.tables.measured import Measured, comparable, gather
 from harness.tables.published import published_grids
 from harness.tables.tabulate import Report, report
 from rlvr.cli import main
@@ -123,6 +126,19 @@ def test_a_methods_own_value_is_compared_with_arms_that_have_none(
     assert main(words) == 2 and "egsw.alpha=1; model=math-7b egsw.alpha=2." in capsys.readouterr().err
     assert main([*words, "egsw.alpha=2"]) == 0
     assert json.loads(capsys.readouterr().out)["lines"][0]["difference"] == -0.25
+
+
+def test_arms_of_different_own_code_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    finished(tmp_path)
+    (measured,) = gather("egsw", runs())
+
+    def own(equation: str, data: str) -> Measured:
+        files = {"equation mine": equation, "dataset d": data}
+        return replace(measured, runs={0: SimpleNamespace(settings={}, record={"own_files": files})})  # type: ignore[dict-item]
+
+    assert comparable(own("1", "1"), own("1", "2")) and not comparable(own("1", "1"), own("2", "1"))
+    assert comparable(own("1", "1"), measured)  # which has no equation of that name
 
 
 @pytest.mark.parametrize("paper", ["erpo", "forking_tokens", "entropy_advantage", "trial_and_error", "egsw"])
