@@ -234,18 +234,18 @@ class Run:
         Raises:
             DamagedFileError: metrics.jsonl is damaged, or lacks steps.
         """
-        name = METRICS
-        listed = name in self.record.get("files", {})
-        if not listed and not (self.folder / name).is_file():
+        path = self.folder / METRICS
+        if METRICS not in self.record.get("files", {}) and not path.is_file():
             return {}
+        if self.is_finished:
+            path = self.file(METRICS)
         steps: dict[int, dict[str, float]] = {}
-        path = self.file(name) if self.is_finished else self.folder / name
         for row in read_jsonl(path, "step", "metrics"):
             steps.setdefault(int(row["step"]), {}).update(row["metrics"])
         trained = sorted(step for step, values in steps.items() if any(key.startswith("train/") for key in values))
         if trained and trained != list(range(1, trained[-1] + 1)) and self.record.get("kind") != CURVES:
             lost = min(set(range(1, trained[-1] + 1)) - set(trained))
-            raise DamagedFileError(self.folder / name, f"step {lost} is missing", RESTORE)
+            raise DamagedFileError(path, f"step {lost} is missing", RESTORE)
         return dict(sorted(steps.items()))
 
     def metrics(self, name: str) -> Points:
@@ -280,7 +280,7 @@ class Run:
         prefix = "" if place == self.folder else "eval/"
         benchmarks = self.record.get("scores") or self.record.get("benchmarks", ())
         listed = {b: self.folder / f"{prefix}{b}/verdicts.parquet" for b in benchmarks}
-        if (strange := sorted(there.keys() - listed.keys())) and self.is_finished:
+        if strange := sorted(there.keys() - listed.keys()):
             raise DamagedFileError(there[strange[0]], f"{RECORD} does not list it", RESTORE)
         return listed
 

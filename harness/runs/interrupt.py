@@ -53,7 +53,7 @@ def handled(*more: signal.Signals) -> Iterator[None]:
         yield
         return
     _received.clear()
-    # nohup has SIGHUP ignored, and it stays so
+    # what was ignored at the start stays so: SIGHUP under nohup, SIGINT in the background of a script
     numbers = [number for number in (*SIGNALS, *more) if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, _receive) for number in numbers}
     stderr, sys.stderr = sys.stderr, _Lasting(sys.stderr)

@@ -59,7 +59,7 @@ def clipped_tokens(
     Below 1 - clip_low where A < 0, above 1 + clip_high where A > 0.
     """
     ratio = (logp - old_logp).exp()
-    clipped = advantages != advantages  # none, in the same shape
+    clipped = advantages.new_zeros(advantages.shape).bool()
     if clip_low is not None:
         clipped = clipped | (ratio < 1 - clip_low) & (advantages < 0)
     if clip_high is not None:

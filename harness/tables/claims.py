@@ -153,8 +153,7 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
             comparison.missing.append(f"no finished runs of {claim.arm} and {claim.than} on {on} that can be compared")
             continue
         a, b = pair
-        for m in dict.fromkeys((a.arm, b.arm)):
-            arm = a if m == a.arm else b
+        for arm in {(m.arm, m.model): m for m in pair}.values():
             if arm.diverged:
                 comparison.diverged = True
                 comparison.missing.append(

@@ -52,7 +52,8 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
         tuple(rows),
         (
             "Points of mean accuracy; gains are over the untrained base model, where it was measured. An excess that "
-            "is not resolved says that the control gains as much, as far as these runs can tell. Family of each "
+            "is not resolved does not say that the control gains as much: these runs cannot tell, and the interval "
+            "says by how much the two may differ. Family of each "
             f"p-value: one arm and control on one model and scale, over its benchmarks (Holm).{few_seeds}{rough(rows)}",
         ),
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from evals.plots.comparison import differences
 from evals.stats.compare import CompareResult, compare_runs
@@ -52,14 +53,15 @@ def test_by_hand(runs: tuple[Path, Path]) -> None:
     result = compared(*runs, metrics=("avg", "unsolvable"), benchmarks=["second"])
     avg, unsolvable = result.lines
     assert (avg.benchmark, avg.name, avg.a, avg.b) == ("second", "avg@2", pytest.approx(0.8), pytest.approx(0.1))
-    expected = paired([1, 1, 0.5, 0.5, 1], [0, 0.5, 0, 0, 0])
-    assert (avg.difference, avg.p_value) == (pytest.approx(0.7), expected.p_value)
-    assert expected.interval is not None
-    assert (avg.low, avg.high, avg.level, avg.covers) == (
-        expected.interval.low,
-        expected.interval.high,
-        0.95,
-        "problems",
+    # differences 1, 0.5, 0.5, 0.5, 1: mean 0.7, variance (2 * 0.3^2 + 3 * 0.2^2) / 4 = 0.075, standard error
+    # sqrt(0.075 / 5) = 0.122474; half-width 2.776445 (t of 4 degrees of freedom at 0.975) * 0.122474 = 0.340043
+    # Wilson's form on [0, 1], where -1..1 becomes 0..1: m = 0.85, h = 0.170022, k = h^2 / (m (1 - m)) = 0.226724,
+    # (m + k / 2 -+ sqrt(k (m (1 - m) + k / 4))) / (1 + k) = 0.618732 and 0.951893
+    assert (avg.difference, avg.level, avg.covers) == (pytest.approx(0.7), 0.95, "problems")
+    assert (avg.low, avg.high) == (pytest.approx(0.237463, abs=1e-6), pytest.approx(0.903787, abs=1e-6))
+    # its lower end is 0 (0.5 on [0, 1]) where (m - 0.5)^2 = k / 4: k = 0.49, half-width 2 sqrt(0.49 m (1 - m)) = 0.4999
+    assert avg.p_value == pytest.approx(
+        2 * stats.t.sf(2 * (0.49 * 0.85 * 0.15) ** 0.5 / (0.075 / 5) ** 0.5, 4), abs=1e-8
     )
     # none of a's problems is unsolvable with both samples, four of b's are: -4 problems
     assert unsolvable.name == "unsolvable@2"
@@ -143,7 +145,8 @@ def test_seeds_are_parts_of_one_run(tmp_path: Path) -> None:
     (line,) = compare_runs(read_run(parts), read_run(other), metrics=("avg",)).lines
     a, b = [1, 1, 0.5, 0.5, 1], [0, 0.5, 0, 0, 0]
     expected = paired([a, b, b], [b, b, b])
-    assert (line.difference, line.p_value) == (expected.difference, expected.p_value)
+    assert line.difference == pytest.approx(0.7 / 3)  # 0.7 in one of three seeds
+    assert line.p_value == expected.p_value  # `paired` has its own tests: here, that it gets the seeds
     assert (line.seeds_a, line.seeds_b, line.covers) == (3, 3, "problems and seeds")
 
 

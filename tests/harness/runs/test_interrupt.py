@@ -5,10 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
 
-from harness.runs.interrupt import RESUMABLE, Interrupted, StoppedAtOnce, check, finishing, handled, requested
+from harness.runs.interrupt import RESUMABLE, SIGNALS, Interrupted, StoppedAtOnce, check, finishing, handled, requested
+
+
+@pytest.fixture(autouse=True)
+def _no_signal_is_ignored() -> Iterator[None]:
+    """Under nohup and in the background of a script pytest starts with SIGHUP or SIGINT ignored."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
@@ -41,14 +51,13 @@ def test_a_reader_that_has_gone_does_not_stop_what_is_saved(monkeypatch: pytest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), broken.fileno())
 
 
-def test_an_ignored_hangup_stays_ignored() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
-    try:
-        with handled():
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert not requested()
-    finally:
-        signal.signal(signal.SIGHUP, before)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_was_ignored_at_the_start_stays_ignored(number: signal.Signals) -> None:
+    """nohup ignores SIGHUP; a shell ignores SIGINT of what it starts in a script's background."""
+    signal.signal(number, signal.SIG_IGN)
+    with handled():
+        os.kill(os.getpid(), number)
+        assert not requested()
 
 
 def test_outside_of_a_step_the_first_signal_stops_and_without_one_nothing_does() -> None:

@@ -186,6 +186,17 @@ def test_a_claim_across_base_models() -> None:
     arms = [measured("old", 5, model="large", scale="paper"), measured("new", 35, scale="paper")]
     (checked,) = check_claims(paper(across), arms, "paper")
     assert checked.outcome == "holds" and checked.evidence[0].model == "small"
+    diverged = {3: {"step": 7, "quantity": "loss", "value": "nan"}}  # of either side, of one arm on two base models too
+    one_arm = replace(across, than="new")
+    for side in (0, 1):
+        said = [{}, {}]
+        said[side] = {"diverged": diverged}
+        pair = [
+            measured("new", 35, scale="paper", **said[0]),
+            measured("new", 5, model="large", scale="paper", **said[1]),
+        ]
+        (checked,) = check_claims(paper(one_arm), pair, "paper")
+        assert checked.outcome == "not resolved" and checked.missing[0].startswith(f"new on {('small', 'large')[side]}")
     # at tiny scale every base model is the tiny one: no comparison, and none in the family of the correction
     arms = [measured("old", 5, model="large"), measured("new", 35), measured("old", 5)]
     (checked,) = check_claims(paper(across), arms, "tiny")
