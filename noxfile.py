@@ -8,6 +8,7 @@ with `backend=verl` uses it; `browser` and `docs` have their own too.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -49,8 +50,13 @@ def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = L
 
 
 def rlvr(session: nox.Session, *arguments: str) -> None:
-    """The command line, in the environment that has the backend."""
-    session.run(str(python(session, "backend=verl" in arguments)), "-m", "rlvr", *arguments, external=True)
+    """The command line, in the environment that has the backends of its arms."""
+    verl = "backend=verl" in arguments
+    if not verl and any(word in ("scale=paper", "scale=small") for word in arguments):
+        environment(session)  # an arm that TRL cannot train goes to veRL: the plan says which
+        command = [str(PYTHON), "-m", "rlvr", "plan", *arguments[1:], "--json"]
+        verl = "verl" in json.loads(session.run(*command, external=True, silent=True, stderr=None))["backends"]
+    session.run(str(python(session, verl)), "-m", "rlvr", *arguments, external=True)
 
 
 def python(session: nox.Session, verl: bool) -> Path:

@@ -2,7 +2,7 @@
 
     nox -s rehearse -- --paper egsw --scale small
 
-Each arm is rehearsed as `rlvr run paper=P scale=S hardware=H arm=A rehearse=true` does, by TRL, or by veRL where TRL
+Each arm is rehearsed as `rlvr rehearse paper=P scale=S hardware=H arm=A` does, by TRL, or by veRL where TRL
 cannot train it; the shortest first. Rows are kept by commit in RLVR_HOME/rehearsal/rows.jsonl, so that the same command
 goes on where it was stopped. --write makes results/rehearsal.md of all rows; with --kept of those that there are, of
 any commit, and the page names the others.

@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from harness.step.batch import reads as reads
     from rlvr.auditing import audit as audit
     from rlvr.comparing import compare as compare
-    from rlvr.comparing import power as power
     from rlvr.declaring import experiment as experiment
     from rlvr.declaring import use as use
     from rlvr.evaluation import evaluate as evaluate
@@ -49,9 +48,14 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from rlvr.results import Result as Result
     from rlvr.runs import read_run as read_run
     from rlvr.scaffold import new as new
+    from rlvr.sharing import curves as curves
     from rlvr.sharing import export as export
     from rlvr.sharing import import_ as import_
+    from rlvr.sizing import aa as aa
+    from rlvr.sizing import power as power
+    from rlvr.sizing import seeds as seeds
     from rlvr.training import plan as plan
+    from rlvr.training import rehearse as rehearse
     from rlvr.training import run as run
     from rlvr.web import ui as ui
     from rlvr.writing import analyze as analyze
@@ -60,17 +64,18 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
 
 _HOME = {
     "rlvr.auditing": ("audit",),
-    "rlvr.comparing": ("compare", "power"),
+    "rlvr.comparing": ("compare",),
     "rlvr.declaring": ("experiment", "use"),
     "rlvr.evaluation": ("evaluate", "grade"),
     "rlvr.grading": ("explain", "grade_answers", "grade_responses"),
     "rlvr.listing": ("list_", "show"),
     "rlvr.metrics": ("avg_at_k", "maj_at_k", "pass_at_k"),
+    "rlvr.sizing": ("aa", "power", "seeds"),
     "rlvr.results": ("Result",),
     "rlvr.runs": ("read_run",),
     "rlvr.scaffold": ("new",),
-    "rlvr.sharing": ("export", "import_"),
-    "rlvr.training": ("plan", "run"),
+    "rlvr.sharing": ("curves", "export", "import_"),
+    "rlvr.training": ("plan", "rehearse", "run"),
     "rlvr.web": ("ui",),
     "rlvr.writing": ("analyze", "report", "tables"),
     "evals.grading": ("Conventions", "Grader"),

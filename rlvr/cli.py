@@ -30,12 +30,20 @@ from rlvr.terminal import coloured
 
 GROUPS = {  # heading -> command -> the function of `rlvr`
     "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
-    "train": {"plan": "plan", "run": "run", "new": "new"},
-    "measure": {"eval": "evaluate", "grade": "grade", "audit": "audit", "compare": "compare", "power": "power"},
+    "train": {"plan": "plan", "rehearse": "rehearse", "run": "run", "new": "new"},
+    "measure": {"eval": "evaluate", "grade": "grade", "audit": "audit"},
+    "compare": {"compare": "compare", "power": "power", "seeds": "seeds", "aa": "aa"},
     "write": {"tables": "tables", "report": "report", "analyze": "analyze"},
-    "exchange": {"export": "export", "import": "import_"},
+    "exchange": {"export": "export", "import": "import_", "curves": "curves"},
 }
 MEANT = {"status": "show", "sync": "export format=mlflow", "train": "run", "evaluate": "eval"}  # in other tools
+MOVED = {  # (command, option) of before -> the command that it is now
+    ("power", "aa"): "aa",
+    ("power", "paper"): "seeds",
+    ("run", "rehearse"): "rehearse",
+    ("import", "name"): "curves",
+    ("import", "columns"): "curves",
+}
 COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 FLAGS = {"--json": "one JSON document on stdout and nothing else", "--debug": "the traceback of an error"}
 SAVED = {"out=FILE.csv": "save the result, as .csv, .parquet, .tex, .md, .txt or .json"}
@@ -115,6 +123,9 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     for word in words[1:]:
         if (flag := f"--{word.partition('=')[0]}") in FLAGS:
             raise UsageError(f"{word}: expected {flag}")
+    for word in words[1:]:
+        if now := MOVED.get((words[0], word.partition("=")[0])):
+            raise UsageError(f"{word}: no such option; expected the command rlvr {now}, see rlvr help {now}")
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])
     return words[0], function, bound, saved[-1].removeprefix("out=") if saved else None

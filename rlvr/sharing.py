@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -107,37 +107,24 @@ def _sync() -> Result:
     return Result({"delivered": sent, "pending": len(left)}, text, exit_code=1 if why or left else 0)
 
 
-def import_(
-    *files: PathLike, verify: bool = False, name: str | None = None, columns: dict[str, str] | None = None
-) -> Result:
-    """Bring exported archives into RLVR_HOME, and trained runs from there into MLflow; what is there is skipped. Or
-    training curves of other tools, as runs that rlvr report and analyze draw beside ours.
+def import_(*files: PathLike, verify: bool = False) -> Result:
+    """Bring exported archives into RLVR_HOME, and trained runs from there into MLflow; what is there is skipped.
 
         rlvr import results/records
         rlvr import BUNDLE verify=true
-        rlvr import seed1.log seed2.log name=theirs
 
     Args:
-        *files: archives (.tar.xz) or folders of them, as rlvr export writes; or curves: console logs of veRL,
-            trainer_state.json, MLPerf logs, CSV and JSON Lines, a file a training seed.
-        name: of curves: what the method is called (default: the first file's name).
-        columns: of curves: our metric:theirs, as columns=train/reward:score,curve/gsm8k/avg_at_1:val/acc,step:iter
-            (default: what veRL and TRL call reward, entropy, gradient norm, KL, length and time of a step).
+        *files: archives (.tar.xz) or folders of them, as rlvr export writes.
         verify: import nothing, only check, as is done before every import: the hash of every file, and all scores
             again from the verdicts. Exit code 1: a number does not come back.
     Raises:
-        UsageError: no such file, one that is no archive, or a curve without known metrics.
+        UsageError: no such file, or one that is no archive.
     """
-    if not files:
-        raise UsageError("files: missing; give archives, folders of them, or a bundle")
-    paths = [Path(file) for file in files]
-    if missing := [str(file) for file in paths if not file.exists()]:
-        raise UsageError(f"files: no such file {missing[0]!r}")
-    if not any(file.is_dir() or file.suffixes[-2:] == [".tar", ".xz"] for file in paths):
-        return _curves(paths, name or paths[0].stem, columns or {})
+    paths = _existing(files, "archives, folders of them, or a bundle")
     archives = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
     if not archives or any(archive.suffixes[-2:] != [".tar", ".xz"] for archive in archives):
-        raise UsageError(f"files: expected archives (.tar.xz), got {', '.join(map(str, files))}")
+        given = ", ".join(map(str, files))
+        raise UsageError(f"files: expected archives (.tar.xz), got {given}; training curves: rlvr curves {given}")
     from harness.record.archive import import_archive
     from harness.record.verify import verify as faults_of
 
@@ -155,10 +142,23 @@ def import_(
     return Result({"imported": rows}, "\n".join(lines), rows)
 
 
-def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Result:
+def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | None = None) -> Result:
+    """Read training curves of other tools as runs, which rlvr report and analyze draw beside ours.
+
+        rlvr curves seed1.log seed2.log name=theirs
+
+    Args:
+        *files: console logs of veRL, trainer_state.json, MLPerf logs, CSV and JSON Lines: a file a training seed.
+        name: what the method is called (default: the first file's name).
+        columns: our metric:theirs, as columns=train/reward:score,curve/gsm8k/avg_at_1:val/acc,step:iter (default: what
+            veRL and TRL call reward, entropy, gradient norm, KL, length and time of a step).
+    Raises:
+        UsageError: no such file, or a curve without known metrics.
+    """
     from harness.record.curves import import_curve
 
-    runs = [import_curve(path, name, seed, columns) for seed, path in enumerate(paths)]
+    paths = _existing(files, "logs or tables of a training, one a seed")
+    runs = [import_curve(path, name or paths[0].stem, seed, columns or {}) for seed, path in enumerate(paths)]
     rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
     source = runs[0].record["source"]
     read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
@@ -168,3 +168,12 @@ def _curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> Res
         lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))
     lines.append(f"beside yours: rlvr report runs=[OURS] curves={str(runs[0].folder).removesuffix('0')}*")
     return Result({"imported": rows}, "\n".join(lines), rows)
+
+
+def _existing(files: Sequence[PathLike], what: str) -> list[Path]:
+    if not files:
+        raise UsageError(f"files: missing; give {what}")
+    paths = [Path(file) for file in files]
+    if missing := [str(file) for file in paths if not file.exists()]:
+        raise UsageError(f"files: no such file {missing[0]!r}")
+    return paths

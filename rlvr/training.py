@@ -67,7 +67,6 @@ def run(
     launcher: Literal["serial", "local", "slurm"] | None = None,
     jobs: int | None = None,
     force: bool = False,
-    rehearse: bool = False,
     **values: Any,
 ) -> Trained:
     """Train, evaluate and log the arms of a paper; the same call resumes.
@@ -88,7 +87,8 @@ def run(
         arms: a set of arms: all, table4, ... (a wrong name lists them).
         scale: a smaller scale replaces values and labels every number. Default: tiny for a paper's key; an experiment
             declared in Python is trained as declared.
-        backend: the trainer (default trl); verl has PPO and dynamic sampling, and needs an environment of its own.
+        backend: the trainer (default trl, at tiny scale always; verl where trl cannot train an arm, of all arms if it
+            can train them all). verl has PPO and dynamic sampling, and needs an environment of its own.
         seeds: how many training seeds, or which, as [0,1] (default: the paper's number).
         protocol: how an experiment declared in Python is measured (default egsw); a paper brings its own.
         data: train on your own problems: a .jsonl, .json or .parquet file.
@@ -103,8 +103,6 @@ def run(
             launcher.KEY=VALUE, parameters of submitit's executor: partition, timeout_min, gpus_per_node, mem_gb, ...
         jobs: how many at once, with a launcher.
         force: run what cannot fit memory or disk by the plan.
-        rehearse: check each arm as hardware= would run it (default scale=paper, h100x8), then train, resume,
-            evaluate and export a dwarf of its base model on this CPU. A table says what each arm would stop at.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
             protocol.benchmarks=[FILE] protocol.columns=OUR:THEIRS,... (your own problems),
             like=trl|verl|openrlhf|open_r1|prime_rl|nemo_rl|skyrl|areal (GRPO as that framework has it),
@@ -117,23 +115,8 @@ def run(
         UsageError: a name, value, file or device that cannot be used; always before anything starts.
         RuntimeError: a training failed (with a launcher: the exit code says so, and the other jobs are run).
     """
-    given = {key: value for key, value in locals().items() if key not in ("values", "rehearse")} | values
+    given = {key: value for key, value in locals().items() if key != "values"} | values
     what, asked, in_process = _asked(**given)
-    if rehearse:
-        from dataclasses import asdict
-
-        from harness.jobs.rehearsal import as_text
-        from harness.launch.prepare import card, rehearsed
-
-        rows = rehearsed(what, asked)
-        stopped = any("no" in row.stages.values() for row in rows)
-        text = as_text(rows)
-        if not stopped:
-            usual = {"scale": "paper", "hardware": card(str(scale or "paper"))}
-            missing = [f" {key}={value}" for key, value in usual.items() if key not in asked]
-            typed = "" if COMMAND_LINE.get() is None else "".join(missing)
-            text += f"\nrehearsed: {_command(paper, {**usual, **asked}).replace(' rehearse=true', '')}{typed}"
-        return Trained([], text, {"runs": [asdict(row) for row in rows]}, int(stopped))
     from evals.files import RefusedError
     from harness.launch import launch
     from harness.launch.prepare import prepare
@@ -148,6 +131,38 @@ def run(
     except ValueError as error:  # of a training, not of what the call said: that has been checked
         raise RuntimeError(f"a run failed: {error}") from error
     return _summary(outcomes, prepared.paper)
+
+
+def rehearse(paper: str | Experiment, **values: Any) -> Result:
+    """Check a run without its GPUs: each arm with a dwarf of its base model, on this CPU. A table says what would stop.
+
+        rlvr rehearse paper=egsw scale=paper hardware=h100x8
+
+    Each arm is planned and configured as hardware= would run it; then a model of the same kind with one narrow layer is
+    trained, stopped, resumed, evaluated and exported. Exit code 1: an arm would stop.
+
+    Args:
+        paper: its key, or in Python an experiment.
+        **values: every option of `rlvr run` (default scale=paper, hardware=h100x8; at small scale rtx4090), and any
+            value of the declaration.
+    """
+    from dataclasses import asdict
+
+    what, asked, _ = _asked(paper, **values)
+    from harness.jobs.rehearsal import as_text
+    from harness.launch.prepare import card, rehearsed
+
+    rows = rehearsed(what, asked)
+    stopped = any("no" in row.stages.values() for row in rows)
+    text = as_text(rows)
+    if not stopped:
+        usual = {"scale": "paper", "hardware": card(str(asked.get("scale", "paper")))}
+        missing = [f" {key}={value}" for key, value in usual.items() if key not in asked]
+        typed = "" if COMMAND_LINE.get() is None else "".join(missing)
+        command = _command(paper, {**usual, **asked}).replace("rlvr rehearse", "rlvr run")
+        text += f"\nrehearsed: {command}{typed}"
+    document = [asdict(row) for row in rows]
+    return Result({"runs": document}, text, document, exit_code=int(stopped))
 
 
 def plan(

@@ -155,7 +155,7 @@ def report(
         model: the base model of figures and responses (default: the first that was measured).
         arm: the arms in figures and responses (default: those of the paper's claims).
         only: families of figures, as of rlvr analyze; none: no figures.
-        curves: other tools' training curves (rlvr import), drawn beside these runs; seeds of one are joined by commas.
+        curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
         tokens: false: show responses without entropies; with only=none no model is loaded.
         data_dir: as of rlvr analyze.
         watch: make the page again every so many seconds, with the step and reward of what trains, until Ctrl-C. An open
@@ -256,7 +256,7 @@ def _plotted(
     every = [*models, *read_runs(curves, None, data_dir=None)]
     names = [model.name for model in every]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"curves: {twice}: expected a name that no other run has; rlvr import name=... gives it")
+        raise UsageError(f"curves: {twice}: expected a name that no other run has; rlvr curves name=... gives it")
     plotted, skipped = plot_all(Material(every, benchmarks, _cache()), only) if every else ({}, [])
     return {families()[name].title: plots for name, plots in plotted.items()}, [f"Figures of {s}" for s in skipped]
 

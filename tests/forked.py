@@ -17,11 +17,13 @@ from multiprocessing import forkserver
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
+from time import sleep
 from types import SimpleNamespace
 from typing import IO, Any, ClassVar
 from unittest.mock import patch
 
 IMPORTS = ["tests.imported"]
+HOLD = "RLVR_TESTS_HOLD"  # variable of a command: its jobs train up to this step and wait there until they are stopped
 
 
 def fork_from_here() -> None:
@@ -169,6 +171,23 @@ def _job(stdin: int, env: dict[str, str], log: Path) -> None:
     os.dup2(stdin, 0)
     sys.stdin = os.fdopen(0)
     _become(env, log, log)
+    if HOLD in env:
+        _hold_after(int(env[HOLD]))
     from harness.launch.task import main
 
     sys.exit(main())
+
+
+def _hold_after(step: int) -> None:
+    """Let a training wait, once it has sealed its checkpoint of that step, until it is asked to stop."""
+    from harness.backends.trl import common
+    from harness.runs.interrupt import requested
+
+    seal = common.seal
+
+    def sealed(checkpoint: Path) -> None:
+        seal(checkpoint)
+        while checkpoint.name == f"checkpoint-{step}" and not requested():
+            sleep(0.05)
+
+    common.seal = sealed

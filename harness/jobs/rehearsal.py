@@ -1,4 +1,4 @@
-"""Rehearse runs without their GPUs: `rlvr run ... rehearse=true`.
+"""Rehearse runs without their GPUs: `rlvr rehearse`.
 
 Each arm is planned and configured for its machine as it is. Then a dwarf of its base model (`harness.data.dwarf`) is
 trained by the arm's own backend on a CPU: a rollout, its updates, a checkpoint, a stop; then resumed for another

@@ -17,7 +17,7 @@ from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch, check_watch, take_watch
 from harness.errors import UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
-from harness.plan.machine import AUTO, Machine, check_machine, gpu_count, jobs_at_once, take_machine
+from harness.plan.machine import AUTO, DEFAULT, Machine, check_machine, gpu_count, jobs_at_once, take_machine
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from harness.jobs.rehearsal import Row
 
 
+Refusals = Mapping[tuple[str, str], CannotExpress]
 REAL = [name for name, scale in SCALES.items() if scale.family is None]  # scales of real models
 
 
@@ -35,7 +36,8 @@ class Prepared:
     """What the options of a command say; nothing has been started.
 
     Args:
-        hardware: by (model, arm). refused: why the backend cannot train an arm. named: whether the command names arms.
+        hardware: by (model, arm). refused: why no backend (or not the named one) can train an arm. moved: why
+            another backend than the usual one trains an arm. named: whether the command names arms.
         command: how the run was started, for its record.
     """
 
@@ -43,7 +45,8 @@ class Prepared:
     jobs: list[Job]
     machine: Machine
     hardware: Mapping[tuple[str, str], Hardware]
-    refused: Mapping[tuple[str, str], CannotExpress]
+    refused: Refusals
+    moved: Mapping[tuple[str, str], str]
     named: bool
     launcher: Launcher
     watch: Watch
@@ -69,7 +72,7 @@ class Prepared:
 
 
 def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
-    values = dict(values)
+    given, values = values, dict(values)
     launcher, machine, watch = take_launcher(values), take_machine(values), take_watch(values)
     data_dir, force, named = take(values, "data_dir", str), take(values, "force", bool, False), "arm" in values
     jobs = read_jobs(paper, values)
@@ -77,8 +80,39 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
     if machine.profile is None and not machine.explicit and gpu_count() and any(j.scale in REAL for j in jobs):
         print("hardware=: not given, so its settings are the defaults; hardware=auto chooses them", file=sys.stderr)
     hardware = machine.by_arm(jobs)
-    wrong = refusals(jobs, hardware)
-    return Prepared(declaration(paper), jobs, machine, hardware, wrong, named, launcher, watch, data_dir, force)
+    refused: Refusals = refusals(jobs, hardware)
+    moved: dict[tuple[str, str], str] = {}
+    if "backend" not in given and any(job.scale in REAL for job in jobs):
+        jobs, hardware, refused, moved = _with_others(jobs, hardware, refused, given)
+    return Prepared(
+        declaration(paper), jobs, machine, hardware, refused, moved, named, launcher, watch, data_dir, force
+    )
+
+
+def _with_others(
+    jobs: list[Job], hardware: dict[tuple[str, str], Hardware], refused: Refusals, given: Mapping[str, Any]
+) -> tuple[list[Job], dict[tuple[str, str], Hardware], Refusals, dict[tuple[str, str], str]]:
+    """The jobs, each arm by the first backend that can train it; by one backend, if one can train them all.
+
+    Returns:
+        jobs; settings; what no backend can train; why an arm is not trained by the usual backend.
+    """
+    moved: dict[tuple[str, str], str] = {}
+    for name in [name for name in BACKENDS if name != DEFAULT and refused]:
+        try:
+            machine = take_machine({**given, "backend": name})
+        except UsageError:  # hardware.KEY of the command is no setting of this backend: it is not meant
+            continue
+        others = [replace(job, backend=name) for job in jobs]
+        theirs = machine.by_arm(others)
+        cannot = refusals(others, theirs)
+        trained = {(job.model, job.arm) for job in jobs if job.experiment is not None}
+        able = trained - cannot.keys() if cannot.keys().isdisjoint(trained) else refused.keys() - cannot.keys()
+        jobs = [other if (job.model, job.arm) in able else job for job, other in zip(jobs, others, strict=True)]
+        hardware = {key: theirs[key] if key in able else settings for key, settings in hardware.items()}
+        moved |= {key: str(refused.get(key, "one backend then trains all arms")) for key in able}
+        refused = {key: error for key, error in refused.items() if key not in able}
+    return jobs, hardware, refused, moved
 
 
 @contextmanager
@@ -145,7 +179,7 @@ def planned(
         except ValueError as error:
             missing = str(error).splitlines()
     how: dict[str, Any] = {"machines": asked.hardware, "explicit": asked.machine.explicit, "watch": asked.watch}
-    document = plan(asked.jobs, asked.refused, paper=asked.paper, price=price, **how)
+    document = plan(asked.jobs, asked.refused, paper=asked.paper, price=price, moved=asked.moved, **how)
     return {"missing": missing, "hardware": asked.machine.profile, **document}
 
 
@@ -169,24 +203,16 @@ def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str
 
 @_usage()
 def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Row]:
-    """A rehearsal of what the options name; arms that TRL cannot train are veRL's where no backend is named.
+    """A rehearsal of what the options name, each arm by the backend that would train it.
 
     Raises:
         UsageError: as `prepare`; this machine is not checked.
     """
     from harness.jobs.rehearsal import rehearse
 
-    rows: list[Row] = []
-    named, left = "backend" in values, None  # left: the arms that the backend before could not train
-    for name in [values["backend"]] if named else list(BACKENDS):
-        scale = str(values.get("scale", "paper"))
-        options = {"scale": scale, "hardware": card(scale), **values, "backend": name}
-        asked = _read(paper, options)
-        jobs = [job for job in asked.jobs if left is None or (job.model, job.arm) in left]
-        left = {} if named else asked.refused
-        jobs = [job for job in jobs if (job.model, job.arm) not in left or name == list(BACKENDS)[-1]]
-        rows += rehearse(jobs, asked.hardware, paper=paper)
-    return rows
+    scale = str(values.get("scale", "paper"))
+    asked = _read(paper, {"scale": scale, "hardware": card(scale), **values})
+    return rehearse(asked.jobs, asked.hardware, paper=paper)
 
 
 def declaration(paper: str | Reproduction) -> Reproduction:
@@ -208,7 +234,7 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
     scale = take(values, "scale", str, "tiny" if isinstance(paper, str) else "paper")
     declared = declaration(paper)
     models, arms, sets = take_list(values, "model"), take_list(values, "arm"), take_list(values, "arms")
-    backend = take(values, "backend", str, "trl")
+    backend = take(values, "backend", str, DEFAULT)
     seeds = read_seeds(values.pop("seeds", declared.seeds.value))
     for key in values:
         if key in ("models", "seed"):

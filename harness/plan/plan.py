@@ -63,6 +63,7 @@ def plan(
     jobs: list[Job],
     refused: Mapping[tuple[str, str], Exception] | None = None,
     *,
+    moved: Mapping[tuple[str, str], str] | None = None,
     machines: Mapping[tuple[str, str], Hardware] | None = None,
     explicit: frozenset[str] = frozenset(),
     paper: Reproduction | None = None,
@@ -74,10 +75,11 @@ def plan(
     Args:
         watch: evaluations beside the training. price: USD for an hour of one GPU; None: an assumed one.
         paper: the declaration of the jobs; None: the declared paper of their key.
-        refused: (model, arm) -> why the backend cannot train it. machines: (model, arm) -> its settings.
+        refused: (model, arm) -> why the backend cannot train it. moved: -> why another backend than the usual
+            one trains it. machines: (model, arm) -> its settings.
         explicit: settings given on the command line, which a remedy keeps if possible.
     """
-    refused = refused or {}
+    refused, moved = refused or {}, moved or {}
     machines = machines or {(job.model, job.arm): backend(job.backend).hardware() for job in jobs}
     first = jobs[0]
     reproduction = paper or catalogue.load(first.paper)
@@ -86,6 +88,7 @@ def plan(
         key = job.model, job.arm
         if key not in arms:
             arms[key] = _arm(job, machines[key], refused.get(key), explicit, watch or Watch(), price)
+            arms[key]["why_backend"] = moved.get(key)
         arms[key]["seeds"].append(job.seed)
     able = [job for job in jobs if (job.model, job.arm) not in refused]
     costs = [arms[job.model, job.arm]["cost_per_run"] for job in able]
@@ -96,7 +99,8 @@ def plan(
         "arxiv": reproduction.arxiv,
         "scale": first.scale,
         "scale_label": SCALES[first.scale].label,
-        "backend": first.backend,
+        "backends": list(dict.fromkeys(job.backend for job in jobs if job.experiment is not None)) or [first.backend],
+        "trainer": None if reproduction.trainer is None else reproduction.trainer.as_dict(),
         "runs": [job.name for job in able],
         "arms": list(arms.values()),
         "total": {
@@ -122,6 +126,7 @@ def _arm(
         "model": job.model,
         "arm": job.arm,
         "title": job.title,
+        "backend": job.backend,
         "seeds": [],
         "steps": training_steps(job),
         "method": method(job),
@@ -196,8 +201,9 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         rows = [row[:3] + row[-1:] for row in rows]
     lines = [
         f"{document['paper']}: {cited(document['title'], document['arxiv'])}",
-        f"scale {document['scale']} ({document['scale_label']}), backend {document['backend']}"
-        + (f", hardware {document['hardware']}" if document.get("hardware") else ""),
+        f"scale {document['scale']} ({document['scale_label']}), backend {' and '.join(document['backends'])}"
+        + (f", hardware {document['hardware']}" if document.get("hardware") else "")
+        + _trainer(document["trainer"]),
         "",
         f"{len(document['runs'])} runs" + ("" if brief else f": {', '.join(document['runs'])}"),
         "",
@@ -218,6 +224,10 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         too_large = unfit and f"too large for these GPUs{_remedy(arm['memory'])}"
         if why := arm["refused"] or too_large or measured.get(arm["evaluation_fits"]) or _context_text(arm["context"]):
             said.setdefault(why, []).append(f"{arm['model']}/{arm['arm']}")
+        if arm["why_backend"]:
+            said.setdefault(f"backend={arm['backend']}: {arm['why_backend']}", []).append(
+                f"{arm['model']}/{arm['arm']}"
+            )
     lines += [f"{', '.join(arms)}: {why}" for why, arms in said.items()]
     if (missing := document.get("missing")) is not None and document["runs"]:
         lines += ["", "this machine lacks:" if missing else "this machine has all that these runs need"]
@@ -242,6 +252,10 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
         lines += ["", f"{heading}:", *(f"  - {note}" for note in notes)] if notes else []
     return "\n".join(lines)
+
+
+def _trainer(sourced: Mapping[str, Any] | None) -> str:
+    return "" if sourced is None else f"; the paper trained with {sourced['value']} ({sourced['note']})"
 
 
 def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:

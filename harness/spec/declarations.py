@@ -301,6 +301,7 @@ class Reproduction:
     # for `arms=NAME`, beside the tables': keys of arms, or "model/arm" for one base model
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contexts: Mapping[str, Context] = field(default_factory=dict)  # by model, where its own context is too short
+    trainer: Sourced[str] | None = None  # what the paper trained with; None: no paper's training
 
     def __post_init__(self) -> None:
         names = [(a.model, a.key) for a in self.arms]

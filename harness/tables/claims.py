@@ -18,7 +18,7 @@ from harness.spec import Claim, Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claimed_curves import curve_line
 from harness.tables.comeback import published_margin
-from harness.tables.measured import ALIKE, Measured, alike, comparable
+from harness.tables.measured import ALIKE, Measured, alike, comparable, same_backend
 
 Outcome = Literal["holds", "does not hold", "not resolved", "few seeds", "not tested", "not measured"]
 Support = Literal["for", "against", "open"]
@@ -224,7 +224,7 @@ def _pair(claim: Claim, model: str, measured: Sequence[Measured]) -> tuple[Measu
         for b in measured
         if (a.model, a.arm) == (model, claim.arm)
         and (b.model, b.arm) == (claim.than_model or model, claim.than)
-        and a.backend == b.backend
+        and same_backend(a, b)
         and comparable(a, b)
         and (claim.arm != claim.than or claim.than_model or a.overrides == b.overrides)
     ]

@@ -114,8 +114,13 @@ def comparable(a: Measured, b: Measured) -> bool:
 
 
 def same_setting(a: Measured, b: Measured) -> bool:
-    """The same scale, backend and base model."""
-    return (a.scale, a.backend, a.model) == (b.scale, b.backend, b.model)
+    """The same scale, base model and, of two trained arms, backend."""
+    return (a.scale, a.model) == (b.scale, b.model) and same_backend(a, b)
+
+
+def same_backend(a: Measured, b: Measured) -> bool:
+    """Trained by the same backend; an untrained model was trained by none."""
+    return a.backend == b.backend or not (a.trained and b.trained)
 
 
 def same_samples(a: MeasuredRun, b: MeasuredRun) -> bool:

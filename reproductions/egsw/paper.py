@@ -166,6 +166,7 @@ REPRODUCTION = Reproduction(
     ),
     sets={"search": tuple(dict.fromkeys(arm.key for arm in sweep(EXPERIMENT, "math-7b")))},
     protocol="egsw",
+    trainer=paper("open-r1, TRL", "section 5"),
     seeds=paper(3, "section 5: three different seeds, scores averaged"),
     departures=(
         "The softmax of Eq. 9 runs over all sequences of an optimiser step. The paper's code is not public; inside TRL "

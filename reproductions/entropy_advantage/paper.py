@@ -189,6 +189,7 @@ REPRODUCTION = Reproduction(
         Arm("base", "r1-distill-1.5b", "DeepSeek-R1-Distill-Qwen-1.5B (appendix A)", None, sweep=True),
     ),
     protocol="entropy_advantage",
+    trainer=paper("veRL", "section 4"),
     seeds=assumed(1, "not stated; the tables have one number for each cell and no spread"),
     departures=(
         "DAPO's verifier compares strings after normalising them; ours compares the same last line that says Answer: "

@@ -155,6 +155,7 @@ REPRODUCTION = Reproduction(
         Arm("base", "qwen3-235b-instruct", "Qwen3-235B-A22B-Instr.", None),
     ),
     protocol="erpo",
+    trainer=paper("TRL", "section 5: training specifications"),
     seeds=assumed(1, "not stated; the tables give no spread"),
     departures=(
         "The training rows are the 8,441 of MATH's levels 3 to 5 with the shortest solutions: the paper's own are not "

@@ -193,6 +193,7 @@ REPRODUCTION = Reproduction(
     arms=(*(arm for model in MODELS for arm in arms(model)), LONG_RUN),
     sets={"ablation": ("dapo", "top10", "top20", "top50", "top100", "bottom80"), "entropy": ("base", "dapo", "top20")},
     protocol="forking_tokens",
+    trainer=code("veRL", "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 6f5dda6, a copy of veRL"),
     seeds=assumed(1, "not stated; the table has one number for each cell and no spread"),
     departures=(
         "A micro-batch is as many consecutive sequences as have at most 180,224 response tokens; the authors' code "

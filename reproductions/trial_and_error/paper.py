@@ -337,6 +337,7 @@ REPRODUCTION = Reproduction(
     contexts=CONTEXTS,
     arms=ARMS,
     protocol="trial_and_error",
+    trainer=code("veRL", REPOSITORY + "verl, a copy of it"),
     seeds=assumed(1, "not stated; the tables have no spread"),
     departures=(
         "The step window of the position bonus counts optimiser steps, 16 a rollout; with another updates_per_rollout "

@@ -289,7 +289,7 @@ def test_a_rehearsal_ends_with_the_command_that_it_rehearsed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("harness.launch.prepare.rehearsed", lambda *_: [Row("egsw", {"planned": "yes"})])
-    assert main(["run", "paper=egsw", "rehearse=true", "arm=grpo"]) == 0
+    assert main(["rehearse", "paper=egsw", "arm=grpo"]) == 0
     assert capsys.readouterr().out.endswith("rehearsed: rlvr run paper=egsw arm=grpo scale=paper hardware=h100x8\n")
 
 

@@ -90,7 +90,7 @@ def test_power_json_lists_samples_and_power_by_seeds(tmp_path: Path, capsys: pyt
 def test_a_papers_claims_are_planned_in_its_order_on_their_own_benchmarks(capsys: pytest.CaptureFixture[str]) -> None:
     from harness.spec import catalogue
 
-    assert main(["power", "paper=erpo", "hardware.processes=4", "hardware.gpu=h200", "--json"]) == 0
+    assert main(["seeds", "paper=erpo", "hardware.processes=4", "hardware.gpu=h200", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     rows, claims = found["claims"], [claim for claim in catalogue.load("erpo").claims if claim.arm]
     order = [claim.text for claim in claims]
@@ -102,5 +102,5 @@ def test_a_papers_claims_are_planned_in_its_order_on_their_own_benchmarks(capsys
     assert (first["model"], first["arm"], first["than"]) == ("qwen2.5-1.5b", "erpo", "sft")
     assert f"arm=[sft,erpo]' 'protocol.benchmarks=[{','.join(first['printed'])}]' hardware.processes=4" in found["run"]
     assert first["price"] == pytest.approx(first["gpu_hours"] * 3.5, rel=0.2)  # an H200's hour, all of them taken
-    for words in ("power paper=egsw seeds=3", "power paper=egsw power=80", "power paper=baselines"):
+    for words in ("seeds paper=egsw seeds=3", "seeds paper=egsw power=80", "seeds paper=baselines", "power paper=egsw"):
         assert main(words.split()) == 2

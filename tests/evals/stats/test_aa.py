@@ -49,8 +49,7 @@ def test_sizes_that_do_not_fit_are_skipped_and_different_runs_refused() -> None:
 
 def test_the_command_takes_the_runs_of_one_method() -> None:
     from harness.errors import UsageError
-    from rlvr.comparing import power
+    from rlvr.sizing import aa as command
 
-    for runs in (None, ["a", "b"]):
-        with pytest.raises(UsageError, match="runs: expected the runs of one method"):
-            power(aa=True, runs=runs)
+    with pytest.raises(UsageError, match="nowhere: expected a run's folder"):
+        command("nowhere")

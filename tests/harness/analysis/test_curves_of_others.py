@@ -27,18 +27,18 @@ def test_curves_are_runs_with_our_names(tmp_path: Path, capsys: pytest.CaptureFi
     verl, trl = tmp_path / "a.log", tmp_path / "trainer_state.json"
     verl.write_text(VERL)
     trl.write_text(json.dumps({"log_history": [{"step": 5, "reward": 0.5, "loss": 1.0}]}))
-    command = ["import", str(verl), str(trl), "name=theirs", "columns=curve/gsm8k/avg_at_1:val/acc"]
+    command = ["curves", str(verl), str(trl), "name=theirs", "columns=curve/gsm8k/avg_at_1:val/acc"]
     assert main(command) == 2  # the second file has no such score
     assert "no metric 'val/acc'; it has reward, loss" in capsys.readouterr().err
-    assert main(["import", str(verl), "name=verl", command[-1]]) == 0
-    assert main(["import", str(trl), "name=trl"]) == 0
+    assert main(["curves", str(verl), "name=verl", command[-1]]) == 0
+    assert main(["curves", str(trl), "name=trl"]) == 0
     first, second = (Run(tmp_path / "home" / "curves" / f"{name}-seed0") for name in ("verl", "trl"))
     # steps between are not missing: the log has every tenth
     assert first.curve[10] == {"train/reward": 0.1, "train/entropy": 1.5} and first.curve[0] == {
         "curve/gsm8k/avg_at_1": 0.25
     }
     assert second.curve == {5: {"train/reward": 0.5}} and second.name == "trl" and not second.damage()
-    assert main(["import", str(trl), "name=trl", "columns=train/kl:loss"]) == 0  # a corrected one replaces it
+    assert main(["curves", str(trl), "name=trl", "columns=train/kl:loss"]) == 0  # a corrected one replaces it
     assert "imported again: train/reward from reward, train/kl from loss" in capsys.readouterr().out
 
 
@@ -46,7 +46,7 @@ def test_names_of_trackers_own_steps_and_wrong_names(tmp_path: Path, capsys: pyt
     file = tmp_path / "wandb.jsonl"
     rows = [{"_step": s, "iter": 2 * s, "train/reward": 0.5, "train/kl": 0.1, "step_time": 3, "x": 1} for s in (1, 2)]
     file.write_text("\n".join(map(json.dumps, rows)))
-    assert main(["import", str(file), "columns=step:iter"]) == 0
+    assert main(["curves", str(file), "columns=step:iter"]) == 0
     assert "left out (columns=OURS:THEIRS takes them): _step, x" in capsys.readouterr().out
     curve = {"train/reward": 0.5, "train/kl": 0.1, "train/step_seconds": 3.0}
     assert Run(tmp_path / "home" / "curves" / "wandb-seed0").curve == {2: curve, 4: curve}
@@ -56,7 +56,7 @@ def test_names_of_trackers_own_steps_and_wrong_names(tmp_path: Path, capsys: pyt
         ([str(file), "columns=step:it"], "no column of steps (columns=step:NAME); expected one of it, got _step"),
         ([str(tmp_path / "responses.parquet")], "of responses: rlvr grade"),
     ):
-        assert main(["import", *command]) == 2 and error in capsys.readouterr().err
+        assert main(["curves", *command]) == 2 and error in capsys.readouterr().err
 
 
 def test_a_curve_goes_into_another_home(
@@ -64,7 +64,7 @@ def test_a_curve_goes_into_another_home(
 ) -> None:
     (tmp_path / "a.log").write_text(VERL)
     packed = str(tmp_path / "a.tar.xz")
-    assert main(["import", str(tmp_path / "a.log")]) == main(["export", "a-seed0", f"out={packed}"]) == 0
+    assert main(["curves", str(tmp_path / "a.log")]) == main(["export", "a-seed0", f"out={packed}"]) == 0
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "another"))
     assert main(["import", packed]) == main(["import", packed]) == main(["show", "--json"]) == 0
     (run,) = json.loads(capsys.readouterr().out.rpartition("runs added: 0; there already: 1\n")[2])
@@ -77,7 +77,7 @@ def test_a_curve_goes_into_another_home(
 def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ours = job(tmp_path / "ours", "grpo", 3)
     (tmp_path / "a.log").write_text(VERL)
-    assert main(["import", str(tmp_path / "a.log")]) == 0
+    assert main(["curves", str(tmp_path / "a.log")]) == 0
     runs = f"runs=[{ours},{tmp_path / 'home' / 'curves' / 'a-seed0'}]"
     capsys.readouterr()
     assert main(["analyze", runs, "only=training,verdicts", f"out={tmp_path / 'out'}", "--json"]) == 0

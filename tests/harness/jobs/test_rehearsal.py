@@ -191,7 +191,7 @@ def test_the_command_names_a_fault(
     put_back, words, sentences = FAULTS[fault]
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     put_back(monkeypatch)
-    assert main(["run", *words.split(), "scale=paper", "hardware=h100x8", "rehearse=true"])
+    assert main(["rehearse", *words.split(), "scale=paper", "hardware=h100x8"])
     shown = "".join(capsys.readouterr())
     assert all(sentence in shown for sentence in sentences) and "Traceback" not in shown, shown
 

@@ -23,6 +23,7 @@ from harness.launch.prepare import prepare
 from harness.launch.task import Task
 from harness.record.run import Run
 from harness.runs.state import ERROR
+from tests.forked import HOLD
 from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, start, wait_for
 from tests.options import options_of
 
@@ -39,7 +40,7 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(random_model: Path, tmp_pa
     assert alone.returncode == 0, err
 
     options += ("launcher=local", "jobs=2")
-    process = start(beside, random_model, *options)
+    process = start(beside, random_model, *options, env={HOLD: "3"})
     wait_for(process, saved(beside, EGSW, 3))
     process.send_signal(signal.SIGTERM)  # to the parent alone: it tells its workers
     _, err = process.communicate(timeout=300)
@@ -47,13 +48,13 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(random_model: Path, tmp_pa
     (stopped,) = beside.glob(f"egsw/tiny/math-7b-{EGSW}-*")
     assert not Run(stopped).is_finished
 
-    process = start(beside, random_model, *options)
-    wait_for(process, lambda: process.jobs and saved(beside, GRPO, 6)())  # it may be there from before
-    workers = [psutil.Process(pid) for pid in process.jobs if psutil.pid_exists(pid)]  # one may be through
+    process = start(beside, random_model, *options, env={HOLD: "6"})
+    wait_for(process, lambda: len(process.jobs) == 2 and saved(beside, GRPO, 6)())
+    workers = [psutil.Process(pid) for pid in process.jobs]
     process.send_signal(signal.SIGKILL)
     process.communicate()
     _, alive = psutil.wait_procs(workers, timeout=300)  # they see that it is gone
-    assert workers and alive == []
+    assert alive == []
 
     process = start(beside, random_model, *options)
     out, err = process.communicate(timeout=500)
@@ -73,7 +74,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     options = ("max_steps=12", f"arm={GRPO},{EGSW}", "launcher=local", "jobs=1")
     (first,) = prepare(*options_of([*words, f"arm={GRPO}"]), "rlvr run").jobs
     with locked(job_folder(first, model_fingerprint(random_model))):  # as if another process ran it
-        process = start(tmp_path, random_model, *options)
+        process = start(tmp_path, random_model, *options, env={HOLD: "3"})  # resumed from there, it does not wait again
         wait_for(process, saved(tmp_path, EGSW, 3))
         os.kill(process.jobs[-1], signal.SIGKILL)  # as the kernel does when memory ends
         _, err = process.communicate(timeout=500)

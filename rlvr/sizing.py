@@ -1,0 +1,232 @@
+"""What a difference needs to be resolved, what a paper's claims need, and how often a comparison errs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import UsageError, choose
+from rlvr.results import Result
+
+if TYPE_CHECKING:
+    from evals.notebook import Printed
+
+
+def power(
+    difference: float,
+    *,
+    benchmark: str | None = None,
+    problems: int | None = None,
+    samples: Sequence[int] | int | None = None,
+    seeds: Sequence[int] | int | None = None,
+    power: float = 0.8,
+    runs: Sequence[str] | None = None,
+    **values: Any,
+) -> Result:
+    """What a difference needs: samples and training seeds.
+
+        rlvr power difference=0.02 benchmark=math500
+
+    Args:
+        difference: between the two methods' scores, as a fraction.
+        benchmark: its number of problems, and what is published about its noise.
+        problems: how many problems (default: the benchmark's).
+        samples: what to try (default 1,4,16,64).
+        seeds: what to try, for each method (default 1,3,5,10).
+        power: the chance to resolve the difference.
+        runs: measure the noise on one run (see rlvr compare), and how much the difference varies over problems on two:
+            runs=[A,B].
+        **values: the model's values as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=.
+    Raises:
+        UsageError: a value out of range, or nothing to compute a power of.
+    """
+    from rlvr.evaluation import at_least_one
+
+    samples, seeds = at_least_one("samples", samples), at_least_one("seeds", seeds)
+    _check_power(power)
+    from evals.data import benchmarks
+    from evals.stats.power import MOST, chance, default_spread, measured_spread, seeds_needed
+    from harness.record.find import check_names, method
+
+    names = runs or []
+    if benchmark is not None and not names:
+        choose("benchmark", [benchmark], benchmarks.names())
+    if len(names) > 2:
+        raise UsageError(f"runs: expected one run or two, got {len(names)}")
+    check_names(*names)
+    try:
+        noise = default_spread(benchmark or "")
+        choose("key", list(values), noise.sourced())
+        if names:
+            measured = [method(text) for text in names]
+            shared = [name for name in measured[0].tables if name in measured[-1].tables]
+            if benchmark is None and len(shared) == 1:
+                (benchmark,) = shared
+            if benchmark is None or benchmark not in shared:
+                raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(shared) or 'none'}")
+            first, *other = [run.tables[benchmark] for run in measured]
+            if problems is None and benchmark not in benchmarks.names():  # your own
+                problems = len(first.problems)
+            noise = measured_spread(first, " and ".join(names), fallback=noise, other=other[0] if other else None)
+        noise = noise.override({key: float(value) for key, value in values.items()}, "command line")
+        if problems is None and benchmark is None:
+            raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
+        problems = problems or benchmarks.count(benchmark or "")
+        rows, flat, cells = [], [], []
+        for n in samples or (1, 4, 16, 64):
+            sizes = {"problems": problems, "samples": n}
+            chances = {str(k): chance(difference, noise, **sizes, seeds=k) for k in seeds or (1, 3, 5, 10)}
+            needed = seeds_needed(difference, noise, **sizes, target_power=power)
+            rows.append({"samples": n, "power_by_seeds": chances, "seeds_needed": needed})
+            shares = {f"{k} seed{'s' * (k != '1')}": c for k, c in chances.items()}
+            flat.append({"samples": n, **{k: round(c, 4) for k, c in shares.items()}, f"seeds for {power:.0%}": needed})
+            cells.append((f"{n}", *(f"{c:.0%}" for c in shares.values()), f"{needed or f'> {MOST}'}"))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
+    said = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
+    document = {**said, "model": model, "most": MOST, "rows": rows}
+    table = (list(flat[0]), cells)
+    return Result(document, lambda: _power_text(said, model, table), flat, printed=[table])
+
+
+def _check_power(power: float) -> None:
+    if not 0 < power < 1:
+        raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
+
+
+def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: Printed) -> str:
+    from evals.notebook import text_table
+    from evals.stats.intervals import MIN_SEEDS
+
+    lines = [
+        f"The chance to resolve a difference of {100 * said['difference']:g} points between two methods on the same "
+        f"{said['problems']} problems, two-sided test at the 5 % level; seeds are for each method.",
+        text_table(*table),
+        f"With fewer than {MIN_SEEDS} seeds the test covers problems only, not other training seeds.",
+        "Standard deviations in points, and where they come from:",
+    ]
+    for key, of in model.items():
+        source = of["note"] if of["note"].startswith("measured") else f"{of['origin']}: {of['note']}"
+        lines.append(f"  {key:<14} {100 * of['value']:>5.1f}  {source}")
+    return "\n".join(lines)
+
+
+def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
+    """How many training seeds a paper's claims need, with hours and a price.
+
+        rlvr seeds paper=egsw hardware=h100x8
+
+    For each claim about accuracies whose difference the paper prints, in its order, and each base model: the seeds with
+    which the protocol's samples resolve a difference of that size.
+
+    Args:
+        paper: its key; rlvr list shows them.
+        power: the chance to resolve the difference.
+        **values: options of `rlvr plan`: hardware= (default h100x8), hardware.KEY=, backend=, protocol.n=, ...
+    Raises:
+        UsageError: a value out of range, or a paper without such a claim.
+    """
+    _check_power(power)
+    for key in ("seeds", "scale", "model", "arm", "arms"):
+        if key in values:
+            raise UsageError(f"{key}={values[key]}: no such option; every claim of the paper is planned at paper scale")
+    if not any(key.startswith("hardware") for key in values):
+        values["hardware"] = "h100x8"
+    from evals.data import benchmarks
+    from evals.notebook import text_table
+    from evals.stats.power import default_spread, seeds_of_claim
+    from harness.launch.prepare import declaration, planned
+    from harness.spec import catalogue
+    from rlvr.terminal import paragraph
+
+    declared, run = declaration(paper), ""
+    rows: list[dict[str, Any]] = []
+    scores: dict[tuple[str, str], dict[str, float]] = {}
+    for cell in catalogue.published(paper):
+        if cell.metric.startswith("avg") and cell.benchmark in benchmarks.names():
+            scores.setdefault((cell.model, cell.arm), {})[cell.benchmark] = cell.value / 100
+    for claim in declared.claims:
+        ours = claim.arm and "avg" in claim.compared and not (claim.curve or claim.than_model or claim.margin)
+        for model in declared.claimed_models(claim) if ours else ():
+            one, other = (scores.get((model, arm), {}) for arm in (claim.arm, claim.than))
+            printed = {b: one[b] - other[b] for b in claim.benchmarks or one if b in one and b in other}
+            if not printed:
+                continue
+            options = {"model": model, "arm": [claim.than, claim.arm], "protocol.benchmarks": list(printed), **values}
+            arms = planned(paper, {**options, "scale": "paper", "seeds": 1}, check=False)["arms"]
+            n = arms[0]["settings"]["protocol.n"]["value"]
+            samples = {b: n if isinstance(n, int) else n.get(b, n["default"]) for b in printed}
+            parts = [(d, default_spread(b), benchmarks.count(b), samples[b]) for b, d in printed.items()]
+            needed = seeds_of_claim(claim.over, parts, power)
+            row: dict[str, Any] = {"claim": claim.text, "model": model, "printed": printed, "seeds": needed}
+            row |= {key: getattr(claim, key) for key in ("where", "arm", "than", "over")}
+            for key in ("gpu_hours", "price"):
+                each = [(arm["cost_per_run"][key], needed if arm["method"] else 1) for arm in arms]
+                known = needed is not None and all(cost is not None for cost, _ in each)
+                row[key] = sum(cost * runs for cost, runs in each) if known else None
+            row["cannot run"] = next((arm["refused"] for arm in arms if arm["refused"]), None)
+            rows.append(row)
+            if not run and needed is not None and row["cannot run"] is None:
+                words = {"paper": paper, **options, "seeds": needed, "scale": "paper"}
+                shown = {k: f"[{','.join(v)}]" if isinstance(v, list) else v for k, v in words.items()}
+                run = shlex.join(["rlvr", "run", *(f"{key}={value}" for key, value in shown.items())])
+    if not rows:
+        raise UsageError(f"paper={paper}: none of its claims compares accuracies that its tables print")
+    cells = [
+        (
+            f"{row['model']}: {row['arm']} - {row['than']}",
+            f"{row['over']} of {len(row['printed'])}" if len(row["printed"]) > 2 else ", ".join(row["printed"]),
+            f"{100 * sum(row['printed'].values()) / len(row['printed']):+.1f}",
+            *("–" if row[key] is None else f"{row[key]:,.0f}" for key in ("seeds", "gpu_hours", "price")),
+        )
+        for row in rows
+    ]
+    notes = [
+        "printed: the mean difference in points. seeds: of each trained arm, with which the protocol's samples resolve "
+        f"it with a chance of {power:.0%}; –: no number of them, more problems would be needed.",
+        *dict.fromkeys(f"cannot run: {row['cannot run']}" for row in rows if row["cannot run"]),
+    ]
+    table = text_table(("claim", "benchmarks", "printed", "seeds", "GPU-hours", "USD"), cells, left=2)
+    first = [f"the first claim that can be resolved:\n  {run}"] if run else []
+    text = "\n".join([table, *map(paragraph, notes), *first])
+    return Result({"paper": paper, "power": power, "claims": rows, "run": run or None}, text, rows)
+
+
+def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
+    """A method against itself: how often the comparison of two halves of its training seeds gives a false verdict.
+
+        rlvr aa 'RUNS_OF_ONE_ARM'
+
+    The seeds are split at random into two sides many times. Every verdict is false, and 5 percent of them are allowed.
+
+    Args:
+        runs: the training seeds of one method: a glob of folders, or folders joined by commas, as of rlvr compare.
+        seeds: how many on a side (default 1,2,3,5,10 as far as there are).
+    Raises:
+        UsageError: no such runs, or too few seeds.
+    """
+    from tabulate import tabulate
+
+    from evals.stats.aa import SIZES
+    from evals.stats.aa import aa as false_verdicts
+    from evals.stats.verdict_table import complete
+    from harness.record.find import check_names, method
+    from rlvr.evaluation import at_least_one
+
+    check_names(runs)
+    tables = {name: table.values("avg") for name, table in method(runs).tables.items()}
+    try:
+        sizes = at_least_one("seeds", seeds) or SIZES
+        rates = false_verdicts({name: v[:, complete(v)] for name, v in tables.items()}, sizes=sizes)
+    except ValueError as error:
+        raise UsageError(f"runs={runs}: {error}") from error
+    rows = []
+    for rate in rates:
+        about = {"verdicts about": "the method" if rate.about_method else "checkpoints"}
+        share = {"share": round(rate.false / rate.splits, 4), "low": round(rate.low, 4), "high": round(rate.high, 4)}
+        rows.append({**vars(rate), **about, **share, **rate.by_benchmark})
+        del rows[-1]["by_benchmark"]
+    head = f"{runs} against itself: the seeds split into two sides; every verdict is false, 5 % of them are allowed"
+    return Result({"runs": runs, "rates": rows}, lambda: f"{head}\n\n{tabulate(rows, 'keys')}", rows)

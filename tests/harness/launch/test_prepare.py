@@ -1,0 +1,49 @@
+"""Which backend trains an arm where the command names none."""
+
+from __future__ import annotations
+
+from harness.launch.prepare import planned
+
+
+def backends(*words: str) -> dict[str, str]:
+    """model/arm -> its backend, by the plan."""
+    document = plan(*words)
+    return {f"{arm['model']}/{arm['arm']}": arm["backend"] for arm in document["arms"]}
+
+
+def plan(*words: str) -> dict:  # type: ignore[type-arg]
+    values = dict(word.split("=", 1) for word in words)
+    paper = values.pop("paper")
+    return planned(paper, {k: v.split(",") if k == "arm" else v for k, v in values.items()}, check=False)
+
+
+def test_verl_trains_all_arms_where_trl_cannot_train_one_of_them() -> None:
+    arms = "arm=base,grpo,ppo"
+    assert backends("paper=entropy_advantage", "scale=paper", "model=7b", arms) == {
+        "7b/base": "trl",  # not trained
+        "7b/grpo": "verl",
+        "7b/ppo": "verl",
+    }
+    document = plan("paper=entropy_advantage", "scale=paper", "model=7b", arms)
+    assert (document["backends"], document["trainer"]["value"]) == (["verl"], "veRL")
+    base, grpo, ppo = (arm["why_backend"] for arm in document["arms"])
+    assert base is None and grpo == "one backend then trains all arms" and "has no trainer with a critic" in ppo
+    assert backends("paper=entropy_advantage", "scale=paper", "model=7b", "arm=base,grpo") == {
+        "7b/base": "trl",
+        "7b/grpo": "trl",
+    }
+
+
+def test_each_arm_has_its_own_backend_where_neither_can_train_all() -> None:
+    """TRL has no dynamic sampling, veRL no rejection sampling."""
+    words = ("paper=trial_and_error", "scale=paper")
+    assert backends(*words, "arm=grpo,rft") == {"7b/grpo": "verl", "math-7b/grpo": "verl", "32b/rft": "trl"}
+    assert backends(*words, "arm=grpo,rft", "backend=trl")["7b/grpo"] == "trl"  # as it was named: refused
+    refused = {arm["arm"]: arm["refused"] for arm in plan(*words, "arm=grpo,rft", "backend=trl")["arms"]}
+    assert refused["rft"] is None and "cannot express dynamic_sampling" in refused["grpo"]
+
+
+def test_at_tiny_scale_and_with_settings_of_one_backend_nothing_moves() -> None:
+    assert set(backends("paper=entropy_advantage", "arm=grpo,ppo").values()) == {"trl"}
+    words = ("paper=entropy_advantage", "scale=paper", "model=7b", "arm=grpo,ppo")
+    assert set(backends(*words, "hardware.deepspeed=zero3").values()) == {"trl"}  # a setting that veRL does not have
