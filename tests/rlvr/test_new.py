@@ -140,7 +140,8 @@ TESTS = [f"tests/reproductions/test_{name}.py" for name in NAMES]
 def test_what_is_written_and_the_case_of_the_page_pass_their_tests(followed: Path) -> None:
     ((trainer, *options),) = [words for words in commands("pytest") if "-k" in words]
     assert options == ["-k", "my_method"]
-    files = [*TESTS, trainer, "tests/harness/spec/test_spec.py"]
+    shared = ("tests/harness/step/test_invariance.py", "tests/harness/spec/test_sources.py")
+    files = [*TESTS, trainer, "tests/harness/spec/test_spec.py", *shared]
     words = ["-rA", "--hypothesis-profile=few", "-k", "my_method or test_by_", *files]
     out = inside(followed, "pytest", *words, code=1)  # one of them is wrong
     outcomes = re.findall(r"^(PASSED|FAILED) (\S+?\.py)::(.*?)(?: - .*)?$", out, flags=re.MULTILINE)
