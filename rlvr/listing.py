@@ -6,7 +6,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.record.run import Run
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
-MORE = ("hardware", "signals", "stages")  # groups that are shown only when they are named
+MORE = ("hardware", "methods", "signals", "stages")  # groups that are shown only when they are named
 
 
 def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> Result:
@@ -26,7 +26,8 @@ def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> 
 
     Args:
         what: some of papers, benchmarks, protocols, prompts, engines, backends, scales; or hardware: the settings of
-            the machine and of launchers, for `rlvr run`; signals, stages: what a method may read, and what it may make.
+            the machine and of launchers, for `rlvr run`; methods: every equation that is declared, by its stage, with
+            its first line; signals, stages: what a method may read, and what it may make.
         protocol: instead of these, every value of this protocol with its source.
     """
     if protocol is not None:
@@ -94,10 +95,26 @@ def _names(group: str) -> Any:
         "backends": lambda: list(BACKENDS),
         "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
         "hardware": hardware_help,
+        "methods": _methods,
         "signals": lambda: _fields(TokenBatch, SIGNALS),
         "stages": lambda: _fields(Method, get_args(Stage)),
     }
     return of_group[group]()
+
+
+def _methods() -> dict[str, str]:
+    """Equation -> its stage, the first paper that declares it, and the first line of its docstring; by stage."""
+    from harness.spec import Experiment, Method, catalogue
+
+    found: dict[str, tuple[str, str]] = {}
+    for key in catalogue.papers():
+        arms = [arm.train for arm in catalogue.load(key).arms if isinstance(arm.train, Experiment)]
+        for stage, use in [(stage, u) for arm in arms for stage, uses in arm.method.stages() for u in uses]:
+            line = (inspect.getdoc(use.function) or "").partition("\n\n")[0].replace("\n", " ")
+            found.setdefault(use.name, (stage, f"{stage}, {key}: {line}"))
+    order = [f.name for f in fields(Method)]
+    order = ["rewards", "advantage", *(name for name in order if name not in ("rewards", "advantage"))]
+    return {name: text for name, (_, text) in sorted(found.items(), key=lambda item: order.index(item[1][0]))}
 
 
 def _fields(of: type, names: Sequence[str]) -> dict[str, str]:

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal
@@ -250,7 +251,15 @@ def controlled(training: Training | None, control: str) -> Experiment:
     try:
         return CONTROLS[control].change(training)
     except ValueError as error:
-        raise ValueError(f"{control}: {error}") from error
+        raise ValueError(f"{control}: {error}; these apply: {', '.join(_that_apply(training))}") from error
+
+
+def _that_apply(experiment: Experiment) -> Iterator[str]:
+    """The controls that this experiment can be put under."""
+    for name, control in CONTROLS.items():
+        with suppress(ValueError):
+            control.change(experiment)
+            yield name
 
 
 def split_key(arm: str) -> tuple[str, str | None]:
