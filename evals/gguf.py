@@ -34,9 +34,9 @@ def how_to_convert(path: str | Path) -> str:
     """What to do with a GGUF file where a model folder is expected."""
     folder = Path(path).stem
     return (
-        f"{str(path)!r}: a GGUF file, which no engine or trainer here loads; expected a folder, which `pip install gguf` "
-        f"and `python -m evals.gguf {path} {folder}` make of it (an engine=openai server such as llama.cpp's takes the "
-        "file as it is)"
+        f"{str(path)!r}: a GGUF file, which no engine or trainer here loads; expected a folder, which `pip install "
+        f"gguf` and `python -m evals.gguf {path} {folder}` make of it (to evaluate it as it is, engine=openai asks a "
+        "server such as llama.cpp's)"
     )
 
 

