@@ -17,6 +17,14 @@ def threads_sleep() -> None:
         os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "3000")}
 
 
+JOBS_ON_CARD = "RLVR_JOBS_ON_CARD"
+
+
+def jobs_on_card() -> int:
+    """How many jobs of this command share this process's GPU; each may take its part of the memory."""
+    return int(os.environ.get(JOBS_ON_CARD, "1"))
+
+
 def variables() -> dict[str, str]:
     """A copy. `dict(os.environ)` raises KeyError if a thread deletes one meanwhile; MLflow's telemetry does."""
     there = ((name, os.environ.get(name)) for name in list(os.environ))

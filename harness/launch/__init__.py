@@ -24,8 +24,8 @@ def launch(prepared: Prepared) -> list[Outcome]:
         from harness.launch.watching import run_on
         from harness.plan.machine import gpu_count
 
-        slots = slot_environments(prepared.hardware.values(), launcher.here, gpus=gpu_count())
-        return run_on(Local(slots[: len(prepared.jobs)]), prepared)
+        at_once = min(launcher.here, len(prepared.jobs))
+        return run_on(Local(slot_environments(prepared.hardware.values(), at_once, gpus=gpu_count())), prepared)
     if launcher.name == "slurm":
         from harness.launch.slurm import Slurm
         from harness.launch.watching import run_on

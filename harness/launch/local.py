@@ -16,11 +16,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from evals.environment import variables
+from evals.environment import JOBS_ON_CARD, variables
 from harness.backends.checkpoints import WHOLE
 from harness.errors import UsageError
 from harness.jobs.run import say
 from harness.launch.task import RUNNING, WAITING, Task
+from harness.plan.machine import sharing
 from harness.runs.interrupt import StoppedAtOnce
 from harness.spec.hardware import Hardware
 
@@ -30,9 +31,11 @@ THREADS, VISIBLE = "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"
 def slot_environments(machines: Iterable[Hardware], slots: int, *, gpus: int) -> list[dict[str, str]]:
     """The environment variables of the jobs that run at once.
 
-    GPUs: each slot has as many as the largest job needs; no two share one, and CPU threads are divided. Jobs on the CPU
-    see no GPU, and each has as many threads as when it runs alone, because the number of threads decides the last bits
-    of its sums; `hardware.threads` gives each fewer.
+    GPUs: each slot has as many as the largest job needs, and CPU threads are divided. Where a job needs one and there
+    are more slots, they share the cards, and each may take its part of the memory.
+
+    Jobs on the CPU see no GPU, and each has as many threads as when it runs alone, because the number of threads
+    decides the last bits of its sums; `hardware.threads` gives each fewer.
 
     Args:
         machines: of all jobs, with their device. gpus: how many there are.
@@ -46,6 +49,9 @@ def slot_environments(machines: Iterable[Hardware], slots: int, *, gpus: int) ->
     each = max(machine.gpus for machine in machines)
     names = [name for name in os.environ.get(VISIBLE, "").split(",") if name] or [str(i) for i in range(gpus)]
     most = len(names) // each
+    if slots > most and each == 1:
+        share = {JOBS_ON_CARD: str(sharing(slots, each, len(names)))}
+        return [{**common, **share, VISIBLE: names[i % len(names)]} for i in range(slots)]
     if slots > most:
         raise UsageError(
             f"jobs={slots}: expected at most {most}: a job needs {each} of the {len(names)} GPUs here, got {slots}"

@@ -67,7 +67,11 @@ class Prepared:
     def check_machine(self, here: bool = True) -> None:
         """As `harness.plan.machine.check_machine`, for the arms that are not refused."""
         able = [job for job in self.jobs if (job.model, job.arm) not in self.refused]
-        room: dict[str, Any] = {"slots": self.launcher.here, "force": self.force, "watch": self.watch}
+        room: dict[str, Any] = {
+            "slots": min(self.launcher.here, len(self.jobs)),
+            "force": self.force,
+            "watch": self.watch,
+        }
         check_machine(able, self.hardware, data_dir=self.data_dir, here=here, **room)
 
 
@@ -79,6 +83,7 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
     check_watch(watch, jobs)
     if machine.profile is None and not machine.explicit and gpu_count() and any(j.scale in REAL for j in jobs):
         print("hardware=: not given, so its settings are the defaults; hardware=auto chooses them", file=sys.stderr)
+    machine = machine.shared_by(min(launcher.here, len(jobs)))
     hardware = machine.by_arm(jobs)
     refused: Refusals = refusals(jobs, hardware)
     moved: dict[tuple[str, str], str] = {}
@@ -100,7 +105,7 @@ def _with_others(
     moved: dict[tuple[str, str], str] = {}
     for name in [name for name in BACKENDS if name != DEFAULT and refused]:
         try:
-            machine = take_machine({**given, "backend": name})
+            machine = take_machine({**given, "backend": name})  # its vLLM shares no card
         except UsageError:  # hardware.KEY of the command is no setting of this backend: it is not meant
             continue
         others = [replace(job, backend=name) for job in jobs]
@@ -179,7 +184,8 @@ def planned(
         except ValueError as error:
             missing = str(error).splitlines()
     how: dict[str, Any] = {"machines": asked.hardware, "explicit": asked.machine.explicit, "watch": asked.watch}
-    document = plan(asked.jobs, asked.refused, paper=asked.paper, price=price, moved=asked.moved, **how)
+    how |= {"moved": asked.moved, "price": price, "on_a_card": asked.machine.on_a_card}
+    document = plan(asked.jobs, asked.refused, paper=asked.paper, **how)
     return {"missing": missing, "hardware": asked.machine.profile, **document}
 
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from evals.data import benchmarks
-from evals.environment import end_without_threads
+from evals.environment import end_without_threads, jobs_on_card
 from evals.files import write_json
 from evals.redaction import redact
+from harness.backends.memory import CONTEXT
 from harness.command.watch import Watch
 from harness.data.base_models import fingerprint, located
 from harness.jobs.run import JobRun, job_folder
@@ -89,6 +90,7 @@ class Task:
             os.dup2(log.fileno(), 2)
         print(f"== {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {self.command}: {self.job.name}", flush=True)
         try:
+            keep_to_part_of_card()
             with full_disk_named(make_home()):
                 self.here().run()
         except Exception as error:  # of any kind: the command that waits finds it in the folder
@@ -96,6 +98,16 @@ class Task:
             write_json(self.folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": now()})
             return 1
         return 0
+
+
+def keep_to_part_of_card() -> None:
+    """Let this process take no more of a GPU's memory than its part, where several jobs share the card: torch then
+    frees what it caches, or raises, instead of taking a neighbour's."""
+    if (jobs := jobs_on_card()) > 1:
+        import torch
+
+        total = torch.cuda.get_device_properties(0).total_memory
+        torch.cuda.set_per_process_memory_fraction(1 / jobs - CONTEXT / total)
 
 
 def tasks_of(prepared: Prepared) -> list[Task]:

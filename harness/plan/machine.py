@@ -61,17 +61,34 @@ class Machine:
     Args:
         base: the settings; with a profile, those that all arms share. profile: a name in `PROFILES`, or None.
         explicit: names of the settings that the command line gives, which a profile does not change.
+        on_a_card: jobs that share a GPU, each with its part of the memory.
     """
 
     base: Hardware
     profile: str | None
     explicit: frozenset[str]
+    on_a_card: int = 1
+
+    @property
+    def cards(self) -> int:
+        """GPUs of the machine: of the profile, or of this one."""
+        named = PROFILES.get(self.profile or "")
+        return gpu_count() if named is None else named.gpus
+
+    def shared_by(self, jobs: int) -> Machine:
+        """The same for so many jobs at once: where they share GPUs, a profile takes no vLLM."""
+        on_a_card = sharing(jobs, self.base.gpus, self.cards)
+        alone = on_a_card == 1 or self.profile is None
+        own = {f.name for f in fields(self.base)} - self.explicit
+        without: dict[str, Any] = {} if alone else dict.fromkeys({"engine", "rollouts"} & own, "transformers")
+        return replace(self, base=replace(self.base, **without), on_a_card=on_a_card)
 
     def of(self, job: Job) -> Hardware:
         """The settings for one arm."""
         if self.profile is None:
             return self.base
-        chosen = choose(job.experiment, job.backend, self.base, self.explicit)
+        memory = self.base.card.memory / self.on_a_card
+        chosen = choose(job.experiment, job.backend, self.base, self.explicit, memory=memory)
         return with_engine(job, chosen, self.explicit)
 
     def by_arm(self, jobs: Iterable[Job]) -> dict[tuple[str, str], Hardware]:
@@ -147,12 +164,19 @@ def check_memory(
         raise ValueError("\n".join(lines))
 
 
+def sharing(slots: int, each: int, gpus: int) -> int:
+    """Jobs that share a card, if `slots` jobs of `each` GPUs run at once on `gpus`: only jobs of one GPU do."""
+    return -(-slots // gpus) if each == 1 and gpus else 1
+
+
 def device_memory(machines: Mapping[tuple[str, str], Hardware], slots: int) -> float:
-    """Bytes of one device of this machine: of its GPU, or its memory's share for one process of one of `slots` jobs."""
+    """Bytes of one device of this machine, for one process of one of `slots` jobs: of its GPU, or its part of a GPU or
+    of the machine's memory that they share."""
     if any(settings.device == "gpu" for settings in machines.values()):
         import torch
 
-        return float(torch.cuda.get_device_properties(0).total_memory)
+        each = max(settings.gpus for settings in machines.values())
+        return float(torch.cuda.get_device_properties(0).total_memory) / sharing(slots, each, gpu_count())
     processes = max(settings.processes for settings in machines.values())
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / processes / slots
 
@@ -203,6 +227,7 @@ def check_machine(
     if here and arms:
         checks += [partial(check_base_models, [job]) for key, job in arms.items() if key not in served]
         placed = _placed(machines, gpus)
+        checks.append(lambda: check_sharing(jobs, placed, slots, gpus))
         if not force and (gpus or all(settings.device == "cpu" for settings in placed.values())):
             checks.append(lambda: check_memory(jobs, placed, memory=device_memory(placed, slots)))
         checks.append(lambda: check_room(jobs, placed, watch or Watch(), slots=slots, force=force))
@@ -285,6 +310,22 @@ def check_device(hardware: Hardware, gpus: int) -> None:
         raise ValueError("hardware.device: expected cpu or auto, got 'gpu': this machine has no GPU that can be used")
     if hardware.device == "gpu" and hardware.processes > gpus and hardware.ray_address is None:
         raise ValueError(f"hardware.processes: expected at most the {gpus} GPUs here, got {hardware.processes}")
+
+
+def check_sharing(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], slots: int, gpus: int) -> None:
+    """Raise ValueError for jobs that share a card and use vLLM, which takes its part of a whole card at its start and
+    fails where another process takes memory meanwhile."""
+    together = sharing(slots, max(settings.gpus for settings in machines.values()), gpus)
+    for job in jobs if together > 1 else ():
+        settings, e = machines[job.model, job.arm], job.experiment
+        wrong = ["rollouts"] if e is not None and backend(job.backend).colocated(e, settings) else []
+        wrong += ["engine"] if settings.engine == "vllm" else []
+        if wrong:
+            needed = " ".join(f"hardware.{name}=transformers" for name in wrong)
+            raise ValueError(
+                f"jobs={slots}: {together} jobs share a GPU, where vLLM cannot be used ({job.model}/{job.arm}): "
+                f"expected {needed} with backend=trl"
+            )
 
 
 def check_engine(hardware: Hardware) -> None:

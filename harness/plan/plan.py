@@ -69,6 +69,7 @@ def plan(
     paper: Reproduction | None = None,
     watch: Watch | None = None,
     price: float | None = None,
+    on_a_card: int = 1,
 ) -> dict[str, Any]:
     """The plan as one JSON document.
 
@@ -78,6 +79,7 @@ def plan(
         refused: (model, arm) -> why the backend cannot train it. moved: -> why another backend than the usual
             one trains it. machines: (model, arm) -> its settings.
         explicit: settings given on the command line, which a remedy keeps if possible.
+        on_a_card: jobs that share a GPU, each with its part of the memory.
     """
     refused, moved = refused or {}, moved or {}
     machines = machines or {(job.model, job.arm): backend(job.backend).hardware() for job in jobs}
@@ -87,7 +89,7 @@ def plan(
     for job in jobs:
         key = job.model, job.arm
         if key not in arms:
-            arms[key] = _arm(job, machines[key], refused.get(key), explicit, watch or Watch(), price)
+            arms[key] = _arm(job, machines[key], refused.get(key), explicit, watch or Watch(), price, on_a_card)
             arms[key]["why_backend"] = moved.get(key)
         arms[key]["seeds"].append(job.seed)
     able = [job for job in jobs if (job.model, job.arm) not in refused]
@@ -110,6 +112,7 @@ def plan(
             "disk": disk_of_all([c["disk"] for c in costs]),
             "host_memory": max((c["host_memory"] for c in costs if c["host_memory"] is not None), default=None),
         },
+        "on_a_card": on_a_card,
         "prices": {arm["cost_per_run"]["gpu"]: arm["cost_per_run"]["price_per_gpu_hour"] for arm in arms.values()},
         "cost_assumptions": seconds.ASSUMPTIONS,
         "departures": list(reproduction.departures),
@@ -118,8 +121,9 @@ def plan(
 
 
 def _arm(
-    job: Job, hardware: Hardware, refusal: Exception | None, explicit: frozenset[str], watch: Watch, price: float | None
-) -> dict[str, Any]:
+    job: Job, hardware: Hardware, refusal: Exception | None, explicit: frozenset[str], watch: Watch,
+    price: float | None, on_a_card: int,
+) -> dict[str, Any]:  # fmt: skip
     """The plan's entry for an arm; its seeds are added later."""
     need = context_need(job)
     return {
@@ -133,9 +137,9 @@ def _arm(
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "origins": origins(job.settings()),
         "cost_per_run": cost(job, hardware, watch, price),
-        "memory": memory(job, hardware, explicit) if refusal is None else None,
+        "memory": memory(job, hardware, explicit, on_a_card) if refusal is None else None,
         "context": {**asdict(need), "fits": need.fits},
-        "evaluation_fits": measures(job, hardware),
+        "evaluation_fits": measures(job, hardware, memory=hardware.card.memory / on_a_card),
         "refused": None if refusal is None else str(refusal),
     }
 
@@ -148,16 +152,18 @@ def _context_text(need: dict[str, Any]) -> str:
     return "" if need["fits"] else f"{tokens} do not fit {need['positions']:,} positions; see context.positions"
 
 
-def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, Any] | None:
-    """Memory that one GPU needs, by part, and whether it fits; None for an untrained arm or an unknown shape."""
+def memory(job: Job, hardware: Hardware, explicit: frozenset[str], on_a_card: int = 1) -> dict[str, Any] | None:
+    """Memory that one GPU needs, by part, and whether it fits, or fits the part of a card that several jobs share; None
+    for an untrained arm or an unknown shape."""
     if job.experiment is None:
         return None
-    verdict = judge(job.experiment, job.backend, hardware, explicit)
+    has = hardware.card.memory / on_a_card
+    verdict = judge(job.experiment, job.backend, hardware, explicit, memory=has)
     if verdict.need is None:
         return None
     return {
         "gpu": hardware.gpu or "h100",
-        "gpu_bytes": hardware.card.memory,
+        "gpu_bytes": has,
         "gpus": hardware.devices,
         "settings": changes(type(hardware)(), hardware),
         "training": dict(verdict.need.training),
@@ -213,6 +219,7 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         f"all runs, one after another: {'minutes each on a CPU' if tiny else _hours(total)}; "
         f"{_size(total['disk'])} of disk"
         + (f"; {_size(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
+        *_shared_card(document),
         f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
         *([] if tiny else [f"  ({document['cost_assumptions']}; price of a GPU-hour: {rates})"]),
     ]
@@ -252,6 +259,18 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
         lines += ["", f"{heading}:", *(f"  - {note}" for note in notes)] if notes else []
     return "\n".join(lines)
+
+
+def _shared_card(document: Mapping[str, Any]) -> list[str]:
+    """What is said of jobs that share a card."""
+    jobs, hours = document["on_a_card"], document["total"]["hours"]
+    if jobs == 1:
+        return []
+    has = {_size(arm["memory"]["gpu_bytes"]) for arm in document["arms"] if arm["memory"]}
+    by_clock = (
+        "" if hours is None else f"; by the clock {hours / jobs:.1f} to {hours:.1f} hours, as busy as one leaves it"
+    )
+    return [f"{jobs} jobs share each card{f', {min(has)} each' if has else ''}{by_clock}"]
 
 
 def _trainer(sourced: Mapping[str, Any] | None) -> str:

@@ -159,15 +159,21 @@ def _as_a_profile(name: str, hardware: Hardware, fixed: frozenset[str]) -> Hardw
     return replace(hardware, **{key: value for key, value in values.items() if key not in fixed})
 
 
-def choose(training: Training | None, name: str, base: Hardware, explicit: frozenset[str]) -> Hardware:
-    """The settings of a profile for one arm: the first candidate that fits, else the one with the least memory."""
+def choose(
+    training: Training | None, name: str, base: Hardware, explicit: frozenset[str], *, memory: float | None = None
+) -> Hardware:
+    """The settings of a profile for one arm: the first candidate that fits, else the one with the least memory.
+
+    Args:
+        memory: bytes of each device; None: of `base.gpu`.
+    """
     if training is None:
         return base
     a = architecture(training.base_model.value)
     options = list(candidates(training, name, base, explicit))
     if a is None:
         return options[-1]
-    return next((hardware for hardware in options[:-1] if holds(a, training, name, hardware)), options[-1])
+    return next((each for each in options[:-1] if holds(a, training, name, each, memory)), options[-1])
 
 
 def with_engine(job: Job, hardware: Hardware, explicit: frozenset[str]) -> Hardware:

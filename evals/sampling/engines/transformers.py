@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evals.environment import jobs_on_card
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 from evals.sampling.engines.encode import encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
@@ -29,7 +30,7 @@ Pick = Callable[["Tensor", "Tensor", int], "Tensor"]
 
 BLOCK = 128  # uniform random numbers for a row at a time
 CPU_CACHE_BYTES = 4 * 2**30  # the most that a batch's key-value cache may take on a CPU
-GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded
+GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded, or of a job's part of it
 READ_TOKENS = 2**17  # rows that a batch reads at once with forced responses, which share little of their text
 
 
@@ -107,7 +108,9 @@ class TransformersEngine(LocalModel):
 
         if self.device == "cpu":
             return CPU_CACHE_BYTES
-        return int(GPU_CACHE_SHARE * torch.cuda.mem_get_info(self.device)[0])
+        free, total = torch.cuda.mem_get_info(self.device)
+        mine = total // jobs_on_card() - torch.cuda.memory_reserved(self.device)
+        return int(GPU_CACHE_SHARE * min(free, mine))
 
     def _decode_batch(
         self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding

@@ -23,6 +23,7 @@ from harness.launch.slurm import executor
 from harness.launch.task import Task, tasks_of
 from harness.launch.view import View
 from harness.plan import machine
+from harness.plan.machine import check_sharing
 from harness.plan.profiles import judge
 from harness.runs.state import ERROR, job_states, note_slurm
 
@@ -34,7 +35,44 @@ def test_launcher_options_are_taken_from_the_others() -> None:
     assert take_launcher({"launcher": "local"}).jobs == 2
 
 
-def test_gpus_are_divided_and_never_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_of_one_gpu_share_cards_where_there_are_more_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    (one, *_) = same = slot_environments([TrlHardware(device="gpu")], 5, gpus=1)
+    assert one["CUDA_VISIBLE_DEVICES"] == "0" and one["RLVR_JOBS_ON_CARD"] == "5" and same == [one] * 5
+    two = slot_environments([TrlHardware(device="gpu")], 5, gpus=2)  # three on one of them, so a third for each
+    assert [(env["CUDA_VISIBLE_DEVICES"], env["RLVR_JOBS_ON_CARD"]) for env in two] == [
+        ("0", "3"), ("1", "3"), ("0", "3"), ("1", "3"), ("0", "3")
+    ]  # fmt: skip
+    assert "RLVR_JOBS_ON_CARD" not in slot_environments([TrlHardware(device="gpu")], 2, gpus=2)[0]
+
+
+def test_a_profile_plans_jobs_that_share_its_card_for_their_part_of_it() -> None:
+    values = {"arm": ["grpo", "egsw"], "seeds": 2, "scale": "small", "launcher": "local", "hardware": "h100"}
+    values["max_completion_tokens"] = 384
+    alone = _read("egsw", {**values, "jobs": 1})
+    shared = _read("egsw", {**values, "jobs": 4})
+    assert (alone.machine.on_a_card, shared.machine.on_a_card) == (1, 4)
+    assert all(isinstance(h, TrlHardware) and h.rollouts == "vllm_colocate" for h in alone.hardware.values())
+    for job in shared.jobs:
+        settings = shared.hardware[job.model, job.arm]
+        assert isinstance(settings, TrlHardware) and job.experiment is not None
+        assert (settings.engine, settings.rollouts) == ("transformers", "transformers")
+        assert judge(job.experiment, job.backend, settings, memory=settings.card.memory / 4).fits
+
+
+def test_vllm_is_refused_on_a_shared_card() -> None:
+    (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
+    for settings, expected in (
+        (TrlHardware(device="gpu", rollouts="vllm_colocate"), "hardware.rollouts=transformers"),
+        (TrlHardware(device="gpu", engine="vllm"), "hardware.engine=transformers"),
+    ):
+        machines = {(job.model, job.arm): settings}
+        check_sharing([job], machines, 2, 2)
+        with pytest.raises(ValueError, match=rf"jobs=3: 2 jobs share a GPU.* expected {expected} with backend=trl"):
+            check_sharing([job], machines, 3, 2)
+
+
+def test_jobs_of_several_gpus_never_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     gpu = TrlHardware(device="gpu", processes=2)
     environments = slot_environments([gpu, TrlHardware(device="gpu")], 2, gpus=5)
