@@ -181,6 +181,19 @@ def rehearse(session: nox.Session) -> None:
     session.run(str(python(session, True)), "-m", "benchmarks.rehearsal", *session.posargs, external=True)
 
 
+@nox.session(venv_backend="none")
+def contributions(session: nox.Session) -> None:
+    """Check the archives in results/contributed, and that the committed tables are those of all records."""
+    environment(session)
+    archives = ROOT / "results" / "contributed"
+    if not any(archives.glob("*.tar.xz")):
+        session.skip(f"no archive in {archives}")
+    rlvr(session, "verify", str(archives), "contribution=true")
+    session.env["RLVR_HOME"] = session.create_tmp()
+    rlvr(session, "tables", f"runs=[{ROOT / 'results' / 'records'},{archives}]", f"out={ROOT / 'results'}")
+    session.run("git", "diff", "--exit-code", "--", "results", external=True)
+
+
 @nox.session(venv_backend="venv")
 def wheel(session: nox.Session) -> None:
     """Build a wheel, install it into an environment of its own without torch, and use it there."""

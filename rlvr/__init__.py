@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from rlvr.sharing import curves as curves
     from rlvr.sharing import export as export
     from rlvr.sharing import import_ as import_
+    from rlvr.sharing import verify as verify
     from rlvr.sizing import aa as aa
     from rlvr.sizing import power as power
     from rlvr.sizing import seeds as seeds
@@ -74,7 +75,7 @@ _HOME = {
     "rlvr.results": ("Result",),
     "rlvr.runs": ("read_run",),
     "rlvr.scaffold": ("new",),
-    "rlvr.sharing": ("curves", "export", "import_"),
+    "rlvr.sharing": ("curves", "export", "import_", "verify"),
     "rlvr.training": ("plan", "rehearse", "run"),
     "rlvr.web": ("ui",),
     "rlvr.writing": ("analyze", "report", "tables"),

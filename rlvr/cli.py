@@ -34,13 +34,14 @@ GROUPS = {  # heading -> command -> the function of `rlvr`
     "measure": {"eval": "evaluate", "grade": "grade", "audit": "audit"},
     "compare": {"compare": "compare", "power": "power", "seeds": "seeds", "aa": "aa"},
     "write": {"tables": "tables", "report": "report", "analyze": "analyze"},
-    "exchange": {"export": "export", "import": "import_", "curves": "curves"},
+    "exchange": {"export": "export", "import": "import_", "verify": "verify", "curves": "curves"},
 }
 MEANT = {"status": "show", "sync": "export format=mlflow", "train": "run", "evaluate": "eval"}  # in other tools
 MOVED = {  # (command, option) of before -> the command that it is now
     ("power", "aa"): "aa",
     ("power", "paper"): "seeds",
     ("run", "rehearse"): "rehearse",
+    ("import", "verify"): "verify",
     ("import", "name"): "curves",
     ("import", "columns"): "curves",
 }

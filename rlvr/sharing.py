@@ -14,7 +14,7 @@ from rlvr.results import Result, results_folder
 from rlvr.terminal import paragraph
 
 PathLike = str | os.PathLike[str]
-CHECK = "check it with: rlvr import {} verify=true"
+CHECK = "check it with: rlvr verify {}"
 
 
 def export(
@@ -23,6 +23,7 @@ def export(
     format: Literal["records", "mlflow"] = "records",
     paper: list[str] | None = None,
     scale: str | None = None,
+    by: str | None = None,
     out: PathLike | None = None,
 ) -> Result:
     """Export finished runs: a paper's as one small file, one run with its responses, or all to another MLflow store.
@@ -37,6 +38,7 @@ def export(
             mlflow: send what MLflow does not have yet, after a server was away or into another store.
         paper: which papers (default: all that have finished runs).
         scale: only runs of this scale.
+        by: who measured them, for tables that show runs of several people (docs/tutorials/contribute.md).
         out: folder, or of one paper a file (.tar.xz), of one run a new file (default below RLVR_HOME/results;
             out=results/records writes a checkout's own archives).
     Raises:
@@ -44,7 +46,7 @@ def export(
     """
     if format == "mlflow":
         return _sync()
-    return _records(paper, scale, out) if run is None else _bundle(run, out)
+    return _records(paper, scale, by, out) if run is None else _bundle(run, by, out)
 
 
 def _files(paths: Sequence[Path], text: str) -> Result:
@@ -52,7 +54,7 @@ def _files(paths: Sequence[Path], text: str) -> Result:
     return Result({"files": files}, text, [{"file": file} for file in files])
 
 
-def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -> Result:
+def _records(paper: list[str] | None, scale: str | None, by: str | None, out: PathLike | None) -> Result:
     from harness.record.archive import SUFFIX, newest, write_archive
     from harness.record.find import runs
     from harness.runs.state import job_states
@@ -71,7 +73,7 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
             if paper is not None:
                 raise UsageError(f"paper {key!r}: expected finished runs, found none")
             continue
-        count = write_archive(found, path)
+        count = write_archive(found, path, by=by)
         written.append(path)
         lines.append(f"{path}: {count} run{'s' * (count != 1)}, {path.stat().st_size / 2**20:.2f} MB")
         states = Counter(job.state for job in job_states(home()) if job.paper == key and scale in (None, job.scale))
@@ -81,7 +83,7 @@ def _records(paper: list[str] | None, scale: str | None, out: PathLike | None) -
     return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr export NAME")
 
 
-def _bundle(run: str, out: PathLike | None) -> Result:
+def _bundle(run: str, by: str | None, out: PathLike | None) -> Result:
     from harness.record.archive import SUFFIX, write_archive
     from harness.record.find import seeds_of
 
@@ -93,7 +95,7 @@ def _bundle(run: str, out: PathLike | None) -> Result:
     target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}{SUFFIX}"
     if not target.name.endswith(SUFFIX) or target.exists():
         raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}")
-    write_archive(found, target, responses=True)
+    write_archive(found, target, responses=True, by=by)
     return _files([target], f"{target}\n{CHECK.format(target)}")
 
 
@@ -107,39 +109,56 @@ def _sync() -> Result:
     return Result({"delivered": sent, "pending": len(left)}, text, exit_code=1 if why or left else 0)
 
 
-def import_(*files: PathLike, verify: bool = False) -> Result:
+def import_(*files: PathLike) -> Result:
     """Bring exported archives into RLVR_HOME, and trained runs from there into MLflow; what is there is skipped.
 
         rlvr import results/records
-        rlvr import BUNDLE verify=true
+
+    Every archive is checked first, as by `rlvr verify`; nothing is imported if one has a fault (exit code 1).
 
     Args:
         *files: archives (.tar.xz) or folders of them, as rlvr export writes.
-        verify: import nothing, only check, as is done before every import: the hash of every file, and all scores
-            again from the verdicts. Exit code 1: a number does not come back.
     Raises:
         UsageError: no such file, or one that is no archive.
     """
-    paths = _existing(files, "archives, folders of them, or a bundle")
-    archives = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
-    if not archives or any(archive.suffixes[-2:] != [".tar", ".xz"] for archive in archives):
-        given = ", ".join(map(str, files))
-        raise UsageError(f"files: expected archives (.tar.xz), got {given}; training curves: rlvr curves {given}")
     from harness.record.archive import import_archive
-    from harness.record.verify import verify as faults_of
 
-    print(f"computing every score of {', '.join(map(str, archives))} again", file=sys.stderr)
-    wrong = [{"file": str(path), "wrong": line} for path in archives for line in faults_of(path)]
-    if wrong or verify:
-        lines = [f"{row['file']}: {row['wrong']}" for row in wrong]
-        whole = [f"{path}: whole; every score comes back from its verdicts" for path in archives]
-        return Result({"wrong": wrong}, "\n".join(lines or whole), wrong, exit_code=1 if wrong else 0)
-    counts = [(str(path), *import_archive(path)) for path in archives]
+    checked = verify(*files)
+    if checked.exit_code:
+        return checked
+    counts = [(str(path), *import_archive(path)) for path in _archives(files)]
     rows = [{"file": file, "runs": added, "there": there} for file, added, there in counts]
     lines = [
         f"{file}: runs added: {added}" + f"; there already: {there}" * (there > 0) for file, added, there in counts
     ]
     return Result({"imported": rows}, "\n".join(lines), rows)
+
+
+def verify(*files: PathLike, contribution: bool = False) -> Result:
+    """Check exported archives: the hash of every file, and all scores again from the verdicts.
+
+        rlvr verify run.tar.xz
+        rlvr verify results/contributed contribution=true
+
+    Exit code 1: a file is damaged, or a number does not come back.
+
+    Args:
+        *files: archives (.tar.xz) or folders of them, as rlvr export writes.
+        contribution: also what the tables of this checkout need to take the runs over: who measured them, code that is
+            committed and in this checkout's history, and the values that are declared here.
+    Raises:
+        UsageError: no such file, or one that is no archive.
+    """
+    from harness.record.verify import verify as faults_of
+
+    archives = _archives(files)
+    print(f"computing every score of {', '.join(map(str, archives))} again", file=sys.stderr)
+    wrong = [
+        {"file": str(path), "wrong": line} for path in archives for line in faults_of(path, contribution=contribution)
+    ]
+    lines = [f"{row['file']}: {row['wrong']}" for row in wrong]
+    whole = [f"{path}: whole; every score comes back from its verdicts" for path in archives]
+    return Result({"wrong": wrong}, "\n".join(lines or whole), wrong, exit_code=1 if wrong else 0)
 
 
 def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | None = None) -> Result:
@@ -168,6 +187,15 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
         lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))
     lines.append(f"beside yours: rlvr report runs=[OURS] curves={str(runs[0].folder).removesuffix('0')}*")
     return Result({"imported": rows}, "\n".join(lines), rows)
+
+
+def _archives(files: Sequence[PathLike]) -> list[Path]:
+    paths = _existing(files, "archives, folders of them, or a bundle")
+    archives = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
+    if not archives or any(archive.suffixes[-2:] != [".tar", ".xz"] for archive in archives):
+        given = ", ".join(map(str, files))
+        raise UsageError(f"files: expected archives (.tar.xz), got {given}; training curves: rlvr curves {given}")
+    return archives
 
 
 def _existing(files: Sequence[PathLike], what: str) -> list[Path]:

@@ -35,11 +35,11 @@ AGAIN = "get it again (a committed one: git checkout)"
 _PRESET = 9 | lzma.PRESET_EXTREME
 
 
-def write_archive(runs: Iterable[Run], path: Path, *, responses: bool = False) -> int:
+def write_archive(runs: Iterable[Run], path: Path, *, responses: bool = False, by: str | None = None) -> int:
     """Write finished runs as one file. Returns how many.
 
     Args:
-        responses: keep their text in the verdicts.
+        responses: keep their text in the verdicts. by: who measured them, for their records.
     Raises:
         DamagedFileError: a file of a run is missing or damaged.
     """
@@ -47,7 +47,7 @@ def write_archive(runs: Iterable[Run], path: Path, *, responses: bool = False) -
     count = 0
     for run in runs:
         folder = _place(run)
-        files |= {f"{folder}/{name}": data for name, data in _files(run, responses)}
+        files |= {f"{folder}/{name}": data for name, data in _files(run, responses, by)}
         count += 1
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lambda part: _write_tar(part, files))
@@ -145,7 +145,7 @@ def _place(run: Run) -> str:
     return f"evaluations/{run.record.get('kind', 'evaluation')}/{run.folder.name}"
 
 
-def _files(run: Run, responses: bool) -> Iterator[tuple[str, bytes]]:
+def _files(run: Run, responses: bool, by: str | None) -> Iterator[tuple[str, bytes]]:
     """(name, content) of the files of one run that go into an archive, run.json with their hashes last."""
     files: dict[str, bytes] = {}
     for name in KEPT:
@@ -164,6 +164,8 @@ def _files(run: Run, responses: bool) -> Iterator[tuple[str, bytes]]:
     record = {**evaluation, **run.record, "files": hashes}
     if not responses:
         record["responses"] = "not kept"
+    if by is not None:
+        record["by"] = by
     yield RECORD, (json.dumps(with_sha256(record), indent=1, ensure_ascii=False) + "\n").encode()
 
 

@@ -172,6 +172,19 @@ class Run:
         return _named(as_typed(str(self.record.get("environment", {}).get("command") or "")))
 
     @property
+    def by(self) -> str:
+        """Who measured it, if that was said when it was exported; else empty."""
+        return str(self.record.get("by") or "")
+
+    @property
+    def machine(self) -> str:
+        """What trained it: "8 x NVIDIA H100 80GB HBM3", or the type of the CPU."""
+        gpus = self.record.get("hardware", {}).get("gpus") or []
+        counts = {name: gpus.count(name) for name in dict.fromkeys(gpus)}
+        named = " and ".join(f"{n} x {name}" if n > 1 else name for name, n in counts.items())
+        return named or str(self.record.get("environment", {}).get("cpu") or "an unknown machine")
+
+    @property
     def commit(self) -> str:
         """The first ten digits of the code's commit; "None" outside a checkout."""
         return str(self.record.get("environment", {}).get("commit"))[:10]

@@ -1,4 +1,5 @@
-"""Check an archive of runs: the hash of every file, and every recorded score against the verdicts."""
+"""Check an archive of runs: the hash of every file, every recorded score against the verdicts, and what a contribution
+needs (`harness.record.contribution`)."""
 
 from __future__ import annotations
 
@@ -6,15 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from harness.record.archive import read_archive
+from harness.record.contribution import obstacles
 from harness.record.run import Run
 
 METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
 DIGITS = 10  # decimals to compare: beyond them, the order of a sum may differ between processors
 
 
-def verify(path: Path) -> list[str]:
+def verify(path: Path, *, contribution: bool = False) -> list[str]:
     """The faults of an archive; none if it is complete and every score follows from its verdicts.
 
+    Args:
+        contribution: also what keeps its runs from being taken over into this checkout's tables.
     Raises:
         DamagedFileError: it cannot be read, or is no archive.
     """
@@ -23,7 +27,7 @@ def verify(path: Path) -> list[str]:
     wrong = []
     for run in tqdm(read_archive(path), desc=f"checking {path.name}", unit="run", disable=None):  # on a terminal
         try:
-            faults = run.damage() or _wrong_scores(run)
+            faults = run.damage() or [*_wrong_scores(run), *(obstacles(run) if contribution else ())]
         except (ValueError, KeyError) as error:  # damaged; or verdicts that contradict themselves
             faults = [str(error)]
         wrong += [f"{run.folder.name}: {fault}" for fault in faults]

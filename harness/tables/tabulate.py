@@ -21,7 +21,7 @@ from harness.tables.differences import difference_grid
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
-from harness.tables.measured import gather
+from harness.tables.measured import Measured, gather
 from harness.tables.other_scales import scale_grids
 from harness.tables.published import published_grids
 
@@ -63,6 +63,20 @@ class Report:
         return list(texts)
 
 
+def contributions(measured: Sequence[Measured]) -> list[str]:
+    """A sentence for each person who measured arms elsewhere: which, on what, when."""
+    runs = [(m, run) for m in measured for run in m.runs.values() if run.by]
+    lines = []
+    for by in dict.fromkeys(run.by for _, run in runs):
+        theirs = [(m, run) for m, run in runs if run.by == by]
+        arms = dict.fromkeys(f"{m.model}/{m.arm} at {m.scale} scale" for m, _ in theirs)
+        machines = dict.fromkeys(run.machine for _, run in theirs)
+        days = sorted(run.finished[:10] for _, run in theirs if run.finished)
+        when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "an unknown day"
+        lines.append(f"Measured by {by} on {' and '.join(machines)}, {when}: {', '.join(arms)}.")
+    return lines
+
+
 def report(paper: str, runs: Sequence[Run]) -> Report:
     """All measurements of a paper beside its printed numbers, from the runs (those of other papers are left out)."""
     reproduction = catalogue.load(paper)
@@ -81,6 +95,7 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
     if commits:
         commands = sorted({f"`{c}`" for m in measured for c in m.commands if c})
         header += [f"Measured with code at {', '.join(commits)}, by {', '.join(commands) or 'an unknown command'}.", ""]
+    header += [f"{line}\n" for line in contributions(measured)]
     footer = []
     for heading, notes in (
         ("What we do differently", reproduction.departures),

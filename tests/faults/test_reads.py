@@ -192,7 +192,7 @@ def test_archives(home: Home, place: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("RLVR_HOME", str(place / "empty"))
     (place / "empty").mkdir()
     commands = {
-        "verify": ["import", str(home.archive), "verify=true"],
+        "verify": ["verify", str(home.archive)],
         "show": ["show", str(home.archive)],
         "tables": ["tables", "paper=egsw", f"runs={home.archive}", f"out={place / 'tables'}"],
         "import": ["import", str(home.archive)],

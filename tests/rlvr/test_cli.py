@@ -199,7 +199,7 @@ def takes(
 )
 def test_words_become_the_arguments_of_a_call(words: list[str], named: dict[str, Any]) -> None:
     assert signature.bind(takes, words) == ([], named)
-    assert signature.bind(rlvr.import_, ["a", "b", "verify=true"]) == (["a", "b"], {"verify": True})
+    assert signature.bind(rlvr.verify, ["a", "b", "contribution=true"]) == (["a", "b"], {"contribution": True})
     assert signature.bind(rlvr.grade, ["a", "columns=x:y,z:w"])[1]["columns"] == {"x": "y", "z": "w"}
 
 

@@ -76,7 +76,7 @@ def test_a_paper_is_exported_into_a_file_without_its_unfinished_jobs(
     assert main(["export", "paper=egsw", f"out={out}"]) == 0 and out.read_bytes() == archive.read_bytes()
     printed = capsys.readouterr().out
     assert "4 runs" in printed and "without the unfinished: 1 failed" in printed
-    assert f"check it with: rlvr import {out} verify=true" in printed
+    assert f"check it with: rlvr verify {out}" in printed
     assert main(["export", f"out={out}"]) == 2 and "one paper" in capsys.readouterr().err
 
 
@@ -140,7 +140,7 @@ def test_hostile_and_damaged_archives_are_refused(
     for path in (*hostile, tmp_path / "cut.tar.xz", tmp_path / "text.tar.xz"):
         with pytest.raises(DamagedFileError, match=path.name):
             read_archive(path)
-        assert main(["import", str(path), "verify=true"]) == 2
+        assert main(["verify", str(path)]) == 2
     kept = [name for name in os.listdir(tmp_path / "cache" / "archives") if name.startswith(".part")]
     assert not kept and not (tmp_path / "up").exists()
 

@@ -139,7 +139,7 @@ def test_an_archive_with_changed_content_is_refused(tmp_path: Path, monkeypatch:
     (run.folder / VERDICTS).write_bytes(b"PAR1")  # the unpacked copy in the cache
     with pytest.raises(DamagedFileError, match=r"verdicts\.parquet"):
         together(runs(tmp_path / "a.tar.xz"), "a")
-    assert main(["import", str(tmp_path / "a.tar.xz"), "verify=true"]) == 1
+    assert main(["verify", str(tmp_path / "a.tar.xz")]) == 1
     assert main(["import", str(tmp_path / "a.tar.xz")]) == 1 and not (tmp_path / "other" / "egsw").exists()
 
 

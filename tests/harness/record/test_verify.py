@@ -24,7 +24,7 @@ def test_an_archive_of_one_run_is_whole_and_the_same_twice(job: Path, tmp_path: 
     one, two = (tmp_path / f"{name}.tar.xz" for name in ("one", "two"))
     for out in (one, two):
         assert main(["export", str(job), f"out={out}"]) == 0
-    assert one.read_bytes() == two.read_bytes() and main(["import", str(one), "verify=true"]) == 0
+    assert one.read_bytes() == two.read_bytes() and main(["verify", str(one)]) == 0
     (run,) = read_archive(one)
     assert run.curve == Run(job).curve and run.samples("sums").equals(Run(job).samples("sums"))
     assert main(["export", str(job), f"out={one}"]) == 2  # it exists already
@@ -35,7 +35,7 @@ def test_an_archive_of_an_evaluation_without_a_record(job: Path, tmp_path: Path)
     shutil.copytree(job / "eval", tmp_path / "copied")
     assert main(["export", str(tmp_path / "copied"), f"out={tmp_path / 'b.tar.xz'}"]) == 0
     (run,) = read_archive(tmp_path / "b.tar.xz")
-    assert run.benchmarks == ["math500", "sums"] and main(["import", str(tmp_path / "b.tar.xz"), "verify=true"]) == 0
+    assert run.benchmarks == ["math500", "sums"] and main(["verify", str(tmp_path / "b.tar.xz")]) == 0
 
 
 def test_scores_that_do_not_follow_from_the_verdicts_are_named(
@@ -45,6 +45,6 @@ def test_scores_that_do_not_follow_from_the_verdicts_are_named(
     record["scores"]["sums"]["avg_at_1"]["value"] = 0.9
     (job / "run.json").write_text(json.dumps(with_sha256(record)))
     write_archive([Run(job)], tmp_path / "b.tar.xz")
-    assert main(["import", str(tmp_path / "b.tar.xz"), "verify=true"]) == 1
+    assert main(["verify", str(tmp_path / "b.tar.xz")]) == 1
     said = capsys.readouterr().out
     assert "sums avg_at_1" in said and "0.9" in said and "math500" not in said
