@@ -15,14 +15,14 @@ class UsageError(RefusedError):
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """A hint: the closest valid name, or at most twelve of them when none is close (of `hardware.foo`: its keys)."""
+    """A hint: the closest valid name, or all of them when none is close (of `hardware.foo`: its keys)."""
     valid = sorted(valid)
     close = naming.nearest(name, valid)
     if close:
         return f"did you mean {close!r}?"
     group, _ = naming.group_of(name, valid)
     valid = [full for full in valid if full.startswith(group)]
-    return "expected one of: " + ", ".join(valid[:12]) + (", ..." if len(valid) > 12 else "")
+    return f"expected one of: {', '.join(valid)}"
 
 
 def choose(key: str, names: Sequence[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:

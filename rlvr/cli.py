@@ -21,31 +21,12 @@ from contextlib import redirect_stdout, suppress
 from textwrap import fill
 from typing import Any
 
-import rlvr
 from evals.environment import threads_sleep
-from evals.suggest import expected
 from harness.errors import UsageError
 from rlvr import signature
+from rlvr.commands import GROUPS, command, renamed
 from rlvr.terminal import coloured
 
-GROUPS = {  # heading -> command -> the function of `rlvr`
-    "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
-    "train": {"plan": "plan", "rehearse": "rehearse", "run": "run", "new": "new"},
-    "measure": {"eval": "evaluate", "grade": "grade", "audit": "audit"},
-    "compare": {"compare": "compare", "power": "power", "seeds": "seeds", "aa": "aa"},
-    "write": {"tables": "tables", "report": "report", "analyze": "analyze"},
-    "exchange": {"export": "export", "import": "import_", "verify": "verify", "curves": "curves"},
-}
-MEANT = {"status": "show", "sync": "export format=mlflow", "train": "run", "evaluate": "eval"}  # in other tools
-MOVED = {  # (command, option) of before -> the command that it is now
-    ("power", "aa"): "aa",
-    ("power", "paper"): "seeds",
-    ("run", "rehearse"): "rehearse",
-    ("import", "verify"): "verify",
-    ("import", "name"): "curves",
-    ("import", "columns"): "curves",
-}
-COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 FLAGS = {"--json": "one JSON document on stdout and nothing else", "--debug": "the traceback of an error"}
 SAVED = {"out=FILE.csv": "save the result, as .csv, .parquet, .tex, .md, .txt or .json"}
 TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
@@ -125,8 +106,9 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
         if (flag := f"--{word.partition('=')[0]}") in FLAGS:
             raise UsageError(f"{word}: expected {flag}")
     for word in words[1:]:
-        if now := MOVED.get((words[0], word.partition("=")[0])):
-            raise UsageError(f"{word}: no such option; expected the command rlvr {now}, see rlvr help {now}")
+        option = word.removeprefix("--").partition("=")[0].replace("-", "_")
+        if option not in signature.options(function) and (ours := renamed(words[0], option)):
+            raise UsageError(f"{word}: no such option; expected {ours}")
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])
     return words[0], function, bound, saved[-1].removeprefix("out=") if saved else None
@@ -137,19 +119,6 @@ def _is_saved(function: Callable[..., Any], word: str) -> bool:
     (of `rlvr grade` .jsonl is the rows with their verdicts)."""
     tables = (".csv", ".parquet", ".tex", ".md", ".txt", ".json")
     return "out" not in signature.options(function) or word.endswith(tables)
-
-
-def command(name: str) -> Callable[..., Any]:
-    """The function of a command.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if name not in COMMANDS:
-        hint = f"did you mean 'rlvr {MEANT[name]}'?" if name in MEANT else expected(name, COMMANDS)
-        raise UsageError(f"no such command; {hint}")
-    function: Callable[..., Any] = getattr(rlvr, COMMANDS[name])
-    return function
 
 
 def overview() -> str:

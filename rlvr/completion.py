@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from rlvr import signature
-from rlvr.cli import COMMANDS, command
+from rlvr.commands import COMMANDS, command
 
 
 def complete_line() -> None:

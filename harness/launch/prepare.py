@@ -154,7 +154,7 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
     if here:
         hardware = {key: settings.with_device() for key, settings in hardware.items()}
     else:
-        from harness.launch.slurm import executor
+        from harness.launch.slurm_parameters import executor
 
         executor(asked.launcher, hardware.values())
     data_dir = check_data(jobs, data_dir)

@@ -12,21 +12,17 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from evals.environment import threads_sleep
 from harness.errors import UsageError
 from harness.launch.launcher import Launcher
+from harness.launch.slurm_parameters import REQUEUES, executor
 from harness.launch.task import RUNNING, WAITING, Task
 from harness.runs.interrupt import RESUMABLE, Interrupted, handled
 from harness.runs.state import in_slurm, note_slurm
-from harness.runs.track import home
-from harness.spec.hardware import Hardware
 
 QUEUED = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SUSPENDED", "CONFIGURING", "RESIZING", "SPECIAL_EXIT")
 ACTIVE = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "STOPPED")
-DEFAULTS = {"name": "rlvr", "timeout_min": 60, "signal_delay_s": 300}
-REQUEUES = 100  # times that a job is queued again
 
 
 class Slurm:
@@ -71,38 +67,6 @@ class Slurm:
         """Leave the jobs in the queue."""
         arrays = sorted({job.partition("_")[0] for job in self._ids.values()})
         return f"; the others stay in Slurm's queue (`scancel {' '.join(arrays)}` takes them out)"
-
-
-def executor(launcher: Launcher, machines: Iterable[Hardware]) -> Any:
-    """submitit's executor with the user's parameters, and the needs of the jobs.
-
-    Raises:
-        ValueError: no submitit, no Slurm, or no such parameter.
-    """
-    try:
-        import submitit
-
-        slurm = submitit.AutoExecutor(folder=home() / "slurm", cluster="slurm", slurm_max_num_timeout=REQUEUES)
-    except (ImportError, RuntimeError) as error:
-        raise ValueError(f"launcher=slurm: expected submitit and Slurm's commands on this machine ({error})") from error
-    machines = list(machines)
-    made: dict[str, Any] = {
-        **DEFAULTS,
-        "cpus_per_task": max(machine.threads or 1 for machine in machines),
-        "gpus_per_node": (max(machine.gpus for machine in machines) if "gres" not in launcher.options else 0) or None,
-        "array_parallelism": launcher.jobs,
-        **launcher.options,
-        "tasks_per_node": 1,
-        "nodes": 1,
-    }
-    generic = ("name", "timeout_min", "mem_gb", "cpus_per_task", "gpus_per_node", "tasks_per_node", "nodes")
-    try:
-        slurm.update_parameters(
-            **{key if key in generic else f"slurm_{key}": value for key, value in made.items() if value is not None}
-        )
-    except (NameError, AssertionError, TypeError) as error:
-        raise ValueError(f"launcher=slurm: submitit refuses its parameters: {str(error).splitlines()[0]}") from error
-    return slurm
 
 
 def queue(jobs: Iterable[str]) -> dict[str, str]:

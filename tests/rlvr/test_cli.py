@@ -20,7 +20,8 @@ from harness.errors import UsageError
 from harness.jobs.rehearsal import Row
 from harness.spec.scales import SCALES
 from rlvr import signature
-from rlvr.cli import COMMANDS, command, main, overview, shown, usage
+from rlvr.cli import main, overview, shown, usage
+from rlvr.commands import COMMANDS, ELSEWHERE, MEASURE, TRAIN, command
 from rlvr.terminal import coloured
 
 RECORDS = Path(__file__).parents[2] / "results" / "records"
@@ -354,3 +355,34 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         assert os.umask(0) & 0o002
     finally:
         os.umask(before)
+
+
+@pytest.mark.parametrize(
+    ("line", "ours"),
+    [
+        ("eval --tasks gsm8k", "--tasks: no such option; expected benchmarks=[NAME,...]"),
+        ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
+        ("run paper=egsw lr=1e-5", "lr=1e-5: no such option; expected learning_rate=X"),
+        ("plan paper=egsw num_generations=8", "expected group_size=N"),
+        ("run paper=egsw rehearse=true", "expected the command rlvr rehearse"),
+        ("power paper=egsw", "expected the command rlvr seeds"),
+        ("import a.log name=theirs", "expected the command rlvr curves"),
+    ],
+)
+def test_words_of_other_tools_and_of_before_say_what_to_write(
+    line: str, ours: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    assert ours in capsys.readouterr().err
+
+
+def test_words_of_other_tools_are_no_keys_of_ours() -> None:
+    from evals.data.protocols import PROTOCOLS
+    from harness.spec import catalogue
+
+    settings = [arm.train.settings() for key in catalogue.papers() for arm in catalogue.load(key).arms if arm.train]
+    assert ELSEWHERE[TRAIN].keys().isdisjoint({key for of_arm in settings for key in of_arm})
+    assert ELSEWHERE[MEASURE].keys().isdisjoint(next(iter(PROTOCOLS.values())).sourced())
+    for commands, words in ELSEWHERE.items():  # what they are told is there
+        for name in commands:
+            assert words.keys().isdisjoint(signature.options(command(name)))

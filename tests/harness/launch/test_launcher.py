@@ -19,7 +19,7 @@ from harness.errors import UsageError
 from harness.launch.launcher import Launcher, take_launcher
 from harness.launch.local import slot_environments
 from harness.launch.prepare import _read, prepare
-from harness.launch.slurm import executor
+from harness.launch.slurm_parameters import executor
 from harness.launch.task import Task, tasks_of
 from harness.launch.view import View
 from harness.plan import machine
