@@ -209,14 +209,19 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
     """Scores of every benchmark with their intervals, the protocol's values with their sources, and the files."""
     import pyarrow.parquet as pq
 
+    from evals.answer_files import other_form
     from evals.provenance import described
     from evals.stats.score import score
     from harness.record.run import Run
     from rlvr.metrics import Scores
 
-    scores = {}
+    scores, notes = {}, {}
     for name, path in verdicts.items():
-        found = score(pq.read_table(path), ks=protocol.value("ks", name), metrics=METRICS)
+        policy, table = protocol.prompt_of(name).policy, pq.read_table(path)
+        box = policy.startswith("boxed") or policy == "qwen"  # where none is asked for, its share means nothing
+        found = score(table, ks=protocol.value("ks", name), metrics=[m for m in METRICS if m != "fmt" or box])
+        right = table.column("verdict").to_pylist().count("correct")
+        notes[name] = other_form.note(table.column("response").to_pylist(), right, policy)
         scores[name] = [s for s in found if s.k != 1 or s.metric == "avg"]  # pass@1 and maj@1 are avg once more
         cut = next((s.value for s in found if s.metric == "truncation_rate"), None)
         if cut is not None and cut > TRUNCATED:
@@ -228,6 +233,7 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
     table = Scores((Run(folder).title(name), s) for name, own in scores.items() for s in own)
     stated = {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}}
     document = {
+        "notes": {name: text for name, text in notes.items() if text},
         "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
         "protocol": stated,
         "scores": {name: [score_fields(found) for found in scores[name]] for name in scores},
@@ -238,6 +244,7 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
         lines = [f"protocol {described(stated)}", str(table)]
         for name, path in verdicts.items():
             lines += [f"\n{name}: {path}", *(f"  {effect}" for effect in effects[name])]
+            lines += [f"  WARNING: {notes[name]}"] if notes[name] else []
         return "\n".join([*lines, f"\npage: rlvr report runs={folder}"])
 
     result = Evaluated(document, text, table.rows(), printed=table.printed)

@@ -13,6 +13,7 @@ Keys under `metadata` that this module reads:
                  `dataset_kwargs.revision`, a git commit, which pins them as well
     columns      the hub's names for our columns (id, problem, answer, choices); our own names always work too.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
+    prompt       the benchmark's own prompt, a name in `evals.data.prompts` (default: one that asks for a box)
     answer_after  the answer is what stands after the last of these marks in the column of the answer;
                  a cell without the mark is the answer itself
     files        further file names (without suffix) to look for in `data_dir`, after `<name>`

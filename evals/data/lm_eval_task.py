@@ -81,8 +81,8 @@ def dataset(
     policy: str | None = None,
     **_: Any,
 ) -> Mapping[str, Any]:
-    """The pinned rows as a dataset of id, problem (with its choices), answer and extraction policy. lm-eval passes the
-    task's `metadata`, which may hold more than is read here.
+    """The pinned rows as a dataset of id, problem (with its choices), answer, and the benchmark's own prompt: its text,
+    the prefix of the response and the extraction policy. lm-eval passes the task's `metadata`, which may hold more.
 
     Raises:
         ValueError: as `benchmarks.load`.
@@ -92,12 +92,15 @@ def dataset(
     loaded = benchmarks.load(
         benchmark, data_dir=data_dir, allow_changed_data=allow_changed_data, choice_seed=choice_seed
     )
+    own = prompts.of(benchmark)
     rows = [
         {
             "id": problem.id,
             "problem": prompts.question(problem),
             "answer": problem.answer,
-            "policy": policy or ("letter" if problem.choices else "boxed_last"),
+            "prompt": own.user.replace("{problem}", prompts.question(problem)),
+            "prefix": own.prefix,
+            "policy": policy or own.policy,
         }
         for problem in loaded.problems
     ]

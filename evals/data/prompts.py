@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from evals.code_execution.programs import POLICIES as PROGRAMS
-from evals.data.benchmarks import LETTERS, Problem
+from evals.data.benchmarks import LETTERS, Problem, task
 from evals.grading.extraction import POLICIES
 from evals.suggest import expected
+
+WRITTEN = "boxed_suffix"  # of benchmarks that name no prompt
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,9 @@ class Prompt:
     """A template; `{problem}` in `user` is replaced by the problem (and its choices).
 
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
-    (None leaves it to the chat template's default). Others are given to the model verbatim. `policy` names the
-    extraction rule (`evals.grading.extraction`, for code `evals.code_execution.programs`).
+    (None leaves it to the chat template's default). Others are given to the model verbatim. `prefix` is how every
+    response begins: it is given with the prompt, and is no part of the response. `policy` names the extraction rule
+    (`evals.grading.extraction`, for code `evals.code_execution.programs`).
     """
 
     name: str
@@ -31,6 +34,27 @@ class Prompt:
     source: str
     system: str | None = None
     chat: bool = True
+    prefix: str = ""
+
+    @property
+    def asks_for(self) -> str:
+        """The kind of answer: a program, a letter, or a written one (in a box, after `####`, on an answer line): all
+        of the last kind are read by the policy that goes with the prompt."""
+        return kind(self.policy)
+
+
+def kind(policy: str) -> str:
+    """The kind of answer that an extraction policy reads."""
+    return "a program" if policy in PROGRAMS else "a letter" if policy == "letter" else "a written answer"
+
+
+def of(benchmark: str) -> Prompt:
+    """A benchmark's own prompt: that of its task file, else `WRITTEN`.
+
+    Raises:
+        ValueError: no such benchmark.
+    """
+    return PROMPTS[task(benchmark)["metadata"].get("prompt", WRITTEN)]
 
 
 def get(name: str) -> Prompt:
@@ -53,6 +77,7 @@ def read(path: str | Path) -> Prompt:
         system: You are careful.     # optional
         chat: true                   # through the model's chat template (default), or as it stands
         policy: boxed_last           # how its answers are extracted (default)
+        prefix: "<think>\\n"          # how every response begins (optional)
 
     Raises:
         ValueError: no such file, no YAML mapping, an unknown field, or a value that does not fit.
@@ -72,7 +97,7 @@ def _yaml(path: Path) -> Any:
 def _prompt(name: str, values: Any, source: str = "") -> Prompt:
     if not isinstance(values, dict):
         raise ValueError(f"prompt={name}: expected a mapping of fields, got {type(values).__name__}")
-    kinds = {"user": str, "system": str, "chat": bool, "policy": str, "source": str}
+    kinds = {"user": str, "system": str, "chat": bool, "policy": str, "source": str, "prefix": str}
     for key, value in values.items():
         if key not in kinds:
             raise ValueError(f"prompt={name}: no field {key!r}; {expected(str(key), kinds)}")
@@ -98,9 +123,10 @@ def question(problem: Problem) -> str:
 
 
 def messages(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
-    """The conversation that a chat prompt starts."""
+    """The conversation that a chat prompt starts; a prefix of the response is its last message."""
     system = [{"role": "system", "content": prompt.system}] if prompt.system is not None else []
-    return [*system, {"role": "user", "content": prompt.user.replace("{problem}", question(problem))}]
+    prefix = [{"role": "assistant", "content": prompt.prefix}] if prompt.prefix else []
+    return [*system, {"role": "user", "content": prompt.user.replace("{problem}", question(problem))}, *prefix]
 
 
 def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
@@ -110,7 +136,7 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         ValueError: a chat prompt, but the tokenizer has no chat template.
     """
     if not prompt.chat:
-        return prompt.user.replace("{problem}", question(problem))
+        return prompt.user.replace("{problem}", question(problem)) + prompt.prefix
     if not tokenizer.chat_template:
         raise ValueError(
             f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "
@@ -118,12 +144,13 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         )
     from jinja2 import TemplateError
 
+    asked = [message for message in messages(prompt, problem) if message["role"] != "assistant"]
     try:
-        text: str = tokenizer.apply_chat_template(messages(prompt, problem), tokenize=False, add_generation_prompt=True)
+        text: str = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
     except TemplateError as error:
-        roles = ", ".join(message["role"] for message in messages(prompt, problem))
+        roles = ", ".join(message["role"] for message in asked)
         raise ValueError(
             f"prompt {prompt.name!r}: the chat template of {tokenizer.name_or_path!r} fails on a conversation of "
             f"{roles} ({error}); expected another prompt, such as plain, or a template that takes these roles"
         ) from error
-    return text
+    return text + prompt.prefix

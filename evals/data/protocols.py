@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.code_execution.programs import reward_of
 from evals.data import benchmarks, prompts
 from evals.data.prompts import Prompt
@@ -35,7 +36,7 @@ class Protocol:
         benchmarks: names, in the order of the paper's table.
         n: samples for each problem.
         temperature, top_p, max_tokens: decoding; temperature 0 is greedy. max_tokens counts response tokens.
-        prompt: a name in `evals.data.prompts`.
+        prompt: a name in `evals.data.prompts`, a file of your own, or "benchmark" for each benchmark's own.
         ks: the k of pass@k (and maj@k) to report; each must be <= n.
         rows: the number of problems, from the start of the benchmark; None for all.
         choice_seed: orders the choices of multiple-choice questions.
@@ -82,7 +83,8 @@ class Protocol:
 
     def prompt_of(self, benchmark: str) -> Prompt:
         """The prompt for one benchmark, with the protocol's extraction policy."""
-        prompt = prompts.get(self.value("prompt", benchmark))
+        name = self.value("prompt", benchmark)
+        prompt = prompts.of(benchmark) if name == "benchmark" else prompts.get(name)
         extraction = self.value("extraction", benchmark)
         return prompt if extraction == "prompt" else replace(prompt, policy=extraction)
 
@@ -143,7 +145,7 @@ def check(protocol: Protocol) -> None:
         raise ValueError(f"benchmarks={names!r}: expected each name once, got {twice} more than once")
     for name in names:
         benchmarks.check_name(name)
-        prompts.get(protocol.value("prompt", name))
+        protocol.prompt_of(name)
         for problem in _misfits(protocol, name):
             raise ValueError(f"protocol {protocol.name}, benchmark {name}: {problem}")
 
@@ -161,18 +163,42 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         yield f"top_p={at('top_p')!r}, expected a number in (0, 1]"
     if not _whole(at("choice_seed")):
         yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
-    policies = ("prompt", *POLICIES)
+    policies = ("prompt", *POLICIES, *PROGRAMS)
     if isinstance(at("extraction"), str) and ":" in at("extraction"):
         reward_of(at("extraction"))
     elif at("extraction") not in policies:
         yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
-    elif at("extraction") != "prompt" and prompts.get(at("prompt")).policy not in POLICIES:
-        yield f"extraction={at('extraction')!r}, expected 'prompt': the answers are programs"
+    yield from _asked(protocol, benchmark)
     ks = at("ks")
     if not isinstance(ks, tuple) or not ks or not all(_whole(k) and 1 <= k <= at("n") for k in ks):
         yield f"ks={ks!r}, expected one or more whole numbers from 1 to n={at('n')!r} (pass@k needs n >= k samples)"
     if at("temperature") == 0 and at("n") != 1:
         yield f"n={at('n')!r} at temperature 0, expected n=1 (greedy samples are all the same), or temperature=0.6 too"
+
+
+def _asked(protocol: Protocol, benchmark: str) -> Iterator[str]:
+    """What a benchmark asks for (a program, a letter, a written answer) is the benchmark's: a prompt that asks for
+    something else does not fit, unless the protocol names it for this benchmark. A program is only ever read as one."""
+    own, asked = prompts.of(benchmark), protocol.value("prompt", benchmark)
+    used = prompts.get(asked) if asked != "benchmark" else own
+    named = isinstance(protocol.prompt.value, Mapping) and benchmark in protocol.prompt.value
+    policy = protocol.value("extraction", benchmark)
+    read = used.policy if policy == "prompt" else policy
+    if (
+        used.asks_for != own.asks_for
+        and not named
+        and not (benchmark in benchmarks.OWN and used.asks_for != "a program")
+    ):
+        yield (
+            f"prompt={asked!r} asks for {used.asks_for} ({used.policy}), and {benchmark} wants {own.asks_for} "
+            f"({own.policy}); expected its own, prompt=benchmark (which is {own.name}), or this one named for it: "
+            f'prompt={{"{benchmark}":"{asked}","default":"benchmark"}}'
+        )
+    elif ":" not in read and "a program" in (kinds := {prompts.kind(read), own.asks_for}) and len(kinds) == 2:
+        given = (
+            f"prompt={asked!r}, whose answers are extracted by {read}" if policy == "prompt" else f"extraction={read!r}"
+        )
+        yield f"{given}, but {benchmark} wants {own.asks_for}; expected a policy for that, as {own.policy}"
 
 
 def _whole(value: Any) -> bool:
@@ -199,6 +225,7 @@ _FORKING = (
 )
 
 _SKYRL = "github.com/NovaSky-AI/SkyRL at a956457, "
+_QWEN_CODER = "github.com/QwenLM/Qwen2.5-Coder at d5ead97, qwencoder-eval/instruct/eval_plus/"
 _RFS = "github.com/rasbt/reasoning-from-scratch at f79c9cd, "
 _VERL_LOG = (
     "github.com/eric-haibin-lin/verl-data at f07af32, gsm8k/Qwen2.5-0.5B-bsz256_2-prompt1024-resp512-0.567.log: "
@@ -251,8 +278,9 @@ _PROTOCOLS = (
         top_p=code(0.95, _RELEASED + ", val_kwargs; sections 2.4 and 4.4.1 have the same"),
         max_tokens=code(8192, _RELEASED + ", max_response_length"),
         prompt=assumed(
-            {"default": "boxed_suffix", "gpqa_diamond": "gpqa", "humaneval": "humaneval"},
-            "not stated; section 3.2.2 counts unboxed answers as format violations, so a box is asked for",
+            {"default": "boxed_suffix", "gpqa_diamond": "gpqa", "humaneval": "evalplus_chat"},
+            "not stated; section 3.2.2 counts unboxed answers as format violations, so a box is asked for; programs as "
+            "evalplus asks a chat model behind a server, which leaves room to reason",
         ),
         ks=paper({"default": (8,), "humaneval": (4,)}, "tables 4 and 6"),
     ),
@@ -329,13 +357,25 @@ _PROTOCOLS = (
         ks=assumed((1,), "the page gives one accuracy"),
     ),
     Protocol(
+        name="qwen_coder",
+        benchmarks=paper(("humaneval",), "arXiv 2409.12186, the table of its instruct models"),
+        n=code(1, _QWEN_CODER + "test.sh: --greedy"),
+        temperature=code(0.0, _QWEN_CODER + "test.sh: --greedy"),
+        top_p=assumed(1.0, "no effect: decoding is greedy"),
+        max_tokens=assumed(
+            768, "theirs is 2048 in a context of 1536, and they stop at the fence that ends the program; we do not stop"
+        ),
+        prompt=code("qwen_coder", _QWEN_CODER + "model.py: ChatML"),
+        ks=assumed((1,), "the table gives one accuracy"),
+    ),
+    Protocol(
         name="sampled",
         benchmarks=assumed(("math500",), "no paper's: for a checkpoint of your own"),
         n=assumed(4, "enough to see how much one sample varies"),
         temperature=assumed(0.6, "as most papers here sample"),
         top_p=assumed(0.95, "as most papers here sample"),
         max_tokens=assumed(3072, _QWEN_CONTEXT),
-        prompt=assumed("boxed_suffix", "works with and without a system prompt"),
+        prompt=assumed("benchmark", "what a benchmark asks for is its own: a box, a letter, a program, the last line"),
         ks=assumed((1, 4), "one sample, and all of them"),
     ),
     Protocol(
@@ -345,7 +385,10 @@ _PROTOCOLS = (
         temperature=assumed(1.0, "that of most trainings, so that the diversity measured is that of training"),
         top_p=assumed(1.0, "the model's own distribution"),
         max_tokens=assumed(1024, "as in training at this scale"),
-        prompt=assumed("boxed_suffix", "the prompt of training at this scale"),
+        prompt=assumed(
+            {"math500": "boxed_suffix", "gsm8k": "boxed_suffix", "default": "benchmark"},
+            "the prompt of training at this scale; other benchmarks have their own",
+        ),
         ks=assumed({"math500": (1, 2, 4), "gsm8k": (1,)}, "the pass@k curve that these samples allow"),
     ),
     Protocol(

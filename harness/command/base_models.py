@@ -46,7 +46,7 @@ def _prompts(job: Job) -> Iterator[Prompt]:
     if job.experiment is not None:
         yield prompts.get(job.experiment.prompt.value)
     for benchmark in job.protocol.benchmarks.value:
-        yield prompts.get(job.protocol.value("prompt", benchmark))
+        yield job.protocol.prompt_of(benchmark)
 
 
 def _check_weights(folder: Path) -> None:

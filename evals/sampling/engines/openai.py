@@ -22,6 +22,7 @@ from evals.sampling.engines.base import Completion, Decoding, EngineError, Reque
 KEY_ENV = "OPENAI_API_KEY"
 ATTEMPTS = 8  # a request is sent so often before it counts as failed
 TIMEOUT_S = 600.0  # seconds that the server may be silent
+CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request
 
 
@@ -123,6 +124,8 @@ class OpenAIEngine:
                 answer = raw.completions.create(prompt=request.prompt_text, **settings)
             else:
                 messages: Any = [dict(message) for message in request.messages]
+                if messages[-1]["role"] == "assistant":  # a prefix of the response: vLLM continues it if told, as
+                    settings["extra_body"] = CONTINUE  # llama.cpp's server does by itself
                 answer = raw.chat.completions.create(messages=messages, **settings)
             return _read(request, answer.text)
         except APIStatusError as error:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evals.code_execution import programs
-from evals.data import prompts, protocols
+from evals.data import benchmarks, prompts, protocols
 from evals.data.benchmarks import Problem
 from evals.data.protocols import PROTOCOLS
 from evals.grading.extraction import POLICIES
@@ -113,6 +113,45 @@ def test_each_prompt_renders_as_written_here() -> None:
     assert seen("gpqa", CHOICE).endswith("before answering.\n\nWhich?\n\nA) one\nB) two[assistant]")
 
 
+def test_a_prefix_is_given_with_the_prompt_and_ends_the_conversation() -> None:
+    prompt = prompts.get("qwen_coder")
+    asked = f"Can you complete the following Python function?\n```python\n{QUESTION.problem}\n```\n"
+    system = "You are an intelligent programming assistant to produce Python algorithmic solutions"
+    assert prompts.render(prompt, QUESTION, Tokenizer()) == f"[system]{system}[user]{asked}[assistant]```python\n"
+    assert [m["role"] for m in prompts.messages(prompt, QUESTION)] == ["system", "user", "assistant"]
+    assert prompts.messages(prompt, QUESTION)[-1]["content"] == "```python\n"
+
+
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_the_default_protocol_asks_each_benchmark_for_its_own_form(name: str) -> None:
+    kinds = {"humaneval": "a program", "gpqa_diamond": "a letter"}
+    policies = {"humaneval": "program", "gpqa_diamond": "letter", "gsm8k": "hashes"}
+    prompt = PROTOCOLS["sampled"].override({"benchmarks": [name]}, Origin.USER, "a test").prompt_of(name)
+    assert prompt.policy == policies.get(name, "boxed_last")
+    assert prompt.asks_for == kinds.get(name, "a written answer")
+
+
+@pytest.mark.parametrize("benchmark", benchmarks.names())
+@pytest.mark.parametrize("prompt", prompts.PROMPTS)
+def test_a_prompt_that_asks_for_something_else_names_both(benchmark: str, prompt: str) -> None:
+    """By kind, written down here: programs for programs, letters for letters, anything written for the rest."""
+    programs = {"evalplus", "evalplus_chat", "qwen_coder"}
+    asks = "a program" if prompt in programs else "a letter" if prompt == "gpqa" else "a written answer"
+    wants = {"humaneval": "a program", "gpqa_diamond": "a letter"}.get(benchmark, "a written answer")
+    values = {"benchmarks": [benchmark], "prompt": prompt}
+    named = {**values, "prompt": {benchmark: prompt, "default": "benchmark"}}
+    if asks == wants:
+        assert PROTOCOLS["sampled"].override(values, Origin.USER, "a test").prompt_of(benchmark).name == prompt
+        return
+    with pytest.raises(ValueError, match=f"prompt='{prompt}' asks for {asks} .*, and {benchmark} wants {wants}"):
+        PROTOCOLS["sampled"].override(values, Origin.USER, "a test")
+    if "a program" in (asks, wants):  # nothing else can be run, and a program is no number
+        with pytest.raises(ValueError, match=f"{benchmark} wants {wants}; expected a policy for that"):
+            PROTOCOLS["sampled"].override(named, Origin.USER, "a test")
+    else:
+        assert PROTOCOLS["sampled"].override(named, Origin.USER, "a test").prompt_of(benchmark).name == prompt
+
+
 def test_a_chat_prompt_needs_a_chat_template() -> None:
     bare = Tokenizer()
     bare.chat_template = None
@@ -135,5 +174,5 @@ def test_extraction_is_the_prompts_unless_it_is_set() -> None:
 def test_an_unknown_extraction_is_refused() -> None:
     with pytest.raises(ValueError, match="extraction='boxed', expected one of prompt, boxed_last"):
         protocols.get("egsw").override({"extraction": "boxed"}, Origin.USER, "test")
-    with pytest.raises(ValueError, match="benchmark humaneval: extraction='qwen', expected 'prompt': the answers"):
+    with pytest.raises(ValueError, match="extraction='qwen', but humaneval wants a program; expected a policy"):
         protocols.get("trial_and_error").override({"extraction": "qwen"}, Origin.USER, "test")
