@@ -303,7 +303,7 @@ def grade(
     gold: PathLike | None = None,
     label: str | None = None,
     benchmark: str | None = None,
-    explain: Sequence[int] | int | None = None,
+    explain: Sequence[int] | int | Literal["wrong"] | None = None,
     ks: Sequence[int] | int | None = None,
     **conventions: Any,
 ) -> Result:
@@ -312,10 +312,11 @@ def grade(
     FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
     problem. Other columns are kept; finish_reason and expected are used. Also read, by content: evaluations of
     Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, oat results, instances of Every Eval
-    Ever, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
+    Ever, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=; and our
+    own verdicts, graded again under the policy that decided them.
 
     Args:
-        file: a file of answers.
+        file: a file of answers, or the folder of an evaluation of one benchmark.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             qwen (box, "the answer is", last number), letter (default where golds are letters).
         out: FILE.jsonl for the rows with their verdicts, which `rlvr compare` reads.
@@ -324,7 +325,8 @@ def grade(
         gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
         label: which of the authors' verdicts stands beside ours, where a file has several.
         benchmark: what the problems are called in out=.
-        explain: show for these rows what was extracted, how it was read and what decided.
+        explain: show for these rows what was extracted, how it was read and what decided; wrong: for those that are
+            wrong (the first twenty).
         ks: for pass@k and maj@k (default: powers of two from 2 to the fewest samples of a problem).
         **conventions: how answers are read: digits=3 (significant digits that a decimal must show to stand for an
             exact value), decimal_comma=false (1000,99 is not the decimal 1000.99), missing_unit=false (a unit may not
@@ -341,15 +343,15 @@ def grade(
     from evals.grading.extraction import POLICIES
     from rlvr.metrics import Scores
 
-    if not Path(file).is_file():
-        raise UsageError(f"file={file}: expected a file of answers, found none")
     known = {f.name: type(f.default) for f in fields(Conventions)}
     for key, value in conventions.items():
         if key not in known:
             raise UsageError(f"{key}={value}: no such key; {nearest(key, [*known, *signature.options(grade)])}")
         if type(value) is not known[key]:
             raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
-    ks, explain = at_least_one("ks", ks), at_least_one("explain", explain)
+    ks = at_least_one("ks", ks)
+    wrong = explain in ("wrong", ["wrong"])
+    numbers = None if wrong else at_least_one("explain", explain)  # type: ignore[arg-type]
     if gold is not None and not Path(gold).is_file():
         raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
     if policy is not None:
@@ -367,7 +369,7 @@ def grade(
                 ks=ks,
                 policy=policy,
                 conventions=Conventions(**conventions),
-                explain=explain or (),
+                explain="wrong" if wrong else numbers or (),
                 reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label),
                 progress=progress,
             )

@@ -197,8 +197,9 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
             continue
         if option.kind is option.POSITIONAL_OR_KEYWORD:
             words.append(key.upper() if option.default is option.empty else f"[{key.upper()}]")
+        lists = [WORDS[kind][0] for kind in kinds(option) if kind.startswith("list[int")]
         metavar = next((WORDS[kind][0] for kind in kinds(option) if kind in WORDS), "NAME")
-        listed = choices(option) if "bool" not in kinds(option) else []
+        listed = [*lists, *choices(option)] if "bool" not in kinds(option) and choices(option) else []
         if option.default not in (None, False, option.empty):
             text += f" (default {option.default})"
         entries[f"{key}={'|'.join(listed) or metavar}"] = text

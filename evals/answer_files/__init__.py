@@ -13,18 +13,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from evals.answer_files.differing import differing
 from evals.answer_files.formats import OURS, Row
+from evals.answer_files.own import file_of, policy_of
 from evals.answer_files.policies import policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
-from evals.answer_files.report import Report, agreement
+from evals.answer_files.report import SHOWN, Report, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
 from evals.files import write_jsonl
 from evals.grading import Conventions, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
+from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
     from evals.stats.score import Score
@@ -41,21 +43,21 @@ def grade_file(
     ks: Sequence[int] | None = None,
     policy: str | None = None,
     conventions: Conventions = DEFAULT,
-    explain: Sequence[int] = (),
+    explain: Sequence[int] | Literal["wrong"] = (),
     reading: Reading = NOTHING_SAID,
     progress: Progress | None = None,
 ) -> Report:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
 
     Args:
-        path: the file.
+        path: the file, or the folder of an evaluation of one benchmark.
         out: FILE.jsonl for the rows in input order with our columns added (see `evals.answer_files.table`), which
             `rlvr compare` reads.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
-        policy: of extraction (`evals.grading.extraction`); None for boxed_last, or for letter where every gold is a
-            letter of a multiple choice.
+        policy: of extraction (`evals.grading.extraction`); None for the one that decided verdicts of an evaluation,
+            else for boxed_last, or for letter where every gold is a letter of a multiple choice.
         conventions: what counts as the same answer (`evals.grading.Conventions`).
-        explain: numbers of rows, from 1, whose verdicts are explained.
+        explain: numbers of rows, from 1, whose verdicts are explained; "wrong" for the first rows that are wrong.
         reading: what the file does not state, such as the columns of a table of another form.
         progress: called with (done, all) rows.
     Raises:
@@ -63,19 +65,19 @@ def grade_file(
             impossible k.
         OSError: the file cannot be read, or `out` cannot be written.
     """
-    path, target = Path(path), None if out is None else Path(out)
+    path, target = file_of(Path(path)), None if out is None else Path(out)
     if target is not None and (target.suffix != ".jsonl" or not target.parent.is_dir()):
         raise ValueError(f"out is {str(out)!r}; expected a name that ends in .jsonl, in a folder that exists")
     file = read_answers(path, reading)
     rows = file.rows
     samples = Counter(str(row["problem_id"]) for row in rows)
     ks = _ks(samples, ks)
-    for number in explain:
+    for number in () if explain == "wrong" else explain:
         if not 1 <= number <= len(rows):
             raise ValueError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
-    if policy is not None and policy not in POLICIES:
+    policy = policy or policy_of(path, file.format) or policy_for(rows)
+    if policy not in POLICIES:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
-    policy = policy or policy_for(rows)
 
     grader = Grader(conventions)
     triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
@@ -83,7 +85,9 @@ def grade_file(
     ours = columns_of_responses(rows, grades, grader)
     effects = policy_effects(triples, grades, grader, policy)
     differ = differing(rows, grades, grader, policy)
-    explanations = [grader.explain(*triples[n - 1][:2], policy) for n in explain]
+    wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
+    explained = wrong[:SHOWN] if explain == "wrong" else explain
+    explanations = [grader.explain(*triples[n - 1][:2], policy) for n in explained]
     if target is not None:
         write_jsonl(target, with_columns(rows, ours))
     return Report(

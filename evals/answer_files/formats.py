@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evals.grading.verdicts import Verdict
+
 Row = dict[str, Any]
 NEEDED = ("problem_id", "answer", "response")
 ABSENT = object()
@@ -56,6 +58,11 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
     plain = name is None or name in OURS
     row = dict(value) if plain else {}
     if plain and "gold" in value:
+        if "answer" in value and "answer" not in columns and str(value["answer"]) != str(value["gold"]):
+            raise ValueError(
+                "both gold and answer, and they differ: columns=answer:gold takes gold as the gold answer, "
+                "columns=answer:answer takes answer"
+            )
         row.setdefault("answer", value["gold"])
     row |= {ours: found for ours, theirs in form.columns.items() if (found := reach(value, theirs)) is not ABSENT}
     if "labels" in row:
@@ -201,6 +208,15 @@ def _trl(row: Row) -> Row:
     return {"problem": text_of(row["prompt"]), "response": text_of(row["completion"]), "labels": rewards}
 
 
+def _verdicts(row: Row) -> Row:
+    known = [verdict.value for verdict in Verdict]
+    if row["verdict"] not in known:
+        raise ValueError(f"verdict is {row['verdict']!r}; expected one of {', '.join(known)}")
+    correct = None if row["verdict"] == Verdict.UNSCORED else row["verdict"] == Verdict.CORRECT
+    answered = row["extracted"] if "extracted" in row else row.get("answer")  # `rlvr grade out=`; an evaluation
+    return {"labels": {"verdict": correct}, "their_answer": answered}
+
+
 def _rollouts(row: Row) -> Row:
     samples = row["rollouts"]
     return {
@@ -228,7 +244,17 @@ def text_of(messages: Any) -> str:
 # -- the formats -------------------------------------------------------------------------------------------------------
 
 ANY = Format("a table that the user's columns describe", ())
+VERDICTS = "verdicts"
 FORMATS: dict[str, Format] = {
+    VERDICTS: Format(
+        "ours: verdicts of an evaluation or of `rlvr grade out=`",
+        ("problem_id", "gold", "response", "verdict"),
+        {
+            **{name: name for name in ("problem_id", "problem", "response", "finish_reason", "tokens", "benchmark")},
+            "answer": "gold",
+        },
+        _verdicts,
+    ),
     "rows": Format("ours", NEEDED),
     "qwen_math": Format(
         "evaluation of Qwen2.5-Math and SimpleRL",

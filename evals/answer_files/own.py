@@ -1,0 +1,58 @@
+"""Verdicts of this project as a file of answers: which file of an evaluation, and the policy that decided them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evals.answer_files.formats import VERDICTS
+from evals.data import prompts
+from evals.files import read_object
+
+TABLE = "verdicts.parquet"
+
+
+def file_of(path: Path) -> Path:
+    """The file itself; of a folder that an evaluation wrote, the verdicts of its one benchmark.
+
+    Raises:
+        ValueError: no such file, no verdicts in the folder, or those of several benchmarks.
+    """
+    if not path.is_dir():
+        if not path.is_file():
+            raise ValueError(f"file={path}: expected a file of answers, or the folder of an evaluation; found none")
+        return path
+    found = [path / TABLE] if (path / TABLE).is_file() else []
+    found = found or sorted(path.glob(f"*/{TABLE}")) or sorted(path.glob(f"eval/*/{TABLE}"))
+    if not found:
+        raise ValueError(f"file={path}: expected a file of answers, or the folder of an evaluation; it has no {TABLE}")
+    if len(found) > 1:
+        names = ", ".join(str(table.parent) for table in found)
+        raise ValueError(f"file={path}: expected one benchmark, found several; give one of {names}")
+    return found[0]
+
+
+def policy_of(path: Path, rows_format: str) -> str | None:
+    """The extraction policy that decided the verdicts of a file that an evaluation wrote, by the manifest beside it;
+    None for other files.
+
+    Raises:
+        DamagedFileError: the manifest cannot be read.
+    """
+    manifest = path.with_name("manifest.json")
+    if rows_format != VERDICTS or not manifest.is_file():
+        return None
+    found = read_object(manifest, "identity", "record")
+    protocol, benchmark = found["record"].get("protocol") or {}, found["identity"].get("benchmark")
+    extraction = _value(protocol.get("extraction"), benchmark)
+    if extraction not in (None, "prompt"):
+        return str(extraction)
+    prompt = _value(protocol.get("prompt"), benchmark)
+    return prompts.PROMPTS[prompt].policy if prompt in prompts.PROMPTS else None
+
+
+def _value(sourced: Any, benchmark: Any) -> Any:
+    """A value of a protocol for a benchmark, from its record."""
+    value = sourced.get("value") if isinstance(sourced, Mapping) else None
+    return value.get(benchmark, value.get("default")) if isinstance(value, Mapping) else value

@@ -1,0 +1,102 @@
+"""Verdicts of this project, graded again: the gold is the gold, under the policy that decided them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evals.answer_files import grade_file
+from evals.files import write_parquet
+from evals.grading.verdicts import schema
+from rlvr.cli import main
+
+LINE = "so\nAnswer: {}"  # what the policy answer_line reads
+
+
+def save(folder: Path, policy: str = "prompt", prompt: Any = "dapo", unscored: bool = False) -> Path:
+    """An evaluation of two problems with two samples: golds 1 and 2, answers 1, 3, 3, 3: one of four is correct."""
+    answers = [("a", "1", "1"), ("a", "1", "3"), ("b", "2", "3"), ("b", "2", "3")]
+    rows = [
+        {
+            "benchmark": "sums", "problem_id": problem, "sample": i % 2, "gold": gold, "answer": answer,
+            "response": LINE.format(answer), "boxed": False, "answer_class": 0, "finish_reason": "stop",
+            "verdict": "correct" if gold == answer else "unscored" if unscored else "wrong",
+        }
+        for i, (problem, gold, answer) in enumerate(answers)
+    ]  # fmt: skip
+    (folder / "sums").mkdir(parents=True)
+    write_parquet(pa.Table.from_pylist(rows, schema()), folder / "sums" / "verdicts.parquet")
+    protocol = {"extraction": {"value": policy}, "prompt": {"value": prompt}}
+    manifest = {"identity": {"benchmark": "sums"}, "record": {"protocol": protocol}}
+    (folder / "sums" / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+@pytest.mark.parametrize("place", ["", "sums", "sums/verdicts.parquet"])
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"prompt": {"default": "plain", "sums": "dapo"}}, {"policy": "answer_line", "prompt": "plain"}],
+)
+def test_the_gold_is_the_gold_and_the_policy_the_manifests(place: str, how: dict[str, Any], tmp_path: Path) -> None:
+    report = grade_file(save(tmp_path / "e", **how) / place)
+    assert report.verdicts == {"correct": 1, "wrong": 3} and report.policy == "answer_line"
+    assert {s.name: s.value for s in report.scores}["avg@2"] == pytest.approx(1 / 4)
+    assert report.agreement is not None and report.agreement.rate == 1.0  # with the verdicts that are there
+    report = grade_file(tmp_path / "e" / place, policy="boxed_last")  # another one, by name
+    assert report.verdicts == {"no_answer": 4}
+
+
+def test_an_unscored_verdict_is_no_label(tmp_path: Path) -> None:
+    report = grade_file(save(tmp_path / "e", unscored=True))
+    assert report.agreement is not None and report.agreement.rows == 1
+
+
+def test_the_wrong_ones_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["grade", str(save(tmp_path / "e")), "explain=wrong", "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)["explanations"]
+    assert [(e["gold"], e["extracted"]) for e in explained] == [("1", "3"), ("2", "3"), ("2", "3")]
+
+
+def test_a_folder_of_several_benchmarks_and_none_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(tmp_path / "e")
+    (tmp_path / "e" / "sums").rename(tmp_path / "e" / "other")
+    save(tmp_path / "f")
+    (tmp_path / "f" / "sums").rename(tmp_path / "e" / "sums")
+    assert main(["grade", str(tmp_path / "e")]) == 2
+    assert (
+        f"found several; give one of {tmp_path / 'e' / 'other'}, {tmp_path / 'e' / 'sums'}" in capsys.readouterr().err
+    )
+    (tmp_path / "empty").mkdir()
+    assert main(["grade", str(tmp_path / "empty")]) == 2 and "it has no verdicts.parquet" in capsys.readouterr().err
+
+
+def test_what_grade_wrote_is_graded_the_same_again(tmp_path: Path) -> None:
+    rows = [{"answer": 5, "response": r"\boxed{5}"}, {"answer": 6, "response": r"\boxed{5}"}]
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps({"problem_id": i} | row) + "\n" for i, row in enumerate(rows))
+    )
+    first = grade_file(tmp_path / "rows.jsonl", out=tmp_path / "graded.jsonl")
+    again = grade_file(tmp_path / "graded.jsonl")
+    assert first.verdicts == again.verdicts == {"correct": 1, "wrong": 1}
+    assert again.agreement is not None and again.agreement.rate == 1.0
+
+
+def test_gold_and_answer_that_differ_are_not_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"gold": "1", "answer": "2", "response": r"\boxed{2}"}) + "\n")
+    assert main(["grade", str(file)]) == 2
+    assert "row 1: both gold and answer, and they differ: columns=answer:gold" in capsys.readouterr().err
+    for column, verdict in (("gold", "wrong"), ("answer", "correct")):
+        assert main(["grade", str(file), f"columns=answer:{column}", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["verdicts"] == {verdict: 1}
+
+
+def test_an_unknown_verdict_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"problem_id": "a", "gold": "1", "response": "1", "verdict": "right"}) + "\n")
+    assert main(["grade", str(file)]) == 2
+    assert "row 1: verdict is 'right'; expected one of correct, wrong" in capsys.readouterr().err
