@@ -44,6 +44,7 @@ def policy_of(path: Path, rows_format: str) -> str | None:
     if rows_format != VERDICTS or not manifest.is_file():
         return None
     found = read_object(manifest, "identity", "record")
+    assert found is not None  # the file is there
     protocol, benchmark = found["record"].get("protocol") or {}, found["identity"].get("benchmark")
     extraction = _value(protocol.get("extraction"), benchmark)
     if extraction not in (None, "prompt"):
