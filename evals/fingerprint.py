@@ -8,9 +8,12 @@ from pathlib import Path
 
 from evals.gguf import how_to_convert, is_gguf
 
-FILES = (
-    "config.json", "generation_config.json", "adapter_config.json",
+DESCRIPTION = (  # of a model beside its configuration and weights
+    "generation_config.json",
     "tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "*.jinja", "*.model",
+)  # fmt: skip
+FILES = (
+    "config.json", "adapter_config.json", *DESCRIPTION,
     "model*.safetensors", "adapter_model*.safetensors", "pytorch_model*.bin", "model*.index.json",
 )  # fmt: skip
 
@@ -29,10 +32,8 @@ def check_model(model_path: str | Path) -> None:
         raise ValueError(f"model {str(model_path)!r}: no config.json in {folder}, expected a transformers model")
 
 
-def model_fingerprint(model_path: str | Path) -> str:
-    """SHA-256 over the names and contents of a model's configuration, tokenizer and weight files, sorted by name.
-
-    Training leftovers beside them (optimiser, trainer state) do not count. A hub id is downloaded first.
+def model_folder(model_path: str | Path) -> Path:
+    """The folder with a model's files; a hub id is downloaded first.
 
     Raises:
         ValueError: as `check_model`.
@@ -44,6 +45,18 @@ def model_fingerprint(model_path: str | Path) -> str:
 
         folder = Path(snapshot_download(str(model_path), allow_patterns=list(FILES)))
         check_model(folder)
+    return folder
+
+
+def model_fingerprint(model_path: str | Path) -> str:
+    """SHA-256 over the names and contents of a model's configuration, tokenizer and weight files, sorted by name.
+
+    Training leftovers beside them (optimiser, trainer state) do not count. A hub id is downloaded first.
+
+    Raises:
+        ValueError: as `check_model`.
+    """
+    folder = model_folder(model_path)
     whole = hashlib.sha256()
     for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
         with path.open("rb") as file:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
+from evals.files import read_json, write_text
+from evals.fingerprint import DESCRIPTION, model_folder
 from harness.backends.errors import CannotExpress
 from harness.record.write import Recorder
 from harness.runs.interrupt import requested
@@ -26,6 +31,20 @@ def needs_gpu(training: Training, hardware: Hardware) -> None:
             "precision: expected float32, bfloat16 or pure_bfloat16 on a CPU, got 'float16', whose scaled loss needs a "
             "GPU"
         )
+
+
+def describe_as_base(folder: Path, base_model: str, dtype: str) -> None:
+    """Give a saved model the files of its base model but for the weights and their type: configuration, generation
+    configuration, tokenizer, chat template. Trainers change them: no cache, other end and padding tokens."""
+    source = model_folder(base_model)
+    for pattern in DESCRIPTION:
+        for written in folder.glob(pattern):
+            written.unlink()
+        for file in source.glob(pattern):
+            shutil.copyfile(file, folder / file.name)
+    config = read_json(source / "config.json")
+    key = "dtype" if "dtype" in config else "torch_dtype"
+    write_text(folder / "config.json", json.dumps({**config, key: dtype}, indent=2) + "\n")
 
 
 def cut_update(sequences: int, hardware: Hardware) -> tuple[int, int]:

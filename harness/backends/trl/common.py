@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from evals.files import rename_folder
 from harness.backends.checkpoints import last_verified, seal
 from harness.backends.children import STOP
+from harness.backends.common import describe_as_base
 from harness.backends.snapshots import snapshotter
 from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.runs.interrupt import Interrupted, finishing, requested
@@ -255,7 +256,8 @@ def rollout_engine(trainer: Any, folder: str) -> Iterator[VllmEngine]:
 
 def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
     """Save the current policy as a plain model: LoRA merged, in the type of the passes, which sampling and evaluation
-    use too. The trained weights do not change. Called on every process; the main one writes."""
+    use too; all but its weights is its base model's. The trained weights do not change. Called on every process; the
+    main one writes."""
     import torch
 
     dtype = getattr(torch, passes_dtype(precision))
@@ -271,10 +273,7 @@ def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
     if getattr(plain.config, "tie_word_embeddings", False):
         weights.pop("lm_head.weight", None)
     plain.save_pretrained(folder, state_dict=weights)
-    config = json.loads((folder / "config.json").read_text())
-    key = "dtype" if "dtype" in config else "torch_dtype"
-    (folder / "config.json").write_text(json.dumps({**config, key: str(dtype).removeprefix("torch.")}, indent=2) + "\n")
-    trainer.processing_class.save_pretrained(folder)
+    describe_as_base(folder, plain.config._name_or_path, str(dtype).removeprefix("torch."))
 
 
 def _from_main_process(value: Any) -> Any:

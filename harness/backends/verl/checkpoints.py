@@ -10,8 +10,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from evals.files import write_json
+from evals.files import read_json, write_json
 from harness.backends.checkpoints import WHOLE, last_verified, seal
+from harness.backends.common import describe_as_base
 from harness.backends.snapshots import snapshot_folder
 from harness.backends.verl.reference import REFERENCE
 
@@ -19,11 +20,13 @@ STATE = "rlvr_state.json"  # our own state, read when a training resumes
 KEPT = 2  # keep the previous one until the newest is verified
 
 
-def export(checkpoint: Path, final: Path) -> None:
-    """Copy the policy of a checkpoint to `final`, a plain model folder."""
+def export(checkpoint: Path, final: Path, base_model: str) -> None:
+    """Copy the policy of a checkpoint to `final`, a plain model folder; all but its weights is its base model's."""
     part = final.with_name(".final.part")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(checkpoint / "actor" / "huggingface", part)
+    config = read_json(part / "config.json")
+    describe_as_base(part, base_model, config.get("dtype") or config["torch_dtype"])
     shutil.rmtree(final, ignore_errors=True)
     part.rename(final)
 
@@ -44,7 +47,7 @@ class MarkWhole:
         if step is not None:
             target = snapshot_folder(trainer.order.out_dir, step)
             target.parent.mkdir(exist_ok=True)
-            export(folder, target)
+            export(folder, target, trainer.order.base_model)
         for old in whole_checkpoints(folder.parent)[:-KEPT]:
             shutil.rmtree(old)
 

@@ -87,7 +87,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
         raise RuntimeError(f"training with veRL ended without a checkpoint. {_last_lines(out_dir / LOG)}")
     if step_of(checkpoint) * updates < steps:
         raise Interrupted(f"after step {step_of(checkpoint) * updates} of {steps}")
-    export(checkpoint, out_dir / "final")
+    export(checkpoint, out_dir / "final", base_model)
     return {
         "steps": steps,
         "resumed_from": None if order.resume_from is None else str(order.resume_from),

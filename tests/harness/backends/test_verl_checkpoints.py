@@ -55,8 +55,13 @@ def test_a_reference_that_was_reset_belongs_to_the_checkpoint(reset: bool, tmp_p
 
 
 def test_a_checkpoint_at_an_evaluated_step_leaves_its_model_as_a_snapshot(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "config.json").write_text('{"dtype": "bfloat16", "eos_token_id": 7}')
+    (base / "generation_config.json").write_text('{"eos_token_id": 7}')
+
     class Trainer(_Trainer):
-        out_dir = tmp_path
+        out_dir, base_model = tmp_path, str(base)
 
         def snapshot_step(self, rollouts: int) -> int | None:  # type: ignore[override]
             return 2 * rollouts if rollouts % 2 == 0 else None  # two updates a rollout, eval.every=4
@@ -65,8 +70,14 @@ def test_a_checkpoint_at_an_evaluated_step_leaves_its_model_as_a_snapshot(tmp_pa
         folder = tmp_path / "checkpoints" / f"global_step_{rollouts}"
         model = folder / "actor" / "huggingface"
         model.mkdir(parents=True)
-        (model / "config.json").write_text(str(rollouts))
+        (model / "config.json").write_text('{"dtype": "float32", "eos_token_id": [7, 8], "use_cache": false}')
+        (model / "generation_config.json").write_text('{"eos_token_id": [7, 8]}')
+        (model / "model.safetensors").write_text(str(rollouts))
         MarkWhole().on_save(Trainer(), str(folder))
     assert snapshots(tmp_path) == [(4, tmp_path / "snapshots" / "step-000004")]
-    assert (tmp_path / "snapshots" / "step-000004" / "config.json").read_text() == "2"
+    made = tmp_path / "snapshots" / "step-000004"
+    assert (made / "model.safetensors").read_text() == "2"
+    # all but the weights and their type is the base model's
+    assert json.loads((made / "config.json").read_text()) == {"dtype": "float32", "eos_token_id": 7}
+    assert json.loads((made / "generation_config.json").read_text()) == {"eos_token_id": 7}
     assert sorted(path.name for path in (tmp_path / "snapshots").iterdir()) == ["step-000004"]  # no part is left

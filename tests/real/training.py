@@ -1,0 +1,125 @@
+"""A training of the real model on eight sums, recorded, and the same training again by plain torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+SUMS = ((2, 3), (10, 5), (7, 8), (12, 30), (9, 9), (21, 4), (6, 6), (1, 15))
+PROMPTS, GROUP, TOKENS, UPDATES = 2, 4, 24, 2  # a rollout is two updates of one group each
+RATE, BETA, CLIP, NORM, TEMPERATURE = 2e-5, 0.04, 0.2, 1.0, 0.9
+
+
+def sums(folder: Path) -> Path:
+    """A file of problems with answers and solutions."""
+    path = folder / "sums.jsonl"
+    rows = (
+        {"problem": f"What is {a} + {b}?", "answer": f"{a + b}", "solution": f"It is \\boxed{{{a + b}}}."}
+        for a, b in SUMS
+    )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def words(model: Path, folder: Path, *more: str) -> list[str]:
+    """`rlvr run` of a rollout of `UPDATES` updates, short enough for a CPU, with an evaluation of a few tokens."""
+    file = sums(folder)
+    sizes = f"prompts_per_rollout={PROMPTS} group_size={GROUP} max_completion_tokens={TOKENS} max_prompt_tokens=128"
+    update = (
+        f"learning_rate={RATE} lr_schedule=constant warmup_ratio=0 precision=float32 rollout_temperature={TEMPERATURE}"
+    )
+    measured = f"protocol.benchmarks=[{file}] protocol.n=1 protocol.ks=[1] protocol.max_tokens=8 protocol.rows=2"
+    where = f"scale=small seeds=1 base_model={model} data={file} hardware.device=cpu {sizes} {update} {measured}"
+    return ["run", *where.split(), *more]
+
+
+GRPO = ("paper=egsw", "arm=grpo", "rewards=tests.real.rewards:spaces", "reward_weights=[1.0]", f"kl_beta={BETA}")
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one update was given, [B, ...], and its loss and gradient norm."""
+
+    prompts: list[list[int]]
+    responses: list[list[int]]
+    rewards: Tensor
+    loss: float
+
+
+@contextmanager
+def recorded() -> Iterator[list[Update]]:
+    """The updates of a training with TRL in this process."""
+    from harness.backends.trl.trainer import MethodTrainer
+
+    updates: list[Update] = []
+    compute = MethodTrainer.compute_loss
+
+    def compute_loss(self: Any, model: Any, inputs: Mapping[str, Any], *others: Any, **named: Any) -> Any:
+        loss = compute(self, model, inputs, *others, **named)
+
+        def rows(what: str) -> list[list[int]]:
+            pairs = zip(inputs[f"{what}_ids"], inputs[f"{what}_mask"], strict=True)
+            return [ids[mask.bool()].tolist() for ids, mask in pairs]
+
+        updates.append(Update(rows("prompt"), rows("completion"), inputs["rewards"].clone(), float(loss.detach())))
+        return loss
+
+    MethodTrainer.compute_loss = compute_loss  # type: ignore[method-assign]
+    try:
+        yield updates
+    finally:
+        MethodTrainer.compute_loss = compute  # type: ignore[method-assign]
+
+
+def log_probabilities(model: Any, prompt: Sequence[int], response: Sequence[int]) -> Tensor:
+    """Of each token of a response at the temperature of the rollouts, [T], by a pass over this sequence alone."""
+    logits = model(torch.tensor([[*prompt, *response]])).logits[0, len(prompt) - 1 : -1].float() / TEMPERATURE
+    return logits.log_softmax(-1).gather(1, torch.tensor(response).unsqueeze(1)).squeeze(1)
+
+
+def grpo_loss(model: Any, update: Update, old: Sequence[Tensor], reference: Sequence[Tensor]) -> float:
+    """Loss of GRPO, response by response, with its gradient added to the model's: advantages over the group's sample
+    deviation + 1e-4; the clipped objective and the k3 term, a mean over a response's tokens, then over responses."""
+    advantages = (update.rewards - update.rewards.mean()) / (update.rewards.std() + 1e-4)
+    total = 0.0
+    for i, (prompt, response) in enumerate(zip(update.prompts, update.responses, strict=True)):
+        logp = log_probabilities(model, prompt, response)
+        ratio, d = (logp - old[i]).exp(), reference[i] - logp
+        clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
+        objective = torch.minimum(ratio * advantages[i], clipped * advantages[i]) - BETA * (d.exp() - d - 1)
+        loss = -objective.mean() / len(update.prompts)
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+def replayed(folder: Path, updates: Sequence[Update]) -> tuple[list[tuple[float, float]], Any]:
+    """(loss, gradient norm) of each update of a training from the model in `folder`, and the model at its end."""
+    from transformers import AutoModelForCausalLM
+
+    model, base = (AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32) for _ in range(2))
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
+    made = []
+    for number, update in enumerate(updates):
+        if number % UPDATES == 0:  # the policy that sampled this rollout
+            with torch.no_grad():
+                old = [_of_all(model, each) for each in updates[number : number + UPDATES]]
+        with torch.no_grad():
+            reference = _of_all(base, update)
+        optimiser.zero_grad()
+        loss = grpo_loss(model, update, old[number % UPDATES], reference)
+        norm = float(torch.nn.utils.clip_grad_norm_(model.parameters(), NORM))
+        optimiser.step()
+        made.append((loss, norm))
+    return made, model
+
+
+def _of_all(model: Any, update: Update) -> list[Tensor]:
+    return [log_probabilities(model, p, r) for p, r in zip(update.prompts, update.responses, strict=True)]
