@@ -70,8 +70,8 @@ def evaluate(
             vllm; url, concurrency for openai (its key: OPENAI_API_KEY).
         allow_changed_data: accept rows other than the pinned ones; the record and its scores are marked so.
         **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...;
-            extraction=POLICY, of boxed_last, boxed_strict, answer_line, qwen, letter, ...: how answers are extracted,
-            if not as the prompt asks; the report says what other policies would change. Or MODULE:FUNCTION, a reward
+            extraction=POLICY, of boxed_last, boxed_strict, answer_line, qwen, letter, ..., for code of program,
+            program_fenced, program_first, ...: how answers are extracted, if not as the prompt asks; the report says what other policies would change. Or MODULE:FUNCTION, a reward
             of (response, answer) such as harness.data.countdown:reward, decides itself: 1 is correct.
     Raises:
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
@@ -210,18 +210,23 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
     import pyarrow.parquet as pq
 
     from evals.answer_files import other_form
+    from evals.code_execution.program_grader import blocks_note
+    from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.provenance import described
     from evals.stats.score import score
     from harness.record.run import Run
     from rlvr.metrics import Scores
 
-    scores, notes = {}, {}
+    scores, notes, blocks_of = {}, {}, {}
     for name, path in verdicts.items():
         policy, table = protocol.prompt_of(name).policy, pq.read_table(path)
         box = policy.startswith("boxed") or policy == "qwen"  # where none is asked for, its share means nothing
         found = score(table, ks=protocol.value("ks", name), metrics=[m for m in METRICS if m != "fmt" or box])
         right = table.column("verdict").to_pylist().count("correct")
-        notes[name] = other_form.note(table.column("response").to_pylist(), right, policy)
+        responses = table.column("response").to_pylist()
+        notes[name] = other_form.note(responses, right, policy)
+        if policy in PROGRAMS:
+            blocks_of[name] = blocks_note(responses)
         scores[name] = [s for s in found if s.k != 1 or s.metric == "avg"]  # pass@1 and maj@1 are avg once more
         cut = next((s.value for s in found if s.metric == "truncation_rate"), None)
         if cut is not None and cut > TRUNCATED:
@@ -243,7 +248,8 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
     def text() -> str:
         lines = [f"protocol {described(stated)}", str(table)]
         for name, path in verdicts.items():
-            lines += [f"\n{name}: {path}", *(f"  {effect}" for effect in effects[name])]
+            blocks = [f"  {blocks_of[name]}"] if name in blocks_of else []
+            lines += [f"\n{name}: {path}", *blocks, *(f"  {effect}" for effect in effects[name])]
             lines += [f"  WARNING: {notes[name]}"] if notes[name] else []
         return "\n".join([*lines, f"\npage: rlvr report runs={folder}"])
 
@@ -273,21 +279,26 @@ def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Ma
 
 
 def _policy_effects(used: str, path: Path) -> list[Any]:
-    """How many verdicts of a table other extraction policies would change; nothing for programs."""
+    """How many verdicts of a table other extraction policies would change; nothing for a reward of MODULE:FUNCTION."""
     import pyarrow.parquet as pq
 
     from evals.answer_files.policies import policy_effects
+    from evals.code_execution.program_grader import ProgramGrader, program_effects
+    from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.grading import Grade, Grader
     from evals.grading.extraction import POLICIES
     from evals.grading.verdicts import Verdict
 
-    if used not in POLICIES:
+    if used not in (*POLICIES, *PROGRAMS):
         return []
     columns = ("gold", "response", "finish_reason", "verdict", "answer")
     rows = pq.read_table(path, columns=list(columns)).to_pylist()
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
-    grader = Grader()
-    return policy_effects([(r["gold"], r["response"], r["finish_reason"]) for r in rows], grades, grader, used)
+    triples = [(row["gold"], row["response"], row["finish_reason"]) for row in rows]
+    if used in PROGRAMS:
+        with ProgramGrader() as programs:
+            return program_effects(triples, grades, programs, used)
+    return policy_effects(triples, grades, Grader(), used)
 
 
 # -- files of answers ----------------------------------------------------------------------------------------------

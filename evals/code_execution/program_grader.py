@@ -2,18 +2,21 @@
 
 A gold answer is JSON: `prompt` (the code shown to the model, with helpers that the tests may use), `tests` (code that
 defines `check`) and `entry_point` (the function's name). The extraction policy says what the program is
-(`evals.code_execution.programs`). A response without such a block has no answer.
+(`evals.code_execution.programs`). A response without one has no answer; one that was cut off inside its program is
+truncated, unless the program passes.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from types import TracebackType
 
 from evals.code_execution import sandbox
-from evals.code_execution.programs import POLICIES, last_block, reward_of
+from evals.code_execution.programs import POLICIES, fenced, find, reward_of
 from evals.code_execution.sandbox import Limits
 from evals.grading import Grade
 from evals.grading.extraction import extract
@@ -61,7 +64,7 @@ class ProgramGrader:
         if policy not in POLICIES:
             raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
         sandbox.require()
-        return list(self._threads.map(self._grade, *zip(*rows, strict=True))) if rows else []
+        return list(self._threads.map(lambda row: self._grade(*row, policy), rows))
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
         """Programs that pass form one class; others are equal if their texts are equal. Unscored ones have no class."""
@@ -74,16 +77,69 @@ class ProgramGrader:
         numbers = {key: index for index, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
         return [None if key is None else numbers[key] for key in keys]
 
-    def _grade(self, gold_answer: str, response: str, finish_reason: str | None) -> Grade:
+    def _grade(self, gold_answer: str, response: str, finish_reason: str | None, policy: str) -> Grade:
         problem = json.loads(gold_answer)
-        answer = last_block(response, problem["entry_point"])
-        if answer is None:
+        code = find(response, problem["entry_point"], policy)
+        if code is None:
             return _without_program(finish_reason)
-        program = f"{problem['prompt']}\n\n{answer}"
+        program = f"{problem['prompt']}{'' if code.continues else chr(10) * 2}{code.text}"
         outcome = sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
         if outcome.passed is None:
-            return Grade(Verdict.UNSCORED, answer, outcome.reason)
-        return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, answer)
+            return Grade(Verdict.UNSCORED, code.text, outcome.reason)
+        if not outcome.passed and finish_reason == "length" and not code.closed:
+            return Grade(Verdict.TRUNCATED, None)
+        return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, code.text)
+
+
+@dataclass(frozen=True)
+class ProgramEffect:
+    """The same responses under another extraction policy: `correct` of `rows`, `gained` and `lost` against the policy
+    in use, `unscored`, and how many are `without` a program."""
+
+    policy: str
+    rows: int
+    correct: int
+    gained: int
+    lost: int
+    unscored: int
+    without: int
+
+    def __str__(self) -> str:
+        share = f"{100 * self.correct / self.rows:.1f} %" if self.rows else "no rows"
+        changed = "1 verdict changes" if self.gained + self.lost == 1 else f"{self.gained + self.lost} verdicts change"
+        missing = f"; {self.without} without a program" if self.without else ""
+        return f"policy {self.policy:<19} {share} correct, {changed} (+{self.gained}, -{self.lost}){missing}"
+
+
+def program_effects(
+    rows: Sequence[tuple[str, str, str | None]], grades: Sequence[Grade], grader: ProgramGrader, used: str
+) -> list[ProgramEffect]:
+    """What each other policy would change, best first. Only programs that differ are run again.
+
+    Args:
+        rows: (gold, response, finish reason or None) each. grades: of `rows`, under the policy `used`.
+    """
+    names = [json.loads(gold_answer)["entry_point"] for gold_answer, _, _ in rows]
+    read = [find(row[1], name, used) for row, name in zip(rows, names, strict=True)]
+    effects = []
+    for policy in (policy for policy in POLICIES if policy != used):
+        codes = [find(row[1], name, policy) for row, name in zip(rows, names, strict=True)]
+        differ = [i for i, code in enumerate(codes) if code != read[i]]
+        verdicts = [grade.verdict for grade in grades]
+        for i, grade in zip(differ, grader.grade_responses([rows[i] for i in differ], policy), strict=True):
+            verdicts[i] = grade.verdict
+        right = [verdict is Verdict.CORRECT for verdict in verdicts]
+        changes = Counter((grade.verdict is Verdict.CORRECT, r) for grade, r in zip(grades, right, strict=True))
+        missing, unscored = sum(code is None for code in codes), verdicts.count(Verdict.UNSCORED)
+        effects.append(
+            ProgramEffect(policy, len(rows), sum(right), changes[False, True], changes[True, False], unscored, missing)
+        )
+    return sorted(effects, key=lambda effect: -effect.correct)
+
+
+def blocks_note(responses: Sequence[str]) -> str:
+    """How many responses have no block of code in a fence."""
+    return f"{sum(not fenced(response) for response in responses)} of {len(responses)} responses have no fenced block"
 
 
 class RewardGrader(ProgramGrader):

@@ -1,19 +1,47 @@
-"""The program inside a response, by the extraction policy `program`: the prompt's code, then the response's last fenced
-Python block that defines the function. `MODULE:FUNCTION` as the policy is a reward that is a program itself.
+r"""The program inside a response: extraction policies for code, as `evals.grading.extraction` has them for mathematics.
 
-Separate from the grader, so that reading a policy's name does not import the grader's rules.
+    program              the last block of code that defines the function: fenced (also if the fence is never closed, is
+                         indented in a list, or was opened by the prompt), else code without a fence, else a body that
+                         continues the prompt (the default)
+    program_fenced       the last block in a closed fence that defines the function
+    program_first        the first block, whatever it holds (Qwen2.5-Coder's evaluation stops there)
+    program_definitions  as `program`, but only its imports, definitions and assignments: calls and tests at the end are
+                         dropped (nearly evalplus's `sanitize`)
+    program_whole        all of the response is the program (evalplus's `solution`)
+    program_completion   the prompt and the response, as they stand (human-eval's `completion`)
+
+A line with a fence inside a triple-quoted string ends no block. `MODULE:FUNCTION` as the policy is a reward that is a
+program itself. Standard library only; nothing is executed here.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-POLICIES = ("program",)
-_BLOCK = re.compile(
-    r"^[ \t]*```[ \t]*(?:python|python3|py)?[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE | re.IGNORECASE
+_FENCE = re.compile(r"^(?P<before>.*?)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
+_IN_LIST = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+|>[ \t]?)*")
+_PYTHON = re.compile(r"(?:python\d?|py)\b", re.IGNORECASE)
+_STRINGS = re.compile(r"(\"\"\"|''')|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*")
+_STARTS = re.compile(r"(?:from|import|def|async def|class)\b|@")
+_CODE = re.compile(
+    r"(?:from|import|def|async|class|if|elif|else|for|while|try|except|finally|with|assert|return|print|raise|global)\b"
+    r"|[@#)\]}]|[A-Za-z_][\w.]*(?:\[[^\n]*\])?\s*(?:[-+*/|&]?=|\()|\"\"\"|'''"
 )
+_LONGEST = 200_000  # characters that `definitions` parses
+_KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+
+
+class Code(NamedTuple):
+    """Code of a response. `continues`: it is what follows the prompt's last character. `closed`: the response went on
+    after it, so that a limit on its length did not cut it."""
+
+    text: str
+    continues: bool = False
+    closed: bool = True
 
 
 def reward_of(policy: str) -> Callable[[str, str], float | None]:
@@ -30,8 +58,202 @@ def reward_of(policy: str) -> Callable[[str, str], float | None]:
     return reward
 
 
-def last_block(response: str, entry_point: str) -> str | None:
-    """The last fenced Python block that defines the function, or None."""
-    defines = re.compile(rf"^(?:async[ \t]+)?def[ \t]+{re.escape(entry_point)}\b", re.MULTILINE)
-    blocks = [block for block in _BLOCK.findall(response) if defines.search(block)]
-    return blocks[-1] if blocks else None
+def find(response: str, entry_point: str, policy: str = "program") -> Code | None:
+    """The program of a response under a policy (see the module's text); None without one.
+
+    Raises:
+        ValueError: there is no such policy.
+    """
+    if policy not in POLICIES:
+        raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
+    text = response.replace("\r\n", "\n").replace("\r", "\n")
+    defines = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(entry_point)}\b", re.MULTILINE)
+    return POLICIES[policy](text, defines)
+
+
+def fenced(response: str) -> bool:
+    """Whether a response has a block of code in a fence."""
+    return next(_blocks(response.replace("\r\n", "\n"), None), None) is not None
+
+
+def _program(text: str, defines: re.Pattern[str]) -> Code | None:
+    blocks = list(_blocks(text, defines))
+    if found := [block for block in blocks if defines.search(block.text)]:
+        return found[-1]
+    if not blocks and (bare := _unfenced(text, defines)):
+        return bare
+    bodies = [body for block in blocks or [Code(text, closed=False)] if (body := _body(block))]
+    return bodies[-1] if bodies else None
+
+
+def _fenced(text: str, defines: re.Pattern[str]) -> Code | None:
+    found = [block for block in _blocks(text, None) if block.closed and defines.search(block.text)]
+    return found[-1] if found else None
+
+
+def _first(text: str, defines: re.Pattern[str]) -> Code | None:
+    return next(_blocks(text, defines), None)
+
+
+def _definitions(text: str, defines: re.Pattern[str]) -> Code | None:
+    code = _program(text, defines)
+    if code is None or code.continues or len(code.text) > _LONGEST:
+        return code
+    try:
+        module = ast.parse(code.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code
+    kept = [node for node in module.body if isinstance(node, _KEPT)]
+    return Code("".join(f"{ast.unparse(node)}\n" for node in kept), closed=code.closed)
+
+
+def _whole(text: str, _: re.Pattern[str]) -> Code | None:
+    return Code(text, closed=False) if text.strip() else None
+
+
+def _completion(text: str, _: re.Pattern[str]) -> Code | None:
+    return Code(text, continues=True, closed=False) if text.strip() else None
+
+
+POLICIES: dict[str, Callable[[str, re.Pattern[str]], Code | None]] = {
+    "program": _program,
+    "program_fenced": _fenced,
+    "program_first": _first,
+    "program_definitions": _definitions,
+    "program_whole": _whole,
+    "program_completion": _completion,
+}
+
+
+def _blocks(text: str, defines: re.Pattern[str] | None) -> Iterator[Code]:
+    """The blocks in fences, without the indentation of their fence; the last may never be closed. With `defines`, what
+    stands before a first fence that opens nothing is one too: the prompt has opened it."""
+    lines = text.splitlines(keepends=True)
+    inside: list[str] = []  # of the open block
+    fence, indent, open_ = "", 0, False
+    strings = _TripleQuotes()  # of the open block, and until the first one of code that stands without a fence
+    for number, line in enumerate(lines):
+        match = _FENCE.match(line.rstrip("\n"))
+        code = open_ or (
+            match is not None
+            and defines is not None
+            and _IN_LIST.fullmatch(match["before"]) is not None
+            and _is_code("".join(lines[:number]), defines)
+        )
+        if match is None or (code and strings.open and strings.closes(lines[number + 1 :])):
+            if open_:
+                inside.append(_dedented(line, indent))
+            strings.read(inside[-1] if open_ else line)
+            continue
+        before, info = match["before"], match["info"].strip()
+        alone = _IN_LIST.fullmatch(before) is not None
+        if open_ and alone and not info and match["fence"].startswith(fence):
+            yield Code("".join(inside))
+            open_ = False
+        elif open_ and not (alone and _PYTHON.match(info)):
+            inside.append(_dedented(line, indent))
+            strings.read(inside[-1])
+        elif alone or _PYTHON.match(info):
+            if open_:
+                yield Code("".join(inside))
+            elif code and not info:
+                yield Code("".join(lines[:number]))
+                defines = None
+                continue
+            defines = None
+            inside, fence, indent, open_, strings = (
+                [],
+                match["fence"],
+                len(before) if alone else 0,
+                True,
+                _TripleQuotes(),
+            )
+    if open_:
+        yield Code("".join(inside), closed=False)
+
+
+class _TripleQuotes:
+    """Whether the lines read so far end inside a triple-quoted string."""
+
+    def __init__(self) -> None:
+        self.open = ""
+
+    def read(self, line: str) -> None:
+        at = 0
+        while at < len(line):
+            if self.open:
+                end = line.find(self.open, at)
+                if end < 0:
+                    return
+                at, self.open = end + 3, ""
+                continue
+            match = _STRINGS.search(line, at)
+            if match is None:
+                return
+            at, self.open = match.end(), match[1] or ""
+
+    def closes(self, lines: list[str]) -> bool:
+        """Whether a later line before the next block ends the string."""
+        for line in lines:
+            if self.open in line:
+                return True
+            if (
+                (match := _FENCE.match(line.rstrip("\n")))
+                and _PYTHON.match(match["info"].strip())
+                and not match["before"]
+            ):
+                return False
+        return False
+
+
+def _is_code(text: str, defines: re.Pattern[str]) -> bool:
+    """Whether the text before a fence is a block that the prompt opened: it defines the function, or is a body."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return bool(defines.search(text)) or first.startswith(("    ", "\t"))
+
+
+def _unfenced(text: str, defines: re.Pattern[str]) -> Code | None:
+    """Code that defines the function between prose, without a fence: from the first line that starts code at the
+    function's indentation to the first line after it that is no code."""
+    found = defines.search(text)
+    if found is None:
+        return None
+    indent = len(found[0]) - len(found[0].lstrip())
+    lines, at = text.splitlines(keepends=True), text.count("\n", 0, found.start())
+    starts = [i for i in range(at + 1) if _indent(lines[i]) == indent and _STARTS.match(lines[i].lstrip())]
+    kept: list[str] = []
+    strings = _TripleQuotes()
+    for number in range(starts[0], len(lines)):
+        line = lines[number]
+        outside = line.strip() and not strings.open and _indent(line) <= indent
+        if number > at and outside and (_indent(line) < indent or not _CODE.match(line.lstrip())):
+            return Code("".join(kept))
+        kept.append(_dedented(line, indent))
+        strings.read(kept[-1])
+    return Code("".join(kept), closed=False)
+
+
+def _body(block: Code) -> Code | None:
+    """The block as a body that continues the prompt: its first line is indented; it ends at a line that is not."""
+    lines = block.text.splitlines(keepends=True)
+    first = next((line for line in lines if line.strip()), "")
+    if not first[:1].isspace():
+        return None
+    strings = _TripleQuotes()
+    for number, line in enumerate(lines):
+        if line.strip() and not strings.open and not line[0].isspace():
+            return Code("".join(lines[:number]), continues=True)
+        strings.read(line)
+    return block._replace(continues=True)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _dedented(line: str, indent: int) -> str:
+    """The line without up to `indent` characters of white space, or of a quote's marks."""
+    cut = 0
+    while cut < min(indent, len(line)) and line[cut] in " \t>":
+        cut += 1
+    return line[cut:]

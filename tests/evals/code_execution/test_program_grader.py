@@ -15,7 +15,6 @@ import pytest
 
 from evals.code_execution import sandbox
 from evals.code_execution.program_grader import ProgramGrader, gold
-from evals.code_execution.programs import last_block
 from evals.code_execution.sandbox import Limits, Outcome
 from evals.data import benchmarks, prompts, protocols
 from evals.grading.verdicts import Verdict
@@ -104,22 +103,6 @@ def test_a_missing_column_is_named(data: Path) -> None:
     (data / "humaneval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
     with pytest.raises(ValueError, match="no column 'test'"):
         benchmarks.load("humaneval", data_dir=data, allow_changed_data=True)
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ("```python\ndef f(x):\n    return 1\n```", "def f(x):\n    return 1\n"),
-        ("```py\ndef f(x): return 1\n```\nor better\n```\ndef f(x): return 2\n```", "def f(x): return 2\n"),
-        ("```python\ndef f(x): return 1\n```\nUse it:\n```python\nprint(f(1))\n```", "def f(x): return 1\n"),
-        ("```python\ndef ff(x): return 1\n```", None),
-        ("def f(x): return 1", None),
-        ("```python\ndef f(x):\n    return", None),
-        ("", None),
-    ],
-)
-def test_the_last_block_that_defines_the_function(response: str, expected: str | None) -> None:
-    assert last_block(response, "f") == expected
 
 
 @needs_sandbox
