@@ -64,7 +64,7 @@ class ProgramGrader:
         if policy not in POLICIES:
             raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
         sandbox.require()
-        return list(self._threads.map(lambda row: self._grade(*row, policy), rows))
+        return list(self._threads.map(lambda row: self._grade(row[0], row[1], row[2], policy), rows))
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
         """Programs that pass form one class; others are equal if their texts are equal. Unscored ones have no class."""
