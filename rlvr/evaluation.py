@@ -48,7 +48,7 @@ def evaluate(
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
     seed: int = 0,
-    engine: Literal["transformers", "vllm", "openai"] = "transformers",
+    engine: str = "transformers",
     allow_changed_data: bool = False,
     **values: Any,
 ) -> Evaluated:
@@ -66,8 +66,9 @@ def evaluate(
         out: folder for samples and verdicts (default RLVR_HOME/evaluations/NAME).
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
         seed: of the sampling.
-        engine: who samples. Settings as engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and
-            vllm; url, concurrency for openai (its key: OPENAI_API_KEY).
+        engine: who samples: transformers, vllm or openai, a server (any of `rlvr list what=engines`). Settings as
+            engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and vllm; url, concurrency,
+            price_in, price_out (USD for a million tokens) for openai (its key: OPENAI_API_KEY).
         allow_changed_data: accept rows other than the pinned ones; the record and its scores are marked so.
         **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...;
             extraction=POLICY, of boxed_last, boxed_strict, answer_line, qwen, letter, ..., for code of program,
@@ -113,7 +114,7 @@ def evaluate(
                 seed=seed,
                 engine=sampler,
                 allow_changed_data=allow_changed_data,
-                after_batch=check,
+                check=check,
                 progress=True,
             )
         record_evaluation(folder, model, verdicts)
@@ -162,8 +163,8 @@ def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:
     choose("protocol", [name], protocols.PROTOCOLS)
     protocol = protocols.get(name)
     for key in values:
-        if key not in protocol.sourced():
-            raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, protocol.sourced())}")
+        if key not in protocols.names():
+            raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, protocols.names())}")
     choose("benchmarks", [b for b in values.get("benchmarks", ()) if not benchmarks.is_file(b)], benchmarks.names())
     try:
         return protocol.override(values, Origin.USER, "command line") if values else protocol
@@ -179,8 +180,8 @@ def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
     """
     from evals.sampling import engines
 
-    choose("engine", [name], engines.NAMES)
-    kinds = {f"engine.{key}": kind for key, kind in engines.OPTIONS[name].items()}
+    choose("engine", [name], engines.ENGINES)
+    kinds = {f"engine.{key}": kind for key, kind in engines.options(name).items()}
     options: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in kinds:

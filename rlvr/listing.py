@@ -91,7 +91,7 @@ def _names(group: str) -> Any:
         "benchmarks": lambda: {name: benchmarks.task(name)["metadata"]["rows"] for name in benchmarks.names()},
         "protocols": lambda: sorted(protocols.PROTOCOLS),
         "prompts": lambda: sorted(prompts.PROMPTS),
-        "engines": lambda: list(engines.NAMES),
+        "engines": lambda: list(engines.ENGINES),
         "backends": lambda: list(BACKENDS),
         "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
         "hardware": hardware_help,

@@ -28,7 +28,7 @@ from evals.analysis.subjects import Subject
 from evals.analysis.token_table import need_columns, perplexities, whole_responses
 from evals.data.benchmarks import Benchmark, Problem, content_hash
 from evals.data.prompts import Prompt
-from evals.sampling.engines.base import Completion, Decoding, Engine, Request, sample_seed
+from evals.sampling.engines.base import Completion, Decoding, Engine, OnStep, Request, sample_seed
 from evals.sampling.engines.encode import model_stop_tokens, response_text
 from evals.sampling.evaluate import sample_problems
 
@@ -218,6 +218,11 @@ class PrefixedEngine:
         return self._inner.chunk_rows
 
     @property
+    def decoding(self) -> frozenset[str]:
+        can: frozenset[str] = getattr(self._inner, "decoding", frozenset())
+        return can
+
+    @property
     def tokenizer(self) -> Any:
         return self._inner.tokenizer
 
@@ -229,7 +234,9 @@ class PrefixedEngine:
         whole = json.dumps(sorted(self._forced.items())).encode()
         return {**self._inner.describe(), "forced": hashlib.sha256(whole).hexdigest()}
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None
+    ) -> Iterator[list[Completion]]:
         """A prefix that has already ended, by an end token or by its length, is its own only continuation."""
         ends = model_stop_tokens(self._model_path, self.tokenizer)
         prefixed = [replace(request, forced=self._forced[request.key[0]]) for request in requests]
@@ -242,4 +249,4 @@ class PrefixedEngine:
                 for r, text, stop in zip(over, texts, stopped, strict=True)
             ]
         done = {r.key for r in over}
-        yield from self._inner.generate([r for r in prefixed if r.key not in done], decoding)
+        yield from self._inner.generate([r for r in prefixed if r.key not in done], decoding, on_step)

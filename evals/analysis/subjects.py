@@ -129,7 +129,7 @@ def _asked(
     )
     if dataset.sha256 != data["sha256"]:
         raise ValueError(f"{where}: the problems hash to {dataset.sha256}, expected {data['sha256']}")
-    prompt = prompts.get(conditions["prompt"]["name"])
+    prompt = prompts.recorded(conditions["prompt"], conditions.get("decoding") or {})
     first = dataset.problems[0]
     if (now := text_sha256(prompts.render(prompt, first, tokenizer))) != (then := conditions["prompt"]["first_sha256"]):
         raise ValueError(

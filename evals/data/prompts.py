@@ -6,12 +6,14 @@ extracts its answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data.benchmarks import LETTERS, Problem, task
+from evals.data.rows import read_rows
 from evals.grading.extraction import POLICIES
 from evals.suggest import expected
 
@@ -26,6 +28,9 @@ class Prompt:
     (None leaves it to the chat template's default). Others are given to the model verbatim. `prefix` is how every
     response begins: it is given with the prompt, and is no part of the response. `policy` names the extraction rule
     (`evals.grading.extraction`, for code `evals.code_execution.programs`).
+
+    A protocol may add `examples`, (problem, response) pairs that stand before the problem in the same template, and
+    `variables` of the model's chat template.
     """
 
     name: str
@@ -35,6 +40,9 @@ class Prompt:
     system: str | None = None
     chat: bool = True
     prefix: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+    variables: Mapping[str, Any] | None = None
+    own_system: bool = False  # whether a protocol has replaced the system message
 
     @property
     def asks_for(self) -> str:
@@ -111,6 +119,65 @@ def _prompt(name: str, values: Any, source: str = "") -> Prompt:
     return Prompt(name=name, **{"policy": "boxed_last", "source": source, **values})
 
 
+def with_parts(
+    prompt: Prompt,
+    system: str | None = None,
+    examples: str | Path | None = None,
+    variables: Mapping[str, Any] | None = None,
+) -> Prompt:
+    """The prompt with a protocol's own parts; None leaves each as it is.
+
+    Args:
+        system: the system message; "" for none. examples: a file, as `read_examples`. variables: of the chat template.
+    Raises:
+        ValueError: a plain prompt has no system message and no chat template; or as `read_examples`.
+    """
+    for name, value in (("system", system), ("chat_template_kwargs", variables)):
+        if value is not None and not prompt.chat:
+            raise ValueError(f"{name}={value!r}: prompt {prompt.name!r} is plain text, expected one with chat: true")
+    if system is not None:
+        prompt = replace(prompt, system=system or None, own_system=True)
+    if examples is not None:
+        prompt = replace(prompt, examples=read_examples(Path(examples)))
+    return prompt if variables is None else replace(prompt, variables=dict(variables))
+
+
+def read_examples(path: Path) -> tuple[tuple[str, str], ...]:
+    """The few-shot examples of a file of rows (`evals.data.rows`): problem, and response, solution or answer.
+
+    Raises:
+        ValueError: it cannot be read, has no row, or a row lacks a text.
+    """
+    pairs = []
+    for number, row in enumerate(read_rows(path), 1):
+        said = next((row[key] for key in ("response", "solution", "answer") if row.get(key) is not None), None)
+        if row.get("problem") is None or said is None:
+            raise ValueError(
+                f"examples={path}, row {number}: expected problem, and response, solution or answer; it has "
+                f"{', '.join(map(str, row))}"
+            )
+        pairs.append((str(row["problem"]), str(said)))
+    if not pairs:
+        raise ValueError(f"examples={path}: expected one row or more, got none")
+    return tuple(pairs)
+
+
+def parts(prompt: Prompt) -> dict[str, Any]:
+    """What a protocol has changed in the prompt of its name (but not the template's variables), as a manifest has it;
+    {} for none."""
+    changed: dict[str, Any] = {"system": prompt.system} if prompt.own_system else {}
+    return changed | ({"examples": [list(pair) for pair in prompt.examples]} if prompt.examples else {})
+
+
+def recorded(identity: Mapping[str, Any], decoding: Mapping[str, Any]) -> Prompt:
+    """The prompt that a manifest describes by its `prompt` and `decoding`."""
+    prompt = get(identity["name"])
+    if "system" in identity:
+        prompt = replace(prompt, system=identity["system"], own_system=True)
+    examples = tuple((problem, said) for problem, said in identity.get("examples", ()))
+    return replace(prompt, examples=examples, variables=decoding.get("chat_template_kwargs"))
+
+
 PROMPTS = {name: _prompt(name, values) for name, values in _yaml(Path(__file__).with_suffix(".yaml")).items()}
 
 
@@ -124,9 +191,22 @@ def question(problem: Problem) -> str:
 
 def messages(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
     """The conversation that a chat prompt starts; a prefix of the response is its last message."""
-    system = [{"role": "system", "content": prompt.system}] if prompt.system is not None else []
     prefix = [{"role": "assistant", "content": prompt.prefix}] if prompt.prefix else []
-    return [*system, {"role": "user", "content": prompt.user.replace("{problem}", question(problem))}, *prefix]
+    return [*_asked(prompt, problem), *prefix]
+
+
+def _asked(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
+    """The conversation without the prefix: the system message, the examples and the problem."""
+    turns = [("system", prompt.system)] if prompt.system is not None else []
+    for asked, said in prompt.examples:
+        turns += [("user", prompt.user.replace("{problem}", asked)), ("assistant", said)]
+    turns.append(("user", prompt.user.replace("{problem}", question(problem))))
+    return [{"role": role, "content": content} for role, content in turns]
+
+
+def _continued(text: str, said: str) -> str:
+    """A response after the text that asks for it, with a blank between two words."""
+    return f"{text}{said}" if text[-1:].isspace() or said[:1].isspace() else f"{text} {said}"
 
 
 def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
@@ -136,7 +216,8 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         ValueError: a chat prompt, but the tokenizer has no chat template.
     """
     if not prompt.chat:
-        return prompt.user.replace("{problem}", question(problem)) + prompt.prefix
+        before = [_continued(prompt.user.replace("{problem}", asked), said) for asked, said in prompt.examples]
+        return "\n\n".join([*before, prompt.user.replace("{problem}", question(problem))]) + prompt.prefix
     if not tokenizer.chat_template:
         raise ValueError(
             f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "
@@ -144,9 +225,11 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         )
     from jinja2 import TemplateError
 
-    asked = [message for message in messages(prompt, problem) if message["role"] != "assistant"]
+    asked = _asked(prompt, problem)
     try:
-        text: str = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+        text: str = tokenizer.apply_chat_template(
+            asked, tokenize=False, add_generation_prompt=True, **(prompt.variables or {})
+        )
     except TemplateError as error:
         roles = ", ".join(message["role"] for message in asked)
         raise ValueError(

@@ -7,7 +7,7 @@ are `assumed`, with the reason for the choice.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -19,6 +19,8 @@ from evals.grading.extraction import POLICIES
 from evals.provenance import Origin, Sourced, assumed, code, paper
 from evals.suggest import expected
 
+OFF = assumed(None, "off, as in every protocol that does not state it")  # one object: `Protocol.sourced` omits it
+MAPPINGS = ("chat_template_kwargs", "extra_body")  # a mapping is such a value itself, for all benchmarks
 _EXTRACTION = (
     "not stated: the form that the prompt asks for. Evaluators descended from Qwen2.5-Math's also take unboxed answers "
     "(extraction=qwen); `rlvr eval` prints how many verdicts that changes"
@@ -42,6 +44,12 @@ class Protocol:
         choice_seed: orders the choices of multiple-choice questions.
         extraction: how an answer is extracted from a response: a policy of `evals.grading.extraction` (boxed_last,
             boxed_strict, answer_line, qwen, letter, ...), or "prompt" for the form that the prompt asks for.
+
+    The others are off (null) unless they are stated:
+        top_k, min_p, repetition_penalty, stop: decoding (`evals.sampling.engines.base.Decoding`).
+        system: the system message in place of the prompt's; "" for none. examples: a file of few-shot examples
+            (`prompts.read_examples`). chat_template_kwargs: variables of the chat template ({enable_thinking: false}).
+        reasoning_effort, extra_body: fields of a server's request.
     """
 
     name: str
@@ -55,6 +63,15 @@ class Protocol:
     rows: Sourced[Any] = field(default=assumed(None, "no paper says that it left problems out, but where stated"))
     choice_seed: Sourced[Any] = field(default=assumed(0, "no paper gives the order in which it showed the choices"))
     extraction: Sourced[Any] = field(default=assumed("prompt", _EXTRACTION))
+    top_k: Sourced[Any] = field(default=OFF)
+    min_p: Sourced[Any] = field(default=OFF)
+    repetition_penalty: Sourced[Any] = field(default=OFF)
+    stop: Sourced[Any] = field(default=OFF)
+    system: Sourced[Any] = field(default=OFF)
+    examples: Sourced[Any] = field(default=OFF)
+    chat_template_kwargs: Sourced[Any] = field(default=OFF)
+    reasoning_effort: Sourced[Any] = field(default=OFF)
+    extra_body: Sourced[Any] = field(default=OFF)
 
     def __post_init__(self) -> None:
         check(self)
@@ -66,7 +83,7 @@ class Protocol:
             ValueError: the field has values by benchmark, but none for this one and no "default".
         """
         stated = getattr(self, field_name).value
-        if not isinstance(stated, Mapping):
+        if not isinstance(stated, Mapping) or field_name in MAPPINGS:
             return stated
         if benchmark in stated:
             return stated[benchmark]
@@ -84,12 +101,20 @@ class Protocol:
     def prompt_of(self, benchmark: str) -> Prompt:
         """The prompt for one benchmark, with the protocol's extraction policy."""
         name = self.value("prompt", benchmark)
-        prompt = prompts.of(benchmark) if name == "benchmark" else prompts.get(name)
+        prompt = prompts.with_parts(
+            prompts.of(benchmark) if name == "benchmark" else prompts.get(name),
+            system=self.value("system", benchmark),
+            examples=self.value("examples", benchmark),
+            variables=self.chat_template_kwargs.value,
+        )
         extraction = self.value("extraction", benchmark)
         return prompt if extraction == "prompt" else replace(prompt, policy=extraction)
 
     def sourced(self) -> dict[str, Sourced[Any]]:
-        """Every value with its source, by field name."""
+        """Every value with its source, by field name; without those that are off and that nobody has stated."""
+        return {key: value for key, value in self._all().items() if value is not OFF}
+
+    def _all(self) -> dict[str, Sourced[Any]]:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Protocol:
@@ -98,7 +123,7 @@ class Protocol:
         Raises:
             ValueError: an unknown field (the nearest name is given), or a value that does not fit.
         """
-        sourced = self.sourced()
+        sourced = self._all()
         for key in values:
             if key not in sourced:
                 raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
@@ -128,8 +153,15 @@ def _cut(ks: Any, n: int) -> Any:
     return tuple(k for k in ks if k <= n) or (n,)
 
 
+def names() -> list[str]:
+    """The fields of a protocol that a user may replace."""
+    return [f.name for f in fields(Protocol) if f.name != "name"]
+
+
 def _given(key: str, value: Any) -> Any:
     """A value in a protocol's form; the user's own benchmarks (files) become their names."""
+    if key == "stop" and isinstance(value, str):
+        value = [value]
     if key == "benchmarks" and isinstance(value, (list, tuple)):
         value = [benchmarks.adopt(v) if benchmarks.is_file(str(v)) else v for v in value]
     return _frozen(value)
@@ -145,9 +177,12 @@ def check(protocol: Protocol) -> None:
         raise ValueError(f"benchmarks={names!r}: expected each name once, got {twice} more than once")
     for name in names:
         benchmarks.check_name(name)
-        protocol.prompt_of(name)
+        asked = protocol.value("prompt", name)
+        if asked != "benchmark":
+            prompts.get(asked)
         for problem in _misfits(protocol, name):
             raise ValueError(f"protocol {protocol.name}, benchmark {name}: {problem}")
+        protocol.prompt_of(name)
 
 
 def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
@@ -161,6 +196,7 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         yield f"temperature={at('temperature')!r}, expected a number >= 0"
     if not (_number(at("top_p")) and 0 < at("top_p") <= 1):
         yield f"top_p={at('top_p')!r}, expected a number in (0, 1]"
+    yield from _optional_misfits(at)
     if not _whole(at("choice_seed")):
         yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
     policies = ("prompt", *POLICIES, *PROGRAMS)
@@ -199,6 +235,28 @@ def _asked(protocol: Protocol, benchmark: str) -> Iterator[str]:
             f"prompt={asked!r}, whose answers are extracted by {read}" if policy == "prompt" else f"extraction={read!r}"
         )
         yield f"{given}, but {benchmark} wants {own.asks_for}; expected a policy for that, as {own.policy}"
+
+
+def _optional_misfits(at: Callable[[str], Any]) -> Iterator[str]:
+    """What is wrong with the values that are off by default."""
+    fits: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "top_k": (lambda v: _whole(v) and v >= 1, "a whole number >= 1, or null for all tokens"),
+        "min_p": (lambda v: _number(v) and 0 <= v <= 1, "a number in [0, 1]"),
+        "repetition_penalty": (lambda v: _number(v) and v > 0, "a number > 0 (1 is off)"),
+        "stop": (
+            lambda v: isinstance(v, tuple) and bool(v) and all(isinstance(text, str) and text for text in v),
+            "one or more texts",
+        ),
+        "system": (lambda v: isinstance(v, str), 'a text ("" for no system message)'),
+        "examples": (lambda v: isinstance(v, str), "a file of few-shot examples"),
+        "chat_template_kwargs": (lambda v: isinstance(v, Mapping), "pairs, as {enable_thinking: false}"),
+        "reasoning_effort": (lambda v: isinstance(v, str), "a text, as low, medium or high"),
+        "extra_body": (lambda v: isinstance(v, Mapping), "pairs, as {FIELD: VALUE}"),
+    }
+    for name, (check_one, wanted) in fits.items():
+        value = at(name)
+        if value is not None and not check_one(value):
+            yield f"{name}={value!r}, expected {wanted}"
 
 
 def _whole(value: Any) -> bool:
@@ -276,6 +334,7 @@ _PROTOCOLS = (
         n=paper({"default": 8, "humaneval": 4}, "table 4: avg@8 and maj@8; table 6: pass@8, for HumanEval pass@4"),
         temperature=code(0.6, _RELEASED + ", val_kwargs; sections 2.4 and 4.4.1 have the same"),
         top_p=code(0.95, _RELEASED + ", val_kwargs; sections 2.4 and 4.4.1 have the same"),
+        top_k=code(None, _RELEASED + ", val_top_k=-1: all tokens"),
         max_tokens=code(8192, _RELEASED + ", max_response_length"),
         prompt=assumed(
             {"default": "boxed_suffix", "gpqa_diamond": "gpqa", "humaneval": "evalplus_chat"},
@@ -332,6 +391,7 @@ _PROTOCOLS = (
         ),
         temperature=code(1.0, _FORKING + ", val_kwargs.temperature; v2, section 5.2, has it too"),
         top_p=assumed(1.0, "the paper names none beside T=1.0; the authors' script, val_top_p, has 0.7"),
+        top_k=code(None, _FORKING + ", val_kwargs.top_k=-1: all tokens"),
         max_tokens=code(20480, _FORKING + ", max_response_length (29,696 in one comparison)"),
         prompt=paper("forking_tokens", "arXiv 2506.01939 v2, section 5.2: the chat template of the training"),
         ks=assumed((1,), "table 2 gives accuracy@16, which is avg@16, and the mean length"),

@@ -42,7 +42,7 @@ def schema() -> pa.Schema:
             pa.field("gold", pa.string(), nullable=False),
             pa.field("response", pa.string(), nullable=False),
             pa.field("tokens", pa.int32()),
-            pa.field("finish_reason", pa.string()),  # "stop" | "length" | null when unknown
+            pa.field("finish_reason", pa.string()),  # "stop" | "length" | null when unknown | what else a server says
             pa.field("boxed", pa.bool_(), nullable=False),  # the response holds a complete \boxed{...}
             pa.field("answer", pa.string()),
             pa.field("answer_class", pa.int32()),

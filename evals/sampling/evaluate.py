@@ -14,7 +14,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,16 +29,16 @@ from evals.data.protocols import Protocol
 from evals.files import text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import Grade, Grader
-from evals.grading.verdicts import schema
+from evals.grading.verdicts import Verdict, schema
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
 from evals.sampling.engines.base import Key, Messages, sample_seed
 from evals.sampling.engines.encode import encode, model_stop_tokens
 from evals.sampling.engines.local import LocalModel
+from evals.sampling.progress import Live
 from evals.sampling.store import OWNER, SampleStore
 
-LINE = "{desc}: {n_fmt} of {total_fmt} samples after {elapsed}\n"  # of the progress without a terminal
-LINES = {"mininterval": 30.0, "delay": 30.0, "bar_format": LINE, "leave": False}
+WHOLE = ("stop", "length", None)  # finish reasons of responses that can be graded
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def evaluate(
     engine: Engine | str = "transformers",
     progress: bool | None = None,
     allow_changed_data: bool = False,
-    after_batch: Callable[[str], object] | None = None,
+    check: Callable[[str], object] | None = None,
     run: Mapping[str, Any] | None = None,
 ) -> dict[str, Path]:
     """Sample and grade; returns the verdict table of each benchmark, in the protocol's order.
@@ -88,9 +88,10 @@ def evaluate(
         protocol: a name in `protocols.PROTOCOLS`, or a Protocol (overridden, say).
         data_dir: benchmark files (`benchmarks.load`); None reads from the hub.
         seed: with benchmark, problem and sample number it decides each sample.
-        engine: a name in `engines.NAMES`, or an Engine.
+        engine: a name in `engines.ENGINES`, or an Engine.
         progress: shown on stderr, as a bar or (without a terminal) as lines; None shows it only on a terminal.
-        after_batch: called after each batch is stored, with the state of the evaluation; it raises to stop.
+        check: called after each batch is stored, and between two tokens, with the state of the evaluation; it raises to
+            stop, which loses the samples under way.
         run: whose evaluation it is, as names and values; it stands in the manifests and in the files of verdicts.
     Raises:
         ValueError: before the model is loaded: unknown name, wrong data, or `out_dir` has samples of other settings.
@@ -103,7 +104,8 @@ def evaluate(
             check_hub("model", str(model_path))
     show, names = sys.stderr.isatty() if progress is None else progress, protocol.benchmarks.value
     if show:
-        print(f"{model_path}: loading tokenizer and problems", file=sys.stderr)
+        what = "problems" if engine.tokenizer is None else "tokenizer and problems"
+        print(f"{model_path}: reading {what}", file=sys.stderr)
     read: dict[str, Any] = {"data_dir": data_dir, "allow_changed_data": allow_changed_data}
     stores = {name: SampleStore(Path(out_dir) / name) for name in names}
     plans = [_plan(protocol, name, engine, seed, stores[name], **read) for name in names]
@@ -126,7 +128,7 @@ def evaluate(
                 engine,
                 programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else Grader(),
                 show,
-                after_batch,
+                check,
             )
             for plan in plans
         }
@@ -162,14 +164,28 @@ def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: Sampl
         return protocol.value(field, name)
 
     dataset = benchmarks.load(name, choice_seed=at("choice_seed"), **read)
-    decoding = Decoding(at("temperature"), at("top_p"), at("max_tokens"))
-    store.check({"decoding": asdict(decoding), "seed": seed})  # before the tokenizer, whose imports take seconds
+    decoding = Decoding(**{f.name: at(f.name) for f in fields(Decoding)})
+    check_decoding(engine, decoding)
+    store.check({"decoding": decoding.stated(), "seed": seed})  # before the tokenizer, whose imports take seconds
     first: dict[Any, str] = {}
     twice = [p.id for p in dataset.problems if first.setdefault((p.problem, p.choices), p.id) != p.id]
     if twice and benchmarks.origin(name):
         what = f"{len(twice)} of {len(dataset.problems)} problems repeat others, so intervals are too narrow"
         print(f"WARNING: {name}: {what}; remove {', '.join(twice[:9])}", file=sys.stderr)
     return _plan_of(dataset.first(at("rows")), dataset, protocol.prompt_of(name), decoding, at("n"), seed, engine)
+
+
+def check_decoding(engine: Engine, decoding: Decoding) -> None:
+    """Raise ValueError, naming the engine, for a value of the decoding that it cannot express."""
+    can: frozenset[str] = getattr(engine, "decoding", frozenset())
+    basic = {f.name for f in fields(Decoding) if f.default is MISSING}
+    for field, value in decoding.stated().items():
+        if field not in basic and field not in can:
+            others = engines.can(field)
+            remedy = f"expected null, or engine={' or '.join(others)}"
+            if field == "reasoning_effort":
+                remedy += f"; or, as the chat template has it, chat_template_kwargs={{reasoning_effort: {value}}}"
+            raise ValueError(f"engine {engine.describe()['name']} cannot express {field}={value!r}; {remedy}")
 
 
 def _plan_of(
@@ -203,10 +219,14 @@ def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, An
     return {
         "benchmark": plan.benchmark.name,
         "data": {key: getattr(plan.dataset, key) for key in ("sha256", "changed", "choice_seed")},
-        "decoding": asdict(plan.decoding),
+        "decoding": plan.decoding.stated(),
         "engine": engine.describe(),
         "model": model,
-        "prompt": {"name": plan.prompt.name, "first_sha256": text_sha256(plan.texts[0])},
+        "prompt": {
+            "name": plan.prompt.name,
+            "first_sha256": text_sha256(plan.texts[0]),
+            **prompts.parts(plan.prompt),
+        },
         "seed": plan.seed,
     }
 
@@ -228,35 +248,39 @@ def _run(
     engine: Engine,
     grader: Grader | ProgramGrader,
     show: bool,
-    after_batch: Callable[[str], object] | None = None,
+    check: Callable[[str], object] | None = None,
 ) -> Path:
     """Sample what is missing, grade everything, write the verdict table."""
-    from tqdm import tqdm
-
-    path = store.folder / "verdicts.parquet"
+    path, name = store.folder / "verdicts.parquet", plan.benchmark.name
     with store.locked():
         ranges = store.grow(plan.n)
         keys = {request.key for request in plan.requests(0, plan.n)}
         samples = {key: sample for key, sample in store.samples().items() if key in keys}
         missing = len(keys) - len(samples)
         if show:
-            to_do = f"loading the model for {missing} samples" if missing else "measured already, nothing to sample"
-            print(f"{plan.benchmark.name}: {to_do}", file=sys.stderr)
-        progress: dict[str, Any] = {"total": len(keys), "initial": len(samples), "disable": not (show and missing)}
-        progress |= {"mininterval": 0.5} if sys.stderr.isatty() else LINES
-        with _GradingQueue(plan, grader) as grading, tqdm(desc=plan.benchmark.name, unit="sample", **progress) as bar:
+            begins = "asking the server" if engine.tokenizer is None else "loading the model"
+            to_do = f"{begins} for {missing} samples" if missing else "measured already, nothing to sample"
+            print(f"{name}: {to_do}", file=sys.stderr)
+        live = Live(name, len(keys), len(samples), shown=bool(show and missing))
+
+        def on_step(tokens: int) -> None:
+            live.tokens(tokens)
+            if check is not None:
+                check(live.state)
+
+        with _GradingQueue(plan, grader) as grading, live:
             grading.add(list(samples.values()))
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
-                for completions in engine.generate(chunk, plan.decoding):
+                for completions in engine.generate(chunk, plan.decoding, on_step):
                     store.add(completions)
                     samples.update((c.key, c) for c in completions)
                     grading.add(completions)
-                    bar.update(len(completions))
-                    if after_batch is not None:
-                        after_batch(f"after {len(samples)} of {len(keys)} samples of {plan.benchmark.name}")
-            bar.close()
+                    live.stored(len(completions))
+                    if check is not None:
+                        check(live.state)
+            live.close()
             if show:
-                print(f"{plan.benchmark.name}: grading {len(keys)} responses", file=sys.stderr)
+                print(f"{name}: grading {len(keys)} responses", file=sys.stderr)
             grades = grading.finish()
         if lost := keys - samples.keys():
             raise RuntimeError(
@@ -301,9 +325,13 @@ class _GradingQueue:
 
     def add(self, completions: Sequence[Completion]) -> None:
         """Queue a batch for grading."""
-        triples = [(self._gold[c.key[0]], c.text, c.finish_reason) for c in completions]
+        for c in completions:
+            if c.finish_reason not in WHOLE:
+                self._grades[c.key] = Grade(Verdict.UNSCORED, None, f"server: it gave no response ({c.finish_reason})")
+        whole = [c for c in completions if c.finish_reason in WHOLE]
+        triples = [(self._gold[c.key[0]], c.text, c.finish_reason) for c in whole]
         future = self._threads.submit(self._grader.grade_responses, triples, self._policy)
-        self._pending.append(([c.key for c in completions], future))
+        self._pending.append(([c.key for c in whole], future))
         self._collect(wait=False)
 
     def finish(self) -> dict[Key, Grade]:

@@ -151,7 +151,7 @@ class SampleStore:
             try:
                 check_hashed(path)
                 table = read_parquet(path)
-                if table.schema != _sample_schema():
+                if [(f.name, f.type) for f in table.schema] != [(f.name, f.type) for f in _sample_schema()]:
                     raise DamagedFileError(path, f"its columns are {', '.join(table.column_names)}")
                 rows = table.to_pylist()
             except DamagedFileError as error:
@@ -172,7 +172,7 @@ def _sample_schema() -> pa.Schema:
             pa.field("problem_id", pa.string(), nullable=False),
             pa.field("sample", pa.int32(), nullable=False),
             pa.field("text", pa.string(), nullable=False),
-            pa.field("tokens", pa.int32(), nullable=False),
-            pa.field("finish_reason", pa.string(), nullable=False),
+            pa.field("tokens", pa.int32()),  # null, as the next, where a server does not say
+            pa.field("finish_reason", pa.string()),
         ]
     )

@@ -52,7 +52,7 @@ class Analysed:
         if manifest is None:
             raise ValueError(f"{self.name}, {benchmark}: expected manifest.json beside the verdicts, found none")
         identity = manifest["identity"]
-        return Decoding(**identity["decoding"]), prompts.get(identity["prompt"]["name"])
+        return Decoding(**identity["decoding"]), prompts.recorded(identity["prompt"], identity["decoding"])
 
     @property
     def made_by(self) -> list[str]:

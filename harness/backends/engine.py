@@ -20,22 +20,20 @@ def sampling_engine(hardware: Hardware, model: str, longest: int | None = None, 
     """The engine of the machine settings, for a model; loads nothing yet.
 
     Args:
-        longest: tokens of a response. vLLM then reserves a cache for it and a prompt instead of for the model's whole
-            context, 131,072 tokens for some.
+        longest: tokens of a response. An engine with the option `context` then reserves a cache for it and a prompt,
+            instead of for the model's whole context, 131,072 tokens for some.
         apart: in processes of its own, with which it leaves the GPU (`Replicas.close`).
     """
-    if hardware.engine == "openai":
-        return engines.create("openai", model, url=hardware.engine_url)
-    options: dict[str, Any] = {}
-    if hardware.device == "cpu" and hardware.engine == "transformers":
-        options["device"] = "cpu"
-    if hardware.engine_replicas > 1 or apart:
-        options["replicas"] = hardware.engine_replicas
-    if hardware.engine == "vllm":
-        if longest is not None:
-            options["context"] = min(longest + PROMPT_TOKENS, positions(model) or longest + PROMPT_TOKENS)
-        if hardware.engine_tensor_parallel > 1:
-            options["tensor_parallel"] = hardware.engine_tensor_parallel
+    takes, several = engines.options(hardware.engine), hardware.engine_tensor_parallel
+    given: dict[str, Any] = {
+        "url": hardware.engine_url,
+        "device": "cpu" if hardware.device == "cpu" else None,
+        "replicas": hardware.engine_replicas if hardware.engine_replicas > 1 or apart else None,
+        "tensor_parallel": several if several > 1 else None,
+    }
+    if longest is not None and "context" in takes:
+        given["context"] = min(longest + PROMPT_TOKENS, positions(model) or longest + PROMPT_TOKENS)
+    options = {key: value for key, value in given.items() if value is not None and key in takes}
     return engines.create(hardware.engine, model, **options)
 
 

@@ -154,7 +154,7 @@ def training_seconds(
         each = sequences / hardware.engine_replicas
         sampling = decode_seconds(
             a, gpu, each, mean, limit, 200, rules, tensor_parallel=hardware.engine_tensor_parallel,
-            eager=hardware.engine != "vllm", cache_share=0.8,
+            eager=not hardware.sampler.continuous, cache_share=0.8,
         )  # fmt: skip
         measuring = sequences * mean * pass_flops(a, mean, backward=False, recompute=False)
         seconds += e.rounds.value * (sampling + measuring / reached(a, gpu, rules))

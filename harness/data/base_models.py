@@ -29,7 +29,7 @@ def located(job: Job, into: Path) -> str:
 
 def fingerprint(base: str, hardware: Hardware) -> str:
     """The identity of a base model: the hash of its content, or of its name and place on a server."""
-    if hardware.engine == "openai":
+    if hardware.sampler.served:
         return text_sha256(f"{base} at {hardware.engine_url}")
     return model_fingerprint(base)
 

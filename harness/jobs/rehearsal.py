@@ -33,8 +33,8 @@ from harness.data import dwarf
 from harness.data.base_models import located
 from harness.jobs.run import JobRun, say
 from harness.plan.context import check_context, context_need
-from harness.plan.machine import check_memory
-from harness.plan.profiles import ENGINE_SHARE, SEQUENCES, measures, with_engine
+from harness.plan.machine import SERVER, check_memory
+from harness.plan.profiles import SEQUENCES, measures, with_engine
 from harness.record.archive import write_archive
 from harness.record.run import Run
 from harness.runs.interrupt import Interrupted
@@ -102,8 +102,8 @@ def plan_faults(job: Job, hardware: Hardware) -> list[str]:
         except ValueError as error:
             faults += str(error).splitlines()
     sized = with_engine(job, hardware, frozenset()).engine_tensor_parallel
-    if architecture(job.base_model.value) is None and hardware.engine != "openai":
-        faults.append(f"whether {job.base_model.value} fits is not known; hardware.engine=openai asks a server")
+    if architecture(job.base_model.value) is None and not hardware.sampler.served:
+        faults.append(f"whether {job.base_model.value} fits is not known; hardware.engine={SERVER} asks a server")
     elif sized > hardware.engine_tensor_parallel and measures(job, hardware):
         faults.append(
             f"fewer than {SEQUENCES} responses at once fit the {hardware.engine_tensor_parallel} {hardware.gpu} of an "
@@ -119,9 +119,9 @@ def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
     known = positions(base) if job.context is None else job.context.positions.value
     longest = job.protocol.longest
     asked = min(longest + PROMPT_TOKENS, known or longest + PROMPT_TOKENS)
-    share = (ENGINE_SHARE, hardware.engine_tensor_parallel)
-    if hardware.engine == "vllm":
-        faults += engine_faults("evaluation", base, asked, known, longest + 1, *share, hardware)
+    if (share := hardware.sampler.gpu_share) is not None:
+        several = hardware.engine_tensor_parallel
+        faults += engine_faults("evaluation", base, asked, known, longest + 1, share, several, hardware)
     if e is None:
         return faults
     try:
@@ -131,8 +131,8 @@ def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
     grpo = config.get("GRPOConfig", {})
     if isinstance(e, Experiment) and grpo.get("use_vllm"):
         tokens = e.max_prompt_tokens.value + e.max_completion_tokens.value
-        share = (grpo["vllm_gpu_memory_utilization"], grpo["vllm_tensor_parallel_size"])
-        faults += engine_faults("rollouts", base, grpo["vllm_max_model_length"], known, tokens, *share, hardware)
+        mine = (grpo["vllm_gpu_memory_utilization"], grpo["vllm_tensor_parallel_size"])
+        faults += engine_faults("rollouts", base, grpo["vllm_max_model_length"], known, tokens, *mine, hardware)
     for arguments in config.values():
         file = arguments.get("deepspeed") if isinstance(arguments, Mapping) else None
         if file is not None and arguments["gradient_accumulation_steps"] > 1:
@@ -255,9 +255,9 @@ def one_of_full_length() -> Iterator[None]:
         short, _ = turn(self, prompts[1:], *others, **named)
         return [[*forced, *last], *short], None
 
-    def forced_generate(self: Any, requests: Sequence[Any], decoding: Any) -> Any:
+    def forced_generate(self: Any, requests: Sequence[Any], decoding: Any, on_step: Any = None) -> Any:
         first = replace(requests[0], forced=tuple(beginning(self.tokenizer, decoding.max_tokens)))
-        return generate(self, [first, *requests[1:]], decoding)
+        return generate(self, [first, *requests[1:]], decoding, on_step)
 
     with (
         patch.object(MethodTrainer, "_generate_single_turn", forced_turn),
@@ -268,7 +268,7 @@ def one_of_full_length() -> Iterator[None]:
 
 def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, folder: Path) -> None:
     """Train, resume, evaluate and pack the dwarf in `folder`; what fails goes into the row."""
-    if hardware.engine == "openai":
+    if hardware.sampler.served:
         row.notes.append("evaluated: not here, a server has the model")
         return
     trainer, checkpointing = backend(job.backend), hardware.gradient_checkpointing

@@ -226,7 +226,7 @@ class JobRun:
                     data_dir=self.data_dir,
                     seed=self.job.seed,
                     engine=engine,
-                    after_batch=check,
+                    check=check,
                     run=run_identity(Run(self.folder).record),
                 )
         finally:

@@ -105,9 +105,9 @@ def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> t
     a = known_shape(job)
     if a is None:
         return None
-    gpu, engine, eager = hardware.card, hardware.engine_tensor_parallel, hardware.engine != "vllm"
+    gpu, engine, eager = hardware.card, hardware.engine_tensor_parallel, not hardware.sampler.continuous
     final = training = 0.0
-    if hardware.engine != "openai":  # a server has its own GPUs
+    if not hardware.sampler.served:  # a server has its own GPUs
         final = seconds.evaluation_seconds(a, gpu, job.protocol, rules, eager=eager, tensor_parallel=engine)
     if job.experiment is not None:
         step = backend(job.backend).step_seconds
@@ -173,7 +173,7 @@ def disk_of_all(disks: Sequence[Mapping[str, float]], together: int = 1) -> floa
 
 def host_memory(job: Job, hardware: Hardware) -> float | None:
     """Bytes of a machine's own memory that a training needs, at most; None where the shape is not known."""
-    a = None if hardware.engine == "openai" else known_shape(job)
+    a = None if hardware.sampler.served else known_shape(job)
     if a is None:
         return None
     return 2.0 * a.parameters if job.experiment is None else backend(job.backend).host(a, job.experiment, hardware)

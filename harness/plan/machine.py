@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from evals.sampling import engines
 from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.command.base_models import check_base_models
@@ -27,6 +28,7 @@ from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, pr
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
+SERVER = "openai"  # the engine that is named where a model does not fit
 AUTO = "auto"  # hardware=auto: the GPUs of this machine
 DEFAULT = "trl"  # the backend of a command that names none
 SHARED_EACH = 1e9  # bytes of /dev/shm that each GPU of a job needs: an assumption
@@ -145,7 +147,7 @@ def check_memory(
             lines.append(
                 f"hardware.engine_tensor_parallel: {model}/{arm} is measured with {job.base_model.value}, which does "
                 f"not fit {hardware.engine_tensor_parallel} GPUs (force=true runs it anyway); a model that is only "
-                "measured can be asked through an API: hardware.engine=openai hardware.engine_url=URL"
+                f"measured can be asked through an API: hardware.engine={SERVER} hardware.engine_url=URL"
             )
         if job.experiment is None:
             continue
@@ -220,8 +222,8 @@ def check_machine(
             checks += [partial(check_device, settings, gpus), partial(check_engine, settings)]
             checks.append(partial(backend(name).ready, settings))
     checks += [partial(check_context, job) for job in arms.values()]
-    served = {key for key in arms if machines[key].engine == "openai"}
-    checks += [partial(check_served, job) for key, job in arms.items() if key in served]
+    served = {key for key in arms if machines[key].sampler.served}
+    checks += [partial(check_served, job, machines[key].engine) for key, job in arms.items() if key in served]
     local = [job for key, job in arms.items() if key not in served]
     checks += [*_downloads(jobs, local, data_dir), *_training_data(jobs)]
     if here and arms:
@@ -330,10 +332,14 @@ def check_sharing(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardwa
 
 def check_engine(hardware: Hardware) -> None:
     """Raise ValueError if the engine that evaluates is missing."""
-    if hardware.engine == "openai":
+    package = hardware.sampler.package
+    if package is not None and find_spec(package) is None:
+        raise ValueError(
+            f"hardware.engine: expected {Hardware().engine}, got {hardware.engine!r}: {package} is not installed in "
+            "this environment"
+        )
+    if hardware.sampler.served:
         sampling_engine(hardware, "model")  # refuses an address
-    if hardware.engine == "vllm" and find_spec("vllm") is None:
-        raise ValueError("hardware.engine: expected transformers, got 'vllm': it is not installed in this environment")
 
 
 def gpu_count() -> int:
@@ -348,11 +354,12 @@ def gpu_count() -> int:
     return count.value
 
 
-def check_served(job: Job) -> None:
+def check_served(job: Job, engine: str) -> None:
     """Raise ValueError for a model that no server can have."""
     if job.experiment is not None:
+        local = [name for name in engines.ENGINES if not engines.kind(name).served]
         raise ValueError(
-            f"hardware.engine: expected transformers or vllm, got 'openai', which cannot have the model that "
+            f"hardware.engine: expected {' or '.join(local)}, got {engine!r}, which cannot have the model that "
             f"{job.model}/{job.arm} trains"
         )
 

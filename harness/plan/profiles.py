@@ -18,7 +18,7 @@ from harness.spec.job import Job
 
 SEQUENCES = 8  # of maximum length at once: with fewer an engine waits; an assumption
 RANK = 32  # of the LoRA adapters that a remedy offers
-ENGINE_SHARE = 0.9  # of a GPU's memory that the evaluation's vLLM takes (`VllmEngine.gpu_memory`)
+ENGINE = "vllm"  # that evaluates on the GPUs of a profile
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Profile:
             gpu=self.gpu,
             processes=self.gpus,
             gradient_checkpointing=True,
-            engine="vllm",
+            engine=ENGINE,
             engine_replicas=self.gpus,
             **several,
             **trainer.profile,
@@ -155,7 +155,7 @@ def _as_a_profile(name: str, hardware: Hardware, fixed: frozenset[str]) -> Hardw
     settings in `fixed` stay."""
     values = {} if hardware.device == "cpu" else dict(backend(name).profile)
     if values and hardware.processes == 1:
-        values["engine"] = "vllm"
+        values["engine"] = ENGINE
     return replace(hardware, **{key: value for key, value in values.items() if key not in fixed})
 
 
@@ -177,9 +177,9 @@ def choose(
 
 
 def with_engine(job: Job, hardware: Hardware, explicit: frozenset[str]) -> Hardware:
-    """The settings with as few GPUs for each model of the evaluation's vLLM as hold it, and as many models as fit."""
+    """The settings with as few GPUs for each model of the evaluation's engine as hold it, and as many models as fit."""
     a = architecture(job.base_model.value)
-    if a is None or hardware.engine != "vllm" or {"engine_tensor_parallel", "engine_replicas"} & explicit:
+    if a is None or hardware.sampler.gpu_share is None or {"engine_tensor_parallel", "engine_replicas"} & explicit:
         return hardware
     sizes = divisors(hardware.processes, hardware.processes)[::-1]
     sized = [replace(hardware, engine_tensor_parallel=n, engine_replicas=hardware.processes // n) for n in sizes]
@@ -190,14 +190,15 @@ def measures(job: Job, hardware: Hardware, sequences: int = 1, *, memory: float 
     """Whether the GPUs of the evaluation's engine (of `memory` bytes, or a `hardware.gpu`) hold the model and, with
     vLLM, that many `sequences` of maximum length; a server or a CPU does. None: the model's shape is not known."""
     a = architecture(job.base_model.value)
-    if a is None and hardware.engine != "openai":
+    if a is None and not hardware.sampler.served:
         return None
-    if a is None or hardware.engine == "openai" or hardware.device == "cpu":
+    if a is None or hardware.sampler.served or hardware.device == "cpu":
         return True
-    if hardware.engine == "transformers":
+    share = hardware.sampler.gpu_share
+    if share is None:
         return weights_bytes("bfloat16") * a.parameters + CONTEXT <= USABLE * (memory or hardware.card.memory)
     tokens = sequences * (job.protocol.longest + PROMPT_TOKENS)
-    return engine_need(a, tokens, hardware.engine_tensor_parallel) <= ENGINE_SHARE * (memory or hardware.card.memory)
+    return engine_need(a, tokens, hardware.engine_tensor_parallel) <= share * (memory or hardware.card.memory)
 
 
 def candidates(

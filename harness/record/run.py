@@ -396,7 +396,10 @@ class Run:
             return {}
         identity, record = manifest["identity"], manifest["record"]
         facts = {"protocol": described(record.get("protocol") or {}), "model": record.get("model_path")}
-        facts |= {"prompt": identity["prompt"]["name"], "n": max(manifest.get("grown") or [None])}
+        facts |= {"prompt": identity["prompt"]["name"]}
+        facts |= {"system": identity["prompt"]["system"]} if "system" in identity["prompt"] else {}
+        facts |= {"examples": len(identity["prompt"]["examples"])} if "examples" in identity["prompt"] else {}
+        facts |= {"n": max(manifest.get("grown") or [None])}
         facts |= {**identity["decoding"], "seed": identity.get("seed")}
         return facts | ({"data": "changed"} if identity["data"]["changed"] else {})
 

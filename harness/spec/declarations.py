@@ -65,6 +65,7 @@ ADDED: Mapping[str, Any] = {
     "old_policy": "trainer",
     "reference_model": None,
     "like": None,
+    "protocol.top_k": None,
 }
 
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, Self, get_type_hints
 
+from evals.sampling import engines
+from evals.sampling.engines import Kind
+from evals.suggest import expected
 from harness.spec.ranges import Count, Positive, Processes, Share, check_value
 
 
@@ -43,10 +46,10 @@ class Hardware:
     )
     micro_batch: Count | None = setting(None, "sequences per process in one forward pass; null: a whole update at once")
     gradient_checkpointing: bool = setting(False, "recompute activations in the backward pass to save memory")
-    engine: Literal["transformers", "vllm", "openai"] = setting(
+    engine: str = setting(
         "transformers",
         "what evaluates, and samples for rejection sampling: transformers, vllm, or (for models that are "
-        "only measured) openai, a server",
+        "only measured) openai, a server; `rlvr list what=engines`",
     )
     engine_url: str | None = setting(None, "address of that server, http://HOST:PORT/v1; its key is in OPENAI_API_KEY")
     engine_replicas: Processes = setting(1, "models that it holds at once, on GPUs of their own")
@@ -66,6 +69,13 @@ class Hardware:
         for f in fields(self):
             if getattr(self, f.name) is not f.default:
                 check_value(f"hardware.{f.name}", getattr(self, f.name), _kinds(cls)[f.name])
+        if self.engine not in engines.ENGINES:
+            raise ValueError(f"hardware.engine: {expected(self.engine, engines.ENGINES)}, got {self.engine!r}")
+
+    @property
+    def sampler(self) -> type[Kind]:
+        """What there is to know of the engine that evaluates."""
+        return engines.kind(self.engine)
 
     @property
     def devices(self) -> int:

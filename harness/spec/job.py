@@ -98,6 +98,10 @@ def _named(values: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
         for name in given.values() if isinstance(given, Mapping) else [given]:
             if isinstance(name, str) and name.endswith(YAML):
                 yield name, Path(name)
+    examples = values.get("protocol.examples")
+    for name in examples.values() if isinstance(examples, Mapping) else [examples]:
+        if isinstance(name, str):
+            yield name, Path(name)
     for name in values.get("protocol.benchmarks", ()):
         if name in benchmarks.OWN:
             yield name, benchmarks.OWN[name][0]

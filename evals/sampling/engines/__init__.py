@@ -1,55 +1,71 @@
 """Engines: they turn prompts into samples.
 
-`create(name, model_path, **options)` makes one; nothing is loaded before the first request.
+`create(name, model_path, **options)` makes one; nothing is loaded before the first request. A new engine is one file
+with a class (`base.Engine` for what it does, `base.Kind` for what the harness asks of it) and one entry of `ENGINES`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from importlib import import_module
+from typing import Any, get_args, get_type_hints
 
-from evals.sampling.engines.base import Completion, Decoding, Engine, EngineError, Request
+from evals.sampling.engines.base import Completion, Decoding, Engine, EngineError, Kind, Request
 from evals.suggest import expected
 
-__all__ = ["NAMES", "OPTIONS", "Completion", "Decoding", "Engine", "EngineError", "Request", "create"]
+__all__ = ["ENGINES", "Completion", "Decoding", "Engine", "EngineError", "Kind", "Request", "create", "kind", "options"]
 
-OPTIONS: dict[str, dict[str, type]] = {
-    "transformers": {"device": str, "dtype": str, "batch_rows": int, "replicas": int},
-    "vllm": {
-        "dtype": str,
-        "batch_rows": int,
-        "gpu_memory": float,
-        "context": int,
-        "tensor_parallel": int,
-        "replicas": int,
-    },
-    "openai": {"url": str, "concurrency": int},
+ENGINES = {
+    "transformers": "evals.sampling.engines.transformers:TransformersEngine",
+    "vllm": "evals.sampling.engines.vllm:VllmEngine",
+    "openai": "evals.sampling.engines.openai:OpenAIEngine",
 }
-"""The options of each engine, with the type of the value."""
-
-NAMES = tuple(OPTIONS)
+"""Name -> MODULE:CLASS."""
 
 
-def create(name: str, model_path: str, **options: Any) -> Engine:
+def kind(name: str) -> type[Kind]:
+    """The class of an engine.
+
+    Raises:
+        ValueError: there is none of that name (the nearest name is given).
+    """
+    if name not in ENGINES:
+        raise ValueError(f"engine: got {name!r}, {expected(name, ENGINES)}")
+    module, _, attribute = ENGINES[name].partition(":")
+    found: type[Kind] = getattr(import_module(module), attribute)
+    return found
+
+
+def options(name: str) -> dict[str, type]:
+    """The options of an engine, with the type of the value: the keyword-only parameters of its class, and `replicas`
+    where it may have several.
+
+    Raises:
+        ValueError: as `kind`.
+    """
+    of_kind = kind(name)
+    hints = get_type_hints(of_kind.__init__)
+    keys = [k for k, p in inspect.signature(of_kind).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    found = {key: next((part for part in get_args(hints[key]) if part is not type(None)), hints[key]) for key in keys}
+    return found | ({"replicas": int} if of_kind.replicated else {})
+
+
+def can(field: str) -> list[str]:
+    """The engines that can express a field of `Decoding`."""
+    return [name for name in ENGINES if field in kind(name).decoding]
+
+
+def create(name: str, model_path: str, **values: Any) -> Engine:
     """The engine of that name for a model (a folder, or an id on the hub).
 
     Raises:
         ValueError: no such engine (the nearest name is given), or an option's value does not fit.
     """
-    if name not in NAMES:
-        raise ValueError(f"engine: got {name!r}, {expected(name, NAMES)}")
-    if name == "openai":
-        from evals.sampling.engines.openai import OpenAIEngine
-
-        return OpenAIEngine(model_path, **options)
-    kind: Any
-    if name == "vllm":
-        from evals.sampling.engines.vllm import VllmEngine as kind
-    else:
-        from evals.sampling.engines.transformers import TransformersEngine as kind
-    replicas = options.pop("replicas", None)
+    of_kind: Any = kind(name)
+    replicas = values.pop("replicas", None) if of_kind.replicated else None
     if replicas is not None:
         from evals.sampling.engines.replicas import Replicas
 
-        return Replicas(kind, model_path, count=replicas, options=options)
-    engine: Engine = kind(model_path, **options)
+        return Replicas(of_kind, model_path, count=replicas, options=values)
+    engine: Engine = of_kind(model_path, **values)
     return engine

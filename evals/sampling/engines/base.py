@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Protocol
 
 Key = tuple[str, int]
 """(problem id, sample), the sample counted from 0 within its problem."""
@@ -18,17 +18,38 @@ class EngineError(RuntimeError):
     """Generation failed: a server refused, a worker died. Earlier samples are kept."""
 
 
+OnStep = Callable[[int], object]
+"""Called between two tokens (of a server: about once a second) with the number of tokens that the samples under way
+have so far; it raises to stop."""
+
+
 @dataclass(frozen=True)
 class Decoding:
     """How tokens are chosen: temperature 0 is greedy; `max_tokens` counts the response alone.
 
+    The values that are None are off. An engine names those that it can express (`Kind.decoding`).
+
+    Args:
+        top_k: only the k most likely tokens. min_p: only tokens with at least this share of the most likely one's
+            probability, before top_p is applied to what is left. repetition_penalty: divides the positive logits of
+            tokens that the prompt or the response has, and multiplies the negative ones (arXiv 1909.05858, section
+            4.1). stop: texts that end a response; they are not part of it.
+        chat_template_kwargs: variables of the model's chat template, as enable_thinking. reasoning_effort, extra_body:
+            fields of a server's request.
     Raises:
-        ValueError: temperature < 0, top_p outside (0, 1], or max_tokens < 1.
+        ValueError: temperature < 0, top_p outside (0, 1], max_tokens < 1, or another value that does not fit.
     """
 
     temperature: float
     top_p: float
     max_tokens: int
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    stop: tuple[str, ...] | None = None
+    chat_template_kwargs: Mapping[str, Any] | None = None
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.temperature >= 0:
@@ -37,6 +58,18 @@ class Decoding:
             raise ValueError(f"top_p={self.top_p}, expected a number in (0, 1]")
         if self.max_tokens < 1:
             raise ValueError(f"max_tokens={self.max_tokens}, expected >= 1")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k={self.top_k}, expected >= 1, or null for all tokens")
+        if self.min_p is not None and not 0 <= self.min_p <= 1:
+            raise ValueError(f"min_p={self.min_p}, expected a number in [0, 1]")
+        if self.repetition_penalty is not None and not self.repetition_penalty > 0:
+            raise ValueError(f"repetition_penalty={self.repetition_penalty}, expected > 0 (1 is off)")
+        if self.stop is not None:
+            object.__setattr__(self, "stop", tuple(self.stop))  # a list in a manifest
+
+    def stated(self) -> dict[str, Any]:
+        """Every value that is not off: what decides a sample, as a manifest has it."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -61,14 +94,35 @@ class Request:
 class Completion:
     """One generated sample.
 
-    `tokens` counts the generated tokens, end token included, and the forced ones. `finish_reason` is "stop" (the
-    model ended) or "length" (cut off at max_tokens).
+    `tokens` counts the generated tokens, end token included, and the forced ones; None where a server does not say.
+    `finish_reason` is "stop" (the model ended), "length" (cut off at max_tokens), None where a server does not say, or
+    what else a server says: then there is no whole response to grade (`content_filter`; `no_text` without a text).
     """
 
     key: Key
     text: str
-    tokens: int
-    finish_reason: str
+    tokens: int | None
+    finish_reason: str | None
+
+
+class Kind:
+    """What the harness asks of an engine before one is made: class attributes of each class in `engines.ENGINES`.
+
+    The options of an engine (`engine.KEY=VALUE`) are the keyword-only parameters of its class.
+    """
+
+    decoding: ClassVar[frozenset[str]] = frozenset()
+    """The fields of `Decoding` that are off by default and that it can express."""
+    served: ClassVar[bool] = False
+    """Whether a server has the model: nothing is downloaded, no GPU of this machine is needed, no weights are read."""
+    replicated: ClassVar[bool] = False
+    """Whether copies may run in processes of their own (`Replicas`), one for each GPU."""
+    continuous: ClassVar[bool] = False
+    """Whether ended responses make room for others at once, with compiled decoding steps. Else in batches."""
+    gpu_share: ClassVar[float | None] = None
+    """The share of a GPU's memory that it reserves for weights and cache; None: batches of a size that fits."""
+    package: ClassVar[str | None] = None
+    """A package that must be installed beside this one; None: nothing more."""
 
 
 class Engine(Protocol):
@@ -93,7 +147,9 @@ class Engine(Protocol):
         """The settings of the engine that can change a sample (name, versions, device, dtype): JSON values."""
         ...
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None
+    ) -> Iterator[list[Completion]]:
         """Generate one completion for each request; yields a batch of them as it finishes, in any order.
 
         Raises:

@@ -106,6 +106,12 @@ def model_stop_tokens(model_path: str, tokenizer: Any) -> list[int]:
     return stop_tokens(stated, tokenizer, config.vocab_size)
 
 
+def cut_at(text: str, stop: Sequence[str]) -> str | None:
+    """The text before the first of these texts in it; None if it has none of them."""
+    places = [place for end in stop if (place := text.find(end)) >= 0]
+    return text[: min(places)] if places else None
+
+
 def response_text(tokenizer: Any, tokens: Sequence[Sequence[int]], stopped: Sequence[bool]) -> list[str]:
     """The text of each row of generated tokens, without the end token and other special tokens."""
     bare = [row[: len(row) - 1] if stop else row for row, stop in zip(tokens, stopped, strict=True)]

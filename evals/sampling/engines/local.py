@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
+from evals.sampling.engines.base import Kind
 from evals.sampling.engines.encode import load_tokenizer
 
 
-class LocalModel:
+class LocalModel(Kind):
     """A model that runs in this process; its tokenizer is loaded when it is first needed.
 
     Args:
@@ -17,6 +18,11 @@ class LocalModel:
         dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
         batch_rows: the most requests that are taken together.
     """
+
+    replicated: ClassVar[bool] = True
+    decoding: ClassVar[frozenset[str]] = frozenset(
+        {"top_k", "min_p", "repetition_penalty", "stop", "chat_template_kwargs"}
+    )
 
     def __init__(self, model_path: str, *, device: str | None, dtype: str | None, batch_rows: int) -> None:
         if batch_rows < 1:

@@ -1,60 +1,95 @@
 """Any server that speaks OpenAI's HTTP interface: chat prompts to /chat/completions, plain ones to /completions.
 
 The server has the model and its chat template. Each request carries its seed. It is unknown here whether the server
-uses the seed, and whether its samples depend on other requests; `describe()` says so.
+uses the seed, and whether its samples depend on other requests; `describe()` says so. Values that OpenAI's interface
+does not have (top_k, min_p, repetition_penalty, chat_template_kwargs) are sent under the names that vLLM and SGLang
+take; another server may refuse or ignore them.
 
 The openai SDK sends a request, and sends it again after a temporary fault. The key comes from OPENAI_API_KEY
 and goes into one header. Redirections are refused, because they would send the key to another host. The key is removed
 from a server's messages before they are shown.
+
+Requests run on an event loop in a daemon thread: when the caller stops, they are cancelled and the process can end.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
 import urllib.parse
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import cached_property
+from typing import Any, ClassVar
 
-from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
+from evals.sampling.engines.base import Completion, Decoding, EngineError, Kind, OnStep, Request
 
 KEY_ENV = "OPENAI_API_KEY"
 ATTEMPTS = 8  # a request is sent so often before it counts as failed
 TIMEOUT_S = 600.0  # seconds that the server may be silent
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request
+STEP_S = 1.0  # seconds between two calls of `on_step`
+EXTENSIONS = ("top_k", "min_p", "repetition_penalty", "chat_template_kwargs")  # fields beyond OpenAI's interface
 
 
-class OpenAIEngine:
+class OpenAIEngine(Kind):
     """Samples from a server.
 
     Args:
         model: the model's name on the server.
         url: the server's base address, as in "http://127.0.0.1:8000/v1".
         concurrency: the maximum number of simultaneous requests.
+        price_in, price_out: USD for a million tokens of prompts and of responses; None: no price is reported.
     Raises:
         ValueError: an address that is not http(s) or has a password in it, a key that no header can hold, a number
-            below 1.
+            below 1, a negative price.
     """
 
+    served: ClassVar[bool] = True
+    decoding: ClassVar[frozenset[str]] = frozenset({*EXTENSIONS, "stop", "reasoning_effort", "extra_body"})
     tokenizer = None
     context = None
 
-    def __init__(self, model: str, *, url: str | None = None, concurrency: int = 16) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        url: str | None = None,
+        concurrency: int = 16,
+        price_in: float | None = None,
+        price_out: float | None = None,
+    ) -> None:
         if concurrency < 1:
             raise ValueError(f"concurrency={concurrency}, expected >= 1")
+        for name, price in (("price_in", price_in), ("price_out", price_out)):
+            if price is not None and not price >= 0:
+                raise ValueError(f"{name}={price}, expected >= 0: USD for a million tokens")
         self.model, self.url, self.concurrency = model, _address(url), concurrency
+        self.prices = (price_in, price_out)
+        self.used: Counter[str] = Counter()  # requests, retries, tokens of prompts and responses, replies without them
         self._key = _key()
-        from openai import DefaultHttpxClient, OpenAI
 
-        self._client = OpenAI(
+    @cached_property
+    def _client(self) -> Any:
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+        return AsyncOpenAI(
             api_key=self._key or "none",  # the SDK wants one
             base_url=self.url,
             timeout=TIMEOUT_S,
             max_retries=ATTEMPTS - 1,
-            http_client=DefaultHttpxClient(follow_redirects=False),
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False),
         )
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, name="openai", daemon=True).start()
+        return loop
 
     @property
     def chunk_rows(self) -> int:
@@ -69,7 +104,20 @@ class OpenAIEngine:
             "batch_independent": False,
         }
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def usage(self) -> dict[str, float]:
+        """What was asked of the server so far: requests, retries, prompt_tokens, response_tokens, unknown_tokens
+        (replies that do not state their tokens) and, with both prices, usd."""
+        names = ("requests", "retries", "prompt_tokens", "response_tokens", "unknown_tokens")
+        used: dict[str, float] = {name: self.used[name] for name in names}
+        price_in, price_out = self.prices
+        if price_in is None or price_out is None:
+            return used
+        cost = used["prompt_tokens"] * price_in + used["response_tokens"] * price_out
+        return {**used, "usd": cost / 1e6}
+
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None
+    ) -> Iterator[list[Completion]]:
         """One completion for each request, in groups, as they arrive.
 
         Raises:
@@ -79,27 +127,28 @@ class OpenAIEngine:
         if any(request.forced for request in requests):
             raise ValueError("engine openai cannot continue the prefix of a response; expected a local engine")
         left = iter(requests)
-        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="openai") as threads:
-            under_way: set[Future[Completion]] = set()
-            failure: BaseException | None = None
-            try:
-                while True:
-                    while failure is None and len(under_way) < self.concurrency and (request := next(left, None)):
-                        under_way.add(threads.submit(self._complete, request, decoding))
-                    if not under_way:
-                        break
-                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                    failed = [error for future in done if (error := future.exception())]
-                    failure = failure or next(iter(failed), None)
-                    if came := [future.result() for future in done if not future.exception()]:
-                        yield came
-            finally:
-                for future in under_way:
-                    future.cancel()
-            if failure is not None:
-                raise failure
+        under_way: set[Future[Completion]] = set()
+        failure: BaseException | None = None
+        try:
+            while True:
+                while failure is None and len(under_way) < self.concurrency and (request := next(left, None)):
+                    under_way.add(asyncio.run_coroutine_threadsafe(self._complete(request, decoding), self._loop))
+                if not under_way:
+                    break
+                done, under_way = wait(under_way, timeout=STEP_S, return_when=FIRST_COMPLETED)
+                failed = [error for future in done if (error := future.exception())]
+                failure = failure or next(iter(failed), None)
+                if came := [future.result() for future in done if not future.exception()]:
+                    yield came
+                if on_step is not None:
+                    on_step(0)  # a server tells no tokens before a response is whole
+        finally:
+            for future in under_way:
+                future.cancel()
+        if failure is not None:
+            raise failure
 
-    def _complete(self, request: Request, decoding: Decoding) -> Completion:
+    async def _complete(self, request: Request, decoding: Decoding) -> Completion:
         """Send a request until it is answered.
 
         Raises:
@@ -116,18 +165,26 @@ class OpenAIEngine:
             "n": 1,
             "stream": False,
         }
+        stated = decoding.stated()
+        settings |= {key: stated[key] for key in ("stop", "reasoning_effort") if key in stated}
+        more = {key: stated[key] for key in EXTENSIONS if key in stated}
+        if request.messages is not None and request.messages[-1]["role"] == "assistant":
+            more |= (
+                CONTINUE  # a prefix of the response: vLLM continues it if told, as llama.cpp's server does by itself
+            )
+        more |= dict(decoding.extra_body or {})
+        if more:
+            settings["extra_body"] = more
         if self._key is None:
             settings["extra_headers"] = {"Authorization": Omit()}
-        raw = self._client.with_raw_response
         try:
             if request.messages is None:
-                answer = raw.completions.create(prompt=request.prompt_text, **settings)
+                answer = await self._client.completions.with_raw_response.create(prompt=request.prompt_text, **settings)
             else:
                 messages: Any = [dict(message) for message in request.messages]
-                if messages[-1]["role"] == "assistant":  # a prefix of the response: vLLM continues it if told, as
-                    settings["extra_body"] = CONTINUE  # llama.cpp's server does by itself
-                answer = raw.chat.completions.create(messages=messages, **settings)
-            return _read(request, answer.text)
+                answer = await self._client.chat.completions.with_raw_response.create(messages=messages, **settings)
+            self.used.update(requests=1, retries=answer.retries_taken)
+            return self._read(request, answer.text)
         except APIStatusError as error:
             why = f"HTTP {error.status_code}: {error.response.text[:500].strip() or error.message}"
         except APIConnectionError as error:  # refused, dropped, timed out, cut short
@@ -139,29 +196,31 @@ class OpenAIEngine:
             f"problem {request.key[0]!r}, sample {request.key[1]}, of {self.model} at {self.url}: {shown}"
         )
 
+    def _read(self, request: Request, text: str) -> Completion:
+        """The completion in the server's answer. What it does not state is None.
 
-def _read(request: Request, text: str) -> Completion:
-    """The completion in the server's answer.
-
-    Raises:
-        ValueError: it is not of the documented form. Nothing is made up: a missing text or length is an error.
-    """
-    try:
-        answer = json.loads(text)
-        choice = answer["choices"][0]
-        said = choice["text"] if request.messages is None else choice["message"].get("content")
-        reason, tokens = choice["finish_reason"], answer["usage"]["completion_tokens"]
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ValueError(f"the answer lacks {error}: {text[:200]}") from None
-    except ValueError:
-        raise ValueError(f"the answer is not JSON: {text[:200]!r}") from None
-    if reason not in ("stop", "length"):
-        raise ValueError(f"finish_reason {reason!r}; expected 'stop' or 'length'")
-    if said is None and reason == "length":
-        said = ""  # a server with separate reasoning was cut off inside it
-    if not isinstance(said, str) or isinstance(tokens, bool) or not isinstance(tokens, int):
-        raise ValueError(f"text {said!r} and completion_tokens {tokens!r}; expected a text and a number")
-    return Completion(request.key, said, tokens, reason)
+        Raises:
+            ValueError: it has no choice, or a text or number of tokens that is none.
+        """
+        try:
+            answer = json.loads(text)
+            choice = answer["choices"][0]
+            said = choice["text"] if request.messages is None else choice["message"].get("content")
+            usage, reason = answer.get("usage") or {}, choice.get("finish_reason")
+            tokens, read = usage.get("completion_tokens"), usage.get("prompt_tokens")
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ValueError(f"the answer lacks {error}: {text[:200]}") from None
+        except ValueError:
+            raise ValueError(f"the answer is not JSON: {text[:200]!r}") from None
+        if said is None:  # a server with separate reasoning was cut off inside it; or it withheld the text
+            said, reason = "", "no_text" if reason in ("stop", None) else reason
+        counts = [number for number in (tokens, read) if number is not None]
+        if not isinstance(said, str) or not all(isinstance(n, int) and not isinstance(n, bool) for n in counts):
+            raise ValueError(f"text {said!r} and usage {usage!r}; expected a text and numbers")
+        if not isinstance(reason, str | None):
+            raise ValueError(f"finish_reason {reason!r}; expected a text")
+        self.used.update(prompt_tokens=read or 0, response_tokens=tokens or 0, unknown_tokens=int(tokens is None))
+        return Completion(request.key, said, tokens, reason)
 
 
 def _address(url: str | None) -> str:

@@ -11,14 +11,15 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from evals.processes import shielded
-from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
+from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
 
 CHUNK_PIECES = 16  # pieces per replica in a chunk; all replicas wait for a chunk's last piece
+STEP_S = 1.0  # seconds between two calls of `on_step`
 LARGEST_PIECE = 512  # requests: a piece is stored once it is complete
 
 
@@ -54,6 +55,11 @@ class Replicas:
         self._pool: ProcessPoolExecutor | None = None
 
     @property
+    def decoding(self) -> frozenset[str]:
+        can: frozenset[str] = self._local.decoding
+        return can
+
+    @property
     def tokenizer(self) -> Any:
         return self._local.tokenizer
 
@@ -71,7 +77,9 @@ class Replicas:
         description: dict[str, Any] = self._local.describe()
         return description
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None
+    ) -> Iterator[list[Completion]]:
         """One completion for each request.
 
         Raises:
@@ -82,9 +90,13 @@ class Replicas:
             pool = self._pool or self._started()
             waiting = {pool.submit(_generate, list(piece), decoding) for piece in pieces}
         try:
-            for done in as_completed(waiting):
-                waiting.discard(done)
-                yield done.result()
+            while waiting:
+                finished, _ = wait(waiting, timeout=STEP_S, return_when=FIRST_COMPLETED)
+                for done in finished:
+                    waiting.discard(done)
+                    yield done.result()
+                if on_step is not None:
+                    on_step(0)  # the replicas count theirs
         except BrokenProcessPool as error:
             self.close()
             raise EngineError("a replica died; its messages are above") from error

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evals.environment import jobs_on_card
-from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
-from evals.sampling.engines.encode import encode, response_text, stop_tokens
+from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
+from evals.sampling.engines.encode import cut_at, encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
 from evals.sampling.engines.reading import Reading
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Pick = Callable[["Tensor", "Tensor", int], "Tensor"]
 """Chooses the next token of rows: (logits [R, V], the rows' numbers [R] in the whole batch, step) -> token ids [R]."""
+
+Ended = Callable[["Tensor", "Tensor", int], "Tensor"]
+"""Which rows a text has ended: (the tokens so far [R, step + 1], the rows' numbers [R], step) -> [R] booleans."""
 
 BLOCK = 128  # uniform random numbers for a row at a time
 CPU_CACHE_BYTES = 4 * 2**30  # the most that a batch's key-value cache may take on a CPU
@@ -78,7 +81,9 @@ class TransformersEngine(LocalModel):
         versions = {package: version(package) for package in ("torch", "transformers")}
         return {"name": "transformers", "device": self.device.split(":")[0], "dtype": self.dtype, **versions}
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None
+    ) -> Iterator[list[Completion]]:
         """One completion for each request, a batch at a time; the shortest prompts first.
 
         Raises:
@@ -94,7 +99,7 @@ class TransformersEngine(LocalModel):
             rows = min(rows, max(1, READ_TOKENS // len(prompts[order[-1]])))
         for start in range(0, len(order), rows):
             batch = order[start : start + rows]
-            yield self._decode_batch([requests[i] for i in batch], [prompts[i] for i in batch], decoding)
+            yield self._decode_batch([requests[i] for i in batch], [prompts[i] for i in batch], decoding, on_step)
 
     def _bytes_per_row(self, length: int) -> int:
         """An upper bound of the cache of one row of `length` tokens: keys and values of every layer."""
@@ -113,25 +118,56 @@ class TransformersEngine(LocalModel):
         return int(GPU_CACHE_SHARE * min(free, mine))
 
     def _decode_batch(
-        self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding
+        self,
+        requests: Sequence[Request],
+        prompts: Sequence[tuple[int, ...]],
+        decoding: Decoding,
+        on_step: OnStep | None,
     ) -> list[Completion]:
         vocabulary = self.model.config.get_text_config().vocab_size
         ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer, vocabulary)
         streams = _Streams([r.seed for r in requests], self.model.device)
+        seen = None if decoding.repetition_penalty is None else _Seen(prompts, vocabulary, self.model.device)
+
+        def pick(logits: Tensor, rows: Tensor, step: int) -> Tensor:
+            if seen is not None and decoding.repetition_penalty is not None:
+                logits = seen.penalised(logits, rows, decoding.repetition_penalty)
+            chosen = choose(logits, streams.at(rows, step), decoding)
+            if seen is not None:
+                seen.add(rows, chosen)
+            return chosen
+
+        stop = decoding.stop or ()
         tokens, stopped = decode(
             self.model,
             prompts,
             [decoding.max_tokens - len(r.forced) for r in requests],
             ends,
             self.tokenizer.pad_token_id,
-            lambda logits, rows, step: choose(logits, streams.at(rows, step), decoding),
+            pick,
+            ended=self._by_text(stop) if stop else None,
+            on_step=on_step,
         )
         whole = [[*request.forced, *row] for request, row in zip(requests, tokens, strict=True)]
-        texts = response_text(self.tokenizer, whole, stopped)
+        texts = response_text(self.tokenizer, whole, [row[-1] in ends for row in whole])
+        before = [cut_at(text, stop) for text in texts]
         return [
-            Completion(request.key, text, len(row), "stop" if stop else "length")
-            for request, text, row, stop in zip(requests, texts, whole, stopped, strict=True)
+            Completion(request.key, text if cut is None else cut, len(row), "stop" if stop else "length")
+            for request, text, cut, row, stop in zip(requests, texts, before, whole, stopped, strict=True)
         ]
+
+    def _by_text(self, stop: Sequence[str]) -> Ended:
+        """Whether the last tokens of a row hold one of these texts: as many as the longest text has bytes, since a
+        token has one at least, and those of a character that may be cut at the beginning."""
+        import torch
+
+        last = max(len(text.encode()) for text in stop) + 4
+
+        def ended(tokens: Tensor, rows: Tensor, step: int) -> Tensor:
+            texts = self.tokenizer.batch_decode(tokens[:, -last:].tolist(), skip_special_tokens=True)
+            return torch.tensor([cut_at(text, stop) is not None for text in texts], device=tokens.device)
+
+        return ended
 
 
 def check_weights(model: Any, model_path: str) -> None:
@@ -155,6 +191,8 @@ def decode(
     pick: Pick,
     *,
     least_rows: int = 1,
+    ended: Ended | None = None,
+    on_step: OnStep | None = None,
 ) -> tuple[list[list[int]], list[bool]]:
     """Sample one response for each prompt, all rows in step.
 
@@ -163,6 +201,7 @@ def decode(
     Args:
         rooms: the most tokens of each row, at least 1.
         least_rows: so many rows stay in the batch, ended or not.
+        ended: says which rows end, beside those with a stop token.
     Returns:
         tokens: for each row its generated token ids (end token included); stopped: whether the row ended by itself.
     Raises:
@@ -177,6 +216,7 @@ def decode(
     steps = max(rooms)
     out = torch.full((len(prompts), steps), pad_token, device=device)
     stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
+    made = 0  # tokens so far, but for the last of each ended row
     with torch.inference_mode():
         reading = Reading.of_prompts(model, prompts, steps, pad_token)
         for step in range(steps):
@@ -186,18 +226,45 @@ def decode(
                 raise EngineError(f"the model's output is NaN or infinite at token {step + 1} of a response")
             chosen = pick(reading.logits, rows, step)
             out[rows, step] = chosen
-            ends = torch.isin(chosen, stop) & (step < lengths[rows])
+            ends = torch.isin(chosen, stop)
+            if ended is not None:
+                ends = ends | ended(out[rows, : step + 1], rows, step)
+            ends = ends & (step < lengths[rows])
             lengths[rows[ends]] = step + 1
             stopped[rows[ends]] = True
             running = step + 1 < lengths[rows]
             left = int(running.sum())
             if left == 0:
                 break
+            made += left
+            if on_step is not None:
+                on_step(made)
             if max(left, least_rows) <= len(rows) * 7 // 8:
                 keep = running.int().argsort(descending=True, stable=True)[: max(left, least_rows)]
                 reading, rows, chosen = reading.of(keep), rows[keep], chosen[keep]
             reading.read(chosen)
     return [row[:n] for row, n in zip(out.tolist(), lengths.tolist(), strict=True)], stopped.tolist()
+
+
+class _Seen:
+    """Which tokens each row of a batch has in its prompt or response, for the repetition penalty."""
+
+    def __init__(self, prompts: Sequence[tuple[int, ...]], vocabulary: int, device: Any) -> None:
+        import torch
+
+        self.has = torch.zeros(len(prompts), vocabulary, dtype=torch.bool, device=device)
+        for row, prompt in enumerate(prompts):
+            self.has[row, list(prompt)] = True
+
+    def penalised(self, logits: Tensor, rows: Tensor, penalty: float) -> Tensor:
+        """The logits of these rows, [R, V], with those of seen tokens divided by the penalty if positive, else
+        multiplied."""
+        logits = logits.float()
+        has = self.has[rows, : logits.shape[1]]
+        return logits.where(~has, logits.where(logits < 0, logits / penalty).where(logits >= 0, logits * penalty))
+
+    def add(self, rows: Tensor, chosen: Tensor) -> None:
+        self.has[rows, chosen] = True
 
 
 class _Streams:
@@ -245,19 +312,28 @@ def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
     Args:
         logits: [R, V]. uniform: [R], float32 in [0, 1).
     Returns:
-        token ids [R]. At temperature 0 the most likely token. With top_p < 1 the distribution is that of the smallest
-        set of most likely tokens whose mass is at least top_p.
+        token ids [R]. At temperature 0 the most likely token. Else of the distribution at that temperature, cut down to
+        the tokens that min_p keeps, then to the top_k of these, then to the smallest set of most likely ones whose mass
+        is at least top_p of what is left.
     Raises:
         EngineError: the logits over the temperature overflow.
     """
     if decoding.temperature == 0:
         return logits.argmax(-1)
     probabilities = (logits.float() / decoding.temperature).softmax(-1)
+    if decoding.min_p:
+        least = decoding.min_p * probabilities.max(-1, keepdim=True).values
+        probabilities = probabilities.masked_fill(probabilities < least, 0)
     order = None
-    if decoding.top_p < 1:
+    if decoding.top_p < 1 or decoding.top_k is not None:
         probabilities, order = probabilities.sort(dim=-1, descending=True, stable=True)
-        before = probabilities.cumsum(-1) - probabilities
-        probabilities = probabilities.masked_fill(before >= decoding.top_p, 0)
+        if decoding.top_k is not None:
+            probabilities[:, decoding.top_k :] = 0
+        if decoding.top_p < 1:
+            cut = decoding.top_k is not None or bool(decoding.min_p)
+            mass = decoding.top_p * (probabilities.sum(-1, keepdim=True) if cut else 1)
+            before = probabilities.cumsum(-1) - probabilities
+            probabilities = probabilities.masked_fill(before >= mass, 0)
     cumulative = probabilities.cumsum(-1)
     if bool(cumulative[:, -1].isnan().any()):  # every comparison below would be false, and token 0 chosen
         raise EngineError(f"the model's output over temperature={decoding.temperature} is too large to sample from")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
-from evals.sampling.engines.encode import encode, response_text, stop_tokens
+from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
+from evals.sampling.engines.encode import cut_at, encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
 
 YIELD_ROWS = 64  # finished samples are handed on in groups of this size
@@ -23,6 +23,7 @@ ENVIRONMENT = {  # environment variables that vLLM reads at import; the user's o
     "VLLM_NO_USAGE_STATS": "1",
 }
 CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+GPU_SHARE = 0.9  # of a GPU's memory, for weights and cache
 CPU_STEP_TOKENS = 4096  # prompt tokens that are read at a time on a CPU, at least
 
 
@@ -45,13 +46,17 @@ class VllmEngine(LocalModel):
         tensor_parallel: GPUs that share the model, of those that this process sees.
     """
 
+    continuous: ClassVar[bool] = True
+    gpu_share: ClassVar[float | None] = GPU_SHARE
+    package: ClassVar[str | None] = "vllm"
+
     def __init__(
         self,
         model_path: str,
         *,
         dtype: str | None = None,
         batch_rows: int = 4096,
-        gpu_memory: float = 0.9,
+        gpu_memory: float = GPU_SHARE,
         context: int | None = None,
         tensor_parallel: int = 1,
     ) -> None:
@@ -108,7 +113,9 @@ class VllmEngine(LocalModel):
             "batch_independent": False,
         }
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None
+    ) -> Iterator[list[Completion]]:
         """One completion for each request, in groups, as they finish.
 
         Raises:
@@ -125,7 +132,7 @@ class VllmEngine(LocalModel):
             core.add_request(name, {"prompt_token_ids": list(prompt)}, self._sampling(request, decoding))
             waiting[name] = request
         try:
-            yield from self._finished(core, waiting)
+            yield from self._finished(core, waiting, decoding, on_step)
         finally:
             if waiting:  # the caller stopped listening, or something failed
                 core.abort_request(list(waiting))
@@ -135,28 +142,34 @@ class VllmEngine(LocalModel):
         if (llm := self.__dict__.pop("llm", None)) is not None:
             shut_down(llm)
 
-    def _finished(self, core: Any, waiting: dict[str, Request]) -> Iterator[list[Completion]]:
+    def _finished(
+        self, core: Any, waiting: dict[str, Request], decoding: Decoding, on_step: OnStep | None
+    ) -> Iterator[list[Completion]]:
         ready: list[tuple[Request, Any]] = []
         while waiting:
             for result in core.step():
                 if result.finished:
                     ready.append((waiting.pop(result.request_id), result.outputs[0]))
+            if on_step is not None:
+                on_step(sum(len(output.token_ids) for _, output in ready))  # those under way tell none (FINAL_ONLY)
             if ready and (len(ready) >= YIELD_ROWS or not waiting):
-                yield self._completions(ready)
+                yield self._completions(ready, decoding.stop or ())
                 ready = []
 
-    def _completions(self, ready: Sequence[tuple[Request, Any]]) -> list[Completion]:
+    def _completions(self, ready: Sequence[tuple[Request, Any]], stop: Sequence[str]) -> list[Completion]:
         for request, output in ready:
             if output.finish_reason not in ("stop", "length"):
                 raise EngineError(
                     f"vLLM ended problem {request.key[0]!r}, sample {request.key[1]} with {output.finish_reason!r}"
                 )
         tokens = [[*request.forced, *output.token_ids] for request, output in ready]
-        stopped = [output.finish_reason == "stop" for _, output in ready]
-        texts = response_text(self.tokenizer, tokens, stopped)
+        # of a response that a text ended, vLLM names that text in place of a token
+        ended = [output.finish_reason == "stop" and not isinstance(output.stop_reason, str) for _, output in ready]
+        texts = response_text(self.tokenizer, tokens, ended)
+        before = [cut_at(text, stop) for text in texts]
         return [
-            Completion(request.key, text, len(row), "stop" if stop else "length")
-            for (request, _), text, row, stop in zip(ready, texts, tokens, stopped, strict=True)
+            Completion(request.key, text if cut is None else cut, len(row), output.finish_reason)
+            for (request, output), text, cut, row in zip(ready, texts, before, tokens, strict=True)
         ]
 
     def _sampling(self, request: Request, decoding: Decoding) -> Any:
@@ -166,15 +179,16 @@ class VllmEngine(LocalModel):
         return SamplingParams(
             temperature=decoding.temperature,
             top_p=decoding.top_p,
-            top_k=0,
-            min_p=0.0,
-            repetition_penalty=1.0,
+            top_k=decoding.top_k or 0,
+            min_p=decoding.min_p or 0.0,
+            repetition_penalty=decoding.repetition_penalty or 1.0,
+            stop=list(decoding.stop or ()),
             presence_penalty=0.0,
             frequency_penalty=0.0,
             max_tokens=decoding.max_tokens - len(request.forced),
             stop_token_ids=self._ends(),
             seed=request.seed,
-            detokenize=False,
+            detokenize=decoding.stop is not None,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 

@@ -36,7 +36,9 @@ class Rule:
     def describe(self) -> dict[str, Any]:
         return {"name": "rule"}
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
+    ) -> Iterator[list[Completion]]:
         self.asked += requests
         for request in requests:
             prefixed = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""

@@ -179,7 +179,9 @@ def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch, da
 class Writer(Scripted):
     """Of each problem's four samples, the first is right for Own/0 and the last for Own/2; Own/1 is never right."""
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
+    ) -> Iterator[list[Completion]]:
         for request in requests:
             row = next(row for row in ROWS if row["task_id"] == request.key[0])
             right = request.key in (("Own/0", 0), ("Own/2", 3))

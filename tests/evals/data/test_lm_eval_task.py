@@ -61,7 +61,9 @@ class OurEngine:
     def describe(self) -> dict[str, Any]:
         return {"name": "scripted"}
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
+    ) -> Iterator[list[Completion]]:
         for request in requests:
             text, finish = self.script[request.key[0]][request.key[1]]
             yield [Completion(request.key, text, 3, finish)]

@@ -23,7 +23,9 @@ class Scripted:
     def describe(self) -> dict[str, Any]:
         return {"name": "scripted", "model": self.model_path}
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
+    ) -> Iterator[list[Completion]]:
         for request in requests:
             if request.prompt_text == "die":
                 os._exit(7)

@@ -113,7 +113,7 @@ def test_a_resumed_run_has_the_batches_of_an_uninterrupted_one(place: dict[str, 
     whole, chunks = Scripted(), []
     generate = whole.generate
 
-    def spy(requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def spy(requests: Sequence[Request], decoding: Decoding, on_step: Any = None) -> Iterator[list[Completion]]:
         chunks.append([r.key for r in requests])
         return generate(requests, decoding)
 
@@ -208,7 +208,7 @@ def test_wrong_names_stop_before_anything_starts(place: dict[str, Any]) -> None:
 def test_an_engine_that_drops_a_request_is_noticed(place: dict[str, Any]) -> None:
     lossy = Scripted()
     whole = lossy.generate
-    lossy.generate = lambda requests, decoding: whole(requests[1:], decoding)  # type: ignore[method-assign]
+    lossy.generate = lambda requests, decoding, _: whole(requests[1:], decoding)  # type: ignore[method-assign]
     # 10 requests in chunks of 4, 4 and 2: the first of each is dropped
     with pytest.raises(RuntimeError, match="the engine answered 7 of 10 requests"):
         evaluate(protocol=protocol(2), engine=lossy, **place)

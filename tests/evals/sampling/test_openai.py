@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from evals.sampling import engines
@@ -83,8 +87,7 @@ def test_a_temporary_fault_is_retried(engine: OpenAIEngine, server: Server, faul
         (code(400, "max_tokens is too large"), "HTTP 400: max_tokens is too large"),
         (code(200, '{"cho'), "the answer is not JSON"),
         (code(200, '{"choices": []}'), "the answer lacks"),
-        (lambda h, b: h.reply(200, completion(b, None)), "text None"),
-        (lambda h, b: h.reply(200, completion(b, "x", reason="content_filter")), "finish_reason 'content_filter'"),
+        (lambda h, b: h.reply(200, completion(b, "x", tokens="many")), "expected a text and numbers"),
     ],
 )
 def test_a_refusal_is_final(engine: OpenAIEngine, server: Server, fault: Reply, message: str) -> None:
@@ -131,6 +134,116 @@ def test_a_silent_server_times_out(server: Server, monkeypatch: pytest.MonkeyPat
     with pytest.raises(EngineError, match=r"no answer \(APITimeoutError"):
         sample(engine, chat(1))
     silent.set()
+
+
+def says(**fields: Any) -> Reply:
+    """A reply whose choice has these fields, and itself those that begin with an underscore; None leaves one out."""
+
+    def reply(handler: Any, body: dict[str, Any]) -> None:
+        answer = json.loads(completion(body, "so \\boxed{1}"))
+        for key, value in fields.items():
+            place = answer if key.startswith("_") else answer["choices"][0]
+            place.pop(key.strip("_"), None)
+            if value is not None:
+                place[key.strip("_")] = value
+        handler.reply(200, json.dumps(answer).encode())
+
+    return reply
+
+
+EMPTY = {"role": "assistant", "content": None}
+
+
+def test_what_a_server_does_not_say_ends_no_evaluation(
+    engine: OpenAIEngine, server: Server, tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reply of a real kind is stored, so that resuming does not meet it again."""
+    place = {**set_up(tmp_path, model_dir, monkeypatch), "model_path": "some-model"}
+    replies = [
+        says(message=EMPTY, finish_reason="length"),  # cut inside a thought
+        says(message=EMPTY),  # a thought alone
+        says(finish_reason="content_filter"),
+        says(_usage=None),
+        says(finish_reason=None),
+    ]
+    order = iter(replies)
+    server.usual = lambda handler, body: next(order)(handler, body)
+    one = OpenAIEngine("some-model", url=server.url, concurrency=1)  # in the order of the problems
+    path = evaluate(protocol=protocol(1, prompt="boxed_suffix"), engine=one, **place)["toy"]
+    rows = sorted(
+        pq.read_table(path).to_pylist(), key=lambda row: [b["seed"] for _, _, b in server.seen].index(row["seed"])
+    )
+    assert [(row["verdict"], row["reason"], row["tokens"], row["finish_reason"]) for row in rows] == [
+        ("truncated", None, 3, "length"),
+        ("unscored", "server: it gave no response (no_text)", 3, "no_text"),
+        ("unscored", "server: it gave no response (content_filter)", 3, "content_filter"),
+        (rows[3]["verdict"], None, None, "stop"),
+        (rows[4]["verdict"], None, 3, None),
+    ]
+    assert {rows[3]["verdict"], rows[4]["verdict"]} <= {"correct", "wrong"}
+    assert one.usage() == {
+        "requests": 5, "retries": 0, "prompt_tokens": 0, "response_tokens": 12, "unknown_tokens": 1,
+    }  # fmt: skip
+    again = evaluate(protocol=protocol(1, prompt="boxed_suffix"), engine=engine, **place)["toy"]
+    assert again == path and len(server.seen) == 5
+
+
+def test_retries_tokens_and_money_are_counted(server: Server, engine: OpenAIEngine) -> None:
+    server.usual = says(_usage={"prompt_tokens": 100, "completion_tokens": 30})
+    server.faults = {0: [code(503), code(503)]}
+    paid = OpenAIEngine("m", url=server.url, price_in=0.5, price_out=2)
+    sample(paid, chat(3))
+    # 300 tokens of prompts at 0.5 and 90 of responses at 2 USD a million: 150 + 180 millionths
+    assert paid.usage() == {
+        "requests": 3, "retries": 2, "prompt_tokens": 300, "response_tokens": 90, "unknown_tokens": 0, "usd": 330e-6,
+    }  # fmt: skip
+
+
+def test_every_value_of_the_decoding_is_in_the_request(engine: OpenAIEngine, server: Server) -> None:
+    more = Decoding(
+        0.6, 0.95, 32, top_k=20, min_p=0.05, repetition_penalty=1.1, stop=("Question:",),
+        chat_template_kwargs={"enable_thinking": False}, reasoning_effort="low", extra_body={"top_a": 0.2},
+    )  # fmt: skip
+    list(engine.generate(chat(1), more))
+    (_, _, body), plain = (
+        server.seen[0],
+        {"model", "temperature", "top_p", "max_tokens", "seed", "n", "stream", "messages"},
+    )
+    assert {key: value for key, value in body.items() if key not in plain} == {
+        "top_k": 20, "min_p": 0.05, "repetition_penalty": 1.1, "stop": ["Question:"],
+        "chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "low", "top_a": 0.2,
+    }  # fmt: skip
+
+
+CHILD = """
+import sys, signal
+from evals.sampling.engines import Decoding, Request
+from evals.sampling.engines.openai import OpenAIEngine
+engine = OpenAIEngine("m", url=sys.argv[1], concurrency=4)
+requests = [Request((f"p{i}", 0), "x", i) for i in range(9)]
+for _ in engine.generate(requests, Decoding(1.0, 1.0, 9)):
+    pass
+"""
+
+
+def test_a_process_ends_while_the_server_is_silent(server: Server) -> None:
+    asked, silent = threading.Semaphore(0), threading.Event()
+
+    def never(*_: Any) -> None:
+        asked.release()
+        silent.wait(60)
+
+    server.usual = never
+    child = subprocess.Popen([sys.executable, "-c", CHILD, server.url], cwd=Path(__file__).parents[3], stderr=-1)
+    for _ in range(4):
+        assert asked.acquire(timeout=60)
+    child.send_signal(signal.SIGINT)
+    try:
+        assert child.wait(timeout=20) != 0  # the server still waits
+        assert b"KeyboardInterrupt" in child.communicate()[1]
+    finally:
+        silent.set()
+        child.kill()
 
 
 def test_an_empty_text_is_a_valid_completion(engine: OpenAIEngine, server: Server) -> None:

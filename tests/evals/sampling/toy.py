@@ -58,7 +58,9 @@ class Scripted:
     def describe(self) -> dict[str, Any]:
         return {"name": "scripted", "note": self.note}
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
+    ) -> Iterator[list[Completion]]:
         for start in range(0, len(requests), 2):
             if self.batches == self.dies_at:
                 self.die()

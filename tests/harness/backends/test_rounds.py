@@ -65,7 +65,9 @@ class Solver:
     def describe(self) -> dict[str, Any]:
         return {"name": "solver"}
 
-    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+    def generate(
+        self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
+    ) -> Iterator[list[Completion]]:
         Solver.asked.append(self.model)
         made = []
         for request in requests:

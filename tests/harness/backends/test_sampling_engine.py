@@ -34,7 +34,7 @@ def test_the_named_engine_is_made(
     monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append((name, model, options)))
     sampling_engine(TrlHardware(**values), "m")
     assert made == [(name, "m", options)]
-    assert set(options) <= set(engines.OPTIONS[name])  # which `create` would refuse otherwise
+    assert set(options) <= set(engines.options(name))  # which `create` would refuse otherwise
 
 
 def test_an_engine_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,70 @@
+"""The live line of an evaluation: a bar on a terminal, else a line every 30 s that has something new."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+EVERY_S = 30.0  # between two lines without a terminal
+REFRESH_S = 0.5  # of the bar
+
+
+class Live:
+    """Shows on stderr how many samples of a benchmark are stored, and the tokens of the batch under way.
+
+    Args:
+        total: samples in all. done: of these, stored before. shown: whether anything is shown.
+    """
+
+    def __init__(self, name: str, total: int, done: int, *, shown: bool) -> None:
+        from tqdm import tqdm
+
+        self._name, self._total, self._done, self._tokens = name, total, done, 0
+        self._lines = shown and not sys.stderr.isatty()
+        self._started = self._last = time.monotonic()
+        self._bar: Any = None
+        if shown and not self._lines:
+            self._bar = tqdm(desc=name, unit="sample", total=total, initial=done, mininterval=REFRESH_S)
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """The bar stays as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+    @property
+    def state(self) -> str:
+        """ "after 3 of 8 samples of aime24"."""
+        return f"after {self._done} of {self._total} samples of {self._name}"
+
+    def tokens(self, count: int) -> None:
+        """The batch under way has so many tokens."""
+        self._tokens = count
+        self._show()
+
+    def stored(self, samples: int) -> None:
+        """So many samples more are stored, and the next batch begins."""
+        self._done, self._tokens = self._done + samples, 0
+        if self._bar is not None:
+            self._bar.set_postfix_str("", refresh=False)
+            self._bar.update(samples)
+        self._show()
+
+    def _show(self) -> None:
+        now = time.monotonic()
+        if now - self._last < (EVERY_S if self._lines else REFRESH_S):
+            return
+        self._last = now
+        under_way = f"{self._tokens:,} tokens of this batch" if self._tokens else ""
+        if self._bar is not None:
+            self._bar.set_postfix_str(under_way)
+        elif self._lines:
+            minutes, seconds = divmod(int(now - self._started), 60)
+            so_far = f"{self._done} of {self._total} samples" + (f", {under_way}," if under_way else "")
+            print(f"{self._name}: {so_far} after {minutes}:{seconds:02d}", file=sys.stderr, flush=True)
