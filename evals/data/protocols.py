@@ -83,15 +83,18 @@ class Protocol:
             ValueError: the field has values by benchmark, but none for this one and no "default".
         """
         stated = getattr(self, field_name).value
+        if not self.has_value(field_name, benchmark):
+            raise ValueError(
+                f"protocol {self.name}: {field_name} has no value for {benchmark}, just for {', '.join(stated)}"
+            )
         if not isinstance(stated, Mapping) or field_name in MAPPINGS:
             return stated
-        if benchmark in stated:
-            return stated[benchmark]
-        if "default" in stated:
-            return stated["default"]
-        raise ValueError(
-            f"protocol {self.name}: {field_name} has no value for {benchmark}, just for {', '.join(stated)}"
-        )
+        return stated.get(benchmark, stated.get("default"))
+
+    def has_value(self, field_name: str, benchmark: str) -> bool:
+        """Whether a field has a value for one benchmark."""
+        stated = getattr(self, field_name).value
+        return not isinstance(stated, Mapping) or field_name in MAPPINGS or benchmark in stated or "default" in stated
 
     @property
     def longest(self) -> int:
@@ -177,11 +180,17 @@ def check(protocol: Protocol) -> None:
         raise ValueError(f"benchmarks={names!r}: expected each name once, got {twice} more than once")
     for name in names:
         benchmarks.check_name(name)
+        if missing := [key for key in protocol.sourced() if not protocol.has_value(key, name)]:
+            known = ", ".join(getattr(protocol, missing[0]).value)
+            raise ValueError(
+                f"protocol {protocol.name}: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no value "
+                f"for {name}, just for {known}; expected {', '.join(f'{key}=...' for key in missing)} too"
+            )
         asked = protocol.value("prompt", name)
         if asked != "benchmark":
             prompts.get(asked)
-        for problem in _misfits(protocol, name):
-            raise ValueError(f"protocol {protocol.name}, benchmark {name}: {problem}")
+        if problems := list(_misfits(protocol, name)):
+            raise ValueError(f"protocol {protocol.name}, benchmark {name}: {'; '.join(problems)}")
         protocol.prompt_of(name)
 
 
@@ -206,6 +215,8 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
     yield from _asked(protocol, benchmark)
     ks = at("ks")
+    if not (_whole(at("n")) and at("n") >= 1):
+        return  # ks are judged by n
     if not isinstance(ks, tuple) or not ks or not all(_whole(k) and 1 <= k <= at("n") for k in ks):
         yield f"ks={ks!r}, expected one or more whole numbers from 1 to n={at('n')!r} (pass@k needs n >= k samples)"
     if at("temperature") == 0 and at("n") != 1:
@@ -441,7 +452,7 @@ _PROTOCOLS = (
     Protocol(
         name="small",
         benchmarks=assumed(("math500", "gsm8k"), "ours: what models of 0.5B to 1.7B partly solve"),
-        n=assumed({"math500": 4, "gsm8k": 1}, "2,000 and 1,319 responses: about ten minutes on one GPU"),
+        n=assumed({"gsm8k": 1, "default": 4}, "2,000 and 1,319 responses: about ten minutes on one GPU"),
         temperature=assumed(1.0, "that of most trainings, so that the diversity measured is that of training"),
         top_p=assumed(1.0, "the model's own distribution"),
         max_tokens=assumed(1024, "as in training at this scale"),
@@ -449,7 +460,7 @@ _PROTOCOLS = (
             {"math500": "boxed_suffix", "gsm8k": "boxed_suffix", "default": "benchmark"},
             "the prompt of training at this scale; other benchmarks have their own",
         ),
-        ks=assumed({"math500": (1, 2, 4), "gsm8k": (1,)}, "the pass@k curve that these samples allow"),
+        ks=assumed({"gsm8k": (1,), "default": (1, 2, 4)}, "the pass@k curve that these samples allow"),
     ),
     Protocol(
         name="tiny",

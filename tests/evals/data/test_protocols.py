@@ -82,7 +82,7 @@ def test_the_ks_follow_n() -> None:
         ({"prompt": "boxed_sufix"}, r"prompt: got 'boxed_sufix', did you mean 'boxed_suffix'"),
         ({"benchmarks": ["amc24"]}, r"unknown benchmark 'amc24': did you mean 'amc23'"),
         ({"benchmarks": []}, r"expected a list of one or more names"),
-        ({"n": {"amc23": 16}}, r"n has no value for minerva"),
+        ({"n": {"amc23": 16}}, r"n has no value for minerva, just for amc23; expected n=... too"),
         ({"temprature": 1}, r"no field 'temprature'; did you mean 'temperature'"),
     ],
 )
