@@ -213,6 +213,7 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         reward_of(at("extraction"))
     elif at("extraction") not in policies:
         yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
+        return
     yield from _asked(protocol, benchmark)
     ks = at("ks")
     if not (_whole(at("n")) and at("n") >= 1):
