@@ -12,6 +12,7 @@ from harness.errors import UsageError
 from rlvr.results import Result
 
 if TYPE_CHECKING:
+    from evals.answer_files.reading import Reading
     from evals.audit import Evidence
     from harness.record.run import Run
 
@@ -29,6 +30,7 @@ def audit(
     problems: int | None = None,
     declared: str | None = None,
     label: str | None = None,
+    label_threshold: float | None = None,
     columns: dict[str, str] | None = None,
     k: int = 1,
     where: str = "",
@@ -53,12 +55,14 @@ def audit(
         problems: of curves: how many problems the score is over; without it, the choice of a checkpoint is not judged.
         declared: PAPER:ARM: list the settings in a log of veRL that differ from this declaration.
         label: which of the authors' verdicts, where a file has several.
+        label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
         columns: our column:theirs, as in rlvr grade, or of a table of verdicts.
         k: the printed score is pass@k.
         where: the printed score stands, as "Table 2".
     Raises:
         UsageError: a file cannot be read, or lacks the metric or the authors' verdicts.
     """
+    from evals.answer_files.reading import Reading
     from evals.audit import Printed
     from evals.audit import audit as take_apart
 
@@ -73,7 +77,9 @@ def audit(
     ours = all(path.is_dir() for path in groups[0])
     try:
         read = [
-            _of_runs(group, metric) if ours else _evidence(group, metric, files, problems, label, columns)
+            _of_runs(group, metric)
+            if ours
+            else _evidence(group, metric, files, problems, Reading(columns or {}, None, None, label, label_threshold))
             for group in groups
         ]
         if printed is None and not ours:
@@ -99,12 +105,11 @@ def _evidence(
     metric: str | None,
     files: str,
     problems: int | None,
-    label: str | None,
-    columns: dict[str, str] | None,
+    reading: Reading,
 ) -> Evidence:
     import pandas as pd
 
-    from evals.answer_files.reading import Reading, read_answers
+    from evals.answer_files.reading import read_answers
     from evals.audit import Evidence
     from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verdict_table, verl_settings
     from evals.grading import Grader
@@ -116,15 +121,16 @@ def _evidence(
     tables = []
     what = "checkpoint" if files == "checkpoints" else "seed"
     for number, path in zip(checkpoint_numbers(paths), paths, strict=True):
-        table = verdict_table(path, columns or {})
+        table = verdict_table(path, reading.columns)
         if table is None:
             try:
-                read = read_answers(path, Reading(columns=columns or {}, label=label))
+                read = read_answers(path, reading)
             except ValueError as error:
                 raise ValueError(f"{error}. A training curve needs metric=NAME") from error
-            if not any(row.get("expected") is not None for row in read.rows):
-                there = f"label=NAME chooses one of {', '.join(read.labels)}" if read.labels else "it has none"
-                raise ValueError(f"{path}: no verdicts of the authors; {there}. A curve needs metric=NAME")
+            if not read.labelled:
+                raise ValueError(
+                    f"{path}: no verdicts of the authors; {read.note or 'it has none'}. A curve needs metric=NAME"
+                )
             table = graded(read.rows, Grader())
         tables.append(table if what in table else table.assign(**{what: number}))
     return Evidence.of_samples(pd.concat(tables, ignore_index=True))

@@ -315,6 +315,7 @@ def grade(
     columns: dict[str, str] | None = None,
     gold: PathLike | None = None,
     label: str | None = None,
+    label_threshold: float | None = None,
     benchmark: str | None = None,
     explain: Sequence[int] | int | Literal["wrong"] | None = None,
     ks: Sequence[int] | int | None = None,
@@ -337,6 +338,7 @@ def grade(
         columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.
         gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
         label: which of the authors' verdicts stands beside ours, where a file has several.
+        label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
         benchmark: what the problems are called in out=.
         explain: show for these rows what was extracted, how it was read and what decided; wrong: for those that are
             wrong (the first twenty).
@@ -383,7 +385,7 @@ def grade(
                 policy=policy,
                 conventions=Conventions(**conventions),
                 explain="wrong" if wrong else numbers or (),
-                reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label),
+                reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label, label_threshold),
                 progress=progress,
             )
         if page is not None:

@@ -23,7 +23,7 @@ from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answ
 from evals.answer_files.report import SHOWN, Report, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
 from evals.files import write_jsonl
-from evals.grading import Conventions, Grader, Progress
+from evals.grading import Conventions, Grade, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
 from evals.grading.verdicts import Verdict
@@ -81,7 +81,7 @@ def grade_file(
 
     grader = Grader(conventions)
     triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
-    grades = grader.grade_responses(triples, policy, progress)
+    grades = _with_errors(rows, grader.grade_responses(triples, policy, progress))
     ours = columns_of_responses(rows, grades, grader)
     effects = policy_effects(triples, grades, grader, policy)
     differ = differing(rows, grades, grader, policy)
@@ -104,8 +104,17 @@ def grade_file(
         policies=effects,
         explanations=explanations,
         stated=None if file.format in OURS else replace(file, rows=[]),
+        note=file.note,
         differing=differ,
     )
+
+
+def _with_errors(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Grade]:
+    """The grades, unscored where the engine failed and there is no response."""
+    return [
+        grade if row.get("sampling_error") is None else Grade(Verdict.UNSCORED, None, f"error: {row['sampling_error']}")
+        for row, grade in zip(rows, grades, strict=True)
+    ]
 
 
 def policy_for(rows: Sequence[Row]) -> str:

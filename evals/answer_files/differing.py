@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from evals.answer_files.formats import Row
 from evals.answer_files.reading import as_text
-from evals.grading import Grade, Grader
+from evals.grading import Conventions, Grade, Grader
+from evals.grading.extraction import locate
+from evals.grading.grader import outcome
 from evals.grading.verdicts import Verdict
 
 GOLD_CUT = "gold cut in the file: words, letters or line breaks"
@@ -46,6 +48,10 @@ def differing(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, poli
     ]
     triples = [(as_text(rows[i]["answer"]), rows[i]["response"], rows[i].get("finish_reason")) for i in differing_rows]
     others = [grader.grade_responses(triples, other) for other in POLICIES if other != policy]
+    options = [
+        _option(as_text(rows[i]["answer"]), grades[i].answer or "", grader.conventions, rows[i]["expected"])
+        for i in differing_rows
+    ]
     return [
         Disagreement(
             i + 1,
@@ -55,10 +61,21 @@ def differing(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, poli
             grades[i].answer,
             rows[i]["expected"],
             str(grades[i].verdict),
-            cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others]),
+            cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others], options[at]),
         )
         for at, i in enumerate(differing_rows)
     ]
+
+
+def _option(gold: str, answer: str, conventions: Conventions, label: bool) -> str | None:
+    """The convention under which the verdict would be the label's, as it is written: percent_sign=false."""
+    for option in fields(conventions):
+        value = getattr(conventions, option.name)
+        if isinstance(value, bool):
+            changed = replace(conventions, **{option.name: not value})
+            if outcome(locate(gold), answer, changed) is label:
+                return f"{option.name}={str(not value).lower()}"
+    return None
 
 
 def anywhere(tags: Sequence[Grade], others: Sequence[Grade]) -> list[Grade]:
@@ -68,21 +85,24 @@ def anywhere(tags: Sequence[Grade], others: Sequence[Grade]) -> list[Grade]:
 
 
 _SCIENTIFIC = re.compile(r"\d\s*e\s*[-+]?\d|10\s*\^|\\times\s*10", re.IGNORECASE)
+_COMMANDS = re.compile(r"\\(?:[dt]?frac|sqrt|pi|left|right|cdot|log|ln|sin|cos|tan)(?![A-Za-z])")
 _UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE)
 
 
-def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
+def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option: str | None = None) -> str:
     """Why a label and our verdict differ, as far as rules can tell from gold and answers; else "other".
 
     The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
     file's gold is their extracted answer to the letter, and ours is more than it (their normalisation took something
-    from both); equal text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific
-    notation; the same number a hundred times larger or smaller; numbers closer than one in a thousand; several values
-    (the same in another order or other brackets; one or some of them; others); a left-hand side; units, words or
-    symbols; correct for us in another form than the gold's.
+    from both); equal text or equal numbers, labelled incorrect (the label itself is doubtful, or asks for a format); a
+    convention of the grader that would agree with the label, by its name; a number in scientific notation; the same
+    number a hundred times larger or smaller; numbers closer than one in a thousand; several values (the same in another
+    order or other brackets; one or some of them; others); a left-hand side; units, words or symbols; correct for us in
+    another form than the gold's.
 
     Args:
         others: of the same response under other extraction policies.
+        option: under which the verdict would be the label's.
     """
     gold, answer = str(row["answer"]), grade.answer
     answered = [g for g in others if g.answer not in (None, answer)]
@@ -96,8 +116,12 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
     if gold_is_cut(row, answer):
         return GOLD_CUT
     a, b = _number(gold), _number(answer)
-    if gold.strip().strip("$") == answer.strip().strip("$") or (a is not None and a == b):
+    if grade.verdict == Verdict.CORRECT and (_bare(gold) == _bare(answer) or (a is not None and a == b)):
         return "equal to the gold, labelled incorrect"
+    if option is not None:
+        return f"a convention: {option} {'accepts' if row['expected'] else 'refuses'} it"
+    if a is not None and a == b:
+        return "the same number, written otherwise"
     if _SCIENTIFIC.search(gold) or _SCIENTIFIC.search(answer):
         return "scientific notation"
     if a is not None and b is not None and a != 0 and b != 0:
@@ -109,7 +133,7 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
         return _several(gold, answer)
     if "=" in gold or "=" in answer:
         return "left-hand side or equation"
-    if _UNIT.search(re.sub(r"\\(?:frac|sqrt|pi|left|right|cdot|d?frac|log|ln|sin|cos|tan)\b", "", gold + " " + answer)):
+    if _UNIT.search(_COMMANDS.sub("", gold + " " + answer)):
         return "units, words or symbols"
     if grade.verdict == Verdict.CORRECT:
         return "equal in another form"
@@ -136,6 +160,11 @@ def _several(gold: str, answer: str) -> str:
     if set(ours) < set(theirs) or set(theirs) < set(ours):
         return "several values: one or some of a list"
     return "several values: not the same ones"
+
+
+def _bare(text: str) -> str:
+    """Without dollars and spaces around and in it."""
+    return "".join(text.split()).strip("$")
 
 
 def _number(text: str) -> float | None:

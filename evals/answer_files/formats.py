@@ -1,9 +1,9 @@
 """Answers as other tools save them: a table of formats, recognised by their fields and read into rows of one form.
 
 A row has `problem_id`, `answer` (the gold) and `response`, and, where the file has them, `problem`, `finish_reason`,
-`tokens`, `step`, `benchmark`, `labels` (their own verdicts on the sample, by the name that they have there: true,
-false, or null for values between) and `their_answer` (what they extracted). Nothing is guessed:
-`evals.answer_files.reading` reports what a file lacks.
+`tokens`, `step`, `benchmark`, `labels` (their own verdicts on the sample, by the name that they have there, as they
+stand there; `as_label` reads one), `their_answer` (what they extracted) and `sampling_error` (why their engine gave no
+response). Nothing is guessed: `evals.answer_files.reading` reports what a file lacks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Format:
     Attributes:
         made_by: the tool, and its files.
         fields: those by which its objects are recognised.
-        columns: our name -> theirs (see `reach`); `labels` is their verdict.
+        columns: our name -> theirs (see `reach`); `labels` is their verdict, or several, the one to take first.
         more: columns that need more than a name, from the object.
     """
 
@@ -65,8 +65,11 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
             )
         row.setdefault("answer", value["gold"])
     row |= {ours: found for ours, theirs in form.columns.items() if (found := reach(value, theirs)) is not ABSENT}
-    if "labels" in row:
-        row["labels"] = _labels(form.columns["labels"], value, row["labels"])
+    if "labels" in form.columns:
+        names = form.columns["labels"].split("|")
+        row["labels"] = _labels({name: there for name in names if (there := _reach(value, name)) is not ABSENT})
+    elif plain and "expected" in row:
+        row["labels"] = _labels({"expected": row["expected"]})
     row |= form.more(value)
     for ours, theirs in columns.items():
         found = reach(value, theirs)
@@ -74,7 +77,7 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
         if row[ours] is ABSENT:
             raise ValueError(f"no column {theirs!r} for {ours}; there are {', '.join(value)}")
     if "expected" in columns:
-        row["labels"] = _labels("expected", value, row.pop("expected"), strict=columns["expected"])
+        row["labels"] = _labels({columns["expected"]: row.pop("expected")})
     row.setdefault("problem_id", row.get("problem", number))
     if isinstance(row.get("answer"), list) and (columns or not plain):
         row["answer"] = row["answer"][0]
@@ -113,33 +116,49 @@ def _reach(value: Any, path: str) -> Any:
     return _reach(inside, rest) if dot else inside
 
 
-def _labels(paths: str, value: Row, verdicts: Any, strict: str = "") -> Any:
-    """Verdicts by their name, for an object or for each of its samples.
+def _labels(found: Row) -> Row | list[Row]:
+    """Verdicts by their name, for an object or, where they are lists, for each of its samples."""
+    lists = {name: verdicts for name, verdicts in found.items() if isinstance(verdicts, list)}
+    if not lists:
+        return found
+    samples = range(max(map(len, lists.values())))
+    return [{name: verdicts[at] for name, verdicts in lists.items() if at < len(verdicts)} for at in samples]
+
+
+def as_label(value: Any, threshold: float | None = None) -> bool | None:
+    """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer), also as text (as in a CSV); -1 is
+    the reward of an incorrect answer. None for nothing: null, NaN, an empty text.
 
     Args:
-        paths: the column that they were found in, or several. strict: its name; unknown texts are then errors.
+        threshold: correct is what is this large or larger; None: nothing between 0 and 1 is a verdict.
+    Raises:
+        ValueError: another value, such as 0.1 or "P" (inspect's word for 0.5).
     """
-    name = next((path for path in paths.split("|") if _reach(value, path) is not ABSENT), paths)
-    if isinstance(verdicts, list):
-        return [_labels(name, value, verdict, strict) for verdict in verdicts]
-    label = as_label(verdicts)
-    if strict and label is None and isinstance(verdicts, str) and verdicts.strip().lower() not in ("", "p"):
-        raise ValueError(f"expected:{strict} is {verdicts!r}; expected true or false")
-    return {} if verdicts is None else {name: label}
-
-
-def as_label(value: Any) -> bool | None:
-    """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer), also as text (as in a CSV); -1 is
-    the reward of an incorrect answer. None for values in between (0.5, "P") and other values."""
+    number: Any = value
     if isinstance(value, str):
-        return _AS_TEXT.get(value.strip().lower())
-    numbers = {1.0: True, 0.0: False, -1.0: False}  # True == 1 == 1.0
-    return numbers.get(value) if isinstance(value, int | float) else None
+        text = value.strip().lower()
+        number = None if text in _NOTHING else _AS_NUMBER.get(text, value)
+        if isinstance(number, str):
+            number = float(text) if _NUMBER.fullmatch(text) else value
+    if number is None or number != number:
+        return None
+    if isinstance(number, int | float):
+        if threshold is not None:
+            return number >= threshold
+        if number in (1, 0, -1):  # True == 1 == 1.0
+            return number == 1
+    raise ValueError(
+        f"{value!r} is no verdict; expected true or false, 1 or 0"
+        + ("; or label_threshold=1: 1 is correct, less is not" if isinstance(number, int | float) else "")
+    )
 
 
-_AS_TEXT = {
-    **dict.fromkeys(("true", "1", "1.0", "c", "correct"), True),
-    **dict.fromkeys(("false", "0", "0.0", "-1", "-1.0", "i", "n", "incorrect", "wrong"), False),
+_NOTHING = ("", "null", "none", "nan")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
+_AS_NUMBER = {
+    **dict.fromkeys(("true", "c", "correct"), 1.0),
+    **dict.fromkeys(("false", "i", "n", "incorrect", "wrong"), 0.0),
+    "p": 0.5,
 }
 
 
@@ -155,7 +174,7 @@ def _lm_eval(row: Row) -> Row:
     extracted = (row.get("filtered_resps") or [None])[0]
     return {
         "response": responses[0],
-        "labels": {f"{metric},{name}": as_label(row[metric]) for metric in metrics},
+        "labels": {f"{metric},{name}": row[metric] for metric in metrics},
         "their_answer": extracted if isinstance(extracted, str) else None,
     }
 
@@ -186,7 +205,7 @@ def _lighteval(row: Row) -> Row:
         "finish_reason": [
             None if not limit or count is None else "length" if count >= limit else "stop" for count in counts
         ],
-        "labels": {name: as_label(_of_one(name, value)) for name, value in metrics.items()},
+        "labels": {name: _of_one(name, value) for name, value in metrics.items()},
     }
 
 
@@ -198,13 +217,19 @@ def _inspect(row: Row) -> Row:
         "problem": question if isinstance(question, str) else text_of((question or [])[-1:]),
         "response": text_of(None if completion is ABSENT else completion),
         "finish_reason": {"stop": "stop", "max_tokens": "length"}.get(str(reach(row, "output.choices.0.stop_reason"))),
-        "labels": {name: as_label(score.get("value")) for name, score in scores.items()},
+        "labels": {name: score.get("value") for name, score in scores.items()},
         "their_answer": answers[0] if len(answers) == 1 else None,
+        "sampling_error": _message(row.get("error")),
     }
 
 
+def _message(error: Any) -> str | None:
+    """The text of inspect's error of a sample."""
+    return None if error is None else str(error.get("message", error) if isinstance(error, dict) else error)
+
+
 def _trl(row: Row) -> Row:
-    rewards = {name: as_label(value) for name, value in row.items() if isinstance(value, float) and name != "advantage"}
+    rewards = {name: value for name, value in row.items() if isinstance(value, float) and name != "advantage"}
     return {"problem": text_of(row["prompt"]), "response": text_of(row["completion"]), "labels": rewards}
 
 
@@ -221,7 +246,7 @@ def _rollouts(row: Row) -> Row:
     samples = row["rollouts"]
     return {
         "response": [sample["text"] for sample in samples],
-        "labels": [{"correct": as_label(sample.get("correct"))} for sample in samples],
+        "labels": [{"correct": sample.get("correct")} for sample in samples],
     }
 
 

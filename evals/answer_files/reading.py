@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from evals.answer_files.containers import contents
-from evals.answer_files.formats import OURS, Row, format_of, read_object
+from evals.answer_files.formats import FORMATS, OURS, Row, as_label, format_of, read_object
 from evals.suggest import expected
 
 
@@ -22,33 +22,65 @@ class Reading:
         gold: a table with the golds: `answer`, and `problem_id` or `problem` as the key.
         benchmark: the benchmark's name, if the file has none or another.
         label: the one of several verdicts of the authors to compare with ours.
+        label_threshold: their verdict is correct from this number on; None: 1 is correct, 0 and -1 are not, and another
+            number is an error.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     gold: Path | None = None
     benchmark: str | None = None
     label: str | None = None
+    label_threshold: float | None = None
 
 
 NOTHING_SAID = Reading()
 
 
 @dataclass(frozen=True)
+class TheirScore:
+    """A mean over problems of the authors' verdicts, and over how many of the file's rows it is.
+
+    Attributes:
+        value: of the `labelled` of `rows`. low, high: with every other row incorrect, and correct.
+    """
+
+    value: float
+    low: float
+    high: float
+    labelled: int
+    rows: int
+
+    def __str__(self) -> str:
+        if self.labelled == self.rows:
+            return f"{self.value:.4f}"
+        of = f"{self.labelled} of {self.rows} rows are labelled"
+        return f"{self.low:.4f} to {self.high:.4f} ({of}; {self.value:.4f} of these)"
+
+
+@dataclass(frozen=True)
 class AnswerFile:
     """Attributes:
     label: the verdict taken as the authors', if there is one; `labels`: all of them.
-    recomputed: of each label without gaps, the mean over problems.
+    recomputed: of each label whose values are all verdicts or missing, the score.
+    labelled: rows whose label is a verdict; the others have `expected` None.
+    errored: rows without a response, because the authors' engine failed (`sampling_error` in the row).
+    unread: columns of a plain file that may be verdicts; columns=expected:NAME reads one.
     """
 
     format: str
     rows: list[Row] = field(repr=False)
     label: str | None = None
     labels: tuple[str, ...] = ()
-    recomputed: Mapping[str, float] = field(default_factory=dict)
+    recomputed: Mapping[str, TheirScore] = field(default_factory=dict)
+    labelled: int = 0
+    errored: int = 0
+    unread: tuple[str, ...] = ()
 
     @property
     def note(self) -> str | None:
-        """A note if several verdicts exist and none was chosen."""
+        """How to compare with the authors' verdicts, where there are some and none is compared."""
+        if self.unread and not self.labels:
+            return f"columns=expected:{self.unread[0]} compares with their verdict; columns: {', '.join(self.unread)}"
         if len(self.labels) < 2 or self.label is not None:
             return None
         return f"the file has several verdicts on a sample; label=NAME compares one: {', '.join(self.labels)}"
@@ -78,7 +110,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
                     row["answer"] = gold_of(row)
                 if reading.benchmark is not None:
                     row["benchmark"] = reading.benchmark
-                _check(row)
+                _check(row, value)
                 gold, at = golds.setdefault(str(row["problem_id"]), (as_text(row["answer"]), number))
                 if gold != as_text(row["answer"]):
                     raise ValueError(
@@ -90,10 +122,47 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
             raise ValueError(f"{path}, row {number}: {error}") from error
     if name == "lm_eval":
         rows = _without_filters(rows)
-    labelled = rows if name not in (None, *OURS) or "expected" in reading.columns else []
-    recomputed = _recomputed(labelled)
-    labels, label = _choose_label(path, labelled, reading.label)
-    return AnswerFile(name or "columns that were named", rows, label, labels, recomputed)
+    wanted = FORMATS[name].columns.get("labels", "").split("|") if name else []
+    labels, label = _choose_label(path, rows, reading.label, wanted)
+    recomputed = _recomputed(rows, reading.label_threshold)
+    for number, row in enumerate(rows, 1):
+        verdicts = row.pop("labels", None) or {}
+        if label is not None:
+            try:
+                row["expected"] = as_label(verdicts.get(label), reading.label_threshold)
+            except ValueError as error:
+                raise ValueError(f"{path}, row {number}: {label}: {error}") from error
+    return AnswerFile(
+        name or "columns that were named",
+        rows,
+        label,
+        labels,
+        recomputed,
+        labelled=sum(row.get("expected") is not None for row in rows),
+        errored=sum(row.get("sampling_error") is not None for row in rows),
+        unread=_unread(objects) if name in (None, *OURS) and label is None else (),
+    )
+
+
+_VERDICTS = ("correct", "is_correct", "label", "acc", "accuracy", "score", "passed", "reward")
+
+
+def _unread(objects: Sequence[Row]) -> tuple[str, ...]:
+    """The columns that may be verdicts: of truth values, or of these names with nothing but verdicts."""
+    return tuple(
+        name
+        for name in objects[0]
+        if all(isinstance(of.get(name), bool) for of in objects)
+        or (name in _VERDICTS and all(_is_label(of.get(name)) for of in objects))
+    )
+
+
+def _is_label(value: Any) -> bool:
+    try:
+        as_label(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str]) -> list[Row]:
@@ -105,20 +174,22 @@ def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str])
 
 _ANSWER = (str, int, float)
 _RESPONSE: Mapping[str, tuple[type, ...]] = {"answer": _ANSWER, "response": (str,), "problem_id": (str, int)}
-_OPTIONAL: Mapping[str, tuple[type, ...]] = {"finish_reason": (str, type(None)), "expected": (bool, type(None))}
+_OPTIONAL: Mapping[str, tuple[type, ...]] = {"finish_reason": (str, type(None))}
+_GOLDS = ("solution", "ground_truth", "target", "reference", "gt", "gts", "gold_answer", "final_answer")
 _WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true, false", type(None): "null"}
 
 
-def _check(row: Row) -> None:
-    """Raise ValueError, which names a field that is missing or has another type."""
+def _check(row: Row, value: Row) -> None:
+    """Raise ValueError, which names a field that is missing or has another type, and the columns of the file."""
     for name, kinds in {**_RESPONSE, **{name: kinds for name, kinds in _OPTIONAL.items() if name in row}}.items():
         if name == "answer" and row.get(name) is None:
+            theirs = next((column for column in _GOLDS if value.get(column) is not None), "THEIRS")
             raise ValueError(
-                f"no answer (the gold); the row has {', '.join(row)}; give gold=FILE with problem_id or problem, and "
-                "answer, or columns=answer:THEIRS"
+                f"no answer (the gold); the row has {', '.join(value)}; give gold=FILE with problem_id or problem, "
+                f"and answer, or columns=answer:{theirs}"
             )
         if name not in row:
-            raise ValueError(f"no field {name!r}; the row has {', '.join(row)}")
+            raise ValueError(f"no field {name!r}; the row has {', '.join(value)}")
         if not isinstance(row[name], kinds) or (isinstance(row[name], bool) and bool not in kinds):
             raise ValueError(f"{name} is {_short(row[name])}; expected {' or '.join(_WORDS[kind] for kind in kinds)}")
 
@@ -169,29 +240,40 @@ def _plain(text: object) -> str:
     return " ".join(str(text).split())
 
 
-def _choose_label(path: Path, rows: Sequence[Row], name: str | None) -> tuple[tuple[str, ...], str | None]:
-    """(names of the authors' verdicts, the one that becomes `expected`): the named one, or the only one."""
-    names = tuple(dict.fromkeys(label for row in rows for label in row.get("labels") or {}))
+def _choose_label(
+    path: Path, rows: Sequence[Row], name: str | None, wanted: Sequence[str]
+) -> tuple[tuple[str, ...], str | None]:
+    """(names of the authors' verdicts, the one that becomes `expected`): the named one, the only one, or of those that
+    the format wants the first that every row has, else the first."""
+    every = [row.get("labels") or {} for row in rows]
+    names = tuple(dict.fromkeys(label for labels in every for label in labels))
     if name is not None and name not in names:
-        there = expected(name, names) if names else "the file has none"
+        there = expected(name, names) if names else f"the file has none; columns=expected:{name} reads a column"
         raise ValueError(f"{path}: label={name}: no such verdict on a sample; {there}")
-    chosen = name or (names[0] if len(names) == 1 else None)
-    for row in rows:
-        labels = row.pop("labels", None) or {}
-        if chosen is not None:
-            row["expected"] = labels.get(chosen)
-    return names, chosen
+    if name is not None or len(names) < 2:
+        return names, name or next(iter(names), None)
+    wanted = [label for label in wanted if label in names]
+    whole = (label for label in wanted if all(labels.get(label) is not None for labels in every))
+    return names, next(whole, next(iter(wanted), None))
 
 
-def _recomputed(rows: Iterable[Row]) -> dict[str, float]:
-    """For each of the authors' verdicts, the share of true ones in a problem, averaged over problems; none for a name
-    that some sample lacks."""
-    labelled = [(str(row["problem_id"]), row.get("labels") or {}) for row in rows]
-    shares = {}
-    for name in sorted({name for _, labels in labelled for name in labels}):
+def _recomputed(rows: Sequence[Row], threshold: float | None) -> dict[str, TheirScore]:
+    """The score of each of the authors' verdicts; none for a name with values that are no verdicts."""
+    scores = {}
+    for name in sorted({name for row in rows for name in row.get("labels") or {}}):
         by_problem: dict[str, list[bool | None]] = {}
-        for problem, labels in labelled:
-            by_problem.setdefault(problem, []).append(labels.get(name))
-        if not any(None in verdicts for verdicts in by_problem.values()):
-            shares[name] = fmean(fmean(map(bool, verdicts)) for verdicts in by_problem.values())
-    return shares
+        try:
+            for row in rows:
+                label = as_label((row.get("labels") or {}).get(name), threshold)
+                by_problem.setdefault(str(row["problem_id"]), []).append(label)
+        except ValueError:
+            continue
+        known = [[label for label in labels if label is not None] for labels in by_problem.values()]
+        if any(known):
+            low, high = (
+                fmean(fmean(missing if label is None else label for label in labels) for labels in by_problem.values())
+                for missing in (False, True)
+            )
+            value = fmean(map(fmean, filter(None, known)))
+            scores[name] = TheirScore(value, low, high, sum(map(len, known)), len(rows))
+    return scores

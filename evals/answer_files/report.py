@@ -62,16 +62,19 @@ class Report:
     policies: list[PolicyEffect]  # what other policies would change
     explanations: list[Explanation] = field(default_factory=list)
     stated: AnswerFile | None = None  # without its rows; None for rows of our own form
+    note: str | None = None  # how to compare with verdicts of the authors that are there, where none is compared
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
 
     def letter(self) -> str:
         """A Markdown page for the authors: the samples whose label is not our verdict, and what each side read.
 
         Raises:
-            ValueError: no row has a label.
+            ValueError: no row has a label, or no verdict differs.
         """
         if self.agreement is None:
             raise ValueError(f"page: no row of {self.file} has a verdict of the authors")
+        if not self.differing:
+            raise ValueError(f"page: none of {self.agreement.rows} labelled rows has another verdict; nothing to write")
         causes = Counter(sample.cause for sample in self.differing).most_common()
         labelled = self.agreement.rows - self.agreement.unscored
         rows = [
@@ -95,7 +98,6 @@ class Report:
         document = asdict(self)
         if self.stated is not None:
             del document["stated"]["rows"]
-            document["stated"]["note"] = self.stated.note
         for score, filled in zip(self.scores, document["scores"], strict=True):
             filled["name"] = score.name
         if self.agreement is not None:
@@ -109,6 +111,7 @@ class Report:
         lines = [f"{self.file}: {self.rows} rows, {self.problems} problems, {samples} each"]
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
         lines[1:1] = _stated_lines(self.stated) if self.stated else []
+        lines += [f"  {self.note}"] if self.note else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
         for score in self.scores:
             excluded = f"; {score.excluded} problems excluded" if score.value is not None and score.excluded else ""
@@ -119,7 +122,7 @@ class Report:
             lines.append("  most have no answer of this form; if they are bare answers: policy=whole")
         if any(score.interval and score.interval.rough for score in self.scores):
             lines.append(f"  {ROUGH}")
-        lines += [] if self.agreement is None else [_agreement_line(self.agreement)]
+        lines += [] if self.agreement is None else [_agreement_line(self.agreement, self.rows)]
         lines += _differing_lines(self.differing)
         return "\n".join(
             lines
@@ -142,13 +145,16 @@ def agreement(rows: Sequence[Row], grades: Sequence[Grade]) -> Agreement | None:
 
 def _stated_lines(file: AnswerFile) -> list[str]:
     lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
-    lines += [f"  from their verdicts {name}: {value:.4f}" for name, value in file.recomputed.items()]
-    return lines + ([f"  {file.note}"] if file.note else [])
+    lines += [f"  from their verdicts {name}: {value}" for name, value in file.recomputed.items()]
+    if file.errored:
+        lines.append(f"  {file.errored} rows have no response: their engine failed; unscored here")
+    return lines
 
 
-def _agreement_line(a: Agreement) -> str:
+def _agreement_line(a: Agreement, rows: int) -> str:
+    labelled = f"{a.rows} labelled rows" if a.rows == rows else f"the {a.rows} of {rows} rows that are labelled,"
     return (
-        f"  {a.rate:.2%} of {a.rows} labelled rows as expected"
+        f"  {a.rate:.2%} of {labelled} as expected"
         f" (correct: {a.true_accepted} accepted, {a.true_refused} refused;"
         f" incorrect: {a.false_refused} refused, {a.false_accepted} accepted; {a.unscored} unscored)"
     )

@@ -117,15 +117,28 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         ("5", "x=5", "left-hand side or equation"),
         ("3", "3 \\text{cm}", "units, words or symbols"),
         ("3", "4", "other"),
-        ("27", "27", "equal to the gold, labelled incorrect"),
-        ("1,000", "1000", "equal to the gold, labelled incorrect"),
-        ("10,\\!080", "10080", "equal to the gold, labelled incorrect"),
+        ("28", "28\\%", "the same number, written otherwise"),
         ("3", None, "no answer by any rule of extraction"),
     ],
 )
 def test_each_disagreement_has_its_cause(gold: str, answer: str | None, expected: str) -> None:
     grade = Grade(Verdict.WRONG if answer else Verdict.NO_ANSWER, answer)
     assert cause({"answer": gold, "expected": True}, grade, [grade]) == expected
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "expected"),
+    [
+        ("27", "27", "equal to the gold, labelled incorrect"),
+        ("1,000", "1000", "equal to the gold, labelled incorrect"),
+        ("10,\\!080", "10080", "equal to the gold, labelled incorrect"),
+        ("(2,4)", "(2, 4)", "equal to the gold, labelled incorrect"),
+        ("\\frac43", "\\frac{4}{3}", "equal in another form"),
+    ],
+)
+def test_each_doubtful_label_has_its_cause(gold: str, answer: str, expected: str) -> None:
+    [grade] = Grader().grade_answers([(gold, answer)])
+    assert grade.verdict == "correct" and cause({"answer": gold, "expected": False}, grade, [grade]) == expected
 
 
 def test_a_gold_that_their_normalisation_cut() -> None:

@@ -78,7 +78,7 @@ def test_agreement_with_the_labels(write):
         ('{"problem_id": 1, "answer": "5", "response": null}', "row 2: response is None"),
         ('{"problem_id": "a", "answer": "6", "response": ""}', "row 2: problem_id 'a' has the answer '6'.*row 1"),
         ('{"problem_id": 1, "answer": "5", "response": "", "finish_reason": 3}', "row 2: finish_reason is 3"),
-        ('{"problem_id": 1, "answer": "5", "response": "", "expected": "yes"}', "row 2: expected is 'yes'"),
+        ('{"problem_id": 1, "answer": "5", "response": "", "expected": "yes"}', "row 2: expected: 'yes' is no verdict"),
     ],
 )
 def test_a_bad_line_is_named_before_grading(tmp_path, line, place):

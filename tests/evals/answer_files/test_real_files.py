@@ -27,7 +27,8 @@ def test_lm_eval_samples() -> None:
     assert file.labels == ("exact_match,box", "exact_match,last-number")
     assert file.label is None and file.note is not None
     assert all("expected" not in row for row in file.rows)
-    assert file.recomputed == pytest.approx({"exact_match,box": 2 / 6, "exact_match,last-number": 1 / 6})
+    scores = {name: score.value for name, score in file.recomputed.items()}
+    assert scores == pytest.approx({"exact_match,box": 2 / 6, "exact_match,last-number": 1 / 6})
     named = read_answers(LM_EVAL, Reading(label="exact_match,box"))
     assert [row["expected"] for row in named.rows] == [True, False, False, False, False, True]
     with pytest.raises(ValueError, match="label=exact_match: no such verdict on a sample"):
@@ -39,7 +40,7 @@ def test_inspect_logs() -> None:
     p0, both of p2, one of p5: (1/2 + 1 + 1/2) / 6 = 1/3. A log of today is a zip of zstandard."""
     file = read_answers(REAL / "inspect" / "six_sums.eval")
     assert (file.format, file.label, len(file.rows)) == ("inspect", "match", 12)
-    assert file.recomputed["match"] == pytest.approx(1 / 3)
+    assert file.recomputed["match"].value == pytest.approx(1 / 3)
     assert Counter(row["problem_id"] for row in file.rows) == {f"p{i}": 2 for i in range(6)}
     assert Counter(row["finish_reason"] for row in file.rows) == {"stop": 11, "length": 1}
     assert all(row["tokens"] == len(row["response"].split()) for row in file.rows)
@@ -84,7 +85,8 @@ def test_lighteval_details() -> None:
     file = read_answers(LIGHTEVAL)
     assert (file.format, len(file.rows)) == ("lighteval", 6)
     assert file.labels == ("pass@k:k=1&n=1", "pass@k:k=1&n=4")
-    assert file.recomputed == pytest.approx({"pass@k:k=1&n=1": 5 / 6, "pass@k:k=1&n=4": 5 / 6})
+    scores = {name: score.value for name, score in file.recomputed.items()}
+    assert scores == pytest.approx({"pass@k:k=1&n=1": 5 / 6, "pass@k:k=1&n=4": 5 / 6})
     report = grade_file(LIGHTEVAL, reading=Reading(label="pass@k:k=1&n=4"))
     # we take the e-notation, and want a box in p2
     differ = {one.problem_id: (one.label, one.cause) for one in report.differing}
@@ -96,7 +98,7 @@ def test_qwen_math_outputs() -> None:
     path = next((REAL / "qwen_math").glob("*.jsonl"))
     file = read_answers(path)
     assert (file.format, file.label, len(file.rows)) == ("qwen_math", "score", 12)
-    assert file.recomputed["score"] == pytest.approx(3.5 / 6)
+    assert file.recomputed["score"].value == pytest.approx(3.5 / 6)
     report = grade_file(path, policy="qwen")
     # the same two roots in the other order; the speed of light in other words
     assert [(one.problem_id, one.label, one.cause) for one in report.differing] == [
@@ -127,14 +129,14 @@ def test_columns_reach_into_objects() -> None:
 
 
 def test_a_column_of_verdicts_may_be_text(tmp_path: Path) -> None:
-    """A CSV has only text: "True" is a verdict, empty and "P" (partly) are none, and the rest is an error."""
+    """A CSV has only text: "True" is a verdict, empty is none, and the rest is an error; "P" (partly) is 0.5."""
     columns = {"problem_id": "idx", "answer": "gold", "response": "output", "expected": "ok"}
     table = tmp_path / "theirs.csv"
     verdicts = ["True", "false", "1", "0.0", "Correct", "", "P"]
     lines = [f"{i},4,so 4,{verdict}" for i, verdict in enumerate(verdicts)]
     table.write_text("\n".join(["idx,gold,output,ok", *lines]))
-    rows = read_answers(table, Reading(columns)).rows
-    assert [row["expected"] for row in rows] == [True, False, True, False, True, None, None]
+    rows = read_answers(table, Reading(columns, label_threshold=0.5)).rows
+    assert [row["expected"] for row in rows] == [True, False, True, False, True, None, True]
     table.write_text("idx,gold,output,ok\n1,4,so 4,maybe\n")
-    with pytest.raises(ValueError, match="row 1: expected:ok is 'maybe'; expected true or false"):
+    with pytest.raises(ValueError, match="row 1: ok: 'maybe' is no verdict; expected true or false"):
         read_answers(table, Reading(columns))
