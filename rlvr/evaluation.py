@@ -72,9 +72,9 @@ def evaluate(
         allow_changed_data: accept rows other than the pinned ones; the record and its scores are marked so.
         **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...;
             extraction=POLICY, of boxed_last, boxed_strict, answer_line, qwen, letter, ..., for code of program,
-            program_fenced, program_first, ...: how answers are extracted, if not as the prompt asks; the report says what
-            other policies would change. Or MODULE:FUNCTION, a reward of (response, answer) such as
-            harness.data.countdown:reward, decides itself: 1 is correct.
+            program_fenced, program_first, ... (`rlvr list what=policies`): how answers are extracted, if not as the
+            prompt asks; the report says what other policies would change. Or MODULE:FUNCTION, a reward of (response,
+            answer) such as harness.data.countdown:reward, decides itself: 1 is correct.
     Raises:
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
@@ -332,7 +332,8 @@ def grade(
     Args:
         file: a file of answers, or the folder of an evaluation of one benchmark.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
-            qwen (box, "the answer is", last number), letter (default where golds are letters).
+            hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default where golds are
+            letters), whole; `rlvr list what=policies` describes them.
         out: FILE.jsonl for the rows with their verdicts, which `rlvr compare` reads.
         page: FILE.md for the samples on which the authors' verdicts and ours differ, as a page to send to the authors.
         columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.record.run import Run
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
-MORE = ("hardware", "methods", "signals", "stages")  # groups that are shown only when they are named
+MORE = ("hardware", "policies", "methods", "signals", "stages")  # groups that are shown only when they are named
 
 
 def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> Result:
@@ -26,7 +26,8 @@ def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> 
 
     Args:
         what: some of papers, benchmarks, protocols, prompts, engines, backends, scales; or hardware: the settings of
-            the machine and of launchers, for `rlvr run`; methods: every equation that is declared, by its stage, with
+            the machine and of launchers, for `rlvr run`; policies: how an answer is extracted, of mathematics and of
+            code; methods: every equation that is declared, by its stage, with
             its first line; signals, stages: what a method may read, and what it may make.
         protocol: instead of these, every value of this protocol with its source.
     """
@@ -95,11 +96,24 @@ def _names(group: str) -> Any:
         "backends": lambda: list(BACKENDS),
         "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
         "hardware": hardware_help,
+        "policies": _policies,
         "methods": _methods,
         "signals": lambda: _fields(TokenBatch, SIGNALS),
         "stages": lambda: _fields(Method, get_args(Stage)),
     }
     return of_group[group]()
+
+
+def _policies() -> dict[str, str]:
+    """Extraction policy -> what it takes, as the two modules of policies say it."""
+    from evals.code_execution import programs
+    from evals.grading import extraction
+
+    found: dict[str, str] = {}
+    for module in (extraction, programs):
+        entries = re.findall(r"^ {4}(\w+) +(\S.*(?:\n {10,}.*)*)", module.__doc__ or "", flags=re.MULTILINE)
+        found |= {name: " ".join(text.split()) for name, text in entries if name in module.POLICIES}
+    return found
 
 
 def _methods() -> dict[str, str]:

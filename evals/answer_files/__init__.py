@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from evals.answer_files.differing import differing
 from evals.answer_files.formats import OURS, Row
 from evals.answer_files.own import file_of, policy_of
-from evals.answer_files.policies import policy_effects
+from evals.answer_files.policies import advice, policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
 from evals.answer_files.report import SHOWN, Report, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
@@ -102,6 +102,7 @@ def grade_file(
         out=None if target is None else str(target),
         policy=policy,
         policies=effects,
+        advice=advice([row["response"] for row in rows], grades, effects, policy),
         explanations=explanations,
         stated=None if file.format in OURS else replace(file, rows=[]),
         note=file.note,

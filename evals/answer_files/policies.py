@@ -1,23 +1,27 @@
-"""How many verdicts another extraction policy would change: the policy alone can explain a published gap."""
+"""What other extraction policies would change: the policy alone can explain a published gap."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from evals.grading import Grade, Grader
+from evals.grading.extraction import POLICIES
 from evals.grading.verdicts import Verdict
 
-SHOWN = ("boxed_last", "boxed_strict", "answer_line", "qwen")  # policies of papers' evaluators; boxed_last is ours
+FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in; others take any number
+BARE = 40  # characters: a file whose responses are shorter holds bare answers
 
 
 @dataclass(frozen=True)
 class PolicyEffect:
     """The same responses under another extraction policy.
 
-    `correct` of `rows` are correct under it; `gained` of them are not under the policy in use, and `lost` are correct
-    under the policy in use alone. Unscored verdicts count as not correct in all of these; `unscored` says how many.
+    `found` of `rows` have an answer in its form, and `correct` are correct under it; `gained` of them are not under the
+    policy in use, and `lost` are correct under the policy in use alone. Unscored verdicts count as not correct in all
+    of these; `unscored` says how many.
     """
 
     policy: str
@@ -26,15 +30,20 @@ class PolicyEffect:
     gained: int
     lost: int
     unscored: int
+    found: int
 
     @property
     def changed(self) -> int:
         return self.gained + self.lost
 
     def __str__(self) -> str:
-        share = f"{100 * self.correct / self.rows:.1f} %" if self.rows else "no rows"
+        share, form = (
+            f"{100 * part / self.rows:.1f} %" if self.rows else "no rows" for part in (self.correct, self.found)
+        )
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
-        return f"policy {self.policy:<13} {share} correct, {change} (+{self.gained}, -{self.lost})"
+        return (
+            f"policy {self.policy:<13} {share} correct, {form} have its form; {change} (+{self.gained}, -{self.lost})"
+        )
 
 
 def policy_effects(
@@ -42,9 +51,9 @@ def policy_effects(
     grades: Sequence[Grade],
     grader: Grader,
     used: str,
-    policies: Sequence[str] = SHOWN,
+    policies: Sequence[str] = tuple(POLICIES),
 ) -> list[PolicyEffect]:
-    """The changes under each other policy.
+    """The changes under each other policy, the one with most correct responses first.
 
     Args:
         rows: (gold, response, finish reason or None) each, as for `Grader.grade_responses`.
@@ -53,9 +62,24 @@ def policy_effects(
     correct = [grade.verdict is Verdict.CORRECT for grade in grades]
     effects = []
     for policy in (policy for policy in policies if policy != used):
-        verdicts = [grade.verdict for grade in grader.grade_responses(rows, policy)]
-        changes = Counter((was, then is Verdict.CORRECT) for was, then in zip(correct, verdicts, strict=True))
+        others = grader.grade_responses(rows, policy)
+        changes = Counter((was, then.verdict is Verdict.CORRECT) for was, then in zip(correct, others, strict=True))
         gained, lost = changes[False, True], changes[True, False]
-        unscored = verdicts.count(Verdict.UNSCORED)
-        effects.append(PolicyEffect(policy, len(rows), sum(correct) + gained - lost, gained, lost, unscored))
-    return effects
+        unscored = sum(grade.verdict is Verdict.UNSCORED for grade in others)
+        found = sum(grade.answer is not None for grade in others)
+        effects.append(PolicyEffect(policy, len(rows), sum(correct) + gained - lost, gained, lost, unscored, found))
+    return sorted(effects, key=lambda effect: -effect.correct)
+
+
+def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
+    """Which policy reads the responses, where most have no answer in the form of the policy in use; else None."""
+    answered = sum(grade.answer is not None for grade in grades)
+    if 2 * answered >= len(responses):
+        return None
+    lacking = f"{len(responses) - answered} of {len(responses)} responses have no answer in the form of {used}"
+    best = max((e for e in effects if e.policy in FORMS), key=lambda e: (e.found, e.correct), default=None)
+    if best is not None and best.found > max(answered, len(responses) / 2):
+        return f"{lacking}; {best.found} have one in the form of {best.policy}: policy={best.policy}"
+    if median(map(len, responses)) < BARE and used != "whole":
+        return f"{lacking}; they look like bare answers: policy=whole"
+    return f"{lacking}, and most in no other form; policy=qwen takes the last number where nothing else is there"

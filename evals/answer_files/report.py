@@ -59,7 +59,8 @@ class Report:
     agreement: Agreement | None  # with the labels; None where the rows have none
     out: str | None
     policy: str  # of extraction
-    policies: list[PolicyEffect]  # what other policies would change
+    policies: list[PolicyEffect]  # what other policies would change, the best first
+    advice: str | None = None  # the policy that reads them, where most have no answer in the form of the one in use
     explanations: list[Explanation] = field(default_factory=list)
     stated: AnswerFile | None = None  # without its rows; None for rows of our own form
     note: str | None = None  # how to compare with verdicts of the authors that are there, where none is compared
@@ -118,8 +119,7 @@ class Report:
             lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
         lines += [f"  extraction policy {self.policy}; under another one:"]
         lines += [f"    {effect}" for effect in self.policies]
-        if 2 * self.verdicts.get(Verdict.NO_ANSWER, 0) > self.rows and self.policy != "whole":
-            lines.append("  most have no answer of this form; if they are bare answers: policy=whole")
+        lines += [f"  {self.advice}"] if self.advice else []
         if any(score.interval and score.interval.rough for score in self.scores):
             lines.append(f"  {ROUGH}")
         lines += [] if self.agreement is None else [_agreement_line(self.agreement, self.rows)]

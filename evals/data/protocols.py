@@ -43,7 +43,7 @@ class Protocol:
         rows: the number of problems, from the start of the benchmark; None for all.
         choice_seed: orders the choices of multiple-choice questions.
         extraction: how an answer is extracted from a response: a policy of `evals.grading.extraction` (boxed_last,
-            boxed_strict, answer_line, qwen, letter, ...), or "prompt" for the form that the prompt asks for.
+            boxed_strict, answer_line, hashes, qwen, letter, ...), or "prompt" for the form that the prompt asks for.
 
     The others are off (null) unless they are stated:
         top_k, min_p, repetition_penalty, stop: decoding (`evals.sampling.engines.base.Decoding`).

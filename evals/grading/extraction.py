@@ -10,9 +10,12 @@ A policy is part of a protocol, like the temperature: it can change a score by m
                   is 5. I hope it is correct." in it, the 5
     answer_tag    the text between the last `<answer>` and `</answer>`, and in it the last box, if there is one
     qwen          as Qwen2.5-Math's evaluation/parser.py, `extract_answer`, and SimpleRL's copy of it: the last box,
-                  complete or not; else what follows "the answer is"; else the last number
+                  complete or not; else what follows "the answer is"; else the last number (of `-$1,200` with its sign,
+                  which theirs loses)
     letter        the letter of a multiple choice that is stated last (`evals.grading.letters`; GPQA)
-    hashes        the number after the last `####` (GSM8K's form; veRL's and lm-eval's strict extraction)
+    hashes        the number after the first `####` that a number follows, as lm-eval's strict-match takes it: a base
+                  model goes on with a next question (GSM8K's form; veRL's strict extraction took the first too, and
+                  takes the last today)
     whole         all of the response: of files of bare answers
 
 `locate` gives the answer inside a bare answer, such as a gold, which may be a sentence.
@@ -45,7 +48,12 @@ _SECOND_PROBLEM = re.compile(
 _ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?\s*([^\n]*)", re.IGNORECASE)
 _TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
 _LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
-_AFTER_HASHES = re.compile(r"#### ?\$?(-?(?:\d[\d,]*(?:\.\d+)?|\.\d+))")
+_AFTER_HASHES = re.compile(
+    r"(?<!#)#{4}(?!#)(?:\*\*|\\?\$|\\\(|[ \t])*(?P<sign>[-\u2212]?)[ \t]*(?:\\?\$[ \t]*)?"
+    r"(?P<size>(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?)"
+)
+_SIGN_OF_MONEY = re.compile(r"(?<![\w)}\]])-\\?\$(?=[\d.])")
+_ONE_TEXT = re.compile(r"\[\s*(?:'([^']*)'|\"([^\"]*)\")\s*\]")
 
 
 class Box(NamedTuple):
@@ -176,7 +184,7 @@ def _qwen(response: str, _: list[Box]) -> str | None:
     elif "答案是" in response:
         answer = response.split("答案是")[1].strip().split("\n\n")[0]
     else:
-        numbers = _LAST_NUMBER.findall(response.replace(",", ""))
+        numbers = _LAST_NUMBER.findall(_SIGN_OF_MONEY.sub("-", response.replace(",", "")))
         answer = numbers[-1] if numbers else ""
     answer = re.sub(r"\n\s*", "", answer.strip())
     return answer.removeprefix(":").removesuffix(".").removesuffix("/").strip() or None
@@ -199,8 +207,8 @@ def _letter(response: str, filled: list[Box]) -> str | None:
 
 
 def _hashes(response: str, _: list[Box]) -> str | None:
-    numbers = _AFTER_HASHES.findall(response)
-    return str(numbers[-1]).replace(",", "").removesuffix(".") if numbers else None  # the end of a sentence
+    number = _AFTER_HASHES.search(response)
+    return ("-" if number["sign"] else "") + number["size"].replace(",", "") if number else None
 
 
 POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
@@ -241,10 +249,11 @@ _LONGEST = 10_000  # the patterns here are quadratic at worst
 def locate(text: str) -> str:
     r"""The answer inside a bare answer, such as a gold, which may be a sentence.
 
-    In order: "the final answer is ... I hope it is correct" (the Minerva prompt), the last `<answer>...</answer>` and
-    a last line `#### 5` (GSM8K's), in each of which the same is looked for; what a model says for the user after its
-    answer does not count; boxes, where several are one answer when only a separator stands between them (`\boxed{1}
-    and \boxed{2}`), else the last counts; what follows "answer is"; and the only `$...$` of a sentence. Text beside
+    In order: "the final answer is ... I hope it is correct" (the Minerva prompt), the last `<answer>...</answer>`, a
+    last line `#### 5` (GSM8K's) and a list of one text (`['70']`), in each of which the same is looked for; what a
+    model says for the user after its answer does not count; boxes, where several are one answer when only a separator
+    stands between them (`\boxed{1} and \boxed{2}`), else the last counts; what follows "answer is"; and the only
+    `$...$` of a sentence. Text beside
     an empty box does not count; in a text longer than 10,000 characters only boxes are looked for.
     """
     if len(text) > _LONGEST:
@@ -257,6 +266,8 @@ def locate(text: str) -> str:
         return locate(tags[-1].strip())
     if line := _HASHES.search(text):
         return locate(line[1].strip())
+    if one := _ONE_TEXT.fullmatch(text.strip()):
+        return locate(one[1] or one[2] or "")
     text = _BOLD.sub(r"\1", text)
     if contents := find_boxes(text):
         filled = [box for box in contents if box.content.strip()]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evals.answer_files import grade_file
+from evals.grading.extraction import POLICIES
 from rlvr.cli import main
 
 RESPONSES = [
@@ -142,3 +143,22 @@ def test_one_correct_and_three_unscored_samples(
     assert ends[0] in average
     assert ("as wrong" in average) == (ends[1] is not None)
     assert ends[1] is None or ends[1] in average
+
+
+def test_the_advice_names_the_form_that_most_responses_have(write):
+    """512 answers after `####`, of which every second is right, by the default policy, which asks for a box."""
+    rows = [{"gold": "42", "response": f"So it is so.\n#### {42 + i % 2}"} for i in range(512)]
+    report = grade_file(write(rows))
+    assert report.verdicts == {"no_answer": 512}
+    assert {e.policy for e in report.policies} == set(POLICIES) - {"boxed_last"}
+    correct = [effect.correct for effect in report.policies]
+    assert correct == sorted(correct, reverse=True)
+    [hashes] = [effect for effect in report.policies if effect.policy == "hashes"]
+    assert (hashes.correct, hashes.found, hashes.gained, hashes.lost) == (256, 512, 256, 0)
+    assert "512 of 512 responses have no answer in the form of boxed_last; 512 have one" in (text := str(report))
+    assert "in the form of hashes: policy=hashes" in text and "policy=whole" not in text
+    assert grade_file(write(rows), policy="hashes").advice is None
+    assert "policy=whole" in str(grade_file(write([{"gold": "42", "response": "42"}])))
+    tagged = {"gold": "so \\boxed{42}", "response": "<think>hm, one more thought</think><answer>42</answer>"}
+    assert "policy=answer_tag" in str(grade_file(write([tagged])))  # golds that are solutions, too
+    assert grade_file(write([tagged]), policy="answer_tag").verdicts == {"correct": 1}

@@ -148,7 +148,16 @@ def test_policies(policy, response, answer):
     [
         ("She has 18 left.\n#### 18", "18"),
         ("#### $70,000.", "70000"),
-        ("#### 5\nWait.\n#### -7", "-7"),  # the last one
+        ("#### 5\n\nQuestion: How many?\n#### 9", "5"),  # a base model goes on: the first, as lm-eval
+        ("#### Step 1\nSo.\n#### 42 apples in all.", "42"),
+        ("#### -$1,200", "-1200"),
+        ("#### $-1,200.50", "-1200.50"),
+        ("#### \u22127", "-7"),
+        ("#### \\$42", "42"),
+        ("####  **42**", "42"),
+        ("####42", "42"),
+        ("#### 1/2", "1/2"),
+        ("##### 5", None),  # a heading of another depth
         ("It costs 3.50, so 1,234.50 in all", None),
         ("#### none of 3", None),
         ("#### .5 of 12", ".5"),
@@ -214,3 +223,16 @@ def test_text_before_the_first_box_changes_nothing(text: str) -> None:
 )
 def test_a_number_stated_in_a_sentence(text: str, answer: str) -> None:
     assert locate(text) == answer
+
+
+def test_a_sign_before_a_currency_is_kept() -> None:
+    assert extract("The balance is -$1,200", "qwen").answer == "-1200"
+    assert extract("from 3 to -\\$1,200.50 in all", "qwen").answer == "-1200.50"
+    assert extract("It is $1,200 - $200", "qwen").answer == "200"
+    assert extract("It is $1,200-$200", "qwen").answer == "200"
+
+
+def test_a_gold_that_is_a_list_of_one_text() -> None:
+    assert locate("['70']") == locate('["70"]') == "70"
+    assert locate("[70, 71]") == "[70, 71]" and locate("['70', '71']") == "['70', '71']"
+    assert extract(r"so \fbox{\frac12}").answer == r"\frac12"
