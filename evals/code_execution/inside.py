@@ -14,7 +14,7 @@ import resource
 import sys
 from typing import Any
 
-LONGEST = 4 * 2**20  # bytes of one message
+LONGEST = 32 * 2**20  # bytes of one message
 
 
 class Opaque:
@@ -134,7 +134,11 @@ def tester(job: dict[str, Any], calls: int, replies: int) -> dict[str, Any]:
         exec(compile(job["prompt"], "prompt", "exec"), space)
         space[job["entry_point"]] = function
         exec(compile(job["tests"], "tests", "exec"), space)
-        space["check"](function)
+        check = space.get(
+            "check"
+        )  # HumanEval's tests are a function of that name; MBPP's are the statements themselves
+        if check is not None and check is not function:
+            check(function)
     except BaseException as error:  # a failed assertion, or an error from an incorrect value
         return {"passed": False, "why": f"{type(error).__name__}: {str(error)[:200]}"}
     return {"passed": True}

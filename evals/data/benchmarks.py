@@ -14,6 +14,7 @@ Keys under `metadata` that this module reads:
     columns      the hub's names for our columns (id, problem, answer, choices); our own names always work too.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
     prompt       the benchmark's own prompt, a name in `evals.data.prompts` (default: one that asks for a box)
+    reader       for rows of another form: a function of `evals.data.program_rows`
     answer_after  the answer is what stands after the last of these marks in the column of the answer;
                  a cell without the mark is the answer itself
     files        further file names (without suffix) to look for in `data_dir`, after `<name>`
@@ -37,6 +38,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from evals.data.hub import check_hub
+from evals.data.program_rows import READERS
 from evals.data.rows import read_rows
 from evals.suggest import expected
 
@@ -181,6 +183,8 @@ def load(
     else:
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
     rows, source = _read_hub(config) if file is None else (list(read_rows(file)), str(file))
+    if reader := metadata.get("reader"):
+        rows = [_read_as(reader, row, f"{name}, row {index} of {source}") for index, row in enumerate(rows)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
@@ -266,6 +270,13 @@ def _problems(
     if repeated:
         raise ValueError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
     return problems
+
+
+def _read_as(reader: str, row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    try:
+        return dict(READERS[reader](row))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
 
 
 def _program(row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> str | None:

@@ -430,13 +430,12 @@ _PROTOCOLS = (
     ),
     Protocol(
         name="qwen_coder",
-        benchmarks=paper(("humaneval",), "arXiv 2409.12186, the table of its instruct models"),
+        benchmarks=paper(("humaneval", "humaneval_plus"), "arXiv 2409.12186, the table of its instruct models"),
         n=code(1, _QWEN_CODER + "test.sh: --greedy"),
         temperature=code(0.0, _QWEN_CODER + "test.sh: --greedy"),
         top_p=assumed(1.0, "no effect: decoding is greedy"),
-        max_tokens=assumed(
-            768, "theirs is 2048 in a context of 1536, and they stop at the fence that ends the program; we do not stop"
-        ),
+        max_tokens=assumed(768, "theirs is 2048 in a context of 1536; longer programs than this do not end"),
+        stop=code(("\n```", "\nif __name__", "\ndef main(", "\nprint(", "\n#"), _QWEN_CODER + "model.py: EOS, ChatML"),
         prompt=code("qwen_coder", _QWEN_CODER + "model.py: ChatML"),
         ks=assumed((1,), "the table gives one accuracy"),
     ),

@@ -6,6 +6,7 @@
 For each benchmark `<out_dir>/<benchmark>/` holds the samples as they come (`evals.sampling.store`) and, once all are
 graded, `verdicts.parquet` (`evals.grading.verdicts.schema`). Grading runs in worker processes beside generation. After
 a kill, the same call samples only what is missing, in the batches of an uninterrupted run, and gives the same table.
+Greedy responses to equal prompts are sampled once: HumanEval and HumanEval+ judge the same programs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ from evals.sampling.engines.encode import encode, model_stop_tokens
 from evals.sampling.engines.local import LocalModel
 from evals.sampling.progress import Live
 from evals.sampling.store import OWNER, SampleStore
+
+Greedy = dict[tuple[str, str], Completion]
+"""The response to a prompt, by decoding (as JSON) and text."""
 
 WHOLE = ("stop", "length", None)  # finish reasons of responses that can be graded
 
@@ -120,6 +124,7 @@ def evaluate(
     for plan in plans:
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record, run)
+    greedy: Greedy = {}
     with ProgramGrader() as programs, RewardGrader() as rewards:
         return {
             plan.benchmark.name: _run(
@@ -129,6 +134,7 @@ def evaluate(
                 programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else Grader(),
                 show,
                 check,
+                greedy,
             )
             for plan in plans
         }
@@ -249,13 +255,22 @@ def _run(
     grader: Grader | ProgramGrader,
     show: bool,
     check: Callable[[str], object] | None = None,
+    greedy: Greedy | None = None,
 ) -> Path:
-    """Sample what is missing, grade everything, write the verdict table."""
+    """Sample what is missing, grade everything, write the verdict table. `greedy` has the responses of earlier
+    benchmarks at temperature 0, and gets those of this one."""
     path, name = store.folder / "verdicts.parquet", plan.benchmark.name
+    if greedy is None or plan.decoding.temperature != 0:
+        greedy = {}
     with store.locked():
         ranges = store.grow(plan.n)
-        keys = {request.key for request in plan.requests(0, plan.n)}
+        decoding = json.dumps(plan.decoding.stated(), sort_keys=True)
+        asked = {request.key: (decoding, request.prompt_text) for request in plan.requests(0, plan.n)}
+        keys = set(asked)
         samples = {key: sample for key, sample in store.samples().items() if key in keys}
+        if known := [replace(greedy[asked[key]], key=key) for key in asked.keys() - samples if asked[key] in greedy]:
+            store.add(sorted(known, key=lambda completion: completion.key))
+            samples.update((completion.key, completion) for completion in known)
         missing = len(keys) - len(samples)
         if show:
             begins = "asking the server" if engine.tokenizer is None else "loading the model"
@@ -287,6 +302,7 @@ def _run(
                 f"the engine answered {len(samples)} of {len(keys)} requests; the first missing one is {min(lost)}"
             )
         _write_verdicts(path, plan, samples, grades, grader, store.owner())
+    greedy.update((asked[key], sample) for key, sample in samples.items())
     return path
 
 

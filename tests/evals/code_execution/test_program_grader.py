@@ -193,6 +193,31 @@ def short_protocol() -> Any:
 
 
 @needs_sandbox
+def test_equal_greedy_prompts_are_sampled_once(tmp_path: Path, model_dir: Path) -> None:
+    """HumanEval+ judges the programs of HumanEval; what it asks otherwise is sampled."""
+    other = [{**ROWS[0], "test": ROWS[0]["test"] + "    assert candidate([]) is None\n"}, {**ROWS[1]}, {**ROWS[2]}]
+    other[2]["prompt"] = other[2]["prompt"].replace("neighbours", "neighbors")
+    for name, rows in (("humaneval", ROWS), ("humaneval_plus", other)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = []
+
+    class Once(Scripted):
+        def generate(self, requests: Sequence[Request], decoding: Decoding, *_: Any) -> Iterator[list[Completion]]:
+            for request in requests:
+                asked.append(request.key[0])
+                row = next(row for row in ROWS if row["task_id"] == request.key[0])
+                yield [Completion(request.key, block(row, row["canonical_solution"]), 9, "stop")]
+
+    tables = evaluate(
+        model_dir, "qwen_coder", out_dir=tmp_path / "out", data_dir=tmp_path, engine=Once(), allow_changed_data=True
+    )
+    assert asked == ["Own/0", "Own/2", "Own/1", "Own/2"]  # the shortest prompt first
+    verdicts = {name: pq.read_table(path)["verdict"].to_pylist() for name, path in tables.items()}
+    # max([]) raises: the test of the second benchmark refuses the same program
+    assert verdicts == {"humaneval": ["correct"] * 3, "humaneval_plus": ["wrong", "correct", "correct"]}
+
+
+@needs_sandbox
 def test_an_evaluation_runs_programs_and_scores_pass_at_k(data: Path, model_dir: Path) -> None:
     path = evaluate(
         model_dir, short_protocol(), out_dir=data / "out", data_dir=data, engine=Writer(), allow_changed_data=True

@@ -122,10 +122,13 @@ def test_a_prefix_is_given_with_the_prompt_and_ends_the_conversation() -> None:
     assert prompts.messages(prompt, QUESTION)[-1]["content"] == "```python\n"
 
 
+PROGRAMS = ("humaneval", "humaneval_plus", "mbpp", "mbpp_plus")
+
+
 @pytest.mark.parametrize("name", benchmarks.names())
 def test_the_default_protocol_asks_each_benchmark_for_its_own_form(name: str) -> None:
-    kinds = {"humaneval": "a program", "gpqa_diamond": "a letter"}
-    policies = {"humaneval": "program", "gpqa_diamond": "letter", "gsm8k": "hashes"}
+    kinds = {**dict.fromkeys(PROGRAMS, "a program"), "gpqa_diamond": "a letter"}
+    policies = {**dict.fromkeys(PROGRAMS, "program"), "gpqa_diamond": "letter", "gsm8k": "hashes"}
     prompt = PROTOCOLS["sampled"].override({"benchmarks": [name]}, Origin.USER, "a test").prompt_of(name)
     assert prompt.policy == policies.get(name, "boxed_last")
     assert prompt.asks_for == kinds.get(name, "a written answer")
@@ -137,7 +140,7 @@ def test_a_prompt_that_asks_for_something_else_names_both(benchmark: str, prompt
     """By kind, written down here: programs for programs, letters for letters, anything written for the rest."""
     programs = {"evalplus", "evalplus_chat", "qwen_coder"}
     asks = "a program" if prompt in programs else "a letter" if prompt == "gpqa" else "a written answer"
-    wants = {"humaneval": "a program", "gpqa_diamond": "a letter"}.get(benchmark, "a written answer")
+    wants = {**dict.fromkeys(PROGRAMS, "a program"), "gpqa_diamond": "a letter"}.get(benchmark, "a written answer")
     values = {"benchmarks": [benchmark], "prompt": prompt}
     named = {**values, "prompt": {benchmark: prompt, "default": "benchmark"}}
     if asks == wants:

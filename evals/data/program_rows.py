@@ -1,0 +1,49 @@
+"""Rows of evalplus's releases (`HumanEvalPlus-OriginFmt`, `MbppPlus-OriginFmt`) in the columns of a benchmark.
+
+evalplus (arXiv 2305.01210; commit 26d6d00) asks for an MBPP task with its text and first example, as a docstring. Its
+HumanEval+ has one test that no program can pass: for HumanEval/32 it calls `_poly(*candidate(*inp), inp)`, where its
+own evaluator calls `_poly(*inp, candidate(*inp))`; so does this. MBPP's tests of task 596 need `sys`, which they do not
+import.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+_CALLED = re.compile(r"(\w+)\(\*inp\)")  # the function that MBPP+'s tests call; a reference may follow it
+_SWAPPED = ("_poly(*candidate(*inp), inp)", "_poly(*inp, candidate(*inp))")
+
+
+def humaneval_plus(row: Row) -> Row:
+    """A row of HumanEval+, its one broken test mended."""
+    return {**row, "test": str(row["test"]).replace(*_SWAPPED)} if "test" in row else row
+
+
+def mbpp(row: Row) -> Row:
+    """A task of MBPP with its own three tests."""
+    return _mbpp(row, lambda: "\n".join(["import sys", *row["test_imports"], *row["test_list"], ""]))
+
+
+def mbpp_plus(row: Row) -> Row:
+    """The same with evalplus's tests, of which the first are those of MBPP."""
+    return _mbpp(row, lambda: str(row["test"]))
+
+
+def _mbpp(row: Row, tests: Callable[[], str]) -> Row:
+    if "answer" in row:  # in our columns already
+        return row
+    if missing := [name for name in ("task_id", "prompt", "test_imports", "test_list", "test") if name not in row]:
+        raise ValueError(f"no column {missing[0]!r}; it has {', '.join(map(repr, row))}")
+    called = _CALLED.search(str(row["test"]))
+    if called is None:
+        raise ValueError(f"task {row['task_id']}: no call of a function on `*inp` in column 'test'")
+    answer = {"prompt": "", "tests": tests(), "entry_point": called[1]}
+    text = f'"""\n{row["prompt"]}\n{row["test_list"][0]}\n"""\n'
+    return {"id": f"Mbpp/{row['task_id']}", "problem": text, "answer": json.dumps(answer, ensure_ascii=False)}
+
+
+READERS: dict[str, Callable[[Row], Row]] = {"humaneval_plus": humaneval_plus, "mbpp": mbpp, "mbpp_plus": mbpp_plus}
