@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from evals.provenance import assumed as assumed
     from evals.provenance import code as code
     from evals.provenance import paper as paper
+    from harness import __version__ as __version__
     from harness.errors import UsageError as UsageError
     from harness.spec.equation import stage as stage
     from harness.step.batch import TokenBatch as TokenBatch
@@ -81,6 +82,7 @@ _HOME = {
     "rlvr.writing": ("analyze", "report", "tables"),
     "evals.grading": ("Conventions", "Grader"),
     "evals.provenance": ("assumed", "code", "paper"),
+    "harness": ("__version__",),
     "harness.errors": ("UsageError",),
     "harness.spec.equation": ("stage",),
     "harness.step.batch": ("TokenBatch", "reads"),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from importlib.util import find_spec
 
 from harness.errors import UsageError
 from rlvr.results import Result
@@ -21,10 +22,12 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
         port: where it listens.
         host: likewise.
     Raises:
-        UsageError: the port is in use.
+        UsageError: the port is in use, or MLflow's server is not installed.
     """
     if not 1 <= port <= 65_535:
         raise UsageError(f"port: expected 1 to 65535, got {port}")
+    if find_spec("flask") is None:
+        raise UsageError("rlvr ui: needs MLflow's server; the extra [ui] has it, in a checkout: pip install '.[ui]'")
     if _answers(host, port):
         raise UsageError(f"port={port}: expected a free port on {host}, got one in use")
     from evals.redaction import redact

@@ -227,7 +227,7 @@ def cache_dir() -> Path:
 def _make_local(path: Path) -> None:
     """Create a store with MLflow's tables, atomically. This takes seconds, so a copy is kept for the next store."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    template = cache_dir() / f"mlflow-{version('mlflow')}.db"
+    template = cache_dir() / f"mlflow-{version('mlflow-skinny')}.db"
     try:
         if template.is_file():
             shutil.copyfile(template, part)
