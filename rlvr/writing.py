@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -181,6 +183,7 @@ def report(
             content, place = _of_runs(runs or (), curves or (), families, tokens, data)
         if refresh is not None:
             content = replace(content, refresh=refresh, running=_training(paper))
+        content = replace(content, made=f"Made by rlvr-harness {version('rlvr-harness')} on {date.today():%Y-%m-%d}.")
         path = Path(out) if out is not None else place
         write_text(path, render(content))
         return content, path
@@ -273,9 +276,9 @@ def _of_runs(
     check_names(*names)
     models = read_runs(names, None, data_dir=data_dir)
     trained = curves or any(run.curve for model in models for run in model.sources)
-    benchmarks = common_benchmarks(models, None) if only else []
     if only is None:
-        only = ["training", "evaluation"] if trained else []
+        only = ["training", "evaluation"] if trained else ["verdicts"]
+    benchmarks = common_benchmarks(models, None) if only else []
     plotted, skipped = _plotted(models, curves, only, benchmarks)
     content = document_of_runs(models, plotted, skipped, tokens=_cache() / "tokens" if tokens else None)
     return content, results_folder() / "runs" / f"{_joined(model.name for model in models)}.html"

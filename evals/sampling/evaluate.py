@@ -120,7 +120,7 @@ def evaluate(
     if engine.context is not None:
         for plan in plans:  # raises now, not hours later, for a prompt that leaves no room for its response
             encode(engine.tokenizer, plan.requests(0, 1), plan.decoding, engine.context)
-    model, record = _model(model_path, engine), _record(model_path, protocol)
+    model, record = _model(model_path, engine), _record(model_path, protocol, data_dir)
     for plan in plans:
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record, run)
@@ -237,11 +237,12 @@ def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, An
     }
 
 
-def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
+def _record(model_path: str | Path, protocol: Protocol, data_dir: str | Path | None) -> dict[str, Any]:
     """Metadata stored beside the samples; not part of their identity."""
     packages = ("mpmath", "datasets", "pyarrow")
     return {
         "model_path": str(model_path),
+        "data_dir": None if data_dir is None else str(Path(data_dir).resolve()),
         "own_benchmarks": [own for name in protocol.benchmarks.value if (own := benchmarks.origin(name))],
         "protocol": {"name": protocol.name, **{key: value.as_dict() for key, value in protocol.sourced().items()}},
         "versions": {"python": sys.version.split()[0], **{package: version(package) for package in packages}},

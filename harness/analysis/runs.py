@@ -7,8 +7,8 @@ say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evals.analysis.subjects import Subject, read_subject
@@ -16,6 +16,7 @@ from evals.data import prompts
 from evals.data.benchmarks import adopt
 from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Decoding
+from harness.analysis.questions import questions
 from harness.errors import UsageError
 from harness.record.find import conditions_of, seeds_of
 from harness.record.run import IDENTITY, Run
@@ -30,13 +31,14 @@ class Analysed:
     """One model of an analysis.
 
     `subject` holds all training seeds; `readable` the first seed with its model and prompts, or None, with the reason
-    in `unread`.
+    in `unread`; `questions`, by benchmark and problem_id, the problems' text where the files have it.
     """
 
     subject: Subject
     readable: Subject | None
     unread: str
     sources: tuple[Run, ...]  # a training seed each
+    questions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -105,10 +107,14 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
         conditions = conditions_of(sources) if all(run.keeps_responses for run in sources) else {}
         subject = Subject(name, {benchmark: _responses(sources, benchmark) for benchmark in conditions})
         model = sources[0].model_folder
+        asked = {
+            b: questions(sources[0], b, subject.tables[b], data_dir=data_dir or tiny_benchmarks([b]))
+            for b in conditions
+        }
     except (ValueError, OSError) as error:
         raise UsageError(f"runs: {error}") from error
     if model is None:
-        return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources))
+        return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources), asked)
     first = sources[0]
     try:
         for benchmark in conditions:
@@ -122,8 +128,8 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
             data_dir=data_dir or tiny_benchmarks(conditions),
         )
     except (ValueError, OSError) as error:  # another model, other problems, a prompt that has changed
-        return Analysed(subject, None, str(error), tuple(sources))
-    return Analysed(subject, readable, "", tuple(sources))
+        return Analysed(subject, None, str(error), tuple(sources), asked)
+    return Analysed(subject, readable, "", tuple(sources), asked)
 
 
 def _responses(sources: Sequence[Run], benchmark: str) -> pd.DataFrame:

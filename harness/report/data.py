@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis.forks import fork_threshold
 from evals.analysis.subjects import Subject
+from evals.plots.comparison import differences
 from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, line_form, number_text, p_text, score
+from harness.analysis.questions import shared
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
 from harness.data.tiny import MADE
 from harness.errors import UsageError, nearest
 from harness.record.find import together
 from harness.record.run import Run
-from harness.report.page import ClaimRow, Document, Figure
+from harness.report.page import OUTCOMES, ClaimRow, Document, Figure
 from harness.report.viewer import Shown, keep, pack
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
@@ -131,14 +134,16 @@ def document(
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
     viewer, unread = _viewer(models, tokens)
+    checked = check_claims(paper, chosen.everything, scale)
     return Document(
         paper=paper.key,
         title=paper.title,
+        answer=claims_in_words(checked, scale),
         arxiv=paper.arxiv,
         scale=scale,
         scale_label=SCALES[scale].label,
         made_by=_made_by(measured),
-        claims=tuple(claim_row(c) for c in check_claims(paper, chosen.everything, scale)),
+        claims=tuple(claim_row(c) for c in checked),
         results=(*results, *compared),
         tables=tuple(published),
         figures=_figures(plotted),
@@ -168,20 +173,30 @@ def document_of_runs(
     for run, model in zip(measured, models, strict=True):
         for benchmark, table in run.tables.items():
             avg, *more = score(table, ks=(), metrics=("avg", "fmt", "mean_tokens", "truncation_rate"))
-            values = [f"{number_text(s.value, s.factor)} {bounds_text(s.interval, s.factor)}" for s in (avg, *more)]
+            values = [
+                number_text(s.value, s.factor) + ("" if s.interval is None else f" {bounds_text(s.interval, s.factor)}")
+                for s in (avg, *more)
+            ]
             name = model.sources[0].title(benchmark)
             rows.append((run.name, name, str(avg.samples), *values, str(avg.problems), str(avg.unscored)))
     grids = [Grid("Scores", header, tuple(rows), (f"{ROUGH}.",)), *_measured_by(models)]
     columns = ("benchmark", "metric", "A", "B", "A - B", *TESTED)
-    for other in measured[1:]:
+    answer: list[str] = []
+    drawn: list[Figure] = []
+    for number, other in enumerate(measured[1:]):
         try:
             compared = compare_runs(measured[0], other, metrics=("avg", "maj"), allow_different=True)
         except ValueError as error:
             raise UsageError(str(error)) from error
         of_pair = tuple((*cells[:1], *cells[2:]) for cells in map(_line, compared.lines))
         different = tuple(f"Measured differently: {text}." for text in compared.different)
+        answer += [line_in_words(line, measured[0].name, other.name) for line in compared.lines if line.metric == "avg"]
+        if any(line.low is not None and line.unit == "%" for line in compared.lines):
+            plot = differences(compared)
+            title = f"{measured[0].name} minus {other.name}"
+            drawn.append(rendered(replace(plot, name=f"differences_{number}" if number else plot.name, title=title)))
         grids.append(Grid(f"A: {measured[0].name}; B: {other.name}", columns, of_pair, different))
-    viewer, unread = _viewer(models, tokens)
+    viewer, unread = _viewer(models, tokens, differing=True)
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
     if not scale and any(benchmark in MADE for run in measured for benchmark in run.tables):
@@ -189,13 +204,36 @@ def document_of_runs(
     return Document(
         paper="rlvr",
         title=" and ".join(run.name for run in measured),
+        answer=tuple(answer),
         scale_label=scale,
         made_by=tuple(str(run.folder) for model in models for run in model.sources),
         results=tuple(grids),
-        figures=_figures(plotted),
+        figures=((("Differences", tuple(drawn)),) if drawn else ()) + _figures(plotted),
         notes=(*notes, *unread),
         viewer=viewer,
     )
+
+
+def claims_in_words(checked: Sequence[Checked], scale: str) -> tuple[str, ...]:
+    """ "At tiny scale 1 of 8 claims holds; not resolved: 4; not measured: 3." """
+    if not checked:
+        return ()
+    counts = Counter(c.outcome for c in checked)
+    holds, every = counts.pop("holds", 0), len(checked)
+    others = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
+    claims = f"{holds} of {every} claim{'s' * (every != 1)} hold{'s' * (holds == 1)}"
+    return (f"At {scale} scale {'; '.join([claims, *others])}.",)
+
+
+def line_in_words(line: Line, a: str, b: str) -> str:
+    """ "sums: A 52.0, B 48.5 %; the difference, +3.5 points [-1.0, +8.0], is not resolved." """
+    values = f"{a} {number_text(line.a, line.factor)} %, {b} {number_text(line.b, line.factor)} %"
+    if line.difference is None or line.interval is None:
+        return f"{line.benchmark}: {values}" + (f" ({line.why})." if line.why else ".")
+    form = line_form(line)
+    found = f"{number_text(line.difference, line.factor, form)} points {bounds_text(line.interval, line.factor, form)}"
+    verdict = line.verdict.replace("A ", f"{a} is ").replace("B ", f"{b} is ")
+    return f"{line.benchmark}: {values}; difference {found}: {verdict}."
 
 
 def _measured_by(models: Sequence[Analysed]) -> list[Grid]:
@@ -294,11 +332,14 @@ def environment_grid(measured: Sequence[Measured]) -> Grid:
     return Grid("Environment", ("", *runs), tuple(rows))
 
 
-def _viewer(models: Sequence[Analysed], cache: Path | None) -> tuple[dict[str, Any] | None, list[str]]:
+def _viewer(
+    models: Sequence[Analysed], cache: Path | None, *, differing: bool = False
+) -> tuple[dict[str, Any] | None, list[str]]:
     """(the responses, packed; notes on those that could not be read)."""
     responses: list[Shown] = []
     forks: dict[str, float] = {}
     notes: list[str] = []
+    asked = shared([model.questions for model in models])
     for model in models:
         read = model.readable if cache is not None else None
         if read is None and cache is not None:
@@ -309,15 +350,21 @@ def _viewer(models: Sequence[Analysed], cache: Path | None) -> tuple[dict[str, A
         subject = read or model.subject
         for benchmark, verdicts in subject.tables.items():
             prompts = subject.prompts.get(benchmark, {})
-            responses += _shown(model.name, benchmark, verdicts, prompts, tables.get(benchmark))
+            texts = {problem: text for (of, problem), text in asked.items() if of == benchmark}
+            responses += _shown(model.name, benchmark, verdicts, prompts, tables.get(benchmark), texts)
         if read is not None and len(model.sources) > 1:
             notes.append(f"{model.name}: the responses shown are those of the first of {len(model.sources)} seeds.")
     kept = keep(responses)
-    return (pack(kept, forks, of=len(responses)) if kept else None), notes
+    return (pack(kept, forks, of=len(responses), differing=differing) if kept else None), notes
 
 
 def _shown(
-    name: str, benchmark: str, verdicts: pd.DataFrame, prompts: Mapping[str, str], tokens: pd.DataFrame | None
+    name: str,
+    benchmark: str,
+    verdicts: pd.DataFrame,
+    prompts: Mapping[str, str],
+    tokens: pd.DataFrame | None,
+    questions: Mapping[str, str],
 ) -> list[Shown]:
     by_sample = {} if tokens is None else dict(iter(tokens.groupby(["problem_id", "sample"], sort=False)))
     seeded = "train_seed" in verdicts
@@ -336,6 +383,7 @@ def _shown(
                 answer=_known(row.get("answer")),
                 gold=str(row["gold"]),
                 prompt=prompts.get(str(row["problem_id"])),
+                question=questions.get(str(row["problem_id"])),
                 text=str(row["response"]),
                 tokens=(tuple(of["token"]) if of is not None else ()) if read else None,
                 entropies=(tuple(map(float, of["entropy"])) if of is not None else ()) if read else None,

@@ -66,6 +66,7 @@ class Document:
     scale_label: str
     made_by: tuple[str, ...]  # commands, commits
     results: tuple[Grid, ...]  # what was measured at this scale
+    answer: tuple[str, ...] = ()  # what the page says, in a sentence or two
     arxiv: str | None = None
     scale: str = ""
     claims: tuple[ClaimRow, ...] = ()
@@ -80,22 +81,31 @@ class Document:
     viewer: dict[str, Any] | None = field(default=None)
     running: tuple[str, ...] = ()  # what trains while the page is made
     refresh: int | None = None  # seconds until an open page reloads itself
+    made: str = ""  # by which version, and when
 
 
 def render(document: Document) -> str:
     """The page."""
-    style, script = asset("style.css"), asset("viewer.js")
+    style, scripts = asset("style.css"), [asset("viewer.js")]
+    if document.viewer is not None and document.viewer["mathematics"]:
+        scripts.insert(0, asset("temml.min.js"))  # LaTeX to MathML, in the browser
+    hashes = " ".join(f"'{_hash(script)}'" for script in scripts)
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src {hashes}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     template = _template()
     main = template.body(document, Markup(asset("viewer.html")) if document.viewer is not None else "")
     contents = [(match[1], unescape(match[2])) for match in _HEADING.finditer(main)]
     data = "" if document.viewer is None else Markup(inert(document.viewer))
-    return str(template.page(document, main, contents, policy, Markup(style), Markup(script), data))
+    return str(template.page(document, main, contents, policy, Markup(style), list(map(Markup, scripts)), data))
 
 
+ICON = (  # the favicon: a claimed interval and a measured one
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0b5394"/>'
+    '<g stroke="#fff" stroke-width="2.5"><path d="M6 11h20M9 21h17"/></g>'
+    '<circle cx="20" cy="11" r="4" fill="#fff"/><circle cx="15" cy="21" r="4" fill="#e8892b"/></svg>'
+)
 _HEADING = re.compile(r'<h2 id="h-(\w+)">(.*?)</h2>')
 
 
@@ -116,7 +126,7 @@ def _template() -> Any:
         "notes": notes_of,
         "first_upper": lambda text: text[:1].upper() + text[1:],
     }
-    environment.globals["marks"] = OUTCOMES
+    environment.globals |= {"marks": OUTCOMES, "icon": Markup(picture(ICON))}
     return environment.get_template("report.jinja").module
 
 

@@ -19,6 +19,80 @@
 
   const responses = data.responses;
 
+  // mathematics: LaTeX between $ $, $$ $$, \( \), \[ \], in an environment or a box, as MathML by Temml (beside this script)
+
+  const MATH = new RegExp(
+    [
+      String.raw`\\\$|\\\\`, // an escaped dollar or backslash is text
+      String.raw`\$\$(?<display>(?:\\[^]|[^$\\]){1,4000}?)\$\$`,
+      String.raw`\\\[(?<bracket>[^]{1,4000}?)\\\]`,
+      String.raw`\\\((?<paren>[^]{1,2000}?)\\\)`,
+      String.raw`(?<environment>\\begin\{(?<name>(?:align|equation|gather|multline|alignat|eqnarray)\*?)\}[^]{1,4000}?\\end\{\k<name>\})`,
+      String.raw`(?<boxed>\\boxed\s*\{)`,
+      String.raw`\$(?!\s)(?<inline>(?:\\[^]|[^$\\\n]){1,1000}?)(?<!\s)\$(?!\d)`,
+    ].join("|"),
+    "g",
+  );
+
+  // the end of a group that opens just before `at`; -1 if it stays open
+  function closing(text, at) {
+    for (let depth = 1, i = at; i < text.length; i += 1) {
+      if (text[i] === "\\") i += 1;
+      else if (text[i] === "{") depth += 1;
+      else if (text[i] === "}" && (depth -= 1) === 0) return i + 1;
+    }
+    return -1;
+  }
+
+  // a formula as an element; null where Temml cannot read it
+  function formula(source, display) {
+    try {
+      const tree = temml.__renderToMathMLTree(source, { displayMode: display, throwOnError: true, maxExpand: 200, maxSize: [20, 50] });
+      const bare = (node) => {
+        if (node.attributes) delete node.attributes.style; // the page's policy refuses style attributes
+        (node.children ?? []).forEach(bare);
+      };
+      bare(tree);
+      const box = make("span", undefined, display ? "formula display" : "formula");
+      box.title = source;
+      box.append(tree.toNode());
+      return box;
+    } catch {
+      return null;
+    }
+  }
+
+  // text with its formulas rendered, and the rest as it is
+  function typeset(text) {
+    const parts = document.createDocumentFragment();
+    if (!data.mathematics) {
+      parts.append(text);
+      return parts;
+    }
+    let from = 0;
+    MATH.lastIndex = 0;
+    for (let match; (match = MATH.exec(text)); ) {
+      const { display, bracket, paren, environment, boxed, inline } = match.groups;
+      let end = MATH.lastIndex;
+      let source = display ?? bracket ?? environment ?? paren ?? inline;
+      if (boxed !== undefined) {
+        end = closing(text, MATH.lastIndex);
+        source = end < 0 ? undefined : text.slice(match.index, end);
+      }
+      const made = source === undefined ? null : formula(source, (display ?? bracket ?? environment) !== undefined);
+      if (made !== null) {
+        parts.append(text.slice(from, match.index), made);
+        from = MATH.lastIndex = end;
+      }
+    }
+    parts.append(text.slice(from));
+    return parts;
+  }
+
+  // an answer or a gold: LaTeX without marks, if it has a command or an exponent
+  const typesetAnswer = (answer) =>
+    (data.mathematics && !answer.includes("$") && /\\[a-zA-Z]|[\^_]/.test(answer) && formula(answer, false)) || typeset(answer);
+
   function tokens(response) {
     if (response.tokens === undefined) return null;
     const forks = new Set(response.forks);
@@ -35,6 +109,7 @@
   const filters = {
     problem: byId("f-problem"), run: byId("f-run"), verdict: byId("f-verdict"), compare: byId("f-compare"), search: byId("f-search"),
   };
+  const rendered = byId("v-rendered");
   let page = 0;
   let only = null; // one response, by the number of its row: what a deep link to it shows
 
@@ -64,10 +139,22 @@
     option(filters.compare, "", "nothing");
     data.runs.forEach((a, i) =>
       data.runs.forEach((b, j) => {
+        if (i < j) option(filters.compare, `${i},${j},differ`, `${a.name} and ${b.name} differ`);
         if (i !== j) option(filters.compare, `${i},${j}`, `${a.name} correct, ${b.name} incorrect`);
       }),
     );
     if (data.runs.length < 2) filters.compare.parentElement.remove();
+    start();
+  }
+
+  // what the page opens on: where the first two runs differ, or the first problem
+  function start() {
+    for (const filter of Object.values(filters)) filter.value = "";
+    if (data.differing) {
+      filters.compare.value = "0,1,differ";
+      if (matching().length) return;
+      filters.compare.value = "";
+    }
     if (data.problems.length) filters.problem.value = "0";
   }
 
@@ -98,12 +185,19 @@
     );
     const gain = data.problems.map(() => 0);
     if (compare.value !== "") {
-      // correct responses of A and incorrect ones of B, to the problems that have both; where A gains most comes first
-      const [a, b] = compare.value.split(",").map(Number);
+      // correct responses of A and incorrect ones of B, to the problems that have both; where A gains most comes first.
+      // differ: on each problem A is the run with the larger share of correct responses
+      const [a, b] = compare.value.split(",").slice(0, 2).map(Number);
       const of = [shares(a), shares(b)];
       data.problems.forEach((_, i) => { gain[i] = of[0][i] === null || of[1][i] === null ? 0 : of[0][i] - of[1][i]; });
-      const both = data.problems.map((_, i) => of[0][i] !== null && of[0][i] > 0 && of[1][i] !== null && of[1][i] < 1);
-      matches = matches.filter((r) => both[r.problem] && ((r.run === a && r.verdict === "correct") || (r.run === b && incorrect(r))));
+      const side = (r, better, worse) => (r.run === better && r.verdict === "correct") || (r.run === worse && incorrect(r));
+      if (compare.value.endsWith("differ")) {
+        matches = matches.filter((r) => (gain[r.problem] > 0 && side(r, a, b)) || (gain[r.problem] < 0 && side(r, b, a)));
+        gain.forEach((value, i) => { gain[i] = Math.abs(value); });
+      } else {
+        const both = data.problems.map((_, i) => of[0][i] !== null && of[0][i] > 0 && of[1][i] !== null && of[1][i] < 1);
+        matches = matches.filter((r) => both[r.problem] && side(r, a, b));
+      }
     }
     // the runs side by side: the first sample of each, then the second
     return matches.sort(
@@ -121,7 +215,7 @@
     if (filters.problem.value !== "") parts.set("problem", problemName(Number(filters.problem.value)));
     if (filters.run.value !== "") parts.set("run", data.runs[Number(filters.run.value)].name);
     if (filters.verdict.value !== "") parts.set("verdict", filters.verdict.value);
-    if (filters.compare.value !== "") parts.set("compare", filters.compare.value.split(",").map((i) => data.runs[Number(i)].name).join(">"));
+    if (filters.compare.value !== "") parts.set("compare", filters.compare.value.split(",").map((i) => data.runs[Number(i)]?.name ?? i).join(">"));
     if (filters.search.value.trim() !== "") parts.set("search", filters.search.value.trim());
     if (page > 0) parts.set("page", String(page + 1));
     return `#responses?${parts}`;
@@ -141,7 +235,7 @@
     filters.problem.value = index(data.problems.map((_, i) => problemName(i)), parts.get("problem"));
     filters.run.value = index(runs, parts.get("run"));
     filters.verdict.value = parts.get("verdict") ?? "";
-    filters.compare.value = (parts.get("compare") ?? "").split(">").map((name) => index(runs, name)).join(",");
+    filters.compare.value = (parts.get("compare") ?? "").split(">").map((name) => (name === "differ" ? name : index(runs, name))).join(",");
     if (filters.compare.selectedIndex < 0) filters.compare.value = "";
     if (filters.verdict.selectedIndex < 0) filters.verdict.value = "";
     filters.search.value = parts.get("search") ?? "";
@@ -177,15 +271,16 @@
       const mean = parts.reduce((sum, token) => sum + token.entropy, 0) / parts.length;
       facts.push(`mean entropy ${mean.toFixed(2)} nats`);
     }
-    facts.push(r.answer === null ? "no answer" : `answer ${r.answer}`);
+    facts.push(r.answer === null ? "no answer" : "answer ");
     const line = make("p", facts.join(" · "), "facts");
+    if (r.answer !== null) line.append(typesetAnswer(r.answer));
     const body = make("div", undefined, "text");
     body.tabIndex = 0;
     body.setAttribute("role", "group");
     body.setAttribute("aria-label", `Response of ${name}, problem ${problem.id}, ${sample}`);
-    if (parts === null) {
-      body.textContent = r.text;
-      line.textContent += " · entropy not measured";
+    if (parts === null || rendered.checked) {
+      body.append(rendered.checked ? typeset(text(r)) : text(r));
+      if (parts === null && data.full_tint > 0) line.append(" · entropy not measured");
     } else {
       parts.forEach((token) => {
         body.append(make("span", token.text, `t h${tint(token.entropy)}${token.fork ? " fork" : ""}`));
@@ -242,6 +337,26 @@
     });
   }
 
+  // a problem: the question, the gold answer, and the prompt where it is more than the question
+
+  function asked(problem) {
+    const gold = make("p", "Gold answer: ", "gold");
+    gold.append(typesetAnswer(problem.gold));
+    const parts = [gold];
+    if (problem.question !== null) {
+      const question = make("div", undefined, "question");
+      question.append(make("span", `Question ${problem.id}`, "facts"), typeset(problem.question));
+      parts.unshift(question);
+    }
+    if (problem.prompt !== null && problem.prompt !== problem.question) {
+      const more = make("details");
+      more.open = problem.question === null;
+      more.append(make("summary", "Prompt, as the model saw it"), make("pre", problem.prompt));
+      parts.push(more);
+    }
+    return parts;
+  }
+
   // the page of responses
 
   function show() {
@@ -251,12 +366,10 @@
     page = Math.min(Math.max(page, 0), pages - 1);
     const problem = filters.problem.value === "" ? null : data.problems[Number(filters.problem.value)];
     const head = byId("v-problem");
-    head.replaceChildren();
-    if (problem) {
-      head.append(make("p", `Gold answer: ${problem.gold}`, "gold"));
-      if (problem.prompt !== null) head.append(make("p", "Prompt, as the model saw it:", "facts"), make("pre", problem.prompt));
-    }
-    byId("v-list").replaceChildren(...matches.slice(page * PAGE, (page + 1) * PAGE).map(article));
+    head.replaceChildren(...(problem ? asked(problem) : []));
+    const shown = matches.slice(page * PAGE, (page + 1) * PAGE);
+    const heads = (r, i) => (problem || (i && shown[i - 1].problem === r.problem) ? [] : asked(data.problems[r.problem]));
+    byId("v-list").replaceChildren(...shown.flatMap((r, i) => [...heads(r, i), article(r)]));
     const kept = data.kept === data.of ? `all ${data.of} kept` : `${data.kept} of ${data.of} kept in this file`;
     const order = filters.compare.value === "" || only !== null ? "" : " Problems with the largest difference in accuracy come first.";
     byId("v-count").textContent =
@@ -268,8 +381,11 @@
 
   function legend() {
     const place = byId("v-legend");
+    rendered.checked = data.mathematics && !(data.full_tint > 0);
+    if (!data.mathematics) rendered.parentElement.remove();
     if (!(data.full_tint > 0)) {
       place.remove();
+      byId("v-token").remove();
       return;
     }
     place.append(make("span", "Entropy (nats): ", "facts"));
@@ -303,9 +419,9 @@
       changed();
     });
   }
+  rendered.addEventListener("change", show);
   byId("v-reset").addEventListener("click", () => {
-    for (const filter of Object.values(filters)) filter.value = "";
-    if (data.problems.length) filters.problem.value = "0";
+    start();
     changed();
   });
   byId("v-previous").addEventListener("click", () => { page -= 1; update(); });

@@ -5,6 +5,7 @@ and the page says how many.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ class Shown:
     gold: str
     prompt: str | None
     text: str
+    question: str | None = None
     tokens: tuple[str, ...] | None = None
     entropies: tuple[float, ...] | None = None
     length: int | None = None
@@ -63,12 +65,13 @@ def _ranks(responses: Sequence[Shown]) -> list[int]:
     return ranks
 
 
-def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dict[str, Any]:
+def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int, differing: bool = False) -> dict[str, Any]:
     """The viewer's data, plain JSON; entropies to 0.01 nats.
 
     Args:
         forks: run -> the entropy (nats) from which a token of that run is a fork; runs without a token pass are absent.
         of: the total number of responses.
+        differing: the page opens on the problems on which the first two runs differ, if there are some.
     """
     runs = list(dict.fromkeys(r.run for r in responses))
     problems = {(r.benchmark, r.problem): r for r in reversed(responses)}  # of each, its first response
@@ -78,10 +81,17 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dic
     return {
         "runs": [{"name": run, "fork": forks.get(run)} for run in runs],
         "problems": [
-            {"benchmark": b, "id": p, "gold": problems[b, p].gold, "prompt": problems[b, p].prompt} for b, p in order
+            {
+                "benchmark": b,
+                "id": p,
+                **{name: getattr(problems[b, p], name) for name in ("gold", "prompt", "question")},
+            }
+            for b, p in order
         ],
+        "differing": differing and len(runs) > 1,
         "strings": list(strings),
         "full_tint": entropies[int(0.99 * (len(entropies) - 1))] if entropies else 0.0,  # few are above
+        "mathematics": has_mathematics(responses),
         "kept": len(responses),
         "of": of,
         "responses": [
@@ -94,6 +104,14 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dic
             for r in responses
         ],
     }
+
+
+def has_mathematics(responses: Sequence[Shown]) -> bool:
+    """Whether some text has a formula between marks that the viewer renders."""
+    return any(_MARK.search(text) for r in responses for text in (r.text, r.gold, r.question or "", r.prompt or ""))
+
+
+_MARK = re.compile(r"\$|\\[(\[a-zA-Z]")
 
 
 def _body(r: Shown, strings: dict[str, int], fork: float) -> dict[str, Any]:

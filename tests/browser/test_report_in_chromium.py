@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from harness.report.page import render
+from harness.report.viewer import Shown, pack
 from tests.harness.report.pages import HOSTILE, document
 
 pytest.importorskip("playwright", reason="Playwright is not installed here: nox -s browser")
@@ -199,6 +200,40 @@ def test_a_response_can_be_walked_by_keyboard(page: Any) -> None:
     page.focus("#f-problem")
     page.keyboard.press("ArrowDown")  # a select needs no mouse
     assert page.input_value("#f-problem") == "1"
+
+
+def asked(run: str, problem: str, verdict: str, question: str) -> Shown:
+    return Shown(run, "b", problem, 0, None, verdict, "\\frac{1}{2}", "3", None, "It is \\(x^2\\).", question)
+
+
+def test_mathematics_is_rendered_and_the_page_opens_where_runs_differ(browser: Any, tmp_path: Path) -> None:
+    odd = "Evaluate $\\nosuchcommand{3}$ and $\\sqrt{16}$."
+    money = "Apples cost $5 and pears $7; with $3-$4 off?"
+    unsafe = f"$\\text{{{HOSTILE}}}$ and $\\href{{javascript:window.hit=1}}{{x}}$ and \\boxed{{unclosed"
+    rows = [asked(run, p, v, q) for p, q, verdicts in (
+        ("p1", money, ("correct", "correct")), ("p2", odd, ("wrong", "correct")), ("p3", unsafe, ("correct", "wrong")),
+    ) for run, v in zip(("a", "b"), verdicts, strict=True)]  # fmt: skip
+    path = tmp_path / "page.html"
+    path.write_text(render(document(viewer=pack(rows, {}, of=6, differing=True))), encoding="utf-8")
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_selector("article")
+    assert shown(page) == ["a wrong", "b correct", "a correct", "b wrong"] and page.is_checked("#v-rendered")
+    questions = [q.inner_text() for q in page.query_selector_all(".question")]
+    assert "$\\nosuchcommand{3}$" in questions[0] and "sqrt" not in questions[0]  # the first is not LaTeX
+    assert page.locator(".question msqrt").count() == 1 and page.locator("article .text msup").count() == 4
+    assert page.locator(".facts mfrac").count() == 4  # the answers
+    assert page.evaluate("window.hit") is None and page.locator(".question a, .question img").count() == 0
+    page.uncheck("#v-rendered")
+    assert page.locator("article .text").first.inner_text() == "It is \\(x^2\\)."
+    page.select_option("#f-compare", value="")
+    page.select_option("#f-problem", label="p1")
+    assert money in page.inner_text("#v-problem") and page.locator("#v-problem math").count() == 0
+    assert said == []
+    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

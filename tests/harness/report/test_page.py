@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote
@@ -15,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.report.page import asset, inert, picture, render, table
+from harness.report.viewer import pack
 from harness.tables.grid import Grid
-from tests.harness.report.pages import HOSTILE, SVG, document
+from tests.harness.report.pages import HOSTILE, SVG, document, responses
 
 TEXT = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("<>&/!-\"'\u2028\u2029\ud800\udfff")))
 
@@ -97,7 +100,9 @@ def test_the_policy_allows_the_pages_own_style_and_script_alone() -> None:
 
 def test_the_page_asks_for_nothing_from_elsewhere() -> None:
     elements = Elements(render(document()))
-    assert not [tag for tag, a in elements.tags if tag in ("link", "iframe", "object", "base", "form")]
+    assert not [tag for tag, a in elements.tags if tag in ("iframe", "object", "base", "form")]
+    links = [a for tag, a in elements.tags if tag == "link"]
+    assert [a["rel"] for a in links] == ["icon"] and links[0]["href"].startswith("data:image/svg+xml,")
     assert all((a.get("src") or "data:").startswith("data:") for _, a in elements.tags)
     style = asset("style.css")
     assert "url(" not in style and "@import" not in style
@@ -107,3 +112,15 @@ def test_a_picture_reads_back_from_its_address_and_ends_no_attribute() -> None:
     address = picture(SVG)
     assert not set('"<>&#') & set(address)
     assert unquote(address.removeprefix("data:image/svg+xml,")) == SVG
+
+
+def test_formulas_bring_the_script_that_renders_them_and_its_hash() -> None:
+    plain = document()
+    assert not plain.viewer["mathematics"] and "var temml" not in render(plain)  # type: ignore[index]
+    asked = [replace(r, question="What is $x^2$?") for r in responses()]
+    page = render(replace(plain, viewer=pack(asked, {}, of=20)))
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert [text[:9] for text in scripts] == ["var temml", '"use stri']
+    for text in scripts:
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in unescape(page).partition("script-src")[2].partition(";")[0]

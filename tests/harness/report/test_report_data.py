@@ -137,5 +137,5 @@ def test_nulls_of_a_table_are_not_printed_as_text() -> None:
     from harness.report.data import _shown
 
     row = {"problem_id": "p", "sample": 0, "verdict": "unscored", "answer": None, "gold": "1", "response": "r"}
-    (shown,) = _shown("a", "b", pd.DataFrame([{**row, "tokens": float("nan")}]), {}, None)
+    (shown,) = _shown("a", "b", pd.DataFrame([{**row, "tokens": float("nan")}]), {}, None, {})
     assert shown.answer is None and shown.length is None and shown.prompt is None and shown.tokens is None

@@ -24,7 +24,7 @@ def test_responses_are_packed_by_hand() -> None:
     packed = pack([first, second], {"a": 0.126}, of=9)
     assert (packed["kept"], packed["of"], packed["strings"]) == (2, 9, ["x", " y", "z"])
     assert packed["runs"] == [{"name": "a", "fork": 0.126}, {"name": "b", "fork": None}]
-    assert packed["problems"] == [{"benchmark": "b", "id": "p", "gold": "4", "prompt": "What is p?"}]
+    assert packed["problems"] == [{"benchmark": "b", "id": "p", "gold": "4", "prompt": "What is p?", "question": None}]
     of_a, of_b = packed["responses"]
     # forks are told before rounding; b has no threshold
     assert (of_a["tokens"], of_a["entropies"], of_a["forks"]) == ([0, 1, 0], [0.13, 2.0, 0.0], [0, 1])
@@ -65,9 +65,9 @@ ENTROPIES = [0.05 * i for i in range(41)]
 def test_the_viewers_threshold_is_that_of_the_forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, float] = {}
     subject = SimpleNamespace(tables={"b": pd.DataFrame()}, prompts={})
-    model: Any = SimpleNamespace(name="a", readable=subject, unread="", subject=subject, sources=["one"])
+    model: Any = SimpleNamespace(name="a", readable=subject, unread="", subject=subject, sources=["one"], questions={})
 
-    def pack(kept: Any, forks: dict[str, float], of: int) -> dict[str, Any]:
+    def pack(kept: Any, forks: dict[str, float], of: int, differing: bool) -> dict[str, Any]:
         given.update(forks)
         return {}
 

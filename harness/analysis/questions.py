@@ -1,0 +1,63 @@
+"""The problems' text of a run, from where its files have it: a column of graded answers, or the benchmark's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.data import benchmarks, prompts
+from harness.record.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("problem", *benchmarks.USUAL["problem"])  # of graded answers, in the order of preference
+
+
+def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | None) -> dict[str, str]:
+    """problem_id -> question, with the choices as they were offered; {} where no file at hand has the problems.
+
+    Nothing is downloaded. A file whose problems are not those that were measured is not read.
+
+    Args:
+        table: the run's rows of that benchmark.
+        data_dir: where the benchmarks are; None: where the evaluation read them.
+    Raises:
+        DamagedFileError: the manifest is.
+    """
+    manifest = run.manifest(benchmark)
+    if manifest is None:
+        column = next((name for name in COLUMNS if name in table), None)
+        rows = [] if column is None else zip(table["problem_id"], table[column], strict=True)
+        return {str(problem): text for problem, text in rows if isinstance(text, str)}
+    data, record = manifest["identity"]["data"], manifest["record"]
+    place = data_dir or record.get("data_dir")
+    own = any(_name(file) == benchmark for file in record.get("own_benchmarks", ()))
+    if not own and (place is None or not Path(place).is_dir()):
+        return {}
+    choice_seed = data["choice_seed"]
+    how: dict[str, Any] = {
+        "allow_changed_data": data["changed"],
+        "choice_seed": 0 if choice_seed is None else choice_seed,
+    }
+    try:
+        dataset = benchmarks.load(benchmark, data_dir=place, **how)
+    except (ValueError, OSError):  # the file has moved
+        return {}
+    if dataset.sha256 != data["sha256"]:
+        return {}
+    return {problem.id: prompts.question(problem) for problem in dataset.problems}
+
+
+def _name(file: str) -> str | None:
+    """The name of a user's file of problems as a benchmark; None where that name is taken by another one."""
+    try:
+        return benchmarks.adopt(file)
+    except ValueError:
+        return None
+
+
+def shared(of_runs: list[Mapping[str, Mapping[str, str]]]) -> dict[tuple[str, str], str]:
+    """(benchmark, problem_id) -> question of several runs of the same problems: one run's file serves the others."""
+    return {(b, p): text for of in reversed(of_runs) for b, texts in of.items() for p, text in texts.items()}
