@@ -218,7 +218,7 @@ def claims_in_words(checked: Sequence[Checked], scale: str) -> tuple[str, ...]:
     """ "At tiny scale 1 of 8 claims holds; not resolved: 4; not measured: 3." """
     if not checked:
         return ()
-    counts = Counter(c.outcome for c in checked)
+    counts: Counter[str] = Counter(c.outcome for c in checked)
     holds, every = counts.pop("holds", 0), len(checked)
     others = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
     claims = f"{holds} of {every} claim{'s' * (every != 1)} hold{'s' * (holds == 1)}"
