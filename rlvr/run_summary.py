@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
+from evals.files import read_jsonl
 from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, number_text
+from harness.record.run import CURVE, Run
 from harness.step.mismatch import FLAGS
 from harness.tables.summary import ArmResult, Difference, Summary
 from rlvr.terminal import paragraph, sentence, table
@@ -42,6 +45,22 @@ def as_text(summary: Summary) -> str:
     lines.append(f"page: rlvr report paper={summary.paper} scale={summary.scale}")
     lines.append(f"next: rlvr tables paper={summary.paper}    (all benchmarks and metrics; curves: rlvr ui)")
     return "\n".join(lines)
+
+
+def so_far_text(name: str, run: Run) -> str:
+    """How far a training came whose time is over, and the scores of its model, which is not the finished one."""
+    rows = read_jsonl(run.folder / CURVE, "step")
+    last: dict[str, Any] = rows[-1] if rows else {"scores": {}, "step": 0}
+    scores = [
+        (benchmark, f"{100 * score['value']:.1f}", f"avg@{score['k']}")
+        for benchmark, found in last["scores"].items()
+        for score in found.values()
+        if score["metric"] == "avg" and score["value"] is not None
+    ]
+    lines = [paragraph(f"{name}: {run.so_far}. It is not finished: the same command goes on.")]
+    if scores:
+        lines.append(table((f"after step {last['step']}", "%", "metric"), scores))
+    return "\n".join([*lines, f"run: {run.folder}"])
 
 
 def _numbers(summary: Summary) -> list[str]:

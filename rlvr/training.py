@@ -26,7 +26,7 @@ PathLike = str | os.PathLike[str]
 Reward = Callable[[str, str], float | None]
 Rewards = Reward | Sequence[str | Reward]
 OPTIONS = (  # that are left out when they are not given; None as a value of the declaration stays
-    "arm", "model", "arms", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force",
+    "arm", "model", "arms", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force", "minutes",
 )  # fmt: skip
 
 
@@ -39,12 +39,12 @@ class Trained(Result):
 
     @property
     def runs(self) -> dict[str, Run]:
-        """model/arm -> its runs, all training seeds together."""
+        """model/arm -> its finished runs, all training seeds together."""
         from rlvr.runs import read_run
 
         folders: dict[str, list[Path]] = {}
         for outcome in self.outcomes:
-            if outcome.folder is not None and not outcome.diverged:
+            if outcome.folder is not None and not outcome.diverged and outcome.so_far is None:
                 folders.setdefault(f"{outcome.job.model}/{outcome.job.arm}", []).append(outcome.folder)
         return {name: read_run(*found, name=name) for name, found in folders.items()}
 
@@ -66,6 +66,7 @@ def run(
     hardware: str | Mapping[str, Any] | None = None,
     launcher: Literal["serial", "local", "slurm"] | None = None,
     jobs: int | None = None,
+    minutes: float | None = None,
     force: bool = False,
     **values: Any,
 ) -> Trained:
@@ -102,6 +103,8 @@ def run(
         launcher: local: several jobs at once, in processes of this machine; slurm: an array. With slurm also
             launcher.KEY=VALUE, parameters of submitit's executor: partition, timeout_min, gpus_per_node, mem_gb, ...
         jobs: how many at once, with a launcher.
+        minutes: train each run so long now, not to its end: the step in progress ends, the model is saved and
+            evaluated as it is, and the exit code is 75. The same command goes on from there.
         force: run what cannot fit memory or disk by the plan.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
             protocol.benchmarks=[FILE] protocol.columns=OUR:THEIRS,... (your own problems),
@@ -227,22 +230,25 @@ def _summary(outcomes: Sequence[Outcome], paper: Reproduction) -> Trained:
     from evals.redaction import redact
     from harness.record.run import Run
     from harness.tables.summary import summarise
-    from rlvr.run_summary import as_text
+    from rlvr.run_summary import as_text, so_far_text
 
     rows = []
     for outcome in outcomes:
         error = None if outcome.error is None else redact(str(outcome.error))
         state = {"paper": outcome.job.paper, "job": outcome.job.name, "folder": str(outcome.folder or "")}
-        rows.append({**state, "diverged": outcome.diverged, "error": error})
+        rows.append({**state, "diverged": outcome.diverged, "so_far": outcome.so_far, "error": error})
         if error is not None:
             print(f"failed: {outcome.job.paper} {outcome.job.name}: {error}", file=sys.stderr)
     diverged = [str(row["job"]) for row in rows if row["diverged"]]
     if diverged:
         print(f"{len(diverged)} of {len(rows)} runs diverged: {', '.join(diverged)}", file=sys.stderr)
-    folders = [outcome.folder for outcome in outcomes if outcome.folder is not None]
-    text = as_text(summarise(paper, [Run(folder) for folder in folders])) if folders else ""
+    whole = [outcome.folder for outcome in outcomes if outcome.folder is not None and outcome.so_far is None]
+    text = as_text(summarise(paper, [Run(folder) for folder in whole])) if whole else ""
+    stopped = [so_far_text(o.job.name, Run(o.folder)) for o in outcomes if o.folder is not None and o.so_far]
     failed = bool(diverged) or any(row["error"] for row in rows)
-    return Trained(outcomes, text, {"runs": rows}, int(failed))
+    return Trained(
+        outcomes, "\n\n".join(filter(None, (text, *stopped))), {"runs": rows}, int(failed) or 75 * bool(stopped)
+    )
 
 
 def _command(paper: Any, given: Mapping[str, Any]) -> str:

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.runs.interrupt import finishing, requested
+from harness.runs.interrupt import MINUTES, finishing, out_of_time, requested
 from harness.step.finite import FILE, raise_left_word
 
 ORDER = "order.pkl"  # in a training's folder: what its processes are told
-STOP = "stop"  # a file in a training's folder that asks the training processes to save and stop
+STOP = "stop"
+"""A file in a training's folder that asks the training processes to save and stop; its text is MINUTES if the time is
+over."""
 
 
 def write_order(order: Any, out_dir: Path) -> Path:
@@ -44,7 +46,7 @@ def wait(process: subprocess.Popen[Any], out_dir: Path, look: Callable[[], None]
         with finishing():
             while (code := process.poll()) is None:
                 if requested():
-                    (out_dir / STOP).touch()
+                    (out_dir / STOP).write_text(MINUTES if out_of_time() else "")
                 look()
                 time.sleep(every_s)
             look()

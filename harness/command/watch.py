@@ -1,4 +1,5 @@
-"""`eval.every=K eval.KEY=VALUE keep=N`: evaluations during training, and which snapshots are kept. Pure."""
+"""`eval.every=K eval.KEY=VALUE keep=N minutes=M`: evaluations during training, which snapshots are kept, and for how
+long a command trains. Pure."""
 
 from __future__ import annotations
 
@@ -32,11 +33,13 @@ class Watch:
         every: optimiser steps between two evaluations; None: none.
         values: how their protocol differs from the job's (`eval.n`, `eval.rows`, `eval.benchmarks`, ...).
         keep: optimiser steps between two snapshots that stay; None: none stays.
+        minutes: for which a command trains each run; it is then evaluated as it is. None: to its end.
     """
 
     every: int | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     keep: int | None = None
+    minutes: float | None = None
 
     @property
     def snapshot_every(self) -> int | None:
@@ -49,13 +52,15 @@ class Watch:
 
 
 def take_watch(values: dict[str, Any]) -> Watch:
-    """Remove `keep` and every `eval.KEY` from `values`.
+    """Remove `keep`, `minutes` and every `eval.KEY` from `values`.
 
     Raises:
         UsageError: no such key, or a value that does not fit.
     """
     mine = {key.removeprefix("eval."): values.pop(key) for key in list(values) if key.startswith("eval.")}
-    every, keep = mine.pop("every", None), values.pop("keep", None)
+    every, keep, minutes = mine.pop("every", None), values.pop("keep", None), values.pop("minutes", None)
+    if minutes is not None and not (_is_number(minutes) and 0 < minutes < math.inf):
+        raise UsageError(f"minutes: expected for how many minutes each run is trained, above 0, got {minutes!r}")
     for key, steps in (("eval.every", every), ("keep", keep)):
         if steps is not None and not (isinstance(steps, int) and not isinstance(steps, bool) and steps >= 1):
             raise UsageError(f"{key}: expected a whole number of optimiser steps >= 1, got {steps!r}")
@@ -64,7 +69,11 @@ def take_watch(values: dict[str, Any]) -> Watch:
             raise UsageError(f"eval.{key}={value}: no such key; {nearest(key, (*FIELDS, 'every'))}")
     if mine and every is None:
         raise UsageError(f"eval.{next(iter(mine))}: expected eval.every=K with it")
-    return Watch(every, mine, keep)
+    return Watch(every, mine, keep, minutes)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def check_watch(watch: Watch, jobs: Sequence[Any]) -> None:

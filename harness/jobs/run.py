@@ -8,6 +8,7 @@ Each job has one folder, named by the digest of everything that decides its resu
 from __future__ import annotations
 
 import gc
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,14 +19,14 @@ from typing import Any
 from evals.files import RefusedError, locked, write_json
 from evals.redaction import redact
 from harness.backends.engine import close, sampling_engine
-from harness.backends.snapshots import observed
-from harness.command.watch import Watch
+from harness.backends.snapshots import observed, snapshots
+from harness.command.watch import Watch, due
 from harness.data.base_models import fingerprint, located
 from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
 from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, run_identity
 from harness.record.write import Recorder, now
-from harness.runs.interrupt import check, finishing
+from harness.runs.interrupt import MINUTES, Interrupted, budget, check, finishing
 from harness.runs.record import environment, gpus
 from harness.runs.state import ERROR
 from harness.runs.track import home
@@ -38,12 +39,22 @@ from harness.step.mismatch import mismatch_summary
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: its folder, or the error that stopped it."""
+    """How a job ended: its folder, or the error that stopped it.
+
+    Args:
+        so_far: of a training whose time is over (`minutes=`): how far it came; it is not finished.
+    """
 
     job: Job
     folder: Path | None
     error: Exception | None = None
     diverged: bool = False
+    so_far: str | None = None
+
+
+def outcome_of(job: Job, run: Run) -> Outcome:
+    """How a job ended whose run stopped without an error."""
+    return Outcome(job, run.folder, diverged=run.diverged is not None, so_far=run.so_far)
 
 
 def run_jobs(
@@ -81,7 +92,7 @@ def run_jobs(
             try:
                 base = located(job, home() / "base-models")
                 finished = JobRun(job, base, machines[job.model, job.arm], data_dir, command, watch).run(mirror)
-                outcomes.append(Outcome(job, finished.folder, diverged=finished.diverged is not None))
+                outcomes.append(outcome_of(job, finished))
             except Exception as error:  # a failure of one job goes into its outcome, and the other jobs run
                 if not keep_going:
                     raise
@@ -145,6 +156,9 @@ class JobRun:
                     say(f"    {error}; not evaluated. The last good checkpoint is kept in {self.folder / 'train'}")
                     self.finish({}, error)
             except KeyboardInterrupt as interruption:
+                if isinstance(interruption, Interrupted) and interruption.signal == MINUTES:
+                    self.measure_so_far(interruption)
+                    return Run(self.folder)
                 self.recorder.update(state="stopped", stopped=str(interruption) or "interrupted")
                 raise
             except Exception as error:  # record it for `rlvr show`, then raise it again
@@ -182,7 +196,7 @@ class JobRun:
             watcher()
         final = self.folder / FINAL
         try:
-            with observed(watcher):
+            with observed(watcher), budget(self.watch.minutes):
                 training = self._trained_before()
                 if training is None:
                     from harness.backends import backend
@@ -201,6 +215,19 @@ class JobRun:
             if self.watch.every:
                 watcher.measure(training["steps"], final)
         return str(final)
+
+    def measure_so_far(self, stop: Interrupted) -> None:
+        """Evaluate the model of a training whose time is over as a point of its curve, and record how far it came. The
+        run is not finished: the same command goes on."""
+        text = f"{self.watch.minutes:g} minutes of training are over {stop.where}"
+        say(f"    {text}; evaluating this model, then the same command goes on from it")
+        release()
+        watcher = Watcher(self.job, self.base, self.watch, self.recorder, self.hardware, self.data_dir)
+        for step, model in snapshots(self.folder / "train")[-1:]:  # of rejection sampling none is saved within a round
+            watcher.measure(step, model)
+            if not (self.watch.keep and due(step, self.watch.keep, watcher.stride)):
+                shutil.rmtree(model)
+        self.recorder.update(state="stopped", stopped=text, so_far=text)
 
     def _trained_before(self) -> dict[str, Any] | None:
         """The training's part of the record, if it is done and its model is whole."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.files import read_json
-from harness.jobs.run import Outcome
+from harness.jobs.run import Outcome, outcome_of
 from harness.launch.prepare import Prepared
 from harness.launch.task import RUNNING, WAITING, Task, tasks_of
 from harness.launch.view import View
@@ -75,7 +75,8 @@ def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path,
             if (done := outcome(tasks[folder], state if late else None)) is not None:
                 ended[folder] = done
                 error = None if done.error is None else str(done.error)
-                view.ended(folder, "failed" if error else "diverged" if done.diverged else "finished", error)
+                how = "failed" if error else "diverged" if done.diverged else "stopped" if done.so_far else "finished"
+                view.ended(folder, how, error or done.so_far)
         view.refresh()
         time.sleep(cluster.poll_s)
 
@@ -88,7 +89,9 @@ def outcome(task: Task, how: str | None = None) -> Outcome | None:
     """
     run = Run(task.folder)
     if (task.folder / RECORD).is_file() and run.is_finished and not run.damage():
-        return Outcome(task.job, task.folder, diverged=run.diverged is not None)
+        return outcome_of(task.job, run)
+    if how is not None and run.so_far is not None:
+        return outcome_of(task.job, run)
     error = (read_json(task.folder / ERROR) or {}).get("error")
     if how is None and error is None:
         return None

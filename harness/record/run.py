@@ -160,6 +160,11 @@ class Run:
         return self.record.get("diverged")
 
     @property
+    def so_far(self) -> str | None:
+        """How far a training came whose time is over (`minutes=`); None of every other run."""
+        return None if self.record.get("so_far") is None else str(self.record["so_far"])
+
+    @property
     def trained(self) -> bool:
         """Whether it was trained; False for a base model, which has no training seeds. True where nothing says so."""
         if "settings" not in self.record:

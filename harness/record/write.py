@@ -14,7 +14,7 @@ from evals.files import DamagedFileError, append_jsonl, file_sha256, mend_jsonl,
 from evals.redaction import redact_all
 from harness.record.run import LINK, METRICS, RECORD, read_record, with_sha256
 
-FREE = ("overrides", "settings", "own_files", "hardware", "environment", "stopped")
+FREE = ("overrides", "settings", "own_files", "hardware", "environment", "stopped", "so_far")
 """Fields with text of the user, where a credential may be; the others are names and hashes, of which readers need every
 letter, also where a credential is an ordinary word."""
 
@@ -48,7 +48,7 @@ class Recorder:
     def start(self, **fields: Any) -> dict[str, Any]:
         """Begin or resume the run; what it has from before (its id, a finished training) stays."""
         before = read_record(self.folder / RECORD) or {"id": self._mirrored(), "started": now(), "files": {}}
-        kept = {key: value for key, value in before.items() if key not in ("stopped", "finished")}
+        kept = {key: value for key, value in before.items() if key not in ("stopped", "so_far", "finished")}
         return self._write({**kept, **fields, "state": "running"})
 
     def _mirrored(self) -> str:

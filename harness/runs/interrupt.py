@@ -7,19 +7,23 @@ the reader of stderr, goes with the signal (`| tee log`), what is printed afterw
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
+MINUTES = "minutes="  # stands for a signal where the time of `budget` is over
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 RESUMABLE = 75
 
 _received: list[str] = []  # names of the signals so far, in this process
 _finishing = [0]  # how many `finishing()` blocks are open
+_ends: list[float] = []  # of the open `budget` blocks, by the monotonic clock
 
 
 class Interrupted(KeyboardInterrupt):
@@ -27,7 +31,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
-        self.signal = _received[0] if _received else "SIGINT"
+        self.signal = _received[0] if _received else MINUTES if out_of_time() else "SIGINT"
         self.where = where
         self.code = RESUMABLE
 
@@ -96,13 +100,28 @@ def finishing() -> Iterator[None]:
         _finishing[0] -= 1
 
 
+@contextmanager
+def budget(minutes: float | None) -> Iterator[None]:
+    """When so many minutes of the block are over, the code inside ends its step and saves, as at a first signal."""
+    _ends.append(math.inf if minutes is None else time.monotonic() + 60 * minutes)
+    try:
+        yield
+    finally:
+        _ends.pop()
+
+
+def out_of_time() -> bool:
+    """Whether the time of a `budget` around this code is over."""
+    return any(time.monotonic() >= end for end in _ends)
+
+
 def requested() -> bool:
-    """Whether a signal has asked to stop."""
-    return bool(_received)
+    """Whether a signal has asked to stop, or the time is over."""
+    return bool(_received) or out_of_time()
 
 
 def check(where: str) -> None:
-    """Raise `Interrupted` if a signal has asked to stop; `where` says what is done ("after 3 of 8 samples")."""
+    """Raise `Interrupted` if it is `requested`; `where` says what is done ("after 3 of 8 samples")."""
     if requested():
         raise Interrupted(where)
 

@@ -19,7 +19,7 @@ RATE, BETA, CLIP, NORM, TEMPERATURE = 2e-5, 0.04, 0.2, 1.0, 0.9
 
 def sums(folder: Path) -> Path:
     """A file of problems with answers and solutions."""
-    path = folder / "sums.jsonl"
+    path = folder / f"sums-{folder.name}.jsonl"  # a benchmark's name is its file's, and one file's in a process
     rows = (
         {"problem": f"What is {a} + {b}?", "answer": f"{a + b}", "solution": f"It is \\boxed{{{a + b}}}."}
         for a, b in SUMS
@@ -29,18 +29,20 @@ def sums(folder: Path) -> Path:
 
 
 def words(model: Path, folder: Path, *more: str) -> list[str]:
-    """`rlvr run` of a rollout of `UPDATES` updates, short enough for a CPU, with an evaluation of a few tokens."""
+    """`rlvr run` on the sums, in float32, with an evaluation of a few tokens."""
     file = sums(folder)
-    sizes = f"prompts_per_rollout={PROMPTS} group_size={GROUP} max_completion_tokens={TOKENS} max_prompt_tokens=128"
-    update = (
-        f"learning_rate={RATE} lr_schedule=constant warmup_ratio=0 precision=float32 rollout_temperature={TEMPERATURE}"
-    )
     measured = f"protocol.benchmarks=[{file}] protocol.n=1 protocol.ks=[1] protocol.max_tokens=8 protocol.rows=2"
-    where = f"scale=small seeds=1 base_model={model} data={file} hardware.device=cpu {sizes} {update} {measured}"
+    where = f"scale=small seeds=1 base_model={model} data={file} hardware.device=cpu precision=float32 {measured}"
     return ["run", *where.split(), *more]
 
 
-GRPO = ("paper=egsw", "arm=grpo", "rewards=tests.real.rewards:spaces", "reward_weights=[1.0]", f"kl_beta={BETA}")
+ROLLOUT = (  # short enough for a CPU
+    *("rewards=tests.real.rewards:spaces", "reward_weights=[1.0]", f"rollout_temperature={TEMPERATURE}"),
+    *(f"prompts_per_rollout={PROMPTS}", f"group_size={GROUP}"),
+    *(f"max_completion_tokens={TOKENS}", "max_prompt_tokens=128"),
+    *(f"learning_rate={RATE}", "lr_schedule=constant", "warmup_ratio=0"),
+)
+GRPO = ("paper=egsw", "arm=grpo", *ROLLOUT, f"kl_beta={BETA}")
 
 
 @dataclass(frozen=True)

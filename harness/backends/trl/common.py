@@ -7,7 +7,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ from evals.files import rename_folder
 from harness.backends.checkpoints import last_verified, seal
 from harness.backends.children import STOP
 from harness.backends.common import describe_as_base
-from harness.backends.snapshots import snapshotter
+from harness.backends.snapshots import snapshot_folder, snapshotter, writing
 from harness.backends.trl.hardware import TrlHardware, deepspeed_file
-from harness.runs.interrupt import Interrupted, finishing, requested
+from harness.runs.interrupt import MINUTES, Interrupted, finishing, out_of_time, requested
 from harness.spec import Training
 from harness.spec.declarations import Precision
 from harness.step.finite import check_number, check_weights
@@ -156,7 +156,8 @@ class StopAtNonFinite:
 
 
 def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
-    """A trainer callback that saves by time, and stops after a saved step when a signal asks for it.
+    """A trainer callback that saves by time, and stops after a saved step when a signal asks for it, or where the time
+    is over (`spent`).
 
     Args:
         save_minutes: the most training time that a kill may lose, if a rollout takes less.
@@ -167,7 +168,7 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
     class Save(TrainerCallback):  # type: ignore[misc]
         def __init__(self) -> None:
             self.saved = time.monotonic()
-            self.stopped = False
+            self.stopped = self.spent = False
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             if state.global_step % rollout_steps:
@@ -177,6 +178,8 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
             control.should_save |= due or stop
             if stop and state.global_step < state.max_steps:
                 self.stopped = control.should_training_stop = True
+                asked = (out_dir / STOP).read_text() if (out_dir / STOP).exists() else ""
+                self.spent = _from_main_process(out_of_time() or asked == MINUTES)
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             self.saved = time.monotonic()
@@ -223,7 +226,12 @@ def run_to_end(
         with finishing():
             trainer.train(resume_from_checkpoint=last)
         if saving.stopped:
-            raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}")
+            step = trainer.state.global_step
+            if saving.spent:  # this model is evaluated
+                with writing(snapshot_folder(out_dir, step)) if main else nullcontext(out_dir) as folder:
+                    save_snapshot(trainer, folder, precision)
+                _wait_for_all()
+            raise Interrupted(f"after step {step} of {trainer.state.max_steps}")
     part = out_dir / ".final.part"
     if main:
         shutil.rmtree(part, ignore_errors=True)

@@ -260,6 +260,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         """[b, ...] of each process -> [B, ...] of all, token axes padded to the longest."""
         if self.accelerator.num_processes == 1:
             return tensor
+        if tensor.dtype == torch.bool:  # padding makes integers of it, in the processes that pad alone
+            return self._gather(tensor.int()).bool()
         if tensor.dim() == 2:
             tensor = self.accelerator.pad_across_processes(tensor, dim=1)
         gathered: Tensor = self.accelerator.gather(tensor)

@@ -19,7 +19,7 @@ from evals.environment import variables
 from evals.files import read_jsonl, write_jsonl
 from harness.backends.children import wait, write_order
 from harness.backends.common import metrics_reporter, prompt_rows
-from harness.backends.snapshots import notify
+from harness.backends.snapshots import notify, snapshot_folder
 from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
 from harness.backends.verl.checkpoints import export, last_checkpoint, step_of
 from harness.backends.verl.hardware import VerlHardware
@@ -27,7 +27,7 @@ from harness.backends.verl.order import Order
 from harness.backends.verl.processes import Session
 from harness.record.run import METRICS
 from harness.record.write import Recorder
-from harness.runs.interrupt import Interrupted
+from harness.runs.interrupt import Interrupted, out_of_time
 from harness.spec import Experiment
 from harness.spec.job import Job
 
@@ -86,7 +86,12 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     if checkpoint is None:
         raise RuntimeError(f"training with veRL ended without a checkpoint. {_last_lines(out_dir / LOG)}")
     if step_of(checkpoint) * updates < steps:
-        raise Interrupted(f"after step {step_of(checkpoint) * updates} of {steps}")
+        step = step_of(checkpoint) * updates
+        if out_of_time():  # this model is evaluated
+            target = snapshot_folder(out_dir, step)
+            target.parent.mkdir(exist_ok=True)
+            export(checkpoint, target, base_model)
+        raise Interrupted(f"after step {step} of {steps}")
     export(checkpoint, out_dir / "final", base_model)
     return {
         "steps": steps,
