@@ -3,8 +3,8 @@
 Options are `key=value` in Hydra's grammar; results go to stdout, progress and errors to stderr.
 
 Exit codes: 0 done, 1 something failed, 2 the command line, a file or the store could not be used, 75 stopped by a
-signal with everything saved (the same command resumes; schedulers can requeue on it), 130 or 143 stopped at once,
-141 the reader of its output has gone.
+signal or `minutes=` with everything saved (the same command resumes; schedulers can requeue on it), 130 or 143 stopped
+at once, 141 the reader of its output has gone.
 """
 
 from __future__ import annotations
