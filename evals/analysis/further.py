@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,16 @@ from evals.analysis.training_curves import fair_performance, mean_over_seeds
 from evals.plots.figures import NO_LIMITS, band_lines
 from evals.plots.parts import sizes
 from evals.plots.plot import Plot
-from evals.stats.further import FEWEST, bayes_at_n, cover_at, fit_sigmoid, iqm, predict_second_half
+from evals.stats.further import (
+    FEWEST,
+    bayes_at_n,
+    cover_at,
+    fit_sigmoid,
+    g_pass_at_k,
+    iqm,
+    mg_pass_at_k,
+    predict_second_half,
+)
 from evals.stats.intervals import estimate
 from evals.stats.verdict_table import VerdictTable
 
@@ -35,14 +44,15 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
 
     metric = fair_performance(curves)
     rows, texts = [], []
+    limits = _limits(curves, metric)
     for run in names:
         mean = mean_over_seeds(curves[curves["model"] == run], metric)
         if len(mean) < 2 * FEWEST + 1:
             continue
         start, later = float(mean["mean"].iloc[0]), mean.iloc[1:]
         steps, values = later["step"].to_numpy(float), later["mean"].to_numpy(float)
-        half, gap, inside = predict_second_half(steps, values, start=start)
-        whole = fit_sigmoid(steps, values, start=start)
+        half, gap, inside = predict_second_half(steps, values, start=start, limits=limits)
+        whole = fit_sigmoid(steps, values, start=start, limits=limits)
         low, high = half.interval(steps)
         rows.append(mean.assign(run=run, model=MEASURED))
         rows.append(later.assign(run=run, model=PREDICTED, mean=half.value(steps), low=low, high=high))
@@ -74,6 +84,18 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
     )
 
 
+def _g_pass(table: VerdictTable, k: int) -> list[Any]:
+    """G-Pass@k at tau 0.5 and 1, and mG-Pass@k, of each problem and seed."""
+    c, n = table.correct, table.scored
+    return [g_pass_at_k(c, n, k, 0.5), g_pass_at_k(c, n, k, 1.0), mg_pass_at_k(c, n, k)]
+
+
+def _limits(curves: pd.DataFrame, metric: str) -> tuple[float, float]:
+    """What the metric can be: 0 to 1 if every value is; else (a reward of another range) the values that were seen."""
+    low, high = float(curves[metric].min()), float(curves[metric].max())
+    return (min(0.0, low), max(1.0, high))
+
+
 def cover(tables: Mapping[str, pd.DataFrame]) -> Plot:
     """Cover@tau against tau, all runs (arXiv 2510.08325); Bayes@N (arXiv 2510.04265) and the IQM in the caption."""
     import pandas as pd
@@ -89,13 +111,17 @@ def cover(tables: Mapping[str, pd.DataFrame]) -> Plot:
             rows.append((name, tau, 100 * matrix.mean(), *ends))
         mean, deviation = bayes_at_n(table.correct, table.scored)
         texts.append(f"{name}: Bayes@{table.n or 'n'} {100 * mean:.1f} ± {100 * deviation:.1f} %")
+        if table.n and (k := table.n // 2) > 1:
+            steady = [100 * float(np.nanmean(f)) for f in _g_pass(table, k)]
+            texts[-1] += ", G-Pass@{} {:.1f} at tau 0.5, {:.1f} at 1, mean {:.1f} %".format(k, *steady)
         if len(table.seeds) > 1:
             values = [100 * x for x in iqm(list((table.correct / table.scored).T))]
             texts[-1] += ", IQM {:.1f} [{:.1f}, {:.1f}] %".format(*values)
     caption = (
         f"{sizes(tables)} Cover@tau: the share of problems of which at least the share tau of the samples is correct; "
-        f"95 % intervals.{same.note()} {'. '.join(texts)}. Bayes@n ± its posterior deviation over samples; IQM: the "
-        "mean of the middle half over problems and seeds, with the bootstrap over seeds."
+        f"95 % intervals.{same.note()} {'. '.join(texts)}. Bayes@n ± its posterior deviation over samples; "
+        "G-Pass@k (arXiv 2412.13147): the share of k samples that must be correct is tau; IQM: the mean of the "
+        "middle half over problems and seeds, with the bootstrap over seeds."
     )
     return band_lines(
         "cover_at_tau",

@@ -1,4 +1,5 @@
-"""Statistics beside avg@n, never instead of it: a sigmoid fit of a training curve, Bayes@N, Cover@tau and the IQM."""
+"""Statistics beside avg@n, never instead of it: a sigmoid fit of a training curve, Bayes@N, Cover@tau, G-Pass@k and the
+IQM."""
 
 from __future__ import annotations
 
@@ -62,9 +63,13 @@ class SigmoidFit:
         return self.value(at) - half, self.value(at) + half
 
 
-def fit_sigmoid(compute: ArrayLike, reward: ArrayLike, *, start: float) -> SigmoidFit:
+def fit_sigmoid(
+    compute: ArrayLike, reward: ArrayLike, *, start: float, limits: tuple[float, float] = (0.0, 1.0)
+) -> SigmoidFit:
     """The sigmoid through the points (C, R), from the reward before training.
 
+    Args:
+        limits: the smallest and the largest reward there can be, between which `a` lies.
     Raises:
         ValueError: fewer than FEWEST points, a C that is not above 0, or no fit is found.
     """
@@ -78,8 +83,8 @@ def fit_sigmoid(compute: ArrayLike, reward: ArrayLike, *, start: float) -> Sigmo
             lambda x, a, b, mid: sigmoid(x, a, b, mid, start),
             c,
             r,
-            p0=(r[-len(r) // 4 :].mean(), 1.0, float(np.median(c))),
-            bounds=((-np.inf, 0.05, c.min() / 100), (np.inf, 20.0, 100 * c.max())),
+            p0=(np.clip(r[-len(r) // 4 :].mean(), *limits), 1.0, float(np.median(c))),
+            bounds=((limits[0], 0.05, c.min() / 100), (limits[1], 20.0, 100 * c.max())),
         )
     except RuntimeError as error:
         raise ValueError(f"curve: no sigmoid was found ({error})") from error
@@ -88,12 +93,14 @@ def fit_sigmoid(compute: ArrayLike, reward: ArrayLike, *, start: float) -> Sigmo
     return SigmoidFit(a, b, mid, start, np.asarray(covariance, dtype=float), noise, df)
 
 
-def predict_second_half(compute: ArrayLike, reward: ArrayLike, *, start: float) -> tuple[SigmoidFit, float, float]:
+def predict_second_half(
+    compute: ArrayLike, reward: ArrayLike, *, start: float, limits: tuple[float, float] = (0.0, 1.0)
+) -> tuple[SigmoidFit, float, float]:
     """(the fit of the first half of the points, the mean of measured - predicted in the second half, the share of the
     second half inside the 95 % prediction interval)."""
     c, r = (np.asarray(values, dtype=float) for values in (compute, reward))
     half = len(c) // 2
-    fit = fit_sigmoid(c[:half], r[:half], start=start)
+    fit = fit_sigmoid(c[:half], r[:half], start=start, limits=limits)
     low, high = fit.interval(c[half:])
     inside = (low <= r[half:]) & (r[half:] <= high)
     return fit, float((r[half:] - fit.value(c[half:])).mean()), float(inside.mean())
@@ -116,6 +123,34 @@ def cover_at(correct: ArrayLike, scored: ArrayLike, tau: float) -> Vector:
     samples."""
     c, n = np.asarray(correct, dtype=float), np.asarray(scored, dtype=float)
     return np.where(n > 0, (c >= tau * n - 1e-9).astype(float), np.nan)
+
+
+def g_pass_at_k(correct: ArrayLike, scored: ArrayLike, k: int, tau: float) -> Vector:
+    """G-Pass@k_tau (arXiv 2412.13147, Eq. 3): the chance that of k of a problem's n samples at least ceil(tau k) are
+    correct, without replacement. With tau = 1/k it is pass@k.
+
+    Args:
+        correct, scored: c and n of each problem. tau: in (0, 1].
+    Returns:
+        A chance for each problem; NaN where n < k.
+    Raises:
+        ValueError: tau is not in (0, 1].
+    """
+    from scipy.stats import hypergeom
+
+    if not 0 < tau <= 1:
+        raise ValueError(f"tau: expected a share in (0, 1], got {tau!r}")
+    c, n = np.asarray(correct, dtype=float), np.asarray(scored, dtype=float)
+    least = math.ceil(tau * k - 1e-9)
+    enough = n >= k
+    return np.where(enough, hypergeom.sf(least - 1, np.where(enough, n, k), np.where(enough, c, 0), k), np.nan)
+
+
+def mg_pass_at_k(correct: ArrayLike, scored: ArrayLike, k: int) -> Vector:
+    """mG-Pass@k (arXiv 2412.13147, Eq. 5): twice the integral of G-Pass@k_tau over tau from 1/2 to 1, as the sum over
+    tau = i / k, i = ceil(k / 2) + 1, ..., k, times 2 / k. 0 for k = 1, where the sum is empty."""
+    zero = 0 * g_pass_at_k(correct, scored, k, 1.0)  # NaN where n < k
+    return zero + sum(2 / k * g_pass_at_k(correct, scored, k, i / k) for i in range(math.ceil(k / 2) + 1, k + 1))
 
 
 def iqm(strata: Sequence[ArrayLike]) -> tuple[float, float, float]:

@@ -77,6 +77,12 @@ def p_text(p: float | None) -> str:
     return NONE if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
+def method_p_text(line: Line, p: float | None = None) -> str:
+    """The p-value of a difference (Holm's, or `p`) in a table about methods: a dash where the difference is one of
+    checkpoints, with fewer than three training seeds of a trained arm, because it is none of the methods."""
+    return p_text(line.p_holm if p is None else p) if line.seeds_covered else NONE
+
+
 @dataclass(frozen=True, repr=False)
 class Score(Tabular):
     """One metric on one table.

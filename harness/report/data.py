@@ -16,7 +16,7 @@ from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.intervals import ROUGH
-from evals.stats.score import bounds_text, line_form, number_text, p_text, score
+from evals.stats.score import bounds_text, line_form, method_p_text, number_text, score
 from harness.analysis.questions import shared
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
@@ -280,7 +280,7 @@ def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...
     values = (*(number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b)),)
     difference = number_text(line.difference, line.factor, form)
     interval = bounds_text(line.interval, line.factor, form)
-    p_value = p_text(line.p_holm if p is None else p)
+    p_value = method_p_text(line, p)
     return (line.benchmark, model, f"{line.name} ({line.unit})", *values, difference, interval, p_value, line.verdict)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
-from evals.stats.score import NONE, difference_text, number_text, p_text
+from evals.stats.score import NONE, difference_text, method_p_text, number_text
 from harness.spec.controls import CONTROLS, split_key
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, comparable, rough, same_setting
@@ -35,7 +35,7 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
                     *(gains[m.arm].get(name, NONE) for m in (arm, control)),
                     difference_text(line),
                     f"{line.seeds_a} and {line.seeds_b}",
-                    p_text(line.p_holm),
+                    method_p_text(line),
                     sentence(line, control.arm),
                 )
             )

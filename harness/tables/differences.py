@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import ALPHA, FEW_SEEDS
-from evals.stats.score import difference_text, p_text
+from evals.stats.score import difference_text, method_p_text
 from harness.spec import Reproduction
 from harness.tables.grid import Grid
 from harness.tables.measured import (
@@ -74,4 +74,4 @@ def contrasts(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[tup
 
 def _cells(line: Line, same: bool) -> tuple[str, str, str, str]:
     seeds = f"{line.seeds_a} and {line.seeds_b}"
-    return difference_text(line), seeds, p_text(line.p_holm), "not tested" if same else line.verdict
+    return difference_text(line), seeds, method_p_text(line), "not tested" if same else line.verdict

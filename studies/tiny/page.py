@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evals.files import write_text
 from evals.stats.compare import Line
-from evals.stats.score import NONE, bounds_text, difference_text, number_text, p_text
+from evals.stats.score import NONE, bounds_text, difference_text, method_p_text, number_text, p_text
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked
 from harness.tables.grid import Grid
@@ -237,7 +237,7 @@ def _controls(differences: Sequence[Difference]) -> Grid:
         "Controls",
         ("family", "difference", "seeds", "avg, points", "p (Holm)", "word"),
         tuple(
-            (d.scale, f"{d.a} − {d.b}", _seeds(d.line), difference_text(d.line), p_text(d.line.p_holm), d.line.verdict)
+            (d.scale, f"{d.a} − {d.b}", _seeds(d.line), difference_text(d.line), method_p_text(d.line), d.line.verdict)
             for d in differences
         ),
         ("GRPO of the baselines' recipe under each reward control, and the control against the untrained base model.",),

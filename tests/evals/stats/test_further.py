@@ -1,15 +1,25 @@
-"""The sigmoid fit, Bayes@N, Cover@tau and the IQM: against slow versions, and the fit's coverage by simulation."""
+"""The sigmoid fit, Bayes@N, Cover@tau, G-Pass@k, IQM: against slow versions; the fit's coverage by simulation."""
 
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from evals.stats.further import bayes_at_n, cover_at, fit_sigmoid, iqm, predict_second_half, sigmoid
+from evals.stats.further import (
+    bayes_at_n,
+    cover_at,
+    fit_sigmoid,
+    g_pass_at_k,
+    iqm,
+    mg_pass_at_k,
+    predict_second_half,
+    sigmoid,
+)
+from evals.stats.verdict_table import pass_at_k
 
 STEPS = np.arange(1, 101)
 
@@ -74,6 +84,31 @@ def test_cover_counts_problems_and_pass_at_k_is_its_weighted_average() -> None:
     grid = (np.arange(20_000) + 0.5) / 20_000
     area = np.mean([cover_at(correct, [10] * 4, tau).mean() * 3 * (1 - tau) ** 2 for tau in grid])
     assert area == pytest.approx(np.mean(1 - (1 - correct / 10) ** 3), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6])
+def test_g_pass_at_k_counts_the_subsets(n: int) -> None:
+    for c in range(n + 1):
+        samples = [1] * c + [0] * (n - c)
+        for k in range(1, n + 1):
+            subsets = [sum(chosen) for chosen in combinations(samples, k)]
+            for tau in (0.1, 0.5, 0.75, 1.0):
+                want = np.mean([found >= tau * k - 1e-9 for found in subsets])  # at least ceil(tau k), in whole numbers
+                assert g_pass_at_k([c], [n], k, tau)[0] == pytest.approx(want)
+            assert g_pass_at_k([c], [n], k, 1 / k)[0] == pytest.approx(pass_at_k(n, c, k))
+            above = [i for i in range(1, k + 1) if i > math.ceil(k / 2)]
+            each = [np.mean([found >= i for found in subsets]) for i in above]
+            assert mg_pass_at_k([c], [n], k)[0] == pytest.approx(2 / k * sum(each))
+    assert np.isnan(g_pass_at_k([1], [n], n + 1, 0.5)[0])
+    with pytest.raises(ValueError, match=r"tau: expected a share in \(0, 1\], got 0"):
+        g_pass_at_k([1], [1], 1, 0)
+
+
+def test_a_flat_curve_has_no_asymptote_outside_of_what_the_metric_can_be() -> None:
+    rng = np.random.default_rng(0)
+    for level in (0.0, 0.02, 0.5, 1.0):
+        flat = np.clip(level + 0.01 * rng.standard_normal(40), 0, 1)
+        assert 0 <= fit_sigmoid(np.arange(1.0, 41), flat, start=level).a <= 1
 
 
 def test_the_iqm_is_the_mean_of_the_middle_half_with_a_stratified_bootstrap() -> None:
