@@ -236,7 +236,10 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
             told = f"{100 * cut:.0f} % of the responses are cut at max_tokens={limit}: raise it, with another out="
             print(f"WARNING: {name}: {told}", file=sys.stderr)
     _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
-    effects = {name: _policy_effects(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
+    effects = {
+        name: _policy_effects(protocol.prompt_of(name).policy, path, protocol.value("reasoning", name))
+        for name, path in verdicts.items()
+    }
     table = Scores((Run(folder).title(name), s) for name, own in scores.items() for s in own)
     stated = {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}}
     document = {
@@ -280,7 +283,7 @@ def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Ma
         print(f"not in MLflow: {error}", file=sys.stderr)
 
 
-def _policy_effects(used: str, path: Path) -> list[Any]:
+def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
     """How many verdicts of a table other extraction policies would change; nothing for a reward of MODULE:FUNCTION."""
     import pyarrow.parquet as pq
 
@@ -289,6 +292,7 @@ def _policy_effects(used: str, path: Path) -> list[Any]:
     from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.grading import Grade, Grader
     from evals.grading.extraction import POLICIES
+    from evals.grading.reasoning import graded_part
     from evals.grading.verdicts import Verdict
 
     if used not in (*POLICIES, *PROGRAMS):
@@ -298,9 +302,10 @@ def _policy_effects(used: str, path: Path) -> list[Any]:
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
     triples = [(row["gold"], row["response"], row["finish_reason"]) for row in rows]
     if used in PROGRAMS:
+        parts = [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
         with ProgramGrader() as programs:
-            return program_effects(triples, grades, programs, used)
-    return policy_effects(triples, grades, Grader(), used)
+            return program_effects(parts, grades, programs, used)
+    return policy_effects(triples, grades, Grader(reasoning=reasoning), used)
 
 
 # -- files of answers ----------------------------------------------------------------------------------------------
@@ -310,6 +315,7 @@ def grade(
     file: PathLike,
     *,
     policy: str | None = None,
+    reasoning: Literal["after", "whole"] | None = None,
     out: PathLike | None = None,
     page: PathLike | None = None,
     columns: dict[str, str] | None = None,
@@ -334,6 +340,8 @@ def grade(
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default where golds are
             letters), whole; `rlvr list what=policies` describes them.
+        reasoning: the part that is graded of a response with a thought in it: after (default: what follows the last
+            `</think>` or another template's marker; an unclosed thought is truncated) or whole.
         out: FILE.jsonl for the rows with their verdicts, which `rlvr compare` reads.
         page: FILE.md for the samples on which the authors' verdicts and ours differ, as a page to send to the authors.
         columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.
@@ -384,6 +392,7 @@ def grade(
                 out=out,
                 ks=ks,
                 policy=policy,
+                reasoning=reasoning,
                 conventions=Conventions(**conventions),
                 explain="wrong" if wrong else numbers or (),
                 reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label, label_threshold),

@@ -41,6 +41,7 @@ def grade_responses(
     rows: Iterable[Sequence[str | None]],
     *,
     policy: str = "boxed_last",
+    reasoning: str = "after",
     conventions: Conventions = _DEFAULT,
 ) -> Grades:
     r"""Grade whole responses, whose answers are in `\boxed{}` (see `evals.grading.extraction` for other policies).
@@ -49,13 +50,14 @@ def grade_responses(
         rows: (gold, response) or (gold, response, finish reason) each. A finish reason is "stop", "length" or None: a
             response without an answer is truncated if it was cut.
         policy, conventions: of extraction; and as for `grade_answers`.
+        reasoning: after (what follows the last `</think>`; an unclosed thought is truncated) or whole.
     Returns:
         A grade for each row, in order; `answer` is what was extracted.
     Raises:
         ValueError: no such policy, or a row is something else.
     """
     whole = [(*row, None) if not isinstance(row, str) and len(row) == 2 else row for row in rows]
-    return Grades(Grader(conventions).grade_responses(whole, policy))
+    return Grades(Grader(conventions, reasoning).grade_responses(whole, policy))
 
 
 def explain(

@@ -8,7 +8,6 @@ compared with our verdicts. Other columns are kept.
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 from evals.answer_files.differing import differing
 from evals.answer_files.formats import OURS, Row
-from evals.answer_files.own import file_of, policy_of
-from evals.answer_files.policies import advice, policy_effects
+from evals.answer_files.own import decided_by, file_of
+from evals.answer_files.policies import LETTER, advice, policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
 from evals.answer_files.report import SHOWN, Report, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
@@ -26,6 +25,7 @@ from evals.files import write_jsonl
 from evals.grading import Conventions, Grade, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
+from evals.grading.reasoning import has_marker
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def grade_file(
     out: str | os.PathLike[str] | None = None,
     ks: Sequence[int] | None = None,
     policy: str | None = None,
+    reasoning: str | None = None,
     conventions: Conventions = DEFAULT,
     explain: Sequence[int] | Literal["wrong"] = (),
     reading: Reading = NOTHING_SAID,
@@ -56,6 +57,8 @@ def grade_file(
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
         policy: of extraction (`evals.grading.extraction`); None for the one that decided verdicts of an evaluation,
             else for boxed_last, or for letter where every gold is a letter of a multiple choice.
+        reasoning: the part of a response that is graded (`evals.grading.reasoning`); None for the one of an evaluation,
+            else "after".
         conventions: what counts as the same answer (`evals.grading.Conventions`).
         explain: numbers of rows, from 1, whose verdicts are explained; "wrong" for the first rows that are wrong.
         reading: what the file does not state, such as the columns of a table of another form.
@@ -75,11 +78,12 @@ def grade_file(
     for number in () if explain == "wrong" else explain:
         if not 1 <= number <= len(rows):
             raise ValueError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
-    policy = policy or policy_of(path, file.format) or policy_for(rows)
+    theirs = decided_by(path, file.format)
+    policy, reasoning = policy or theirs[0] or policy_for(rows), reasoning or theirs[1] or "after"
     if policy not in POLICIES:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
 
-    grader = Grader(conventions)
+    grader = Grader(conventions, reasoning)
     triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
     grades = _with_errors(rows, grader.grade_responses(triples, policy, progress))
     ours = columns_of_responses(rows, grades, grader)
@@ -101,6 +105,8 @@ def grade_file(
         agreement=agreement(rows, grades),
         out=None if target is None else str(target),
         policy=policy,
+        reasoning=reasoning,
+        thoughts=sum(has_marker(row["response"]) for row in rows),
         policies=effects,
         advice=advice([row["response"] for row in rows], grades, effects, policy),
         explanations=explanations,
@@ -121,7 +127,7 @@ def _with_errors(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Grade]:
 def policy_for(rows: Sequence[Row]) -> str:
     """The extraction policy of a file that names none: letter if every gold is a letter, else boxed_last."""
     golds = {as_text(row["answer"]).strip() for row in rows}
-    return "letter" if all(re.fullmatch(r"\(?[A-H]\)?", gold) for gold in golds) else "boxed_last"
+    return "letter" if all(map(LETTER.fullmatch, golds)) else "boxed_last"
 
 
 def _scores(rows: Sequence[Row], ours: Columns, ks: Sequence[int]) -> list[Score]:

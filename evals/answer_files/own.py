@@ -33,24 +33,25 @@ def file_of(path: Path) -> Path:
     return found[0]
 
 
-def policy_of(path: Path, rows_format: str) -> str | None:
-    """The extraction policy that decided the verdicts of a file that an evaluation wrote, by the manifest beside it;
-    None for other files.
+def decided_by(path: Path, rows_format: str) -> tuple[str | None, str | None]:
+    """The extraction policy that decided the verdicts of a file that an evaluation wrote, and the part of a response
+    that it read (`evals.grading.reasoning`), by the manifest beside it; None for other files.
 
     Raises:
         DamagedFileError: the manifest cannot be read.
     """
     manifest = path.with_name("manifest.json")
     if rows_format != VERDICTS or not manifest.is_file():
-        return None
+        return None, None
     found = read_object(manifest, "identity", "record")
     assert found is not None  # the file is there
     protocol, benchmark = found["record"].get("protocol") or {}, found["identity"].get("benchmark")
+    reasoning = _value(protocol.get("reasoning"), benchmark) or "whole"  # as before there was a choice
     extraction = _value(protocol.get("extraction"), benchmark)
     if extraction not in (None, "prompt"):
-        return str(extraction)
+        return str(extraction), reasoning
     prompt = _value(protocol.get("prompt"), benchmark)
-    return prompts.PROMPTS[prompt].policy if prompt in prompts.PROMPTS else None
+    return (prompts.PROMPTS[prompt].policy if prompt in prompts.PROMPTS else None), reasoning
 
 
 def _value(sourced: Any, benchmark: Any) -> Any:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from evals.grading import Grade, Grader
 from evals.grading.extraction import POLICIES
+from evals.grading.reasoning import READ, has_marker
 from evals.grading.verdicts import Verdict
 
 FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in; others take any number
+LETTER = re.compile(r"\(?[A-H]\)?")  # a gold of a multiple choice
+LONG = 500  # characters: such responses are no bare answers
 BARE = 40  # characters: a file whose responses are shorter holds bare answers
 
 
@@ -53,21 +57,28 @@ def policy_effects(
     used: str,
     policies: Sequence[str] = tuple(POLICIES),
 ) -> list[PolicyEffect]:
-    """The changes under each other policy, the one with most correct responses first.
+    """The changes under each other policy, and where responses hold thoughts, under the other `reasoning`; the one with
+    most correct responses first. Left out are `letter` where golds are none, and `whole` where responses are long.
 
     Args:
         rows: (gold, response, finish reason or None) each, as for `Grader.grade_responses`.
         grades: of `rows`, under the policy `used`.
     """
     correct = [grade.verdict is Verdict.CORRECT for grade in grades]
+    senseless = set() if all(LETTER.fullmatch(gold.strip()) for gold, _, _ in rows) else {"letter"}
+    senseless |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
+    others = [(policy, policy, grader) for policy in policies if policy != used and policy not in senseless]
+    if any(has_marker(response) for _, response, _ in rows):
+        [other] = set(READ) - {grader.reasoning}
+        others.append((f"{used}, reasoning={other}", used, replace(grader, reasoning=other)))
     effects = []
-    for policy in (policy for policy in policies if policy != used):
-        others = grader.grade_responses(rows, policy)
-        changes = Counter((was, then.verdict is Verdict.CORRECT) for was, then in zip(correct, others, strict=True))
+    for name, policy, by in others:
+        then = by.grade_responses(rows, policy)
+        changes = Counter((was, grade.verdict is Verdict.CORRECT) for was, grade in zip(correct, then, strict=True))
         gained, lost = changes[False, True], changes[True, False]
-        unscored = sum(grade.verdict is Verdict.UNSCORED for grade in others)
-        found = sum(grade.answer is not None for grade in others)
-        effects.append(PolicyEffect(policy, len(rows), sum(correct) + gained - lost, gained, lost, unscored, found))
+        unscored = sum(grade.verdict is Verdict.UNSCORED for grade in then)
+        found = sum(grade.answer is not None for grade in then)
+        effects.append(PolicyEffect(name, len(rows), sum(correct) + gained - lost, gained, lost, unscored, found))
     return sorted(effects, key=lambda effect: -effect.correct)
 
 

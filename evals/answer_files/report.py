@@ -60,6 +60,8 @@ class Report:
     out: str | None
     policy: str  # of extraction
     policies: list[PolicyEffect]  # what other policies would change, the best first
+    reasoning: str = "after"  # the part of a response that is graded (`evals.grading.reasoning`)
+    thoughts: int = 0  # responses in which a thought begins or ends
     advice: str | None = None  # the policy that reads them, where most have no answer in the form of the one in use
     explanations: list[Explanation] = field(default_factory=list)
     stated: AnswerFile | None = None  # without its rows; None for rows of our own form
@@ -117,6 +119,8 @@ class Report:
         for score in self.scores:
             excluded = f"; {score.excluded} problems excluded" if score.value is not None and score.excluded else ""
             lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
+        if self.thoughts:
+            lines.append(f"  {self.thoughts} responses hold a thought; reasoning={self.reasoning}")
         lines += [f"  extraction policy {self.policy}; under another one:"]
         lines += [f"    {effect}" for effect in self.policies]
         lines += [f"  {self.advice}"] if self.advice else []

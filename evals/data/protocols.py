@@ -16,6 +16,7 @@ from evals.code_execution.programs import reward_of
 from evals.data import benchmarks, prompts
 from evals.data.prompts import Prompt
 from evals.grading.extraction import POLICIES
+from evals.grading.reasoning import READ
 from evals.provenance import Origin, Sourced, assumed, code, paper
 from evals.suggest import expected
 
@@ -24,6 +25,10 @@ MAPPINGS = ("chat_template_kwargs", "extra_body")  # a mapping is such a value i
 _EXTRACTION = (
     "not stated: the form that the prompt asks for. Evaluators descended from Qwen2.5-Math's also take unboxed answers "
     "(extraction=qwen); `rlvr eval` prints how many verdicts that changes"
+)
+_REASONING = (
+    "not stated: what a model thinks before </think> is no answer. Without such a marker it has no effect; `rlvr eval` "
+    "prints how many verdicts reasoning=whole changes"
 )
 
 
@@ -44,6 +49,8 @@ class Protocol:
         choice_seed: orders the choices of multiple-choice questions.
         extraction: how an answer is extracted from a response: a policy of `evals.grading.extraction` (boxed_last,
             boxed_strict, answer_line, hashes, qwen, letter, ...), or "prompt" for the form that the prompt asks for.
+        reasoning: the part of a response with a thought in it that is graded: "after" the last marker that ends one
+            (`</think>` or a template's other one), where an unclosed one is truncated; or the "whole".
 
     The others are off (null) unless they are stated:
         top_k, min_p, repetition_penalty, stop: decoding (`evals.sampling.engines.base.Decoding`).
@@ -63,6 +70,7 @@ class Protocol:
     rows: Sourced[Any] = field(default=assumed(None, "no paper says that it left problems out, but where stated"))
     choice_seed: Sourced[Any] = field(default=assumed(0, "no paper gives the order in which it showed the choices"))
     extraction: Sourced[Any] = field(default=assumed("prompt", _EXTRACTION))
+    reasoning: Sourced[Any] = field(default=assumed("after", _REASONING))
     top_k: Sourced[Any] = field(default=OFF)
     min_p: Sourced[Any] = field(default=OFF)
     repetition_penalty: Sourced[Any] = field(default=OFF)
@@ -208,6 +216,8 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
     yield from _optional_misfits(at)
     if not _whole(at("choice_seed")):
         yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
+    if at("reasoning") not in READ:
+        yield f"reasoning={at('reasoning')!r}, expected one of {', '.join(READ)}"
     policies = ("prompt", *POLICIES, *PROGRAMS)
     if isinstance(at("extraction"), str) and ":" in at("extraction"):
         reward_of(at("extraction"))
@@ -407,6 +417,11 @@ _PROTOCOLS = (
         max_tokens=code(20480, _FORKING + ", max_response_length (29,696 in one comparison)"),
         prompt=paper("forking_tokens", "arXiv 2506.01939 v2, section 5.2: the chat template of the training"),
         ks=assumed((1,), "table 2 gives accuracy@16, which is avg@16, and the mean length"),
+        reasoning=code(
+            "after",
+            "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 097092a, verl/utils/reward_score/naive_dapo.py, "
+            "match_answer: what follows the last </think>. Of an unclosed thought it reads all; here it is truncated",
+        ),
     ),
     Protocol(
         name="anchor_math500",
@@ -427,6 +442,11 @@ _PROTOCOLS = (
         max_tokens=code(512, _VERL_LOG + "data.max_response_length"),
         prompt=code("gsm8k", "github.com/volcengine/verl at b178a3c, examples/data_preprocess/gsm8k.py"),
         ks=assumed((1,), "the page gives one accuracy"),
+        reasoning=code(
+            "whole",
+            "github.com/volcengine/verl at 945104d, verl/utils/reward_score/gsm8k.py, extract_solution: the first #### "
+            "of the whole response",
+        ),
     ),
     Protocol(
         name="qwen_coder",

@@ -10,6 +10,7 @@ from typing import Any
 from evals.grading import Conventions
 from evals.grading.equivalence import DEFAULT, Step, UnscorableError, compared, equal
 from evals.grading.extraction import extract, locate
+from evals.grading.reasoning import graded_part
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 from evals.notebook import Tabular
@@ -77,9 +78,14 @@ def outcome(gold: str, answer: str, conventions: Conventions) -> bool | str:
 
 @dataclass(frozen=True)
 class Grader:
-    """Grades answers under conventions, in the calling process. Safe to use from several threads."""
+    """Grades answers under conventions, in the calling process. Safe to use from several threads.
+
+    Attributes:
+        reasoning: which part of a response with a thought in it is graded (`evals.grading.reasoning`).
+    """
 
     conventions: Conventions = DEFAULT
+    reasoning: str = "after"
 
     def grade_responses(
         self, rows: Sequence[Sequence[str | None]], policy: str = "boxed_last", progress: Progress | None = None
@@ -94,7 +100,8 @@ class Grader:
         """
         grades = []
         for gold, response, finish_reason in _texts(rows, ("gold", "response", "finish_reason")):
-            found = extract(response or "", policy)
+            part, finish_reason = graded_part(response or "", finish_reason, self.reasoning)
+            found = extract(part, policy)
             if found.answer is None:
                 cut = finish_reason == "length" or (found.truncated and finish_reason != "stop")
                 grades.append(Grade(Verdict.TRUNCATED if cut else Verdict.NO_ANSWER, None, None, found.boxed))
@@ -130,7 +137,7 @@ class Grader:
             answer = locate(response).strip() or None
             [grade] = self.grade_answers([(gold, response)])
         else:
-            answer = extract(response, policy).answer
+            answer = extract(graded_part(response, None, self.reasoning)[0], policy).answer
             [grade] = self.grade_responses([(gold, response, None)], policy)
         located, unread = _gold(gold), answer is None or grade.verdict is Verdict.UNSCORED
         steps = [] if unread else compared(located, answer or "", self.conventions).steps

@@ -30,6 +30,7 @@ from evals.data.protocols import Protocol
 from evals.files import text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import Grade, Grader
+from evals.grading.reasoning import begins, graded_part
 from evals.grading.verdicts import Verdict, schema
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
@@ -45,12 +46,16 @@ Greedy = dict[tuple[str, str], Completion]
 WHOLE = ("stop", "length", None)  # finish reasons of responses that can be graded
 
 
+_GRADER = Grader(reasoning="whole")  # of the part of a response that `_GradingQueue` gives it
+
+
 @dataclass(frozen=True)
 class Plan:
     """The plan for one benchmark, complete before the first token is sampled.
 
     `texts` are the rendered prompts, one for each problem of `benchmark`, and `chats` the conversations they came from
-    (None for a plain prompt). `benchmark` is `dataset` or, if the protocol says so, its first rows.
+    (None for a plain prompt). `benchmark` is `dataset` or, if the protocol says so, its first rows. `reasoning` is the
+    part of a response that is graded (`evals.grading.reasoning`).
     """
 
     benchmark: Benchmark
@@ -61,6 +66,7 @@ class Plan:
     decoding: Decoding
     n: int
     seed: int
+    reasoning: str = "after"
 
     def requests(self, start: int, stop: int) -> list[Request]:
         """Samples start to stop - 1 of every problem, the shortest prompts first (less padding in a batch) and the
@@ -131,7 +137,7 @@ def evaluate(
                 plan,
                 stores[plan.benchmark.name],
                 engine,
-                programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else Grader(),
+                programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else _GRADER,
                 show,
                 check,
                 greedy,
@@ -162,7 +168,7 @@ def sample_problems(
     store = SampleStore(Path(folder))
     with store.locked():
         store.open(_identity(plan, engine, _model(model_path, engine)), {"model_path": str(model_path)})
-    return _run(plan, store, engine, Grader(), sys.stderr.isatty())
+    return _run(plan, store, engine, _GRADER, sys.stderr.isatty())
 
 
 def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: SampleStore, **read: Any) -> Plan:
@@ -178,7 +184,8 @@ def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: Sampl
     if twice and benchmarks.origin(name):
         what = f"{len(twice)} of {len(dataset.problems)} problems repeat others, so intervals are too narrow"
         print(f"WARNING: {name}: {what}; remove {', '.join(twice[:9])}", file=sys.stderr)
-    return _plan_of(dataset.first(at("rows")), dataset, protocol.prompt_of(name), decoding, at("n"), seed, engine)
+    plan = _plan_of(dataset.first(at("rows")), dataset, protocol.prompt_of(name), decoding, at("n"), seed, engine)
+    return replace(plan, reasoning=at("reasoning"))
 
 
 def check_decoding(engine: Engine, decoding: Decoding) -> None:
@@ -328,6 +335,9 @@ class _GradingQueue:
     def __init__(self, plan: Plan, grader: Grader | ProgramGrader) -> None:
         self._gold = {problem.id: problem.answer for problem in plan.benchmark.problems}
         self._policy = plan.prompt.policy
+        self._reasoning = plan.reasoning
+        texts = zip(plan.benchmark.problems, plan.texts, strict=True)
+        self._begun = {problem.id for problem, text in texts if begins(text)}
         self._grader = grader
         self._grades: dict[Key, Grade] = {}
         self._pending: list[tuple[list[Key], Future[list[Grade]]]] = []
@@ -346,7 +356,10 @@ class _GradingQueue:
             if c.finish_reason not in WHOLE:
                 self._grades[c.key] = Grade(Verdict.UNSCORED, None, f"server: it gave no response ({c.finish_reason})")
         whole = [c for c in completions if c.finish_reason in WHOLE]
-        triples = [(self._gold[c.key[0]], c.text, c.finish_reason) for c in whole]
+        triples = [
+            (self._gold[c.key[0]], *graded_part(c.text, c.finish_reason, self._reasoning, c.key[0] in self._begun))
+            for c in whole
+        ]
         future = self._threads.submit(self._grader.grade_responses, triples, self._policy)
         self._pending.append(([c.key for c in whole], future))
         self._collect(wait=False)

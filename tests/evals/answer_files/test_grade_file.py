@@ -150,7 +150,7 @@ def test_the_advice_names_the_form_that_most_responses_have(write):
     rows = [{"gold": "42", "response": f"So it is so.\n#### {42 + i % 2}"} for i in range(512)]
     report = grade_file(write(rows))
     assert report.verdicts == {"no_answer": 512}
-    assert {e.policy for e in report.policies} == set(POLICIES) - {"boxed_last"}
+    assert {e.policy for e in report.policies} == set(POLICIES) - {"boxed_last", "letter"}  # no gold is a letter
     correct = [effect.correct for effect in report.policies]
     assert correct == sorted(correct, reverse=True)
     [hashes] = [effect for effect in report.policies if effect.policy == "hashes"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from evals.answer_files import grade_file
@@ -48,6 +49,21 @@ def test_the_gold_is_the_gold_and_the_policy_the_manifests(place: str, how: dict
     assert report.agreement is not None and report.agreement.rate == 1.0  # with the verdicts that are there
     report = grade_file(tmp_path / "e" / place, policy="boxed_last")  # another one, by name
     assert report.verdicts == {"no_answer": 4}
+
+
+@pytest.mark.parametrize(("stated", "verdict"), [("after", "truncated"), ("whole", "correct"), (None, "correct")])
+def test_the_part_that_was_read_is_the_manifests(stated: str | None, verdict: str, tmp_path: Path) -> None:
+    """Before there was a choice all of a response was read."""
+    folder = save(tmp_path / "e") / "sums"
+    rows = pq.read_table(folder / "verdicts.parquet").to_pylist()[:1]
+    rows[0] |= {"response": "<think>\nAnswer: 1", "finish_reason": "length"}
+    write_parquet(pa.Table.from_pylist(rows, schema()), folder / "verdicts.parquet")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    if stated:
+        manifest["record"]["protocol"]["reasoning"] = {"value": stated}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert grade_file(folder).verdicts == {verdict: 1}
+    assert grade_file(folder, reasoning="whole").verdicts == {"correct": 1}
 
 
 def test_an_unscored_verdict_is_no_label(tmp_path: Path) -> None:
