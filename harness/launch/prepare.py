@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.environment import threads_sleep
+from evals.provenance import Origin
 from evals.redaction import redact
 from harness.backends import CannotExpress, refusals
 from harness.command.config import read_seeds, take, take_list
@@ -17,7 +18,16 @@ from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch, check_watch, take_watch
 from harness.errors import UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
-from harness.plan.machine import AUTO, DEFAULT, Machine, check_machine, gpu_count, jobs_at_once, take_machine
+from harness.plan.machine import (
+    AUTO,
+    DEFAULT,
+    Machine,
+    check_machine,
+    cpu_has_bfloat16,
+    gpu_count,
+    jobs_at_once,
+    take_machine,
+)
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -85,6 +95,8 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
         print("hardware=: not given, so its settings are the defaults; hardware=auto chooses them", file=sys.stderr)
     machine = machine.shared_by(min(launcher.here, len(jobs)))
     hardware = machine.by_arm(jobs)
+    if launcher.name != "slurm":
+        jobs = _in_float32(jobs, hardware)
     refused: Refusals = refusals(jobs, hardware)
     moved: dict[tuple[str, str], str] = {}
     if "backend" not in given and any(job.scale in REAL for job in jobs):
@@ -92,6 +104,29 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
     return Prepared(
         declaration(paper), jobs, machine, hardware, refused, moved, named, launcher, watch, data_dir, force
     )
+
+
+def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -> list[Job]:
+    """The jobs, in float32 where a CPU would train them in bfloat16 without instructions for it and the user has not
+    asked for that."""
+    changed: dict[str, None] = {}
+    made = []
+    for job in jobs:
+        device, e = hardware[job.model, job.arm].device, job.experiment
+        on_cpu = device == "cpu" or (device == "auto" and not gpu_count())
+        asked = "precision" in job.command_line or e is None or "bfloat16" not in e.precision.value
+        if e is not None and on_cpu and not asked and not cpu_has_bfloat16():
+            note = f"this CPU has no instructions for {e.precision.value}, and would take many times as long"
+            job = replace(job, experiment=e.override({"precision": "float32"}, Origin.ASSUMED, note))
+            changed[f"{job.model}/{job.arm}"] = None
+        made.append(job)
+    if changed:
+        print(
+            f"precision: float32 for {', '.join(changed)}, because this CPU has no instructions for bfloat16 "
+            "(precision=bfloat16 keeps it)",
+            file=sys.stderr,
+        )
+    return made
 
 
 def _with_others(

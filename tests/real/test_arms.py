@@ -15,7 +15,7 @@ from tests.real.training import ROLLOUT, words
 
 pytestmark = pytest.mark.slow
 OWN = (*ROLLOUT, "updates_per_rollout=1")
-TUNED = ("batch_size=2", "max_tokens=128")
+TUNED = ("batch_size=2", "max_tokens=128", "learning_rate=2e-5", "lr_schedule=constant", "warmup_ratio=0")
 ARMS = {
     "egsw/egsw": OWN,
     "erpo/erpo": OWN,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from harness.launch.prepare import planned
+from pathlib import Path
+
+import pytest
+
+from harness.launch.prepare import _read, planned
 
 
 def backends(*words: str) -> dict[str, str]:
@@ -47,3 +51,27 @@ def test_at_tiny_scale_and_with_settings_of_one_backend_nothing_moves() -> None:
     assert set(backends("paper=entropy_advantage", "arm=grpo,ppo").values()) == {"trl"}
     words = ("paper=entropy_advantage", "scale=paper", "model=7b", "arm=grpo,ppo")
     assert set(backends(*words, "hardware.deepspeed=zero3").values()) == {"trl"}  # a setting that veRL does not have
+
+
+@pytest.mark.parametrize(("flags", "precision"), [("fpu avx2 fma", "float32"), ("fpu avx512_bf16", "bfloat16")])
+def test_a_cpu_without_bfloat16_trains_in_float32_and_says_so(
+    flags: str, precision: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cpuinfo = f"processor\t: 0\nflags\t\t: {flags}\n"
+    monkeypatch.setattr(
+        Path, "read_text", lambda *_, of=Path.read_text, **__: cpuinfo if _[0] == INFO else of(*_, **__)
+    )
+    values = {"arm": "grpo", "seeds": 1, "scale": "small", "hardware.device": "cpu"}
+    (job,) = _read("egsw", values).jobs
+    assert job.experiment is not None and job.experiment.precision.value == precision
+    said = capsys.readouterr().err
+    assert ("precision: float32 for math-7b/grpo, because this CPU has no instructions" in said) == (
+        precision == "float32"
+    )
+    (job,) = _read("egsw", {**values, "precision": "bfloat16"}).jobs  # as the user says
+    assert job.experiment is not None and job.experiment.precision.value == "bfloat16"
+    (job,) = _read("egsw", {"arm": "grpo", "seeds": 1, "scale": "small", "hardware": "rtx4090"}).jobs  # for a GPU
+    assert job.experiment is not None and job.experiment.precision.value == "bfloat16"
+
+
+INFO = Path("/proc/cpuinfo")
