@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 Records = Iterable[Any]  # rows: dicts, a data set, a data frame
-METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
+DEFAULT_ENGINE = "transformers"
+EMPTY = 0.05  # the share of responses without a text above which a sentence says so
 TRUNCATED = 0.05  # a share above which scores say more about the length limit than about the model
 
 
@@ -48,7 +49,7 @@ def evaluate(
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
     seed: int = 0,
-    engine: str = "transformers",
+    engine: str = DEFAULT_ENGINE,
     allow_changed_data: bool = False,
     **values: Any,
 ) -> Evaluated:
@@ -74,7 +75,9 @@ def evaluate(
             extraction=POLICY, of boxed_last, boxed_strict, answer_line, qwen, letter, ..., for code of program,
             program_fenced, program_first, ... (`rlvr list what=policies`): how answers are extracted, if not as the
             prompt asks; the report says what other policies would change. Or MODULE:FUNCTION, a reward of (response,
-            answer) such as harness.data.countdown:reward, decides itself: 1 is correct.
+            answer) such as harness.data.countdown:reward, decides itself: 1 is correct. top_k, min_p,
+            repetition_penalty, stop, system, examples=FILE, chat_template_kwargs, reasoning_effort, extra_body are off
+            unless stated.
     Raises:
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
@@ -83,7 +86,7 @@ def evaluate(
     from evals.sampling.engines.base import EngineError
     from evals.sampling.evaluate import evaluate as sample_and_grade
     from harness.analysis.runs import tiny_benchmarks
-    from harness.record.evaluations import folder_of
+    from harness.record.evaluations import folder_of, link
     from harness.record.run import RECORD, Run, check_model
     from harness.record.write import record_evaluation
     from harness.runs.interrupt import check, finishing, handled
@@ -101,7 +104,8 @@ def evaluate(
     named = {"benchmarks": benchmarks} if benchmarks else {}
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
     sampler, chosen = make_engine(model, engine, settings), _protocol(protocol, values | named)
-    folder = Path(out or folder_of(f"{label}-{chosen.name}-seed{seed}"))
+    apart = _apart(chosen, engine, settings)
+    folder = Path(out).absolute() if out else folder_of("-".join((label, chosen.name, *apart, f"seed{seed}")))
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
     try:
         check_model(model)
@@ -118,11 +122,13 @@ def evaluate(
                 progress=True,
             )
         record_evaluation(folder, model, verdicts)
+        link(folder)
     except EngineError as error:
         raise EngineError(f"{error}; the samples so far are kept, and the same command resumes from them") from error
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
-    return _scores(folder, model, seed, chosen, verdicts)
+    usage = sampler.usage() if hasattr(sampler, "usage") else None
+    return _scores(folder, model, seed, chosen, verdicts, usage)
 
 
 def with_columns(names: Iterable[str], columns: Mapping[str, str]) -> list[str]:
@@ -195,6 +201,26 @@ def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
         raise UsageError(f"engine {name}: {error}") from error
 
 
+GROWING = ("benchmarks", "n", "ks", "rows", "extraction", "reasoning")  # values that decide no sample, or that may grow
+
+
+def _apart(protocol: Protocol, engine: str, settings: Mapping[str, Any]) -> list[str]:
+    """What tells an evaluation apart from others of its protocol, for the name of its folder: the values that the user
+    replaced and that decide a sample, and the engine if it is not the default."""
+    own = {k: v.value for k, v in protocol.sourced().items() if v.was is not None and k not in GROWING}
+    own |= {} if engine == DEFAULT_ENGINE else {"": engine}
+    own |= {key.removeprefix("engine."): settings[key] for key in ("engine.url", "engine.dtype") if key in settings}
+    return [f"{key}{_short(value)}" for key, value in own.items()]
+
+
+def _short(value: Any) -> str:
+    """A value in a folder's name: itself if it is a short word or number, else four digits of its hash."""
+    text = json.dumps(value, sort_keys=True, default=list).strip('"')
+    if re.fullmatch(r"[\w.]{1,12}", text):
+        return text
+    return hashlib.sha256(text.encode()).hexdigest()[:4]
+
+
 def model_label(model: str) -> str:
     """A folder name for a model's evaluation: the last part of its name, and of a folder four digits of its path too,
     because every training ends in a folder of the same name."""
@@ -207,7 +233,14 @@ def model_label(model: str) -> str:
 # -- the scores of an evaluation -----------------------------------------------------------------------------------
 
 
-def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: Mapping[str, Path]) -> Evaluated:
+def _scores(
+    folder: Path,
+    model: str,
+    seed: int,
+    protocol: Protocol,
+    verdicts: Mapping[str, Path],
+    usage: Mapping[str, float] | None,
+) -> Evaluated:
     """Scores of every benchmark with their intervals, the protocol's values with their sources, and the files."""
     import pyarrow.parquet as pq
 
@@ -215,26 +248,27 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
     from evals.code_execution.program_grader import blocks_note
     from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.provenance import described
-    from evals.stats.score import score
+    from evals.stats.score import reported
     from harness.record.run import Run
     from rlvr.metrics import Scores
 
     scores, notes, blocks_of = {}, {}, {}
     for name, path in verdicts.items():
         policy, table = protocol.prompt_of(name).policy, pq.read_table(path)
-        box = policy.startswith("boxed") or policy == "qwen"  # where none is asked for, its share means nothing
-        found = score(table, ks=protocol.value("ks", name), metrics=[m for m in METRICS if m != "fmt" or box])
+        scores[name] = reported(table, protocol.value("ks", name), policy)
         right = table.column("verdict").to_pylist().count("correct")
         responses = table.column("response").to_pylist()
         notes[name] = other_form.note(responses, right, policy)
         if policy in PROGRAMS:
             blocks_of[name] = blocks_note(responses)
-        scores[name] = [s for s in found if s.k != 1 or s.metric == "avg"]  # pass@1 and maj@1 are avg once more
-        cut = next((s.value for s in found if s.metric == "truncation_rate"), None)
+        cut = next((s.value for s in scores[name] if s.metric == "truncation_rate"), None)
         if cut is not None and cut > TRUNCATED:
             limit = protocol.value("max_tokens", name)
-            told = f"{100 * cut:.0f} % of the responses are cut at max_tokens={limit}: raise it, with another out="
+            told = f"{100 * cut:.0f} % of the responses are cut at max_tokens={limit}: raise it"
             print(f"WARNING: {name}: {told}", file=sys.stderr)
+        if (empty := sum(not text.strip() for text in responses)) > EMPTY * len(responses):
+            share = f"{100 * empty / len(responses):.0f} % of the responses are empty"
+            print(f"WARNING: {name}: {share}: the scores say nothing about the model's answers", file=sys.stderr)
     _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
     effects = {
         name: _policy_effects(protocol.prompt_of(name).policy, path, protocol.value("reasoning", name))
@@ -248,19 +282,35 @@ def _scores(folder: Path, model: str, seed: int, protocol: Protocol, verdicts: M
         "protocol": stated,
         "scores": {name: [score_fields(found) for found in scores[name]] for name in scores},
         "verdicts": {name: str(path) for name, path in verdicts.items()},
+        **({} if usage is None else {"usage": usage}),
     }
 
     def text() -> str:
         lines = [f"protocol {described(stated)}", str(table)]
         for name, path in verdicts.items():
             blocks = [f"  {blocks_of[name]}"] if name in blocks_of else []
-            lines += [f"\n{name}: {path}", *blocks, *(f"  {effect}" for effect in effects[name])]
+            lines += [
+                f"\n{name}: {path}",
+                f"  policy {protocol.prompt_of(name).policy}",
+                *blocks,
+                *(f"  {effect}" for effect in effects[name]),
+            ]
             lines += [f"  WARNING: {notes[name]}"] if notes[name] else []
-        return "\n".join([*lines, f"\npage: rlvr report runs={folder}"])
+        lines.append(f"\npage: rlvr report runs={folder}")
+        return "\n".join([*lines, *([] if usage is None else [_usage_text(usage)])])
 
     result = Evaluated(document, text, table.rows(), printed=table.printed)
     result.folder = folder
     return result
+
+
+def _usage_text(usage: Mapping[str, float]) -> str:
+    """What a call has asked of a server, in one line."""
+    asked = f"{usage['requests']:,} requests, {usage['retries']:,} sent again"
+    tokens = f"{usage['prompt_tokens']:,} prompt tokens and {usage['response_tokens']:,} response tokens"
+    unknown = f" ({usage['unknown_tokens']:,} replies do not say)" if usage["unknown_tokens"] else ""
+    money = f", {usage['usd']:.4f} USD" if "usd" in usage else ""
+    return f"server, this call: {asked}, {tokens}{unknown}{money}"
 
 
 def score_fields(found: Score) -> dict[str, Any]:

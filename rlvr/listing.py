@@ -193,16 +193,16 @@ def _archived(found: Sequence[Run]) -> Result:
 
 
 def _one(name: str) -> Result:
-    from evals.stats.score import score
+    from evals.stats.score import reported
     from harness.record.find import method, seeds_of
-    from rlvr.evaluation import METRICS, score_fields
-    from rlvr.metrics import Scores
+    from rlvr.evaluation import score_fields
+    from rlvr.metrics import Scores, ks_of
 
     measured = method(name)
     seeds = seeds_of(name)
     record = seeds[0].record if len(seeds) == 1 else {}
     how = {benchmark: seeds[0].measured_by(benchmark) for benchmark in measured.tables}
-    found = {b: score(t, ks=[t.n] if t.n and t.n > 1 else [], metrics=METRICS) for b, t in measured.tables.items()}
+    found = {b: reported(t, ks_of(seeds[0], b, t), seeds[0].policy(b)) for b, t in measured.tables.items()}
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
     if "settings" in record:
@@ -273,6 +273,7 @@ def _states(papers: Sequence[str] | None) -> Result:
             lines.append(
                 f"\n{measured[0].folder.parent}\n{table(('evaluation', 'benchmarks', 'finished'), cells, left=2)}"
             )
+            lines += [f"{run.folder.name}: {run.folder.resolve()}" for run in measured if run.folder.is_symlink()]
         if others:
             cells = [(r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in others]
             lines.append(f"\n{table(('imported curve', 'steps', 'metrics'), cells, left=1)}")
@@ -280,7 +281,10 @@ def _states(papers: Sequence[str] | None) -> Result:
 
     rows = [asdict(state) for state in states]
     imported = [*measured, *others]
-    rows += [{"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder} for run in imported]
+    rows += [
+        {"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder.resolve()}
+        for run in imported
+    ]
     return Result(rows, text, rows)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
-from evals.stats.score import Score, bounds_text, number_text, score
+from evals.stats.score import Score, bounds_text, meanings, number_text, score
 from rlvr.results import Rows
+
+if TYPE_CHECKING:
+    from evals.stats.verdict_table import VerdictTable
+    from harness.record.run import Run
 
 Samples = Sequence[Sequence[bool]]  # [P][n]: was sample n of problem P correct
 
@@ -17,7 +21,10 @@ class Scores(Rows[tuple[str, Score]]):
     """(benchmark, score) pairs; a notebook shows them as a table with 95 % intervals."""
 
     header = ("benchmark", "metric", "value", "95 % interval", "covers", "problems", "unscored")
-    caption = f"{ROUGH}."
+
+    @property
+    def caption(self) -> str:  # type: ignore[override]
+        return f"{meanings(found for _, found in self)}.\n{ROUGH}."
 
     def rows(self) -> list[dict[str, Any]]:
         """Numbers instead of the texts of `cells`; fractions for percent."""
@@ -31,6 +38,11 @@ class Scores(Rows[tuple[str, Score]]):
             value += f" ({number_text(found.as_wrong, found.factor)} with unscored as wrong)"
         interval = bounds_text(found.interval, found.factor)
         return (benchmark, found.name, value, interval, covers, str(found.problems), str(found.unscored))
+
+
+def ks_of(run: Run, benchmark: str, table: VerdictTable) -> list[int]:
+    """The k of pass@k and maj@k that are shown of a run: the protocol's; of graded answers of others, all samples."""
+    return run.ks(benchmark) or ([table.n] if table.n and table.n > 1 else [])
 
 
 def avg_at_k(correct: Samples) -> Score:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from evals.notebook import Tabular
 from evals.stats.measured_run import MeasuredRun
-from evals.stats.score import score
+from evals.stats.score import reported, score
 from harness.errors import choose
 from harness.record.find import seeds_of, together
 from harness.record.run import Run as RecordedRun
-from rlvr.metrics import Scores
+from rlvr.metrics import Scores, ks_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,23 +50,28 @@ class Run(Tabular):
             frames = [frame.assign(train_seed=number) for number, frame in enumerate(frames)]
         return pd.concat(frames, ignore_index=True)
 
-    def scores(self, ks: Sequence[int] = (), metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")) -> Scores:
-        """Scores of every benchmark with 95 % intervals.
+    def scores(self, ks: Sequence[int] | None = None, metrics: Sequence[str] | None = None) -> Scores:
+        """Scores of every benchmark with 95 % intervals; by default those that `rlvr show` prints.
 
         Args:
-            ks: for pass, maj and unsolvable, which have no score without one.
-            metrics: of avg, pass, maj, unsolvable, fmt, mean_tokens, truncation_rate.
+            ks: for pass, maj and unsolvable, which have no score without one; None: the protocol's.
+            metrics: of avg, pass, maj, unsolvable, fmt, no_answer_rate, mean_tokens, truncation_rate.
         Raises:
             ValueError: an unknown metric, or k < 1.
         """
-        tables = self.measured.tables.items()
-        return Scores((name, found) for name, table in tables for found in score(table, ks=ks, metrics=metrics))
+        found = []
+        for name, table in self.measured.tables.items():
+            used = ks_of(self.seeds[0], name, table) if ks is None else ks
+            own = reported(table, used, self.seeds[0].policy(name))
+            found += [(name, s) for s in (own if metrics is None else score(table, ks=used, metrics=metrics))]
+        return Scores(found)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        return self.scores(metrics=("avg", "fmt")).rows()
+        return self.scores().rows()
 
     def __str__(self) -> str:
-        return f"{self.name}\n{self.scores(metrics=('avg', 'fmt'))}"
+        policies = [f"{b}: policy {policy}" for b in self.benchmarks if (policy := self.seeds[0].policy(b))]
+        return "\n".join([self.name, *policies, str(self.scores())])
 
     __repr__ = __str__
 

@@ -179,10 +179,11 @@ def _of_training(
 
 
 AVERAGE = "average of benchmarks"
-PERCENT = ("avg", "pass", "maj", "fmt", "truncation_rate")
+PERCENT = ("avg", "pass", "maj", "fmt", "no_answer_rate", "truncation_rate")
 SCORES = {
     "avg": "avg@{k} (%)", "pass": "pass@{k} (%)", "maj": "maj@{k} (%)", "fmt": "with a box (%)",
-    "mean_tokens": "response length (tokens)", "truncation_rate": "truncated (%)", "change": "change of avg (points)",
+    "mean_tokens": "response length (tokens)", "truncation_rate": "truncated (%)",
+    "no_answer_rate": "no answer (%)", "change": "change of avg (points)",
 }  # fmt: skip
 
 

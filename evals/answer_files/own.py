@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from evals.answer_files.formats import VERDICTS
-from evals.data import prompts
+from evals.data import protocols
 from evals.files import read_object
 
 TABLE = "verdicts.parquet"
@@ -45,16 +43,5 @@ def decided_by(path: Path, rows_format: str) -> tuple[str | None, str | None]:
         return None, None
     found = read_object(manifest, "identity", "record")
     assert found is not None  # the file is there
-    protocol, benchmark = found["record"].get("protocol") or {}, found["identity"].get("benchmark")
-    reasoning = _value(protocol.get("reasoning"), benchmark) or "whole"  # as before there was a choice
-    extraction = _value(protocol.get("extraction"), benchmark)
-    if extraction not in (None, "prompt"):
-        return str(extraction), reasoning
-    prompt = _value(protocol.get("prompt"), benchmark)
-    return (prompts.PROMPTS[prompt].policy if prompt in prompts.PROMPTS else None), reasoning
-
-
-def _value(sourced: Any, benchmark: Any) -> Any:
-    """A value of a protocol for a benchmark, from its record."""
-    value = sourced.get("value") if isinstance(sourced, Mapping) else None
-    return value.get(benchmark, value.get("default")) if isinstance(value, Mapping) else value
+    reasoning = protocols.recorded_value(found, "reasoning") or "whole"  # as before there was a choice
+    return protocols.recorded_policy(found), reasoning

@@ -164,6 +164,25 @@ def _cut(ks: Any, n: int) -> Any:
     return tuple(k for k in ks if k <= n) or (n,)
 
 
+def recorded_value(manifest: Mapping[str, Any], field_name: str) -> Any:
+    """A value of the protocol for the benchmark of a manifest, as its record has it; None where it has none."""
+    sourced = (manifest["record"].get("protocol") or {}).get(field_name)
+    value = sourced.get("value") if isinstance(sourced, Mapping) else None
+    benchmark = manifest["identity"].get("benchmark")
+    return value.get(benchmark, value.get("default")) if isinstance(value, Mapping) else value
+
+
+def recorded_policy(manifest: Mapping[str, Any]) -> str | None:
+    """The extraction policy that decided the verdicts beside a manifest; None where its prompt is not known here."""
+    extraction = recorded_value(manifest, "extraction")
+    if extraction not in (None, "prompt"):
+        return str(extraction)
+    name = recorded_value(manifest, "prompt")
+    if name not in prompts.PROMPTS:  # "benchmark", or a file
+        name = (manifest["identity"].get("prompt") or {}).get("name")
+    return prompts.PROMPTS[name].policy if name in prompts.PROMPTS else None
+
+
 def names() -> list[str]:
     """The fields of a protocol that a user may replace."""
     return [f.name for f in fields(Protocol) if f.name != "name"]

@@ -19,10 +19,10 @@ COLUMNS = (*NEEDED, "benchmark", "train_seed", "gold", "tokens", "finish_reason"
 def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
     """(a row for each training seed and problem, the seeds' fingerprints, a contradiction or "").
 
-    Columns: generated, scored, correct, boxed samples; tokens, of the samples of known length; stopped by the length
-    limit, of the reasons known; gold; right, the votes of the correct class of answers; rivals, the sorted ones of the
-    others. A fingerprint is a number that equal samples share, in any order: verdicts, answer classes and lengths. A
-    contradiction between verdicts and answer classes matters to maj@k alone.
+    Columns: generated, scored, correct, boxed samples, and those without an answer; tokens, of the samples of known
+    length; stopped by the length limit, of the reasons known; gold; right, the votes of the correct class of answers;
+    rivals, the sorted ones of the others. A fingerprint is a number that equal samples share, in any order: verdicts,
+    answer classes and lengths. A contradiction between verdicts and answer classes matters to maj@k alone.
 
     Args:
         rows: of one benchmark, a pandas frame or Arrow table; `train_seed` is 0 where it has no such column.
@@ -47,6 +47,7 @@ def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
         "scored": scored,
         "correct": correct,
         "boxed": rows["boxed"].to_numpy(bool),
+        "no_answer": (rows["verdict"] == Verdict.NO_ANSWER).to_numpy(),
         "known": ~np.isnan(length),
         "stopped": (rows["finish_reason"] == "length").to_numpy(bool),
         "reasons": rows["finish_reason"].notna().to_numpy(),

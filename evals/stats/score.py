@@ -6,7 +6,7 @@ with a reason; it is never zero. An unscored sample is not incorrect: it is excl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from evals.notebook import Tabular
 from evals.stats.intervals import Interval, estimate
-from evals.stats.verdict_table import OF_K, OF_VERDICTS, Matrix, VerdictTable, check_request, complete
+from evals.stats.verdict_table import (
+    METRICS,
+    OF_K,
+    OF_VERDICTS,
+    REPORTED,
+    Matrix,
+    VerdictTable,
+    check_request,
+    complete,
+)
 
 if TYPE_CHECKING:
     from evals.stats.compare import Line
@@ -170,6 +179,7 @@ def score(rows: Any, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "pas
                 avg@16 whatever ks says; plain "avg" if the problems have different numbers).
             pass, maj, unsolvable: see `evals.stats.verdict_table`; no value for a problem with fewer than k scored
                 samples.
+            no_answer_rate: share of the scored responses that ended without an answer in the form asked for.
             fmt: share of responses with a box; mean_tokens: their length; truncation_rate: share of responses stopped
                 by the length limit (`finish_reason` "length"). They need no verdict, so unscored samples count too;
                 samples of unknown length or finish reason are excluded.
@@ -182,6 +192,25 @@ def score(rows: Any, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "pas
     table = rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows)
     requested = [(m, k) for m in metrics for k in (ks if m in OF_K else (table.n if m == "avg" else None,))]
     return [_score(table, m, k) for m, k in requested]
+
+
+def reported(rows: Any, ks: Sequence[int], policy: str | None = None) -> list[Score]:
+    """The scores that every command and page shows of an evaluation: `REPORTED`, with pass@k and maj@k for the
+    protocol's k. A k that the samples cannot give has no value and says why.
+
+    Args:
+        policy: of extraction; fmt is left out where it asks for no box. None: not known.
+    """
+    box = policy is None or policy.startswith("boxed") or policy == "qwen"
+    found = score(rows, ks=ks, metrics=[metric for metric in REPORTED if metric != "fmt" or box])
+    return [s for s in found if s.k != 1 or s.metric == "avg"]  # pass@1 and maj@1 are avg once more
+
+
+def meanings(scores: Iterable[Score]) -> str:
+    """ "avg: mean of samples; pass: any of k": each metric of some scores, in three words."""
+    return "; ".join(
+        f"{metric.replace('_', ' ')}: {METRICS[metric]}" for metric in dict.fromkeys(s.metric for s in scores)
+    )
 
 
 def common_values(a: VerdictTable, b: VerdictTable, metric: str, k: int | None = None) -> tuple[Matrix, Matrix]:

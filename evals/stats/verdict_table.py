@@ -126,12 +126,24 @@ def _check_k(n: int, k: int) -> None:
         raise ValueError(f"k must not exceed the number of samples, got k = {k} with n = {n}")
 
 
-METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
+METRICS: Mapping[str, str] = {  # the one table of metrics: name -> what it is, in three words
+    "avg": "mean of samples",
+    "pass": "any of k",
+    "maj": "majority of k",
+    "unsolvable": "none of k",
+    "fmt": "answer in box",
+    "no_answer_rate": "ended without answer",
+    "mean_tokens": "length in tokens",
+    "truncation_rate": "cut at max_tokens",
+}
+REPORTED = tuple(metric for metric in METRICS if metric != "unsolvable")
+"""What every evaluation records, and every command and page shows of it (`score.reported`)."""
 OF_K = ("pass", "maj", "unsolvable")  # one score per k; the others are one score in all
 
 RATIOS = {  # numerator and denominator, of the columns of `counts_of_rows`
     "avg": ("correct", "scored"),
     "fmt": ("boxed", "generated"),
+    "no_answer_rate": ("no_answer", "scored"),
     "mean_tokens": ("tokens", "known"),
     "truncation_rate": ("stopped", "reasons"),
 }
@@ -250,6 +262,7 @@ class VerdictTable:
         if metric in RATIOS:
             needed = {
                 "avg": f"a scored sample in every training seed; unscored samples: {self.unscored}",
+                "no_answer_rate": f"a scored sample in every training seed; unscored samples: {self.unscored}",
                 "mean_tokens": "a response of known length in every training seed",
                 "truncation_rate": "a response with a known finish reason in every training seed",
                 "fmt": "a sample in every training seed",

@@ -13,7 +13,6 @@ from evals.provenance import Origin
 from harness.errors import UsageError, nearest
 
 FIELDS = tuple(f.name for f in fields(Protocol) if f.name != "name")
-METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")  # of a job's evaluations
 
 
 def due(step: int, every: int, stride: int) -> bool:

@@ -27,7 +27,7 @@ from evals.files import append_jsonl, mend_jsonl, read_jsonl
 from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import Held, snapshots
-from harness.command.watch import METRICS, Watch, due
+from harness.command.watch import Watch, due
 from harness.plan.costs import in_rollouts_engine
 from harness.record.run import CURVE, Run, run_identity
 from harness.record.write import Recorder
@@ -99,9 +99,10 @@ def scores_of(verdicts: Mapping[str, Path], protocol: Protocol) -> dict[str, dic
     """The scores of each benchmark, by key, from its file of verdicts."""
     from evals.files import read_parquet
     from evals.stats.score import score
+    from evals.stats.verdict_table import REPORTED
 
     return {
-        name: {s.key: asdict(s) for s in score(read_parquet(path), ks=protocol.value("ks", name), metrics=METRICS)}
+        name: {s.key: asdict(s) for s in score(read_parquet(path), ks=protocol.value("ks", name), metrics=REPORTED)}
         for name, path in verdicts.items()
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.record.mirror import ms
 from harness.record.run import CURVES, RECORD, Run
-from harness.runs.track import Tracker, home
+from harness.runs.track import Tracker, home, make_home
 
 NAME = "evaluations"  # of the folder, and of MLflow's experiment
 
@@ -19,8 +19,31 @@ def folder_of(name: str) -> Path:
 
 
 def evaluations() -> list[Run]:
-    """The finished evaluations under RLVR_HOME."""
+    """The finished evaluations under RLVR_HOME, and those elsewhere that are linked there."""
     return [Run(path.parent) for path in sorted((home() / NAME).glob(f"*/{RECORD}"))]
+
+
+def link(folder: Path) -> None:
+    """Make an evaluation in a folder elsewhere (`out=`) known under RLVR_HOME: a link of its name. Of two folders of
+    one name, the second link has four digits of its path too; a link to a folder that is gone is replaced.
+
+    Raises:
+        RefusedError: RLVR_HOME cannot be written to.
+    """
+    folder = folder.resolve()
+    place = make_home() / NAME
+    if folder.is_relative_to(place):
+        return
+    place.mkdir(exist_ok=True)
+    digits = hashlib.sha256(bytes(folder)).hexdigest()[:4]
+    for at in (place / folder.name, place / f"{folder.name}-{digits}"):
+        if at.is_symlink() and not at.exists():
+            at.unlink()
+        if at.exists() and at.resolve() == folder:
+            return
+        if not at.exists():
+            at.symlink_to(folder, target_is_directory=True)
+            return
 
 
 def curves() -> list[Run]:

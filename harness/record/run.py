@@ -395,6 +395,20 @@ class Run:
                 raise DamagedFileError(path, f"it is of a run with another {differing[0]}", RESTORE)
         return manifest
 
+    def ks(self, benchmark: str) -> list[int]:
+        """The k of the protocol that measured a benchmark; of graded answers of others, none."""
+        from evals.data.protocols import recorded_value
+
+        manifest = self.manifest(benchmark)
+        return [] if manifest is None else [int(k) for k in recorded_value(manifest, "ks") or ()]
+
+    def policy(self, benchmark: str) -> str | None:
+        """The extraction policy that decided the verdicts of a benchmark; None if it is not known."""
+        from evals.data.protocols import recorded_policy
+
+        manifest = self.manifest(benchmark)
+        return None if manifest is None else recorded_policy(manifest)
+
     def measured_by(self, benchmark: str) -> dict[str, Any]:
         """How a benchmark was measured, as `rlvr show` prints it; {} without a manifest."""
         if (manifest := self.manifest(benchmark)) is None:
@@ -404,6 +418,7 @@ class Run:
         facts |= {"prompt": identity["prompt"]["name"]}
         facts |= {"system": identity["prompt"]["system"]} if "system" in identity["prompt"] else {}
         facts |= {"examples": len(identity["prompt"]["examples"])} if "examples" in identity["prompt"] else {}
+        facts |= {} if (policy := self.policy(benchmark)) is None else {"policy": policy}
         facts |= {"n": max(manifest.get("grown") or [None])}
         facts |= {**identity["decoding"], "seed": identity.get("seed")}
         return facts | ({"data": "changed"} if identity["data"]["changed"] else {})

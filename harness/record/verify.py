@@ -4,13 +4,11 @@ needs (`harness.record.contribution`)."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from harness.record.archive import read_archive
 from harness.record.contribution import obstacles
 from harness.record.run import Run
 
-METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
 DIGITS = 10  # decimals to compare: beyond them, the order of a sum may differ between processors
 
 
@@ -36,14 +34,11 @@ def verify(path: Path, *, contribution: bool = False) -> list[str]:
 
 def _wrong_scores(run: Run) -> list[str]:
     from evals.stats.score import score
+    from evals.stats.verdict_table import REPORTED
 
     wrong = []
     for benchmark, recorded in run.record.get("scores", {}).items():
-        table = run.counts(benchmark)
-        protocol = (run.manifest(benchmark) or {}).get("record", {}).get("protocol") or {}
-        ks: Any = (protocol.get("ks") or {}).get("value") or [1]
-        ks = ks.get(benchmark, ks.get("default", [1])) if isinstance(ks, dict) else ks
-        found = score(table, ks=[int(k) for k in ks if k <= table.generated.min()], metrics=METRICS)
+        found = score(run.counts(benchmark), ks=run.ks(benchmark) or [1], metrics=REPORTED)
         now = {one.key: one.value for one in found}
         for key, was in recorded.items():
             if key in now and _rounded(now[key]) != _rounded(was["value"]):

@@ -16,7 +16,7 @@ from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.intervals import ROUGH
-from evals.stats.score import bounds_text, line_form, method_p_text, number_text, score
+from evals.stats.score import bounds_text, line_form, meanings, method_p_text, number_text, reported, score_text
 from harness.analysis.questions import shared
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
@@ -167,19 +167,20 @@ def document_of_runs(
         UsageError: runs whose problems or golds differ.
     """
     measured = [together(model.sources, model.name) for model in models]
-    shares = ("avg, %", "boxed, %", "mean tokens", "truncated, %")
-    header = ("run", "benchmark", "samples", *shares, "problems", "unscored")
-    rows = []
+    header = ("run", "benchmark", "policy", "metric", "value", "samples", "problems", "unscored")
+    rows, shown = [], []
     for run, model in zip(measured, models, strict=True):
         for benchmark, table in run.tables.items():
-            avg, *more = score(table, ks=(), metrics=("avg", "fmt", "mean_tokens", "truncation_rate"))
-            values = [
-                number_text(s.value, s.factor) + ("" if s.interval is None else f" {bounds_text(s.interval, s.factor)}")
-                for s in (avg, *more)
-            ]
-            name = model.sources[0].title(benchmark)
-            rows.append((run.name, name, str(avg.samples), *values, str(avg.problems), str(avg.unscored)))
-    grids = [Grid("Scores", header, tuple(rows), (f"{ROUGH}.",)), *_measured_by(models)]
+            source = model.sources[0]
+            found = reported(table, source.ks(benchmark) or [n for n in (table.n,) if n], source.policy(benchmark))
+            shown += found
+            for s in found:
+                name = f"{s.name}, {s.unit}" if s.unit == "%" else s.name
+                policy = source.policy(benchmark) or "–"
+                counts = (str(s.samples), str(s.problems), str(s.unscored))
+                rows.append((run.name, source.title(benchmark), policy, name, score_text(s), *counts))
+    notes_of_scores = (f"{meanings(shown)}.", f"{ROUGH}.")
+    grids = [Grid("Scores", header, tuple(rows), notes_of_scores), *_measured_by(models)]
     columns = ("benchmark", "metric", "A", "B", "A - B", *TESTED)
     answer: list[str] = []
     drawn: list[Figure] = []

@@ -7,8 +7,7 @@ from typing import Literal, get_type_hints
 
 from harness.spec.ranges import check_value
 
-Metric = Literal["avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate", "unsolvable"]
-METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate", "unsolvable")
+Metric = Literal["avg", "pass", "maj", "fmt", "no_answer_rate", "mean_tokens", "truncation_rate", "unsolvable"]
 NEED_MARGIN = ("not lower", "not higher", "equal")
 
 

@@ -58,7 +58,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     assert main(["report", f"runs={folder}", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     page = Path(document["file"]).read_text()
-    assert "truncated, %" in page and "Responses" in page and "Measured by" in page
+    assert "truncation rate, %" in page and "boxed_last" in page and "Responses" in page and "Measured by" in page
     assert document["notes"] == [] and '"entropies":null' not in page  # a note would say why there are none
     assert main(["power", "difference=0.1", f"runs={folder.name[:8]}", "benchmark=my_sums", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["problems"] == 3

@@ -72,6 +72,7 @@ def slow(seeds: list[list[list[Sample]]]) -> VerdictTable:
                 "scored": len(scored),
                 "correct": correct,
                 "boxed": sum(boxed for _, _, boxed, _, _ in samples),
+                "no_answer": sum(verdict == "no_answer" for verdict, *_ in samples),
                 "tokens": float(sum(known)),
                 "known": len(known),
                 "stopped": reasons.count("length"),

@@ -9,7 +9,7 @@ import pytest
 
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import estimate, over_problems
-from evals.stats.score import Score, score
+from evals.stats.score import Score, meanings, reported, score
 from evals.stats.verdict_table import METRICS
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def test_scores_have_names_for_tables_and_keys_for_files() -> None:
         ("maj@2", "maj_at_2"),
         ("unsolvable@2", "unsolvable_at_2"),
         ("fmt", "fmt"),
+        ("no answer rate", "no_answer_rate"),
         ("mean tokens", "mean_tokens"),
         ("truncation rate", "truncation_rate"),
     ]
@@ -161,3 +162,23 @@ def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
     assert (at_2.value, at_2.as_wrong, fmt.as_wrong) == (None, 0.5, None)
     [all_scored] = score(frame[frame["verdict"] != "unscored"], ks=[1], metrics=("avg",))
     assert all_scored.as_wrong is None
+
+
+def test_what_is_reported_of_an_evaluation() -> None:
+    """One set everywhere: a k that the samples cannot give is named, pass@1 is avg, no box where none is asked for."""
+    frame = table({"p": "+a", "q": "a-"})
+    found = {s.name: s for s in reported(frame, [1, 2, 8], "boxed_last")}
+    assert list(found) == [
+        "avg@2", "pass@2", "pass@8", "maj@2", "maj@8", "fmt", "no answer rate", "mean tokens", "truncation rate",
+    ]  # fmt: skip
+    assert found["pass@8"].value is None
+    assert found["pass@8"].why == "pass@8 needs k = 8 scored samples of a problem, the most that one has is n = 2"
+    assert "fmt" not in [s.name for s in reported(frame, [1], "answer_line")]
+    assert meanings(found.values()).startswith("avg: mean of samples; pass: any of k; maj: majority of k; fmt:")
+    assert all(len(words.split()) == 3 for words in METRICS.values())
+
+
+def test_the_share_without_an_answer_by_hand() -> None:
+    # "-" has no answer, "?" is unscored: of p one of two scored, of q none of two
+    (found,) = score(table({"p": "+-?", "q": "aa+"}), ks=(), metrics=["no_answer_rate"])
+    assert found.value == (1 / 2 + 0) / 2
