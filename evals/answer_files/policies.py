@@ -83,11 +83,12 @@ def policy_effects(
 
 
 def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
-    """Which policy reads the responses, where most have no answer in the form of the policy in use; else None."""
+    """Which policy reads the responses, where most ended without an answer in the form of the one in use; else None."""
     answered = sum(grade.answer is not None for grade in grades)
-    if 2 * answered >= len(responses):
+    without = sum(grade.verdict is Verdict.NO_ANSWER for grade in grades)
+    if 2 * without <= len(responses):
         return None
-    lacking = f"{len(responses) - answered} of {len(responses)} responses have no answer in the form of {used}"
+    lacking = f"{without} of {len(responses)} responses have no answer in the form of {used}"
     best = max((e for e in effects if e.policy in FORMS), key=lambda e: (e.found, e.correct), default=None)
     if best is not None and best.found > max(answered, len(responses) / 2):
         return f"{lacking}; {best.found} have one in the form of {best.policy}: policy={best.policy}"

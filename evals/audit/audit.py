@@ -106,6 +106,8 @@ class Audit:
     Attributes:
         file: the score that the file gives: of the last checkpoint, mean over seeds. None without scores.
         ours: the same samples by our verdicts; None without responses.
+        unlabelled: of the last checkpoints' samples without a verdict of the authors, how many there are, how many
+            samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
     """
 
@@ -118,6 +120,7 @@ class Audit:
     selection: Selection | None = None
     seeds: int = 0
     differing: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    unlabelled: tuple[int, int, float, float] | None = None
 
     @property
     def why(self) -> str:
@@ -132,6 +135,10 @@ class Audit:
         lines = [f"{self.printed.text}: {self.verdict}"]
         if self.file is not None:
             lines.append(f"  the file's last checkpoint: {100 * self.file:.1f}{interval}")
+        if self.unlabelled is not None:
+            missing, samples, low, high = self.unlabelled
+            of = f"{samples - missing} of {samples} samples are labelled"
+            lines.append(f"  that is over those with a label: {of}, so that it is {100 * low:.1f} to {100 * high:.1f}")
         if self.ours is not None:
             lines.append(f"  our verdicts on the same samples, answers read wherever they stand: {100 * self.ours:.1f}")
         lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
@@ -185,12 +192,27 @@ def audit(
         interval=_file_interval(evidence),
         selection=chosen,
         seeds=evidence.scores["seed"].nunique(),
+        unlabelled=_unlabelled(evidence),
         differing={
             key: (value, declared[key])
             for key, value in evidence.settings.items()
             if declared is not None and key in declared and declared[key] != value
         },
     )
+
+
+def _unlabelled(evidence: Evidence) -> tuple[int, int, float, float] | None:
+    """As `Audit.unlabelled`, mean over seeds."""
+    if evidence.samples is None:
+        return None
+    last = [evidence.at(row) for _, row in evidence.last.iterrows()]
+    missing = sum(int(samples["label"].isna().sum()) for samples in last)
+    if not missing:
+        return None
+    low, high = (
+        float(np.mean([_score(samples.fillna({"label": other}), "label") for samples in last])) for other in (0.0, 1.0)
+    )
+    return missing, sum(map(len, last)), low, high
 
 
 def _verdict(names: list[Name], chosen: Selection | None) -> Verdict:

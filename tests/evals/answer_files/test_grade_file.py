@@ -162,3 +162,8 @@ def test_the_advice_names_the_form_that_most_responses_have(write):
     tagged = {"gold": "so \\boxed{42}", "response": "<think>hm, one more thought</think><answer>42</answer>"}
     assert "policy=answer_tag" in str(grade_file(write([tagged])))  # golds that are solutions, too
     assert grade_file(write([tagged]), policy="answer_tag").verdicts == {"correct": 1}
+
+
+def test_truncated_responses_call_for_no_other_policy(write):
+    rows = [{"gold": "1", "response": "<think>hm", "finish_reason": "length"}] * 3
+    assert grade_file(write(rows)).advice is None

@@ -102,6 +102,12 @@ def test_samples_without_a_verdict_give_a_range(tmp_path: Path) -> None:
     assert "the 2 of 4 rows that are labelled" in text and "1 rows have no response" in text
 
 
+def test_an_audit_says_over_how_many_samples_a_score_is(tmp_path: Path, capsys: Any) -> None:
+    assert main(["audit", str(inspect_log(tmp_path)), "printed=100.0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 of 4 samples are labelled, so that it is 50.0 to 100.0" in said
+
+
 def test_a_label_in_some_rows_only(tmp_path: Path, capsys: Any) -> None:
     """`acc` in two of five rows, `score` in all: score is the label that every row has."""
     rows = [{**DUMP[0], "input": str(i), "score": float(i < 2), **({"acc": True} if i < 2 else {})} for i in range(5)]
