@@ -1,6 +1,7 @@
 """Anchors: small public trainings of real models, to calibrate a machine before a paper is trusted on it.
 
-Three recipes that their authors publish with scores, on models of 0.5B to 1.5B that one GPU trains. They claim nothing
+Recipes that their authors publish with scores, on models of 0.5B to 1.5B that one GPU trains, and a score of a model as it
+is. They claim nothing
 about a method: an anchor that does not come back says that the machine, the packages or the harness differ.
 """
 
@@ -166,11 +167,18 @@ RFS_MODEL = MATH_50_STEPS.base_model
 PPO_MODEL = GSM8K_PPO.base_model
 GRPO_MODEL = GSM8K_GRPO.base_model
 
+CODER_MODEL = code("Qwen/Qwen2.5-Coder-0.5B-Instruct", "github.com/QwenLM/Qwen2.5-Coder at d5ead97, README.md")
+
 REPRODUCTION = Reproduction(
     key="anchors",
     title="Anchors: small public trainings of real models, for one GPU",
     arxiv=None,
-    models={"qwen3-0.6b": RFS_MODEL, "qwen2.5-0.5b": PPO_MODEL, "qwen2.5-1.5b": GRPO_MODEL},
+    models={
+        "qwen3-0.6b": RFS_MODEL,
+        "qwen2.5-0.5b": PPO_MODEL,
+        "qwen2.5-1.5b": GRPO_MODEL,
+        "qwen2.5-coder-0.5b": CODER_MODEL,
+    },
     arms=(
         Arm("base", "qwen3-0.6b", "Base", None),
         Arm("grpo_50", "qwen3-0.6b", "GRPO without KL, 50 steps", MATH_50_STEPS, scales={"tiny": {"max_steps": 30}}),
@@ -186,6 +194,7 @@ REPRODUCTION = Reproduction(
         Arm("ppo", "qwen2.5-0.5b", "PPO", GSM8K_PPO, protocol="anchor_gsm8k"),
         Arm("base", "qwen2.5-1.5b", "Qwen2.5-1.5B-Instruct", None, protocol="anchor_gsm8k_1024", sweep=True),
         Arm("grpo", "qwen2.5-1.5b", "GRPO", GSM8K_GRPO, protocol="anchor_gsm8k_1024"),
+        Arm("base", "qwen2.5-coder-0.5b", "Qwen2.5-Coder-0.5B-Instruct", None, protocol="qwen_coder"),
     ),
     protocol="anchor_math500",
     seeds=assumed(1, "each source has one run; give seeds=N for the spread"),
@@ -198,6 +207,10 @@ REPRODUCTION = Reproduction(
         "qwen2.5-0.5b: the log has val_batch_size 1312 for GSM8K's 1,319 test problems; here all are measured.",
         "qwen2.5-1.5b: the same task has 0.795 and 0.796 in AReaL (github.com/inclusionAI/AReaL at 4aef98d, "
         "docs/en/algorithms/prox_approx.md) and 77.9 in veRL (docs/algo/baseline.md, with LoRA), with other values.",
+        "qwen2.5-coder-0.5b: where base_model= is a folder made of a four-bit GGUF file, the weights are near the "
+        "published ones, not equal to them.",
+        "qwen2.5-coder-0.5b: the authors judge a program after evalplus's sanitizer, which drops what runs beside the "
+        "function; here all of the block runs (extraction=program_definitions is nearer to theirs).",
     ),
     scales={"tiny": {"group_size": 8, "updates_per_rollout": 1}},
 )

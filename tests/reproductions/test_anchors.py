@@ -30,4 +30,5 @@ def test_each_arm_is_measured_by_its_own_protocol() -> None:
     assert limits["qwen3-0.6b", "grpo_50"] == 2048
     assert limits["qwen2.5-0.5b", "ppo"] == 512
     assert limits["qwen2.5-1.5b", "grpo"] == 1024
-    assert len(catalogue.published("anchors")) == 9
+    assert limits["qwen2.5-coder-0.5b", "base"] == 768
+    assert len(catalogue.published("anchors")) == 11
