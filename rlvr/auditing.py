@@ -111,7 +111,16 @@ def _evidence(
 
     from evals.answer_files.reading import read_answers
     from evals.audit import Evidence
-    from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verdict_table, verl_settings
+    from evals.audit.reading import (
+        checkpoint_numbers,
+        curve_evidence,
+        graded,
+        graded_programs,
+        programs,
+        read_curve,
+        verdict_table,
+        verl_settings,
+    )
     from evals.grading import Grader
 
     if metric is not None:
@@ -131,7 +140,7 @@ def _evidence(
                 raise ValueError(
                     f"{path}: no verdicts of the authors; {read.note or 'it has none'}. A curve needs metric=NAME"
                 )
-            table = graded(read.rows, Grader())
+            table = graded_programs(read) if programs(read) else graded(read.rows, Grader())
         tables.append(table if what in table else table.assign(**{what: number}))
     return Evidence.of_samples(pd.concat(tables, ignore_index=True))
 

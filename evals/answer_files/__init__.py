@@ -15,17 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from evals.answer_files.differing import differing
-from evals.answer_files.formats import OURS, Row
+from evals.answer_files.formats import AS_PROGRAMS, OURS, Row
 from evals.answer_files.own import decided_by, file_of
 from evals.answer_files.policies import LETTER, advice, policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
 from evals.answer_files.report import SHOWN, Report, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
+from evals.code_execution.program_grader import ProgramGrader, is_gold
+from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.files import write_jsonl
 from evals.grading import Conventions, Grade, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
-from evals.grading.reasoning import has_marker
+from evals.grading.reasoning import graded_part, has_marker
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -79,19 +81,35 @@ def grade_file(
         if not 1 <= number <= len(rows):
             raise ValueError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
     theirs = decided_by(path, file.format)
-    policy, reasoning = policy or theirs[0] or policy_for(rows), reasoning or theirs[1] or "after"
-    if policy not in POLICIES:
+    policy = policy or theirs[0] or AS_PROGRAMS.get(file.format) or policy_for(rows)
+    reasoning = reasoning or theirs[1] or "after"
+    policies = tuple(PROGRAMS if policy in PROGRAMS else POLICIES)
+    if policy not in policies:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
+    if strange := [n for n, row in enumerate(rows, 1) if is_gold(as_text(row["answer"])) is not (policy in PROGRAMS)]:
+        what = "no test of a program" if policy in PROGRAMS else "the test of a program: policy=program"
+        raise ValueError(f"policy={policy}: the answer of row {strange[0]} is {what}")
+    if policy in PROGRAMS and explain:
+        raise ValueError("explain: expected none, the answers are programs")
 
-    grader = Grader(conventions, reasoning)
+    grader = ProgramGrader(workers=os.cpu_count() or 2) if policy in PROGRAMS else Grader(conventions, reasoning)
     triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
-    grades = _with_errors(rows, grader.grade_responses(triples, policy, progress))
+    if policy in PROGRAMS:
+        triples = [(answer, *graded_part(text, finish, reasoning)) for answer, text, finish in triples]
+    graded = (
+        grader.grade_responses(triples, policy)
+        if isinstance(grader, ProgramGrader)
+        else grader.grade_responses(triples, policy, progress)
+    )
+    grades = _with_errors(rows, graded)
     ours = columns_of_responses(rows, grades, grader)
-    effects = policy_effects(triples, grades, grader, policy)
+    effects = policy_effects(triples, grades, grader, policy, policies)
     differ = differing(rows, grades, grader, policy)
     wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
     explained = wrong[:SHOWN] if explain == "wrong" else explain
-    explanations = [grader.explain(*triples[n - 1][:2], policy) for n in explained]
+    explanations = (
+        [grader.explain(*triples[n - 1][:2], policy) for n in explained] if isinstance(grader, Grader) else []
+    )
     if target is not None:
         write_jsonl(target, with_columns(rows, ours))
     return Report(
@@ -108,7 +126,7 @@ def grade_file(
         reasoning=reasoning,
         thoughts=sum(has_marker(row["response"]) for row in rows),
         policies=effects,
-        advice=advice([row["response"] for row in rows], grades, effects, policy),
+        advice=None if policy in PROGRAMS else advice([row["response"] for row in rows], grades, effects, policy),
         explanations=explanations,
         stated=None if file.format in OURS else replace(file, rows=[]),
         note=file.note,
@@ -125,7 +143,9 @@ def _with_errors(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Grade]:
 
 
 def policy_for(rows: Sequence[Row]) -> str:
-    """The extraction policy of a file that names none: letter if every gold is a letter, else boxed_last."""
+    """The extraction policy of a file that names none: program or letter if every gold is one, else boxed_last."""
+    if all(is_gold(as_text(row["answer"])) for row in rows):
+        return "program"
     golds = {as_text(row["answer"]).strip() for row in rows}
     return "letter" if all(map(LETTER.fullmatch, golds)) else "boxed_last"
 

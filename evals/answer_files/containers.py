@@ -29,6 +29,8 @@ def contents(path: Path) -> list[dict[str, Any]]:
     objects = _zipped(path) if zipped else list(read_rows(path, of_any_name=True))
     if len(objects) == 1 and isinstance(objects[0], dict) and isinstance(objects[0].get("samples"), list):
         objects = objects[0]["samples"]  # an inspect log
+    if len(objects) == 1 and isinstance(objects[0], dict) and isinstance(of := objects[0].get("eval"), dict):
+        objects = [sample for samples in of.values() for sample in samples]  # of evalplus: task -> samples
     if not objects:
         raise ValueError(f"{path}: expected rows, found none")
     if strange := [number for number, row in enumerate(objects, 1) if not isinstance(row, dict)]:

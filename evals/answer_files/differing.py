@@ -10,6 +10,8 @@ from typing import Any
 
 from evals.answer_files.formats import Row
 from evals.answer_files.reading import as_text
+from evals.code_execution.program_grader import ProgramGrader
+from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.grading import Conventions, Grade, Grader
 from evals.grading.extraction import locate
 from evals.grading.grader import outcome
@@ -33,12 +35,36 @@ class Disagreement:
     cause: str
 
 
-def differing(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, policy: str) -> list[Disagreement]:
+def _programs_differing(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Disagreement]:
+    causes = {Verdict.CORRECT: "the program passes the tests", Verdict.WRONG: "the program does not pass the tests"}
+    return [
+        Disagreement(
+            number,
+            str(row["problem_id"]),
+            "its tests",
+            None,
+            grade.answer,
+            row["expected"],
+            str(grade.verdict),
+            causes.get(grade.verdict, "no program found"),
+        )
+        for number, (row, grade) in enumerate(zip(rows, grades, strict=True), 1)
+        if row.get("expected") is not None
+        and grade.verdict is not Verdict.UNSCORED
+        and (grade.verdict is Verdict.CORRECT) != row["expected"]
+    ]
+
+
+def differing(
+    rows: Sequence[Row], grades: Sequence[Grade], grader: Grader | ProgramGrader, policy: str
+) -> list[Disagreement]:
     """Every scored sample whose `expected` differs from our verdict.
 
     Args:
         grades: of the rows, under `policy`; the extraction of another one of POLICIES may explain a difference.
     """
+    if policy in PROGRAMS or isinstance(grader, ProgramGrader):
+        return _programs_differing(rows, grades)
     differing_rows = [
         i
         for i, (row, grade) in enumerate(zip(rows, grades, strict=True))

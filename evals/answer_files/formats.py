@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evals.code_execution.program_grader import gold
 from evals.grading.verdicts import Verdict
 
 Row = dict[str, Any]
@@ -172,11 +173,24 @@ def _lm_eval(row: Row) -> Row:
     name = row.get("filter") or "none"
     metrics = [m for m in row.get("metrics") or ("exact_match",) if m in row]
     extracted = (row.get("filtered_resps") or [None])[0]
+    doc = row.get("doc") or {}
+    code = {"answer": test_of(doc)} if is_program(doc) else {}
     return {
+        **code,
         "response": responses[0],
         "labels": {f"{metric},{name}": row[metric] for metric in metrics},
         "their_answer": extracted if isinstance(extracted, str) else None,
     }
+
+
+def is_program(row: Row) -> bool:
+    """Whether a row is a task of HumanEval or HumanEval+ as published."""
+    return {"prompt", "test", "entry_point"} <= set(row)
+
+
+def test_of(row: Row) -> str:
+    """The gold answer of such a task: its test."""
+    return gold(row["prompt"], row["test"], row["entry_point"])
 
 
 def samples_named(metric: str) -> int | None:
@@ -325,6 +339,17 @@ FORMATS: dict[str, Format] = {
         },
         _every_eval_ever,
     ),
+    "human_eval": Format(
+        "human-eval, *_results.jsonl; give gold=HumanEval.jsonl.gz",
+        ("task_id", "completion", "passed"),
+        {"problem_id": "task_id", "response": "completion", "labels": "passed"},
+    ),
+    "evalplus": Format(
+        "evalplus, *_eval_results.json; give gold=HumanEvalPlus-OriginFmt.jsonl.gz, or of HumanEval or MBPP+",
+        ("task_id", "solution", "base_status"),
+        {"problem_id": "task_id", "response": "solution"},
+        lambda row: {"labels": {name: row.get(f"{name}_status") == "pass" for name in ("plus", "base")}},
+    ),
     "oat": Format(
         "oat's evaluation: a JSON list; without ids, so equal prompts are one problem",
         ("input", "output", "scores", "reference"),
@@ -358,5 +383,7 @@ FORMATS: dict[str, Format] = {
     "answer_rows": Format("ours, without ids", ("answer", "response")),
 }
 """Tried in this order."""
+AS_PROGRAMS = {"human_eval": "program_completion", "evalplus": "program_whole"}
+"""What the responses of a format are, where they are programs."""
 OURS = ("rows", "gold_rows", "answer_rows")
 """Their columns are kept as they are."""

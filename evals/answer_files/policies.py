@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from evals.code_execution.program_grader import ProgramGrader
 from evals.grading import Grade, Grader
 from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import READ, has_marker
@@ -53,7 +54,7 @@ class PolicyEffect:
 def policy_effects(
     rows: Sequence[tuple[str, str, str | None]],
     grades: Sequence[Grade],
-    grader: Grader,
+    grader: Grader | ProgramGrader,
     used: str,
     policies: Sequence[str] = tuple(POLICIES),
 ) -> list[PolicyEffect]:
@@ -67,8 +68,10 @@ def policy_effects(
     correct = [grade.verdict is Verdict.CORRECT for grade in grades]
     senseless = set() if all(LETTER.fullmatch(gold.strip()) for gold, _, _ in rows) else {"letter"}
     senseless |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
-    others = [(policy, policy, grader) for policy in policies if policy != used and policy not in senseless]
-    if any(has_marker(response) for _, response, _ in rows):
+    others: list[tuple[str, str, Grader | ProgramGrader]] = [
+        (policy, policy, grader) for policy in policies if policy != used and policy not in senseless
+    ]
+    if isinstance(grader, Grader) and any(has_marker(response) for _, response, _ in rows):
         [other] = set(READ) - {grader.reasoning}
         others.append((f"{used}, reasoning={other}", used, replace(grader, reasoning=other)))
     effects = []

@@ -9,7 +9,8 @@ from statistics import fmean
 from typing import Any
 
 from evals.answer_files.containers import contents
-from evals.answer_files.formats import FORMATS, OURS, Row, as_label, format_of, read_object
+from evals.answer_files.formats import FORMATS, OURS, Row, as_label, format_of, is_program, read_object, test_of
+from evals.data.program_rows import humaneval_plus, mbpp_plus
 from evals.suggest import expected
 
 
@@ -221,7 +222,7 @@ def _without_filters(rows: Sequence[Row]) -> list[Row]:
 
 def _golds(table: Path) -> Callable[[Row], Any]:
     """The answer in another file for a row, by problem_id or else by the problem's text."""
-    golds = contents(table)
+    golds = [_as_gold(row) for row in contents(table)]
     if any("answer" not in gold for gold in golds):
         raise ValueError(f"gold={table}: expected a column answer in every row, found {', '.join(golds[0])}")
     by_id = {str(g["problem_id"]): g["answer"] for g in golds if "problem_id" in g}
@@ -234,6 +235,16 @@ def _golds(table: Path) -> Callable[[Row], Any]:
         return answer
 
     return gold_of
+
+
+def _as_gold(row: Row) -> Row:
+    """A row of golds; a task of HumanEval, HumanEval+ or MBPP+ as published has its test for one."""
+    if "answer" in row or "test" not in row:
+        return row
+    if is_program(row):
+        return {"problem_id": row["task_id"], "answer": test_of(dict(humaneval_plus(row)))}
+    read = mbpp_plus(row)
+    return {"problem_id": read["id"], "answer": read["answer"]}
 
 
 def _plain(text: object) -> str:

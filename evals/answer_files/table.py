@@ -13,13 +13,14 @@ from typing import Any
 
 from evals.answer_files.formats import Row
 from evals.answer_files.reading import as_text
+from evals.code_execution.program_grader import ProgramGrader
 from evals.grading import Grade, Grader
 
 BENCHMARK = "answers"  # the benchmark of rows that name none
 Columns = Mapping[str, Sequence[Any]]  # our columns by name, a value for each row
 
 
-def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader) -> Columns:
+def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader | ProgramGrader) -> Columns:
     """Our columns for responses; samples are numbered within a problem in row order."""
     by_problem: dict[str, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):

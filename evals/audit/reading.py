@@ -15,6 +15,7 @@ from evals.audit.evidence import Evidence
 from evals.suggest import expected
 
 if TYPE_CHECKING:
+    from evals.answer_files.reading import AnswerFile
     from evals.grading import Grade, Grader
 
 STEPS = ("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "iteration", "total_steps")
@@ -188,6 +189,38 @@ def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
         cut = [gold_is_cut(row, grade.answer) for row, grade in zip(rows, grades[policy], strict=True)]
         table[column] = table[policy].mask(pd.Series(cut), table["label"])
     return table
+
+
+def programs(file: AnswerFile) -> bool:
+    """Whether the responses of a file are programs."""
+    from evals.answer_files.reading import as_text
+    from evals.code_execution.program_grader import is_gold
+
+    return all(is_gold(as_text(row["answer"])) for row in file.rows)
+
+
+def graded_programs(file: AnswerFile) -> pd.DataFrame:
+    """As `graded`, of programs: `ours` by the policy of the file's format, `strict` by the last block in a closed fence
+    where it is chat, else the same."""
+    from evals.answer_files.formats import AS_PROGRAMS
+    from evals.answer_files.reading import as_text
+    from evals.code_execution.program_grader import ProgramGrader
+    from evals.grading.verdicts import Verdict
+
+    used = AS_PROGRAMS.get(file.format, "program")
+    triples = [(as_text(row["answer"]), str(row["response"]), row.get("finish_reason")) for row in file.rows]
+    table = pd.DataFrame(
+        {
+            "problem_id": [str(row["problem_id"]) for row in file.rows],
+            "label": [None if row.get("expected") is None else float(row["expected"]) for row in file.rows],
+            "truncated": [float(row.get("finish_reason") == "length") for row in file.rows],
+        }
+    )
+    with ProgramGrader() as grader:
+        for column, policy in (("ours", used), ("strict", "program_fenced" if used == "program" else used)):
+            grades = grader.grade_responses(triples, policy)
+            table[column] = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in grades]
+    return table.astype(dict.fromkeys(("label", "ours", "strict"), float))
 
 
 def by_policy(

@@ -9,10 +9,8 @@ truncated, unless the program passes.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from types import TracebackType
 
 from evals.code_execution import sandbox
@@ -23,6 +21,7 @@ from evals.grading.extraction import extract
 from evals.grading.verdicts import Verdict
 
 FIELDS = ("prompt", "tests", "entry_point")
+KEPT = 4096  # verdicts on programs
 
 
 def gold(prompt: str, tests: str, entry_point: str) -> str:
@@ -30,10 +29,22 @@ def gold(prompt: str, tests: str, entry_point: str) -> str:
     return json.dumps(dict(zip(FIELDS, (prompt, tests, entry_point), strict=True)), ensure_ascii=False)
 
 
+def is_gold(answer: str) -> bool:
+    """Whether a gold answer is the test of a program."""
+    if not answer.startswith("{"):
+        return False
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and set(FIELDS) <= set(found)
+
+
 class ProgramGrader:
     """Grades responses that hold programs, `workers` at a time.
 
-    A context manager; safe to use from several threads. Grades come in the order of the rows.
+    A context manager; safe to use from several threads. Grades come in the order of the rows. A program that was just
+    run against the same tests is not run again: other policies often find the same one.
     """
 
     def __init__(self, workers: int = 2, limits: Limits | None = None) -> None:
@@ -42,6 +53,7 @@ class ProgramGrader:
         self.workers = workers
         self._limits = limits
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="programs")
+        self._ran: dict[tuple[str, str], sandbox.Outcome] = {}
 
     def __enter__(self) -> ProgramGrader:
         return self
@@ -83,58 +95,18 @@ class ProgramGrader:
         if code is None:
             return _without_program(finish_reason)
         program = f"{problem['prompt']}{'' if code.continues else chr(10) * 2}{code.text}"
-        outcome = sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
+        outcome = self._ran.get((gold_answer, program))
+        if outcome is None:
+            outcome = sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
+            if len(self._ran) >= KEPT:
+                self._ran.clear()
+            if outcome.passed is not None:
+                self._ran[gold_answer, program] = outcome
         if outcome.passed is None:
             return Grade(Verdict.UNSCORED, code.text, outcome.reason)
         if not outcome.passed and finish_reason == "length" and not code.closed:
             return Grade(Verdict.TRUNCATED, None)
         return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, code.text)
-
-
-@dataclass(frozen=True)
-class ProgramEffect:
-    """The same responses under another extraction policy: `correct` of `rows`, `gained` and `lost` against the policy
-    in use, `unscored`, and how many are `without` a program."""
-
-    policy: str
-    rows: int
-    correct: int
-    gained: int
-    lost: int
-    unscored: int
-    without: int
-
-    def __str__(self) -> str:
-        share = f"{100 * self.correct / self.rows:.1f} %" if self.rows else "no rows"
-        changed = "1 verdict changes" if self.gained + self.lost == 1 else f"{self.gained + self.lost} verdicts change"
-        missing = f"; {self.without} without a program" if self.without else ""
-        return f"policy {self.policy:<19} {share} correct, {changed} (+{self.gained}, -{self.lost}){missing}"
-
-
-def program_effects(
-    rows: Sequence[tuple[str, str, str | None]], grades: Sequence[Grade], grader: ProgramGrader, used: str
-) -> list[ProgramEffect]:
-    """What each other policy would change, best first. Only programs that differ are run again.
-
-    Args:
-        rows: (gold, response, finish reason or None) each. grades: of `rows`, under the policy `used`.
-    """
-    names = [json.loads(gold_answer)["entry_point"] for gold_answer, _, _ in rows]
-    read = [find(row[1], name, used) for row, name in zip(rows, names, strict=True)]
-    effects = []
-    for policy in (policy for policy in POLICIES if policy != used):
-        codes = [find(row[1], name, policy) for row, name in zip(rows, names, strict=True)]
-        differ = [i for i, code in enumerate(codes) if code != read[i]]
-        verdicts = [grade.verdict for grade in grades]
-        for i, grade in zip(differ, grader.grade_responses([rows[i] for i in differ], policy), strict=True):
-            verdicts[i] = grade.verdict
-        right = [verdict is Verdict.CORRECT for verdict in verdicts]
-        changes = Counter((grade.verdict is Verdict.CORRECT, r) for grade, r in zip(grades, right, strict=True))
-        missing, unscored = sum(code is None for code in codes), verdicts.count(Verdict.UNSCORED)
-        effects.append(
-            ProgramEffect(policy, len(rows), sum(right), changes[False, True], changes[True, False], unscored, missing)
-        )
-    return sorted(effects, key=lambda effect: -effect.correct)
 
 
 def blocks_note(responses: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
 """Anchors: small public trainings of real models, to calibrate a machine before a paper is trusted on it.
 
-Recipes that their authors publish with scores, on models of 0.5B to 1.5B that one GPU trains, and scores of models as
-they are. They claim nothing about a method: an anchor that does not come back says that the machine, the packages or the
-harness differ.
+Recipes that their authors publish with scores, on models of 0.5B to 1.5B that one GPU trains, and scores of models
+without training. They claim nothing about a method: an anchor that does not come back says that the machine, the
+packages or the harness differ.
 """
 
 from __future__ import annotations
