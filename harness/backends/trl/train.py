@@ -13,6 +13,7 @@ from evals.sampling.engines.vllm import shut_down
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
+from harness.backends.trl.pulse import Pulse
 from harness.backends.trl.translate import to_grpo_config
 from harness.data.base_models import locate
 from harness.spec import Experiment
@@ -86,6 +87,8 @@ def train(
         peft_config=None if lora is None else peft.LoraConfig(**lora),
         callbacks=[reporter(METRICS, out_dir, on_metrics)],
     )
+    if trainer.is_world_process_zero():
+        Pulse(trainer)
     try:
         last = run_to_end(
             trainer,
