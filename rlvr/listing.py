@@ -195,6 +195,7 @@ def _archived(found: Sequence[Run]) -> Result:
 def _one(name: str) -> Result:
     from evals.stats.score import reported
     from harness.record.find import method, seeds_of
+    from harness.step.learning import EQUAL, LIMITS, equal_text, warnings
     from rlvr.evaluation import score_fields
     from rlvr.metrics import Scores, ks_of
 
@@ -212,10 +213,15 @@ def _one(name: str) -> Result:
     if own := {name: sha256[:8] for name, sha256 in record.get("own_files", {}).items()}:
         facts["own"] = own
 
+    curves = [{name: run.metrics(name) for name in LIMITS} for run in seeds]
+    if (equal := equal_text([of_seed[EQUAL] for of_seed in curves])) is not None:
+        facts["equal rewards"] = equal
+    warned = [f"{line}." for line in warnings(curves)]
+
     table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
 
     def text() -> str:
-        lines = [name]
+        lines = [*(paragraph(f"Warning: {line}") for line in warned), name]
         for key, value in facts.items():
             value = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
             lines.append(paragraph(f"{key + ':':<11}{value}", "  "))
@@ -228,7 +234,7 @@ def _one(name: str) -> Result:
         return "\n".join(lines)
 
     scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
-    document = {"run": name, **facts, "measured_by": how, "scores": scores}
+    document = {"run": name, "warnings": warned, **facts, "measured_by": how, "scores": scores}
     return Result(document, text, table_of_scores.rows(), printed=table_of_scores.printed)
 
 

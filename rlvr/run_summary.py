@@ -25,12 +25,15 @@ def as_text(summary: Summary) -> str:
     """What ran, its numbers with intervals and what these cover, where the pages are, the next command."""
     arms = summary.arms
     count = len(summary.folders)
-    lines = [f"{summary.paper} at {summary.scale} scale: {count} run{'s' * (count != 1)} finished"]
+    lines = [paragraph(f"Warning, {a.model}/{a.arm}: {line}.") for a in arms for line in a.warnings]
+    lines.append(f"{summary.paper} at {summary.scale} scale: {count} run{'s' * (count != 1)} finished")
     if summary.scale != "paper":
         lines.append(paragraph(sentence(summary.label)))
     if summary.benchmark is not None:
         lines += ["", *_numbers(summary)]
     lines += [f"{a.model}/{a.arm}: {a.diverged} of {a.seeds} training seeds diverged" for a in arms if a.diverged]
+    if equal := "; ".join(f"{a.model}/{a.arm} {a.equal}" for a in arms if a.equal is not None):
+        lines.append(paragraph(f"All rewards equal, so that a group-relative advantage learns nothing: {equal}."))
     lines += [paragraph(f"{a.model}/{a.arm}: {FLAGS[flag]}.") for a in arms for flag in a.mismatch]
     lines += [
         paragraph(

@@ -37,13 +37,17 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
     prediction of the second half, and fitted to all of it in the caption. The first step's value is the reward before
     training; the unit of compute is an optimiser step.
 
+    A run without a fit (its curve is constant, say) is named in the caption, and the others have theirs.
+
     Raises:
-        ValueError: no run has enough steps, or a fit is not found.
+        ValueError: no run has enough steps, or a fit.
     """
     import pandas as pd
 
     metric = fair_performance(curves)
-    rows, texts = [], []
+    if metric not in curves:
+        raise ValueError(f"no run has {metric}: none of their responses had a reward")
+    rows, texts, without = [], [], []
     limits = _limits(curves, metric)
     for run in names:
         mean = mean_over_seeds(curves[curves["model"] == run], metric)
@@ -51,8 +55,12 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
             continue
         start, later = float(mean["mean"].iloc[0]), mean.iloc[1:]
         steps, values = later["step"].to_numpy(float), later["mean"].to_numpy(float)
-        half, gap, inside = predict_second_half(steps, values, start=start, limits=limits)
-        whole = fit_sigmoid(steps, values, start=start, limits=limits)
+        try:
+            half, gap, inside = predict_second_half(steps, values, start=start, limits=limits)
+            whole = fit_sigmoid(steps, values, start=start, limits=limits)
+        except ValueError as error:
+            without.append(f"{run}: no fit ({error})")
+            continue
         low, high = half.interval(steps)
         rows.append(mean.assign(run=run, model=MEASURED))
         rows.append(later.assign(run=run, model=PREDICTED, mean=half.value(steps), low=low, high=high))
@@ -61,11 +69,12 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
             f"{whole.mid:.0f}; {100 * inside:.0f} % of the second half inside, measured - predicted {gap:+.3f}"
         )
     if not rows:
-        raise ValueError(f"expected a run with at least {2 * FEWEST + 1} steps of {metric}, got none")
+        said = "; ".join(without) or f"expected a run with at least {2 * FEWEST + 1} steps of {metric}, got none"
+        raise ValueError(said)
     numbers = pd.concat(rows, ignore_index=True)
     caption = (
-        f"{'. '.join(texts)}. A, B: of a fit to all steps, A ± its standard error. Band of the fit: the 95 % "
-        "prediction interval for a further step, as if the steps' noise were independent and the form were right."
+        f"{'. '.join([*texts, *without])}. A, B: of a fit to all steps, A ± its standard error. Band of the fit: the "
+        "95 % prediction interval for a further step, as if the steps' noise were independent and the form were right."
     )
     return band_lines(
         "sigmoid_fit",

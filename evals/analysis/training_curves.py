@@ -50,8 +50,15 @@ def fair_performance(curves: pd.DataFrame) -> str:
     """
     if curves.empty:
         raise ValueError("curves: expected training curves of at least one run, got none")
-    every = "train/accuracy" in curves and curves.groupby("model")["train/accuracy"].count().all()
-    return "train/accuracy" if every else "train/reward"
+    if "train/accuracy" not in curves:
+        return "train/reward"
+    having = {
+        name: set(curves["model"][curves[name].notna()])
+        for name in ("train/accuracy", "train/reward")
+        if name in curves
+    }
+    # a run without any reward (none could be scored) has neither, and does not decide for the others
+    return "train/accuracy" if having["train/accuracy"] >= having.get("train/reward", set()) else "train/reward"
 
 
 def mean_over_seeds(curves: pd.DataFrame, metric: str) -> pd.DataFrame:

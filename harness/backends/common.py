@@ -21,6 +21,7 @@ from harness.spec import Experiment, Training
 from harness.spec.declarations import SELF
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection
+from harness.step.learning import EQUAL, LIMITS, warnings
 from harness.step.mismatch import FLAGS, mismatch_flag
 
 
@@ -102,6 +103,7 @@ def optimiser_steps(training: Training, rows: int | None = None) -> int:
 
 
 RESPONSE = "\ue000"  # in a rendered prompt: where a response will stand
+SOON = 10  # steps after which a run without a signal is said to be one
 SHOWN = f"\n\nCorrect solution:\n\n{RESPONSE}\n\nCorrectly solve the original question."
 
 
@@ -146,6 +148,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
     notebook = in_notebook()
     draw = live_chart() if notebook else lambda step, metrics: None
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
+    shares: dict[str, list[tuple[int, float]]] = {metric: [] for metric in LIMITS}
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
         recorder.metrics(steps_before + step, metrics)
@@ -156,11 +159,19 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             kl, gap = metrics["train/mismatch_kl"], metrics["train/mismatch_max_logp_gap"]
             numbers = f"KL {kl:.2g}, |log r| up to {gap:.2g}"
             print(f"    warning: step {steps_before + step}: {FLAGS[flag]} ({numbers})", file=sys.stderr, flush=True)
+        for metric, points in shares.items():
+            points += [(steps_before + step, metrics[metric])] if metric in metrics else []
+            few = len(points) < min(SOON, total)
+            for line in () if few or metric in warned else warnings([{metric: points}]):
+                warned.add(metric)
+                print(f"    warning: so far, {line}", file=sys.stderr, flush=True)
         text = "  ".join(
             f"{label} {metrics[key]:.3f}"
             for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))
             if key in metrics
         )
+        if EQUAL in metrics:
+            text += f"  equal rewards {metrics[EQUAL]:.0%} of groups"
         if notebook or sys.stderr.isatty():
             if not bar:
                 from tqdm.auto import tqdm

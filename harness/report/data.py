@@ -28,6 +28,7 @@ from harness.report.page import OUTCOMES, ClaimRow, Document, Figure
 from harness.report.viewer import Shown, keep, pack
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
+from harness.step.learning import LIMITS, warnings
 from harness.tables.claims import Checked, Evidence, check_claims
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
@@ -142,6 +143,7 @@ def document(
         arxiv=paper.arxiv,
         scale=scale,
         scale_label=SCALES[scale].label,
+        warnings=tuple(line for m in measured for line in m.warnings()),
         made_by=_made_by(measured),
         claims=tuple(claim_row(c) for c in checked),
         results=(*results, *compared),
@@ -207,6 +209,11 @@ def document_of_runs(
         title=" and ".join(run.name for run in measured),
         answer=tuple(answer),
         scale_label=scale,
+        warnings=tuple(
+            f"Warning, {model.name}: {line}."
+            for model in models
+            for line in warnings([{name: run.metrics(name) for name in LIMITS} for run in model.sources])
+        ),
         made_by=tuple(str(run.folder) for model in models for run in model.sources),
         results=tuple(grids),
         figures=((("Differences", tuple(drawn)),) if drawn else ()) + _figures(plotted),

@@ -78,6 +78,7 @@ class Document:
     doubts: tuple[str, ...] = ()
     environment: Grid = NO_ROWS
     notes: tuple[str, ...] = ()  # what was skipped, and why
+    warnings: tuple[str, ...] = ()  # of trainings that may have learned little; shown first
     viewer: dict[str, Any] | None = field(default=None)
     running: tuple[str, ...] = ()  # what trains while the page is made
     refresh: int | None = None  # seconds until an open page reloads itself

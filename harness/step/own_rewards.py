@@ -19,7 +19,9 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from functools import lru_cache
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -115,11 +117,22 @@ def value(name: str, response: str, answer: str) -> float | None:
     if given is None:
         return None
     low, high = map(float, reward.range)  # type: ignore[attr-defined]
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
+    number = _number(given)
+    if number is None or not math.isfinite(number):
         raise ValueError(f"rewards={name}: expected a finite number or None, got {given!r} for {_shown(response)}")
-    if not low <= given <= high:
+    if not low <= number <= high:
         raise ValueError(f"rewards={name}: expected a number in its range [{low:g}, {high:g}], got {given!r} for "
                          f"{_shown(response)}")  # fmt: skip
+    return number
+
+
+def _number(given: Any) -> float | None:
+    """A real number of any library as a float: Python's, numpy's, a fraction, an array or tensor of one element without
+    axes; None for anything else, truth values among them."""
+    if hasattr(given, "item") and getattr(given, "shape", None) == ():
+        given = given.item()  # of numpy, torch or jax
+    if isinstance(given, bool) or not isinstance(given, (Real, Decimal)):
+        return None
     return float(given)
 
 
@@ -147,7 +160,7 @@ def _check_form(name: str, reward: Any) -> None:
             f"{inspect.signature(reward) if callable(reward) else ''} ({error})"
         ) from error
     ends: Any = getattr(reward, "range", None)
-    numbers = isinstance(ends, (tuple, list)) and len(ends) == 2 and all(isinstance(e, (int, float)) for e in ends)
+    numbers = isinstance(ends, (tuple, list)) and len(ends) == 2 and all(_number(e) is not None for e in ends)
     if not numbers or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
         attribute = f"{label(name).rpartition(':')[2]}.range"
         got = "" if ends is None else f", got {ends!r}"

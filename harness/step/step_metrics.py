@@ -41,7 +41,7 @@ def step_metrics(
     accuracy: share of correct responses among the scored ones.
     unscored_fraction: share of responses without a reward.
     zero_variance_groups: share of prompt groups whose scored rewards are all equal, so that a group-relative advantage
-        is 0 (groups without any scored response do not count).
+        is 0 (groups of one response, and those without any scored response, do not count).
     response_length_positive, _negative: mean tokens of correct and of incorrect responses.
     entropy, entropy_positive, entropy_negative: mean over tokens (not over responses), nats: of all responses, of
         correct and of incorrect ones.
@@ -102,8 +102,9 @@ def _mean(values: Tensor) -> float | None:
 
 
 def _constant(batch: TokenBatch) -> float | None:
-    """The share of groups whose scored rewards are all equal; None where nothing was scored."""
+    """The share of groups whose scored rewards are all equal; None where no group of several responses was scored."""
     scored, ids = ~batch.rewards.isnan(), batch.groups
+    scored = scored & (ids.unsqueeze(0) == ids.unsqueeze(1)).sum(1).gt(1)
     if not scored.any():
         return None
     top = segment_max(batch.rewards.masked_fill(~scored, float("-inf")), ids)

@@ -20,6 +20,7 @@ from harness.backends import backend
 from harness.command.resolve import BACKENDS
 from harness.record.run import Points, Run, counted
 from harness.spec import catalogue
+from harness.step.learning import warnings
 
 ALIKE = "the same samples in every training seed"
 METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
@@ -87,6 +88,11 @@ class Measured:
             return ""
         where = "; ".join(f"step {d['step']}, seed {seed}" for seed, d in sorted(self.diverged.items()))
         return f"diverged ({where}) in {len(self.diverged)} of {self.all_seeds} seeds"
+
+    def warnings(self) -> list[str]:
+        """A sentence for each reason why its training may have learned little (`harness.step.learning`)."""
+        lines = warnings(list(self.curves.values()))
+        return [f"Warning, {self.model}/{self.label(self.arm)} at {self.scale} scale: {line}." for line in lines]
 
     @cached_property
     def run(self) -> MeasuredRun:

@@ -15,6 +15,7 @@ from harness.record.find import together
 from harness.record.run import Run
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
+from harness.step.learning import EQUAL, LIMITS, equal_text, warnings
 from harness.tables.measured import same_samples
 
 
@@ -27,6 +28,8 @@ class ArmResult:
     seeds: int
     score: Score | None
     diverged: int
+    equal: str | None = None  # how many groups taught nothing (`harness.step.learning.equal_text`)
+    warnings: tuple[str, ...] = ()  # `harness.step.learning.warnings`
     mismatch: tuple[str, ...] = ()  # how sampler and trainer differed in some seed (`harness.step.mismatch.FLAGS`)
 
 
@@ -83,6 +86,8 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
             if (own := methods[model, arm]) and benchmark
             else None,
             sum(run.diverged is not None for run in members),
+            equal_text([run.metrics(EQUAL) for run in members]),
+            warnings([{name: run.metrics(name) for name in LIMITS} for run in members]),
             tuple(sorted({flag for run in members for flag in run.record.get("mismatch") or {}})),
         )
         for (model, arm), members in groups.items()

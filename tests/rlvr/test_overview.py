@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import socket
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from harness.record.write import Recorder
 from harness.spec import Arm, Claim
 from harness.spec.catalogue import load
 from harness.tables.summary import summarise
+from harness.tables.tabulate import report
 from rlvr.cli import main
 from rlvr.evaluation import model_label
 from rlvr.run_summary import as_text
@@ -24,7 +26,15 @@ from tests.evals.stats.runs import save_run
 from tests.harness.record.folders import started
 
 
-def save_job(home: Path, arm: str, problems: dict[str, str], *, seed: int = 0, **more: Any) -> Path:
+def save_job(
+    home: Path,
+    arm: str,
+    problems: dict[str, str],
+    *,
+    seed: int = 0,
+    curve: Sequence[dict[str, float]] = (),
+    **more: Any,
+) -> Path:
     """A finished job of EGSW with verdicts on two benchmarks, tiny_short first in its protocol."""
     stated = {"value": ["tiny_short", "tiny_long"], "origin": "assumed", "note": "a test", "was": None}
     settings = {"protocol.benchmarks": stated, **({} if arm == "base" else {"max_steps": stated})}
@@ -35,6 +45,8 @@ def save_job(home: Path, arm: str, problems: dict[str, str], *, seed: int = 0, *
     folder = recorder.folder
     for benchmark in ("tiny_long", "tiny_short"):
         save_run(folder / "eval", benchmark, problems)
+    for step, metrics in enumerate(curve, 1):
+        recorder.metrics(step, metrics)
     files = recorder.hashes(path for path in (folder / "eval").rglob("*") if path.is_file())
     scores: dict[str, Any] = {"tiny_long": {}, "tiny_short": {}}
     recorder.update(state="finished", finished="2026-01-01T00:00:00Z", files=files, scores=scores, **more)
@@ -59,6 +71,34 @@ def test_the_summary_fits_the_terminal_and_explains_its_numbers(tmp_path: Path):
     assert "Does egsw score higher than grpo on tiny_short? Yes, of these checkpoints: +50.0 points" in words
     assert "train three seeds of each" in words
     assert "other training seeds" in " ".join(text.split()) and "next: rlvr tables paper=egsw" in text
+
+
+def test_a_training_without_a_signal_is_said_first_wherever_its_numbers_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    equal, cut = "train/zero_variance_groups", "train/truncated_fraction"
+    dead = [{equal: 0.9, cut: 0.0}, {equal: 1.0, cut: 0.5}, {equal: 1.0, cut: 0.5}]  # means 0.967 and 0.333
+    alive = [{equal: 0.25, cut: 0.1}, {equal: 0.37, cut: 0.1}]
+    folders = [save_job(tmp_path, "grpo", HALF, curve=dead), save_job(tmp_path, "egsw", ALL, curve=alive)]
+    runs = [Run(folder) for folder in folders]
+    constant = "all rewards were equal in 97 % of the groups, all from step 2 on"
+    truncated = "33 % of the responses were truncated in training, at least 30 % from step 2 on"
+    words = " ".join(as_text(summarise(load("egsw"), runs)).split())
+    assert words.startswith(f"Warning, math-7b/grpo: {constant}") and words.count("Warning") == 2 and truncated in words
+    assert (
+        "learns nothing: math-7b/grpo 97 % of the groups, all from step 2 on; math-7b/egsw 31 % of the groups." in words
+    )
+    for folder, first in ((folders[0], f"Warning: {constant}"), (folders[1], str(folders[1]))):
+        assert main(["show", str(folder)]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert shown.startswith(first) and "equal rewards:" in shown
+    title, first, *_ = [line for line in report("egsw", runs).markdown().splitlines() if line]
+    assert title.startswith("# ") and first.startswith(f"**Warning, math-7b/grpo at tiny scale: {constant}")
+    page = tmp_path / "report.html"
+    assert main(["report", "paper=egsw", "only=none", f"out={page}"]) == 0
+    header = page.read_text(encoding="utf-8").split("<header>")[1].split("</header>")[0]
+    assert header.index(constant) < header.index("<h1>") and truncated in header and "egsw at tiny" not in header
 
 
 def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path: Path):

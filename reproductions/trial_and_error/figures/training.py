@@ -38,18 +38,25 @@ def entropy_against_reward(names: Sequence[str], curves: pd.DataFrame) -> Plot:
     """A point a step, with the law fitted to each training seed.
 
     Raises:
-        ValueError: no run has both, or as `fit_entropy_reward`.
+        ValueError: no run has both, or no run has a fit (a run without one is named in the caption).
     """
     performance = fair_performance(curves)
     if not all(measured(curves, [metric]) for metric in ("train/entropy", performance)):
         raise ValueError(f"curves: expected train/entropy and {performance}")
     numbers = curves[["model", "seed", "step", "train/entropy", performance]].dropna().reset_index(drop=True)
     runs = numbers.groupby(["model", "seed"], sort=False)
-    laws = {run: fit_entropy_reward(rows["train/entropy"], rows[performance]) for run, rows in runs}
+    laws, without = {}, []
+    for (name, seed), rows in runs:
+        try:
+            laws[name, seed] = fit_entropy_reward(rows["train/entropy"], rows[performance])
+        except ValueError as error:
+            without.append(f"; {name}, seed {seed}: no fit ({error})")
+    if not laws:
+        raise ValueError("".join(without).removeprefix("; "))
 
     def render(figure: Any) -> None:
         (axis,) = grid(figure, 1, 1)
-        for (name, seed), rows in runs:
+        for (name, seed), rows in ((run, rows) for run, rows in runs if run in laws):
             style, h = look(names.index(name)), rows["train/entropy"]
             a, b = laws[name, seed]
             along = np.linspace(h.min(), h.max(), 100)
@@ -62,7 +69,8 @@ def entropy_against_reward(names: Sequence[str], curves: pd.DataFrame) -> Plot:
     return Plot(
         "training_entropy_reward",
         "What reward costs in entropy",
-        f"A point a step; lines: R = -a exp(H) + b by least squares, R: {LABELS[performance]}. {fits}.",
+        f"A point a step; lines: R = -a exp(H) + b by least squares, R: {LABELS[performance]}. {fits}"
+        f"{''.join(without)}.",
         f"{TRIAL_AND_ERROR}, section 3.1",
         numbers,
         render,

@@ -14,6 +14,7 @@ from evals.provenance import assumed
 from harness.backends import common
 from harness.backends.trl.common import _know_numbered_cpus
 from harness.data.tiny import family, tokenizer
+from harness.record.write import Recorder
 from harness.spec import use
 from tests.experiments import GRPO, WHY, experiment
 
@@ -49,3 +50,16 @@ def test_a_policy_that_teaches_itself_has_a_place_for_a_response_in_its_prompt(w
     declared = replace(experiment(), method=method, reference_model=assumed("self", WHY))
     row = common.prompt_rows(declared, words, seed=5)[0][0]
     assert row["with_response"].replace(common.SHOWN, "") == row["prompt"] != row["with_response"]
+
+
+def test_a_training_without_a_signal_is_said_once_while_it_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = common.metrics_reporter(Recorder(tmp_path))
+    for step in range(1, 21):
+        report(step, 20, {"train/reward": 0.0, "train/zero_variance_groups": 1.0, "train/truncated_fraction": 0.2})
+    lines = capsys.readouterr().err.splitlines()
+    (warned,) = [line for line in lines if "warning" in line]
+    assert "so far, all rewards were equal in 100 % of the groups, all from step 1 on" in warned
+    assert lines.index(warned) == 4  # steps 2, 4, 6 and 8 are printed before the tenth
+    assert "equal rewards 100% of groups" in lines[0]

@@ -56,6 +56,24 @@ def test_missing_parts_are_named(name: str) -> None:
         own_rewards.load(name)
 
 
+@pytest.mark.parametrize(
+    "body",
+    ["np.float32(0.5)", "np.array(0.5)", "torch.tensor(0.5)", "Fraction(1, 2)", "Decimal('0.5')", "np.float16(0.5)"],
+)
+def test_any_real_number_is_a_reward(body: str, tmp_path: Path) -> None:
+    head = "import numpy as np\nimport torch\nfrom decimal import Decimal\nfrom fractions import Fraction\n"
+    name = written(tmp_path, head + GOOD.format(body=body))
+    own_rewards.check(name)
+    assert own_rewards.value(name, "abc", "7") == 0.5 and type(own_rewards.value(name, "abc", "7")) is float
+
+
+@pytest.mark.parametrize("body", ["np.bool_(True)", "True", "np.float32('nan')", "torch.ones(1)", "1j", "[1.0]"])
+def test_what_is_no_real_number_is_refused(body: str, tmp_path: Path) -> None:
+    name = written(tmp_path, "import numpy as np\nimport torch\n" + GOOD.format(body=body))
+    with pytest.raises(ValueError, match="expected a finite number or None, got"):
+        own_rewards.check(name)
+
+
 def test_none_remains_none_and_others_are_graded(tmp_path: Path) -> None:
     from evals.grading import Grader
 

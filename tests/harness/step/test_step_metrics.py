@@ -80,6 +80,12 @@ def test_unshaped_advantages_are_those_of_the_stack_without_shaping() -> None:
     assert not torch.equal(unshaped_advantages(method, batch), method.apply(batch).advantages)
 
 
+def test_a_group_of_one_response_has_no_variance_to_lack() -> None:
+    assert "train/zero_variance_groups" not in step_metrics(batch_of([1.0, 0.0], [0, 1], [2, 1]))
+    # of the group of two one is not scored: nothing to compare, so its advantage is 0
+    assert step_metrics(batch_of([1.0, 0.0, NAN], [0, 1, 1], [2, 1, 1]))["train/zero_variance_groups"] == 1.0
+
+
 def test_correctness_comes_from_an_outcome_reward() -> None:
     box = torch.tensor([1.0, 1.0, 0.0])
     for name, incorrect in (("accuracy", 0.0), ("signed_accuracy", -1.0)):
@@ -107,7 +113,7 @@ def slow_step_metrics(batch: TokenBatch, correct: list[float]) -> dict[str, floa
             held.setdefault(group, []).append(reward)
     values: dict[str, list[float]] = {
         "unscored_fraction": [float(isnan(r)) for r in rewards],
-        "zero_variance_groups": [float(min(g) == max(g)) for g in held.values()],
+        "zero_variance_groups": [float(min(g) == max(g)) for key, g in held.items() if groups.count(key) > 1],
         "accuracy": [r for r in correct if not isnan(r)],
     }
     assert batch.entropies is not None
