@@ -47,7 +47,8 @@ def save_job(
         save_run(folder / "eval", benchmark, problems)
     for step, metrics in enumerate(curve, 1):
         recorder.metrics(step, metrics)
-    files = recorder.hashes(path for path in (folder / "eval").rglob("*") if path.is_file())
+    kept = [path for path in (folder / "metrics.jsonl", *(folder / "eval").rglob("*")) if path.is_file()]
+    files = recorder.hashes(kept)
     scores: dict[str, Any] = {"tiny_long": {}, "tiny_short": {}}
     recorder.update(state="finished", finished="2026-01-01T00:00:00Z", files=files, scores=scores, **more)
     return folder
