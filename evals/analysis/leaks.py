@@ -1,0 +1,161 @@
+"""Is it in the weights already? How often a model completes a problem that it was shown the beginning of.
+
+    python -m evals.analysis.leaks MODEL math500=FILE.jsonl aime_2026=FILE.jsonl out=rates.csv rows=100
+
+Given the first 40, 60 and 80 % of a problem's words (arXiv 2507.10532, partial-prompt completion), is the greedy
+continuation the rest, word for word, and does it reach the gold answer? Two controls on the same problems say what the
+probe can see: `planted`, where the whole problem stands before its beginning, so that copying completes it; and
+`clean`, the problem with other numbers, which no model has read, so that what is completed there is form.
+A rate of the problem far above that of its clean twin, and of problems younger than the weights, is memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
+from pathlib import Path
+
+from evals.data.benchmarks import Problem
+from evals.grading import Grader
+from evals.sampling.engines import Decoding, Engine, Request, create
+
+SHARES = (0.4, 0.6, 0.8)
+CONDITIONS = ("as it is", "clean", "planted")
+FEWEST = 5  # words that must be left: a shorter rest is often all that fits
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often one thing happened, with Wilson's 95 % interval; `hits` None: it was not asked (a clean twin has no
+    gold)."""
+
+    benchmark: str
+    condition: str
+    share: float
+    what: str
+    hits: int
+    problems: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One prompt: the beginning of a problem, and the rest."""
+
+    benchmark: str
+    condition: str
+    share: float
+    problem_id: str
+    prompt: str
+    rest: str
+    gold: str
+
+
+def cut(text: str, share: float) -> tuple[str, str] | None:
+    """(the first `share` of the words, the rest); None where fewer than `FEWEST` are left.
+
+    Raises:
+        ValueError: share outside (0, 1).
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"share: expected a number between 0 and 1, got {share}")
+    words = re.findall(r"\S+\s*", text.strip())
+    at = ceil(share * len(words))
+    return None if at < 1 or len(words) - at < FEWEST else ("".join(words[:at]).rstrip(), "".join(words[at:]).strip())
+
+
+def renumbered(text: str, seed: str) -> str:
+    """The text with every number replaced by another with as many digits, from an explicit seed."""
+    rng = random.Random(seed)
+
+    def other(match: re.Match[str]) -> str:
+        digits = "".join(rng.choice("0123456789") for _ in match.group()[1:])
+        first = rng.choice([d for d in "123456789" if d != match.group()[0]])
+        return first + digits
+
+    return re.sub(r"\d+", other, text)
+
+
+def completed(text: str, rest: str, whole: bool) -> bool:
+    """Whether a continuation is the rest, word for word, as far as both go.
+
+    Args:
+        whole: the model ended the text itself, so that it must hold all of the rest; else its last word may be cut.
+    """
+    said, wanted = text.split(), rest.split()
+    if not whole and len(said) <= len(wanted):
+        said, wanted = said[:-1], wanted[: max(len(said) - 1, 0)]
+    return len(said) >= len(wanted) >= FEWEST - 1 and said[: len(wanted)] == wanted
+
+
+def questions(benchmark: str, problems: Sequence[Problem], shares: Sequence[float] = SHARES) -> Iterator[Asked]:
+    """Every problem at every share under every condition; a problem without numbers has no clean twin."""
+    for problem in problems:
+        twin = renumbered(problem.problem, f"leaks {benchmark} {problem.id}")
+        for condition, text in zip(CONDITIONS, (problem.problem, twin, problem.problem), strict=True):
+            if condition == "clean" and text == problem.problem:
+                continue
+            for share in shares:
+                if (parts := cut(text, share)) is not None:
+                    prompt = f"{text.strip()}\n\n{parts[0]}" if condition == "planted" else parts[0]
+                    yield Asked(benchmark, condition, share, problem.id, prompt, parts[1], problem.answer)
+
+
+def probe(
+    engine: Engine,
+    benchmarks: Mapping[str, Sequence[Problem]],
+    *,
+    shares: Sequence[float] = SHARES,
+    max_tokens: int = 64,
+) -> list[Rate]:
+    """The rates of every benchmark, condition and share: "completed" and, where the gold is the text's, "answer"."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    asked = [q for name, problems in benchmarks.items() for q in questions(name, problems, shares)]
+    requests = [Request((str(i), 0), q.prompt, seed=0) for i, q in enumerate(asked)]
+    said = {c.key[0]: c for batch in engine.generate(requests, Decoding(0.0, 1.0, max_tokens)) for c in batch}
+    found: dict[tuple[str, str, float, str], list[bool]] = {}
+    rows = [(q.gold, said[str(i)].text, said[str(i)].finish_reason) for i, q in enumerate(asked)]
+    grades = Grader().grade_responses(rows, "qwen")
+    for i, (q, grade) in enumerate(zip(asked, grades, strict=True)):
+        whole = said[str(i)].finish_reason == "stop"
+        key = (q.benchmark, q.condition, q.share)
+        found.setdefault((*key, "completed"), []).append(completed(said[str(i)].text, q.rest, whole))
+        if q.condition != "clean" and str(grade.verdict) != "unscored":
+            found.setdefault((*key, "answer"), []).append(str(grade.verdict) == "correct")
+    intervals = {k: proportion_confint(sum(v), len(v), method="wilson") for k, v in found.items()}
+    return [Rate(*k, sum(v), len(v), *map(float, intervals[k])) for k, v in found.items()]
+
+
+def read(path: Path, rows: int) -> list[Problem]:
+    """The first problems of a JSON Lines file with `problem` or `question`, and `answer`."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()][:rows]
+    answers = [str(line["answer"]).rpartition("####")[2].strip() for line in lines]  # of GSM8K the last line
+    return [
+        Problem(str(i), x.get("problem") or x["question"], a)
+        for i, (x, a) in enumerate(zip(lines, answers, strict=True))
+    ]
+
+
+def main(words: Sequence[str]) -> None:
+    model, given = words[0], dict(word.split("=", 1) for word in words[1:])
+    out, rows, engine = Path(given.pop("out")), int(given.pop("rows", 100)), given.pop("engine", "transformers")
+    shares = [float(text) for text in given.pop("shares", "0.4,0.6,0.8").split(",")]
+    tokens = int(given.pop("max_tokens", 64))
+    sets = {name: read(Path(path), rows) for name, path in given.items()}
+    rates = [asdict(rate) for rate in probe(create(engine, model), sets, shares=shares, max_tokens=tokens)]
+    with out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rates[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rates)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
