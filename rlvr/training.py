@@ -169,7 +169,13 @@ def rehearse(paper: str | Experiment, **values: Any) -> Result:
 
 
 def plan(
-    paper: str | Experiment, *, brief: bool = False, price: float | None = None, config: bool = False, **values: Any
+    paper: str | Experiment,
+    *,
+    brief: bool = False,
+    price: float | None = None,
+    config: bool = False,
+    evaluation: str | None = None,
+    **values: Any,
 ) -> Result:
     """What a run would start, with every value's source, its cost, and what this machine lacks. Starts nothing.
 
@@ -181,6 +187,8 @@ def plan(
         brief: a line for each arm, without the values.
         price: USD for an hour of one GPU (default: an assumed one, which is shown).
         config: instead, the trainer's whole configuration, as YAML.
+        evaluation: of the base model, with several samples a problem: then also the expected share of groups whose
+            rewards differ, for the plan's group sizes and a few others. Of the others nothing is learned.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
     if null := next((key for key in OPTIONS if key in values and values[key] is None), None):  # as `run` refuses it
@@ -197,7 +205,26 @@ def plan(
 
     document = prepare.planned(what, asked, price=price)
     rows = [{key: arm[key] for key in ("model", "arm", "title", "seeds", "steps")} for arm in document["arms"]]
-    return Result(json.loads(json.dumps(document, default=list)), lambda: as_text(document, brief=brief), rows)
+    lines = [] if evaluation is None else _informative(evaluation, document)
+    return Result(
+        json.loads(json.dumps(document | ({"informative_groups": lines} if lines else {}), default=list)),
+        lambda: "\n".join([as_text(document, brief=brief), *(["", *lines] if lines else [])]),
+        rows,
+    )
+
+
+def _informative(evaluation: str, document: Mapping[str, Any]) -> list[str]:
+    """How many groups would teach something, for each group size of the plan."""
+    from evals.stats import informative
+    from harness.record.find import method
+
+    sizes = {arm["settings"]["group_size"]["value"] for arm in document["arms"] if "group_size" in arm["settings"]}
+    if not sizes:
+        raise UsageError(f"evaluation={evaluation}: expected arms that sample groups of responses, got none")
+    try:
+        return [line for size in sorted(sizes) for line in informative.as_text(method(evaluation).tables, size)]
+    except ValueError as error:
+        raise UsageError(f"evaluation={evaluation}: {error}") from error
 
 
 def _asked(

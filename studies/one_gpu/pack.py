@@ -28,7 +28,7 @@ def pack(sources: Sequence[Path], folder: Path, *, piece: int = PIECE) -> int:
     with tarfile.open(whole, "w") as archive:
         for source in sources:
             archive.add(source, arcname=source.name)
-    hashes = []
+    hashes: list[str] = []
     with whole.open("rb") as file:
         while part := file.read(piece):
             place = folder / f"piece-{len(hashes):02d}"

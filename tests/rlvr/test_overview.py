@@ -37,7 +37,8 @@ def save_job(
 ) -> Path:
     """A finished job of EGSW with verdicts on two benchmarks, tiny_short first in its protocol."""
     stated = {"value": ["tiny_short", "tiny_long"], "origin": "assumed", "note": "a test", "was": None}
-    settings = {"protocol.benchmarks": stated, **({} if arm == "base" else {"max_steps": stated})}
+    sizes = {"protocol.ks": {**stated, "value": [1]}, "protocol.n": {**stated, "value": 2}}
+    settings = {"protocol.benchmarks": stated, **sizes, **({} if arm == "base" else {"max_steps": stated})}
     label = "tiny scale: 2M"
     recorder = started(
         home, arm=arm, seed=seed, settings=settings, scale_label=label, overrides={"max_steps": 2}, digest="00000000"
@@ -95,11 +96,11 @@ def test_a_training_without_a_signal_is_said_first_wherever_its_numbers_stand(
         shown = " ".join(capsys.readouterr().out.split())
         assert shown.startswith(first) and "equal rewards:" in shown
     title, first, *_ = [line for line in report("egsw", runs).markdown().splitlines() if line]
-    assert title.startswith("# ") and first.startswith(f"**Warning, math-7b/grpo at tiny scale: {constant}")
+    assert title.startswith("# ") and first.startswith("**Warning, math-7b/grpo") and f"tiny scale: {constant}" in first
     page = tmp_path / "report.html"
     assert main(["report", "paper=egsw", "only=none", f"out={page}"]) == 0
     header = page.read_text(encoding="utf-8").split("<header>")[1].split("</header>")[0]
-    assert header.index(constant) < header.index("<h1>") and truncated in header and "egsw at tiny" not in header
+    assert header.index(constant) < header.index("<h1>") and truncated in header and "math-7b/egsw" not in header
 
 
 def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path: Path):
