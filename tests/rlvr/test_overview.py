@@ -15,6 +15,8 @@ import pytest
 from evals.files import locked
 from harness.record.run import Run
 from harness.record.write import Recorder
+from harness.report.data import choose_arms, document
+from harness.report.page import render
 from harness.spec import Arm, Claim
 from harness.spec.catalogue import load
 from harness.tables.summary import summarise
@@ -97,9 +99,9 @@ def test_a_training_without_a_signal_is_said_first_wherever_its_numbers_stand(
         assert shown.startswith(first) and "equal rewards:" in shown
     title, first, *_ = [line for line in report("egsw", runs).markdown().splitlines() if line]
     assert title.startswith("# ") and first.startswith("**Warning, math-7b/grpo") and f"tiny scale: {constant}" in first
-    page = tmp_path / "report.html"
-    assert main(["report", "paper=egsw", "only=none", f"out={page}"]) == 0
-    header = page.read_text(encoding="utf-8").split("<header>")[1].split("</header>")[0]
+    chosen = choose_arms(load("egsw"), runs, scale=None, model=None, arms=None)
+    page = render(document(load("egsw"), chosen, [], {}, [], tokens=None))
+    header = page.split("<header>")[1].split("</header>")[0]
     assert header.index(constant) < header.index("<h1>") and truncated in header and "math-7b/egsw" not in header
 
 
