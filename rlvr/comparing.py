@@ -46,7 +46,9 @@ class Difference(Result):
         return differences(self.result)
 
     def formats(self) -> dict[str, Callable[[], str | bytes]]:
-        return super().formats() | {f".{form}": lambda form=form: self.plot().rendered(form) for form in ("svg", "png")}
+        return super().formats() | {
+            f".{form}": lambda form=form: self.plot().rendered(form) for form in ("svg", "png", "pdf")
+        }
 
 
 def compare(

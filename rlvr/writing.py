@@ -98,7 +98,7 @@ def analyze(
         benchmarks: some of those that all runs have.
         only: families of figures; those that generate text with the models run only when they are named, as
             interventions. A wrong name lists them.
-        out: folder (default RLVR_HOME/results/analyses/NAMES): per figure svg, png and csv, and an index page.
+        out: folder (default RLVR_HOME/results/analyses/NAMES): per figure svg, png, pdf and csv, and an index page.
         data_dir: the benchmarks' files, instead of the hub (to render the prompts again).
         samples: continuations of each changed response, in interventions (default 8).
     Raises:

@@ -25,6 +25,7 @@ PALETTE = ("#666666", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#5
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH, HEIGHT = 5.2, 3.4  # inches, of one panel
+UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}}
 _DPI = 160  # of the PNG, and of what an SVG holds as an image (artists with rasterized=True)
 
 
@@ -63,10 +64,10 @@ class Plot:
         return figure
 
     def rendered(self, form: str) -> bytes:
-        """The figure as a file of that form, svg or png; the same numbers give the same file."""
+        """The figure as a file of that form, svg, png or pdf; the same numbers give the same file."""
         file = BytesIO()
         with _style():
-            self.figure.savefig(file, format=form, dpi=_DPI, metadata={"Date": None} if form == "svg" else None)
+            self.figure.savefig(file, format=form, dpi=_DPI, metadata=UNDATED.get(form))
         return file.getvalue()
 
     def __repr__(self) -> str:
@@ -79,7 +80,9 @@ class Plot:
 def _style() -> AbstractContextManager[None]:
     from matplotlib import rc_context
 
-    return rc_context({"svg.hashsalt": "rlvr", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9})
+    return rc_context(
+        {"svg.hashsalt": "rlvr", "svg.fonttype": "path", "pdf.fonttype": 42, "font.size": 9, "axes.titlesize": 9}
+    )
 
 
 def look(index: int) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
     figures = []
     for family, plots in plotted.items():
         for plot in plots:
-            save(plot, out / family)
+            save(plot, out / family, ("svg", "png", "pdf", "csv"))
             words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
             figures.append({"family": family, "name": plot.name, **words})
     made = {

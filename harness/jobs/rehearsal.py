@@ -69,8 +69,8 @@ def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproducti
     another process rehearses the same run."""
     rows: list[Row] = []
     for job in {(job.model, job.arm): job for job in jobs}.values():
-        say(f"rehearsing {job.paper} {job.model}/{job.arm}")
-        row = Row(f"{job.paper} {job.model}/{job.arm} {backend(job.backend).label}".rstrip())
+        say(f"rehearsing {job.paper} {job.label}")
+        row = Row(f"{job.paper} {job.label} {backend(job.backend).label}".rstrip())
         hardware = of_job(machines, job.model, job.arm)
         planned = row.mark("planned", plan_faults(job, hardware))
         configured = row.mark("configured", configuration_faults(job, hardware))

@@ -49,7 +49,7 @@ def check_context(job: Job) -> None:
         what = "trained" if need.training > need.evaluation else "measured"
         longest = max(need.training, need.evaluation + 1)
         raise ValueError(
-            f"context.positions: {job.model}/{job.arm} is {what} with {longest:,} tokens, and {job.base_model.value} "
+            f"context.positions: {job.label} is {what} with {longest:,} tokens, and {job.base_model.value} "
             f"has {need.positions:,} positions; shorten max_completion_tokens and protocol.max_tokens, or extend its "
             "context (context.positions=N context.rope_theta=BASE)"
         )

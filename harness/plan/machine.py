@@ -328,7 +328,7 @@ def check_sharing(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardwa
         if wrong:
             needed = " ".join(f"hardware.{name}=transformers" for name in wrong)
             raise ValueError(
-                f"jobs={slots}: {together} jobs share a GPU, where vLLM cannot be used ({job.model}/{job.arm}): "
+                f"jobs={slots}: {together} jobs share a GPU, where vLLM cannot be used ({job.label}): "
                 f"expected {needed} with backend=trl"
             )
 
@@ -378,7 +378,7 @@ def check_served(job: Job, engine: str) -> None:
         local = [name for name in engines.ENGINES if not engines.kind(name).served]
         raise ValueError(
             f"hardware.engine: expected {' or '.join(local)}, got {engine!r}, which cannot have the model that "
-            f"{job.model}/{job.arm} trains"
+            f"{job.label} trains"
         )
 
 

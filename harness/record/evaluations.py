@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.record.mirror import ms
-from harness.record.run import CURVES, RECORD, Run
+from evals.files import read_object
+from harness.record.mirror import ms, show_samples
+from harness.record.run import CURVES, FINAL, LINK, RECORD, Run
 from harness.runs.track import Tracker, home, make_home
 
 NAME = "evaluations"  # of the folder, and of MLflow's experiment
@@ -71,6 +72,18 @@ def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, floa
         params=[Param(key, value) for key, value in params.items()],
         tags=[RunTag("rlvr.kind", "evaluation"), RunTag("rlvr.folder", str(folder))],
     )
+    link = _training_of(run)
+    if link is not None and tracker.has_run(link):  # the run in MLflow that trained the model
+        tracker.client.set_tag(run_id, "mlflow.parentRunId", link)
+    show_samples(tracker, run_id, run)
     for name in (*run.record["files"], RECORD):
         tracker.client.log_artifact(run_id, str(folder / name), name.rpartition("/")[0] or None)
     tracker.client.set_terminated(run_id, "FINISHED", ended)
+
+
+def _training_of(run: Run) -> str | None:
+    """The id in MLflow of the run that trained the evaluated model; None for a model from elsewhere."""
+    if (model := run.model_folder) is None or not Path(model).as_posix().endswith(f"/{FINAL}"):
+        return None
+    link = read_object(Path(model).parents[1] / LINK, "run_id")
+    return None if link is None else str(link["run_id"])

@@ -12,6 +12,7 @@ artifacts are the folder.
 from __future__ import annotations
 
 import calendar
+import json
 import os
 import shutil
 import sys
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from evals.files import (
     BusyError,
     DamagedFileError,
+    csv_text,
     last_row,
     locked,
     read_jsonl_from,
@@ -43,6 +45,8 @@ from harness.record.run import (
     RESTORE,
     Run,
     as_typed,
+    base_of,
+    columns_of,
     folder_name,
     read_record,
 )
@@ -54,6 +58,9 @@ if TYPE_CHECKING:
 
 POLL_S = 0.5
 PATIENCE_S = 15.0  # at the end of a command, while the store fails
+SOURCES, TABLE = "values.csv", "samples.json"  # artifacts for people, which no run's folder has
+SHOWN = ("benchmark", "problem_id", "sample", "response", "answer", "gold", "verdict")
+SAMPLES = 200  # of each benchmark, in the table
 METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
 STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finished": "FINISHED"}  # by a run's state
 
@@ -88,7 +95,7 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
     record, client = run.record, tracker.client
     if not link:
         run_id = tracker.run_of(record["paper"], run_name(record), record["id"], ms(record["started"]))
-        params = [Param(key, value) for key, value in params_of(run.settings).items()]
+        params = [Param(key, value) for key, value in params_of(record).items()]
         for part in _parts(params, PARAMS_AT_ONCE):
             client.log_batch(run_id, params=part)
         link |= {"experiment": tracker.experiment(record["paper"]), "run_id": run_id, "metrics": 0, "record": ""}
@@ -114,6 +121,8 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
             client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, value in scores.items()])
             for name in mirrored_files(run):
                 client.log_artifact(run_id, str(run.file(name)), str(Path(name).parent) if "/" in name else None)
+            client.log_text(run_id, sources_csv(run.settings), SOURCES)
+            show_samples(tracker, run_id, run)
             client.log_artifact(run_id, str(run.folder / RECORD))  # last: it lists the others
         client.update_run(run_id, status="RUNNING")
         if (status := STATUS[record["state"]]) != "RUNNING":
@@ -151,7 +160,7 @@ def final_scores(record: Mapping[str, Any]) -> tuple[int, dict[str, float]]:
     """(the last step, `eval/<benchmark>/<key>` -> value) of the scores that have a value."""
     values = {
         f"eval/{benchmark}/{key}": score["value"]
-        for benchmark, scores in record["scores"].items()
+        for benchmark, scores in record.get("scores", {}).items()
         for key, score in scores.items()
         if score["value"] is not None
     }
@@ -182,8 +191,38 @@ def mirrored_files(run: Run) -> list[str]:
 def run_name(record: Mapping[str, Any]) -> str:
     """The run's name in MLflow: model, arm and seed, and the overrides that distinguish it."""
     overrides = " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items()))
-    name = f"{record['model']}/{record['arm']}/seed{record['seed']}"
+    name = f"{base_of(record)}/{record['arm']}/seed{record['seed']}"
     return redact(f"{name} [{overrides}]" if overrides else name)[:250]
+
+
+def show_samples(tracker: Tracker, run_id: str, run: Run) -> None:
+    """The first samples of each benchmark as a table in MLflow's evaluation view; nothing without responses. A second
+    call replaces the table by the same (MLflow's own `log_table` would add the rows once more)."""
+    rows = []
+    for benchmark in run.benchmarks:
+        if "response" in columns_of(run.tables[benchmark]):
+            frame = run.verdicts(benchmark).sort_values(["sample", "problem_id"], kind="stable").head(SAMPLES)
+            kept = frame[[*SHOWN]].astype(object)
+            rows += kept.where(kept.notna(), None).values.tolist()
+    if rows:
+        tracker.client.log_dict(run_id, {"columns": list(SHOWN), "data": rows}, TABLE)
+        tracker.client.set_tag(run_id, "mlflow.loggedArtifacts", json.dumps([{"path": TABLE, "type": "table"}]))
+
+
+def scores_table(record: Mapping[str, Any]) -> str:
+    """The scores with their intervals, in Markdown, for a run's description in MLflow; "" before there are some."""
+    lines = [
+        f"| {benchmark} | {key.replace('_at_', '@')} | {100 * score['value']:.1f} {_interval(score)} |"
+        for benchmark, scores in record.get("scores", {}).items()
+        for key, score in scores.items()
+        if score.get("value") is not None and key.startswith(("avg_at_", "pass_at_", "maj_at_"))
+    ]
+    return "\n".join(["| benchmark | metric | %, and its interval |", "|---|---|---|", *lines]) if lines else ""
+
+
+def _interval(score: Mapping[str, Any]) -> str:
+    interval = score.get("interval") or {}
+    return f"[{100 * interval['low']:.1f}, {100 * interval['high']:.1f}]" if interval else ""
 
 
 def _tags(record: Mapping[str, Any]) -> dict[str, str]:
@@ -195,7 +234,7 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
         "rlvr.digest": f"{record['digest']}-{record['base_model']['sha256'][:6]}",
     }
     texts = {
-        "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}",
+        "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}\n\n{scores_table(record)}".rstrip(),
         "rlvr.overrides": " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
         "rlvr.command": as_typed(record["environment"].get("command") or ""),
     }
@@ -208,15 +247,24 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in {**names, **redact_all(texts)}.items()}
 
 
-def params_of(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Each value as a param, and its origin and note as `<key>.source`."""
-    params: dict[str, str] = {}
+def params_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """Each value as a param, and what runs are grouped by: the base model that was trained, arm, scale, backend, seed.
+    Where the values come from is in SOURCES."""
+    named = {"model": base_of(record), **{key: str(record[key]) for key in ("arm", "scale", "backend", "seed")}}
+    return named | {key: redact(str(sourced["value"])) for key, sourced in record["settings"].items()}
+
+
+def sources_csv(settings: Mapping[str, Any]) -> str:
+    """A row for each value: who vouches for it, and where or why."""
+    import pandas as pd
+
+    rows = []
     for key, sourced in settings.items():
-        source = str(sourced["note"])
+        note = str(sourced["note"])
         if (was := sourced.get("was")) is not None:
-            source += f" (was {was['value']!r}, {was['origin']}: {was['note']})"
-        params |= {key: redact(str(sourced["value"])), f"{key}.source": f"{sourced['origin']}: {redact(source)}"}
-    return params
+            note += f" (was {was['value']!r}, {was['origin']}: {was['note']})"
+        rows.append((key, redact(str(sourced["value"])), sourced["origin"], redact(note)))
+    return csv_text(pd.DataFrame(rows, columns=["value", "is", "origin", "source, or why"]))
 
 
 # -- while runs grow, and afterwards -------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.files import DamagedFileError, file_sha256, read_jsonl, read_object, read_parquet, text_sha256
 from evals.provenance import described
+from harness.spec.scales import base_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +112,11 @@ class Run:
     @property
     def model(self) -> str:
         return str(self.record["model"])
+
+    @property
+    def base(self) -> str:
+        """The base model that was trained, for people: `model` unless the scale or the user replaced the paper's."""
+        return base_of(self.record)
 
     @property
     def arm(self) -> str:
@@ -523,6 +529,12 @@ def run_identity(record: Mapping[str, Any]) -> dict[str, Any]:
     """What stands in every evaluation of a run, so that no file is taken for another run's."""
     base = record["base_model"]["sha256"]
     return {**{key: record[key] for key in IDENTITY}, "digest": record["digest"], "base_model": base}
+
+
+def base_of(record: Mapping[str, Any]) -> str:
+    """As `Run.base`, of a record."""
+    stated = record["settings"].get("base_model") or {}
+    return base_name(record["model"], str(stated.get("value", "")), stated.get("origin", ""))
 
 
 def folder_name(record: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from evals.files import file_sha256
 from harness.spec import Context, Experiment, Sourced, Training
 from harness.spec.declarations import ADDED
 from harness.spec.own_code import own_code
+from harness.spec.scales import base_name
 from harness.step import own_rewards
 
 YAML = (".yaml", ".yml")
@@ -73,8 +74,17 @@ class Job:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
+    def trained(self) -> str:
+        """The base model that is trained, for people: `model` unless the scale or the user replaced the paper's."""
+        return base_name(self.model, self.base_model.value, self.base_model.origin)
+
+    @property
+    def label(self) -> str:
+        return f"{self.trained}/{self.arm}"
+
+    @property
     def name(self) -> str:
-        return f"{self.model}/{self.arm}/seed{self.seed}"
+        return f"{self.label}/seed{self.seed}"
 
 
 def own_files(values: Mapping[str, Any]) -> dict[str, str]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evals.provenance import Origin
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -105,3 +107,9 @@ SMALL = Scale(
 )
 
 SCALES = {scale.name: scale for scale in (PAPER, SMALL, TINY, TINY_SEARCH)}
+
+
+def base_name(model: str, value: str, origin: str) -> str:
+    """What people call a base model: `model`, the paper's name for its own; of another, which a scale or the user took
+    instead, the last part of its folder or hub id."""
+    return (value.rstrip("/").rpartition("/")[2] or model) if origin in (Origin.SCALE, Origin.USER) else model

@@ -58,11 +58,11 @@ def test_tiny_scale_replaces_values_of_each_job() -> None:
     jobs = resolve("egsw", arms=TABLE, seeds=[0, 1])
     # the base model has no training seed; the paper's first model only
     assert [j.name for j in jobs] == [
-        "math-7b/base/seed0",
-        "math-7b/grpo/seed0",
-        "math-7b/grpo/seed1",
-        "math-7b/egsw/seed0",
-        "math-7b/egsw/seed1",
+        "tiny/base/seed0",
+        "tiny/grpo/seed0",
+        "tiny/grpo/seed1",
+        "tiny/egsw/seed0",
+        "tiny/egsw/seed1",
     ]
     assert all(j.base_model.value == "tiny" and j.protocol.name == "tiny" for j in jobs)
     rate = jobs[1].settings()["learning_rate"]

@@ -66,13 +66,17 @@ def test_mlflow_holds_params_metrics_and_the_files_of_the_folder(
     assert sorted(r.data.tags["rlvr.arm"] for r in runs) == ["base", "egsw"]
     trained = next(r for r in runs if r.data.tags["rlvr.arm"] == "egsw")
     assert trained.data.params["egsw.temperature"] == "1.0"
-    assert trained.data.params["egsw.temperature.source"] == "paper: section 5"
-    assert trained.data.params["max_steps.source"].startswith("user: command line (was ")
+    assert (trained.info.run_name, trained.data.params["seed"]) == ("tiny/egsw/seed0", "0")
+    sources = Path(trained.info.artifact_uri.removeprefix("file://")) / "values.csv"
+    assert "egsw.temperature,1.0,paper,section 5" in sources.read_text().splitlines()
+    assert "max_steps,6,user,command line (was " in sources.read_text().replace('"', "")
     history = tracker.client.get_metric_history(trained.info.run_id, "train/entropy")
     assert sorted(m.step for m in history) == [1, 2, 3, 4, 5, 6] and all(m.value > 0 for m in history)
     assert {"train/entropy_negative", "train/accuracy", "train/zero_variance_groups"} <= trained.data.metrics.keys()
     assert "eval/tiny_short/pass_at_2" in trained.data.metrics
-    assert {a.path for a in tracker.client.list_artifacts(trained.info.run_id)} == {"run.json", "metrics.jsonl", "eval"}
+    assert {a.path for a in tracker.client.list_artifacts(trained.info.run_id)} == {
+        "run.json", "metrics.jsonl", "eval", "values.csv", "samples.json",
+    }  # fmt: skip
 
 
 def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], random_model: Path) -> None:

@@ -138,8 +138,8 @@ def test_starts_steps_and_ends_are_lines(tmp_path: Path, monkeypatch: pytest.Mon
             view.refresh()
         view.ended(folder, "failed", "ValueError: no rows")
     started, step, failed = output.getvalue().splitlines()
-    assert started == "[1/1] math-7b/grpo/seed0: running" and step == "[1/1] math-7b/grpo/seed0: step 4  reward 0.250"
-    assert failed.startswith("[1/1] math-7b/grpo/seed0: failed after ") and failed.endswith(" s: ValueError: no rows")
+    assert started == "[1/1] tiny/grpo/seed0: running" and step == "[1/1] tiny/grpo/seed0: step 4  reward 0.250"
+    assert failed.startswith("[1/1] tiny/grpo/seed0: failed after ") and failed.endswith(" s: ValueError: no rows")
 
 
 def test_a_terminal_shows_the_last_whole_step_of_each_running_job(tmp_path: Path) -> None:

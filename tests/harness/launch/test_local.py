@@ -79,16 +79,16 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
         os.kill(process.jobs[-1], signal.SIGKILL)  # as the kernel does when memory ends
         _, err = process.communicate(timeout=500)
     assert process.returncode == 1
-    assert f"math-7b/{GRPO}/seed0: failed" in err and "is in use by another process" in err
+    assert f"/{GRPO}/seed0: failed" in err and "is in use by another process" in err
     assert (
-        f"math-7b/{EGSW}/seed0: its process ended with SIGKILL" in err and "once more, from its last checkpoint" in err
+        f"/{EGSW}/seed0: its process ended with SIGKILL" in err and "once more, from its last checkpoint" in err
     )
-    assert f"math-7b/{EGSW}/seed0: finished" in err
+    assert f"/{EGSW}/seed0: finished" in err
     (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{EGSW}-*/log.txt")
     assert "step 12/12" in log.read_text()
     again = start(tmp_path, random_model, *options)
     _, err = again.communicate(timeout=500)
-    assert again.returncode == 0 and f"math-7b/{GRPO}/seed0: finished after" in err, err  # the error of before is gone
+    assert again.returncode == 0 and f"/{GRPO}/seed0: finished after" in err, err  # the error of before is gone
 
 
 def ended(folder: Path) -> str:

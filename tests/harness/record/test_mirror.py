@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -62,11 +63,20 @@ def check_whole(run: Run) -> None:
         ("eval/b/avg_at_1", max(run.curve), 5 / 8),
     }
     assert len(points) == sum(len(client.get_metric_history(mirrored.info.run_id, n)) for n in mirrored.data.metrics)
-    assert mirrored.data.params["alpha"] == "0.5" and mirrored.data.params["alpha.source"] == "assumed: why"
+    assert mirrored.info.run_name == "tiny/grpo/seed0"  # the model that was trained, not the paper's
+    named = {"model": "tiny", "arm": "grpo", "scale": "tiny", "backend": "trl", "seed": "0"}
+    values = {key: str(sourced["value"]) for key, sourced in run.settings.items()}
+    assert mirrored.data.params == named | values
+    assert "| b | avg@1 | 62.5 " in mirrored.data.tags["mlflow.note.content"]
     assert mirrored.data.tags["rlvr.arm"] == "grpo" and mirrored.info.status == "FINISHED"
     artifacts = Path(mirrored.info.artifact_uri.removeprefix("file://"))
     names = {str(path.relative_to(artifacts)) for path in artifacts.rglob("*") if path.is_file()}
-    assert names == {"metrics.jsonl", "eval/b/verdicts.parquet", "eval/b/manifest.json", "run.json"}
+    files = {"metrics.jsonl", "eval/b/verdicts.parquet", "eval/b/manifest.json", "run.json"}
+    assert names == files | {"values.csv", "samples.json"}
+    assert "alpha,0.5,assumed,why" in (artifacts / "values.csv").read_text().splitlines()
+    table = json.loads((artifacts / "samples.json").read_text())
+    assert len(table["data"]) == 8 and table["columns"][:2] == ["benchmark", "problem_id"]  # each once
+    assert json.loads(mirrored.data.tags["mlflow.loggedArtifacts"]) == [{"path": "samples.json", "type": "table"}]
 
 
 @pytest.mark.parametrize("seed", range(8))
