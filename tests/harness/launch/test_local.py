@@ -80,9 +80,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
         _, err = process.communicate(timeout=500)
     assert process.returncode == 1
     assert f"/{GRPO}/seed0: failed" in err and "is in use by another process" in err
-    assert (
-        f"/{EGSW}/seed0: its process ended with SIGKILL" in err and "once more, from its last checkpoint" in err
-    )
+    assert f"/{EGSW}/seed0: its process ended with SIGKILL" in err and "once more, from its last checkpoint" in err
     assert f"/{EGSW}/seed0: finished" in err
     (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{EGSW}-*/log.txt")
     assert "step 12/12" in log.read_text()
