@@ -110,24 +110,23 @@ def page(rows: Mapping[Case, dict[str, Any]], origin: str, missing: Sequence[Cas
     stopped = sum("no" in row["stages"].values() for row in rows.values())
     headers = ["arm", "scale", "machine", "tokens trained", "tokens evaluated", *STAGES]
     notes = [f"- {note}\n  ({len(arms)}: {'; '.join(arms)})" for note, arms in said.items()]
+    reached = [f"Not reached: {'; '.join(f'{c.paper} {c.model}/{c.arm}, {c.scale}' for c in missing)}."]
     return "\n".join(
         [
             "# Rehearsal: every default run with a dwarf of its model",
             "",
-            origin,
+            f"**{len(rows) - stopped} of {len(rows)} runs passed every stage.** "
+            + (f"{stopped} did not, for the reasons that follow." if stopped else "None was stopped."),
+            *(reached if missing else []),
+            "",
+            *([*notes, ""] if notes else []),
+            f"{origin} Rehearsed at {', '.join(commits)}.",
             ABOUT,
             "",
-            f"{len(rows) - stopped} of {len(rows)} runs passed every stage; {stopped} say below why not. "
-            f"Rehearsed at {', '.join(commits)}.",
-            *(
-                [f"Not reached: {'; '.join(f'{c.paper} {c.model}/{c.arm}, {c.scale}' for c in missing)}."]
-                if missing
-                else []
-            ),
+            "## All runs",
             "",
             tabulate(table, headers=headers, tablefmt="github", disable_numparse=True),
             "",
-            *(["## What stopped an arm", "", *notes] if notes else []),
         ]
     )
 
