@@ -52,7 +52,7 @@ def trainer_configs(jobs: Iterable[Job], machines: Machines) -> dict[str, dict[s
     """
     configs: dict[str, dict[str, Any]] = {}
     for job in jobs:
-        name, out_dir = f"{job.label}", Path("OUT_DIR")  # a placeholder for the folder of the run
+        name, out_dir = f"{job.model}/{job.arm}", Path("OUT_DIR")  # a placeholder for the folder of the run
         if job.experiment is not None and name not in configs:
             hardware = of_job(machines, job.model, job.arm)
             configs[name] = backend(job.backend).config(job.experiment, hardware, seed=job.seed, out_dir=out_dir)
