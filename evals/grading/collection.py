@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from evals.grading import Same
-from evals.grading.numbers import RELATION, has_symbols, literal, matching, number, split
+from evals.grading.numbers import RELATION, has_symbols, literal, matching, number, split, without_separators
 
 _NAME = re.compile(
     r"(?:\\(?:sin|cos|tan|cot|sec|csc)\s*(?:\^\s*\{2\}\s*)?(?=[\\A-Za-z]))?"
@@ -77,6 +77,9 @@ def renamed(form: Named, other: Named) -> str | None:
     heads = [re.split(r"[(\[]|_(?!\d)", name)[0] for name in names]
     if names[0] == names[1] or heads[0] == names[1] or names[0] == heads[1]:
         return form.values[-1]  # P(X=2)=1/4 and P=1/4, S_{ABC}=6 and S=6
+    derivatives = [re.sub(r"^d([a-z])/d[a-z]$", r"\1'", name) for name in names]
+    if derivatives[0] == derivatives[1] and derivatives[0] in names:
+        return form.values[-1]  # dy/dx and y'
     functions = [re.fullmatch(r"([A-Za-z](?:\^-1)?)\(([a-z])\)", name) for name in names]
     if any(functions) and "y" in names:
         return form.values[-1]
@@ -169,6 +172,9 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     left, right = collection(gold), collection(answer)
     if left is None and right is None:
         return None
+    for one, other, text in ((left, right, answer), (right, left, gold)):
+        if one is None and other is not None and (whole := without_separators(text)) != text and "," in text:
+            return same(gold, whole) if text is answer else same(whole, answer)  # 479,001,600 for 12!
     if left is None and right is not None and right.kind == "list" and len(right.items) > 1:
         # the same value written in different ways (`\\frac{3}{4}, 0.75`) is that value; `5, 5` is not 5
         return len(set(map(literal, right.items))) == len(right.items) and all(same(gold, x) for x in right.items)

@@ -2,7 +2,8 @@
 
 Everything runs in the calling process, where nothing can be killed, so everything is bounded: texts of at most LONGEST
 characters, read by patterns of at most quadratic time (a test); at most MOST_COMPARISONS of parts; arithmetic on
-numbers below 10^5000 to at most 200 digits. No bound is a clock, so that a verdict is the same on every machine.
+numbers below 10^(10^9) to 200 digits, and exactly up to 100,000. No bound is a clock, so that a verdict is the same
+on every machine.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from evals.grading import Conventions
-from evals.grading.evaluation import same_value
+from evals.grading.evaluation import UndecidedError, same_value
 from evals.grading.numbers import depth
 from evals.grading.rules import RULES
 from evals.grading.spelling import clean
@@ -59,7 +60,10 @@ class Comparison:
             verdict = rule.decide(gold, answer, self)
             if verdict is not None:
                 return rule.name, verdict
-        return "same_value", same_value(gold, answer)
+        try:
+            return "same_value", same_value(gold, answer)
+        except UndecidedError as error:
+            raise UnscorableError(str(error)) from error
 
 
 def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:

@@ -5,6 +5,8 @@ of LaTeX; what it does not read is not equal.
 
 - Two expressions are equal when they agree to 150 digits at every point, negative and whole ones included, at which
   both have a real value, and these are three at least (for polynomials this is the Schwartz-Zippel test).
+- Where 200 digits do not decide, exact values do (`evals.grading.exact`): whole numbers of up to 100,000 digits, sums
+  over an index; beyond that the structure, which shows what is equal. What is left raises `UndecidedError`.
 - What cancels is exactly 0. A constant without a value (1/0, \log 0, 0 \cdot \tan\frac{\pi}{2}), or with parts too
   large to write, equals nothing.
 - Where readings differ (`\log` is natural or decimal, `i` a symbol or the imaginary unit) one that agrees is enough.
@@ -21,6 +23,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
+from evals.grading.exact import exact, grows, normal
 from evals.grading.expression import Node, UnsupportedError, parse, symbols
 
 DIGITS = 200
@@ -29,10 +32,23 @@ _ZERO = mpf(10) ** -(DIGITS - 20)  # of a sum, relative to its parts: it has can
 _SEED = 20_240_917
 _POINTS = 12
 _FEWEST = 3  # points at which both sides must be real before they count as equal
-Point = Mapping[str, Any]
+Point = Mapping[str, Any]  # Fractions; the imaginary unit; how a logarithm is read
+
+
+class UndecidedError(ArithmeticError):
+    """Two constants are too large for their values to be compared, and have no common structure."""
+
+
+class _TooLargeError(ArithmeticError):
+    """A value has no 200 digits that are known."""
+
+
+_UNKNOWN = object()
+
 
 _LARGEST = mpf(10) ** 150  # where every digit of a whole number counts; a function's pole is beyond it
-_LARGEST_WRITTEN = mpf(10) ** 5000
+_LARGEST_WRITTEN = mpf(10) ** 10**9
+_MOST_TERMS = 200  # of a sum or product over an index, where it is not rational
 _LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
 
 
@@ -46,17 +62,21 @@ def real(value: Any) -> Any:
 def _sum(a: Any, b: Any) -> Any:
     total = a + b
     if max(abs(a), abs(b)) > _LARGEST or (a and b and not _ZERO < abs(a / b) < 1 / _ZERO):
-        raise ArithmeticError("digits are lost")
+        raise _TooLargeError("digits are lost")
     return total if abs(total) > _ZERO * max(abs(a), abs(b)) else mpf(0)
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    if abs(exponent) > _LARGEST_ARGUMENT or not (base or (real(exponent) or 0) > 0):
-        raise ArithmeticError("too large, or 0 to the power of 0 or less")
+    if not (base or (real(exponent) or 0) > 0):
+        raise ArithmeticError("0 to the power of 0 or less")
+    if abs(exponent) > _LARGEST_ARGUMENT:
+        raise _TooLargeError("a power")
     return mp.power(base, exponent)
 
 
 def _logarithm(value: Any, base: Any = None) -> Any:
+    if not value:
+        raise ArithmeticError("the logarithm of 0")
     return mp.log(value) if base is None else mp.log(value) / mp.log(base)
 
 
@@ -69,7 +89,7 @@ def _root(degree: Any, value: Any) -> Any:
 
 def _factorial(value: Any) -> Any:
     if abs(value) > _LARGEST_ARGUMENT:
-        raise ArithmeticError("too large")
+        raise _TooLargeError("a factorial")
     return mp.gamma(value + 1)
 
 
@@ -78,15 +98,17 @@ def _binomial(above: Any, below: Any) -> Any:
 
 
 def _floor(value: Any) -> Any:
-    if real(value) is None or abs(value) > _LARGEST:
+    if real(value) is None:
         raise ArithmeticError("the floor of a complex number")
+    if abs(value) > _LARGEST:
+        raise _TooLargeError("a floor")
     return mp.floor(real(value))
 
 
 def _function(name: str) -> Callable[[Any], Any]:
     def apply(value: Any) -> Any:
         if abs(value) > _LARGEST_ARGUMENT:
-            raise ArithmeticError("too large")
+            raise _TooLargeError("an argument")
         result = getattr(mp, name)(value)
         if name[-1] != "h" and name != "exp" and abs(result) > _LARGEST:
             raise ArithmeticError("a pole")
@@ -125,19 +147,49 @@ def _evaluated(tree: Node, point: Point) -> Any:
     if kind == "number":
         return mpf(parts[0].numerator) / parts[0].denominator
     if kind == "symbol":
-        return point[parts[0]]
+        value = point[parts[0]]
+        return mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else value
     if kind == "log" and len(parts) == 1:
         return _logarithm(_evaluated(parts[0], point), mpf(10) if point.get("log") else None)
+    if kind in ("sum", "prod"):
+        return _over_an_index(tree, point)
+    if kind not in OPERATIONS:
+        raise ArithmeticError("no value")
     value = OPERATIONS[kind](*(_evaluated(part, point) for part in parts))
+    if not mp.isfinite(value):
+        raise ArithmeticError("infinite")
     if value and not 1 / _LARGEST_WRITTEN < abs(value) < _LARGEST_WRITTEN:
-        raise ArithmeticError("infinite, or too large to write")
+        raise _TooLargeError("to be written")
     return value
 
 
+def _over_an_index(tree: Node, point: Point) -> Any:
+    if (known := exact(tree, _rational(point))) is not None:
+        return mpf(known.numerator) / known.denominator
+    kind, name, *ends, term = tree
+    first, last = (exact(end, _rational(point)) for end in ends)
+    if first is None or last is None or first.denominator != 1 or last.denominator != 1:
+        raise ArithmeticError("an index is whole")
+    if not -1 <= last - first < _MOST_TERMS:
+        raise _TooLargeError("too many terms")
+    total = mpf(kind == "prod")
+    for index in range(int(first), int(last) + 1):
+        value = _evaluated(term, {**point, name: Fraction(index)})
+        total = OPERATIONS["+" if kind == "sum" else "*"](total, value)
+    return total
+
+
+def _rational(point: Point) -> dict[str, Fraction]:
+    return {name: value for name, value in point.items() if isinstance(value, Fraction)}
+
+
 def _number(tree: Node, point: Point, imaginary: bool = False) -> Any:
-    """The value at a point, a real one unless `imaginary`; None where there is none, or none that can be written."""
+    """The value at a point, a real one unless `imaginary`; None where there is none, `_UNKNOWN` where its digits are
+    not known."""
     try:
         value = _evaluated(tree, point)
+    except (_TooLargeError, OverflowError):
+        return _UNKNOWN
     except (ArithmeticError, ValueError, TypeError, NotImplementedError):
         return None
     return value if imaginary else real(value)
@@ -157,6 +209,14 @@ def same_value(gold: str, answer: str) -> bool:
     return any(_agree(left, right, unit, decimal) for unit in units for decimal in bases)
 
 
+_INDEXED = ("sum", "prod")
+
+
+def _has(tree: Node, kinds: tuple[str, ...]) -> bool:
+    """Whether one of these operations occurs."""
+    return tree[0] in kinds or any(_has(part, kinds) for part in tree[1:] if isinstance(part, tuple))
+
+
 def _has_log(tree: Node) -> bool:
     r"""Whether a `\log` without a base occurs."""
     return (tree[0] == "log" and len(tree) == 2) or any(_has_log(part) for part in tree[1:] if isinstance(part, tuple))
@@ -164,17 +224,35 @@ def _has_log(tree: Node) -> bool:
 
 def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
     fixed = {"log": decimal, **({"i": mp.mpc(0, 1)} if imaginary else {})}
-    points = _points((symbols(left) | symbols(right)).difference(fixed))
+    indexed = _has(left, _INDEXED) or _has(right, _INDEXED)
+    points = _points((symbols(left) | symbols(right)).difference(fixed), indexed)
+    undecided = False
+    verdicts: list[bool | None] = []
     with mp.workdps(DIGITS):
-        verdicts = [
-            _same(*(_number(side, {**point, **fixed}, imaginary) for side in (left, right))) for point in points
-        ]
-    return False not in verdicts and verdicts.count(True) >= min(_FEWEST, len(points))
+        for point in points:
+            a, b = (_number(side, {**point, **fixed}, imaginary) for side in (left, right))
+            verdicts.append(_same(a, b))
+            if verdicts[-1] is None and a is not None and b is not None:
+                values = exact(left, point), exact(right, point)
+                verdicts[-1] = None if None in values else values[0] == values[1]
+                undecided |= None in values
+                large = left if a is _UNKNOWN else right
+                if not point and undecided and (a is _UNKNOWN) != (b is _UNKNOWN) and grows(large):
+                    return False  # a number with a value, and one that is too large for that
+    if False in verdicts:
+        return False
+    if verdicts.count(True) >= min(_FEWEST, len(points)):
+        return True
+    if (undecided or indexed) and normal(left) == normal(right):
+        return True
+    if undecided:
+        raise UndecidedError("size: the values are too large to be compared, and their structures differ")
+    return False
 
 
 def _same(a: Any, b: Any) -> bool | None:
     """Equal, different, or None: without a value, or too long to be known to the last digit."""
-    if a is None or b is None:
+    if a is None or b is None or a is _UNKNOWN or b is _UNKNOWN:
         return None
     size = max(abs(a), abs(b))
     equal = bool(abs(a - b) <= size * _EQUAL)
@@ -182,29 +260,30 @@ def _same(a: Any, b: Any) -> bool | None:
 
 
 @lru_cache(maxsize=1024)
-def _points(names: frozenset[str]) -> tuple[dict[str, Any], ...]:
-    """Points by number: below 1, above 1, negative, whole, and again; a constant has one."""
+def _points(names: frozenset[str], whole: bool = False) -> tuple[dict[str, Fraction], ...]:
+    """Points by number: below 1, above 1, negative, whole, and again; or all of them whole; a constant has one."""
     if not names:
         return ({},)
     generator = random.Random(_SEED)
     points = []
-    with mp.workdps(DIGITS):
-        for number in range(_POINTS):
-            point: dict[str, Any] = {}
-            for name in sorted(names):
-                part = mpf(generator.randrange(10**6, 9 * 10**6)) / (10**7 + 19)  # between 0.1 and 0.9
-                whole = mpf(generator.randrange(2, 12))
-                point[name] = (part, 1 + 3 * part, -2 * part, whole)[number % 4]
-            points.append(point)
+    for number in range(_POINTS):
+        point = {}
+        for name in sorted(names):
+            part = Fraction(generator.randrange(10**6, 9 * 10**6), 10**7 + 19)  # between 0.1 and 0.9
+            integer = Fraction(generator.randrange(2, 12))
+            point[name] = (part, 1 + 3 * part, -2 * part, integer)[3 if whole else number % 4] + (whole and number)
+        points.append(point)
     return tuple(points)
 
 
 def constant(text: str) -> Fraction | None:
-    """The real value of a cleaned constant expression, to 160 digits; None when it is not one."""
+    """The real value of a cleaned constant expression, exact if rational, else to 160 digits; None when it is none."""
     try:
-        return None if symbols(parse(text)) else constant_ratio(text, "1")
+        tree = parse(text)
     except UnsupportedError:
         return None
+    value = None if symbols(tree) else exact(tree, {})
+    return constant_ratio(text, "1") if value is None and not symbols(tree) else value
 
 
 def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "", positive: bool = False) -> bool | None:
@@ -257,7 +336,7 @@ def constant_ratio(gold: str, answer: str) -> Fraction | None:
 
 def _ratio(left: Node, right: Node, point: Point) -> Any:
     a, b = _number(left, point), _number(right, point)
-    return a / b if a is not None and b else None
+    return None if a is None or not b or a is _UNKNOWN or b is _UNKNOWN else a / b
 
 
 _DERIVATIVE = re.compile(r"(?P<dots>d?dot )?(?P<of>[A-Za-z]+)(?:(?P<primes>'+)|_d(?P<order>\d?)(?P<by>[A-Za-z]))?")

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
 _LETTERS = """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho
 sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar"""
 _TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch"])
-_FUNCTIONS = _TRIGONOMETRIC | {f"arc{name}" for name in _TRIGONOMETRIC} | {"ln", "lg", "log", "exp", "abs"}
+_FUNCTIONS = _TRIGONOMETRIC | {f"arc{name}" for name in _TRIGONOMETRIC} | {"ln", "lg", "log", "exp", "abs", "cis"}
 _GREEK = frozenset(_LETTERS.split())
 _ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow", "dot", "ddot"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
@@ -53,6 +53,9 @@ def symbols(tree: Node) -> frozenset[str]:
     """The names of the symbols in a tree."""
     if tree[0] == "symbol":
         return frozenset([tree[1]])
+    if tree[0] in ("sum", "prod"):
+        _, name, *ends, term = tree
+        return frozenset().union(*map(symbols, ends), symbols(term) - {name})  # the index is not free
     return frozenset().union(*(symbols(part) for part in tree[1:] if isinstance(part, tuple)))
 
 
@@ -116,7 +119,7 @@ class _Parser:
                 last = ("negative", self.take() and self.factor()) if self.next == "-" else self.factor()
                 tree, divided = (_OPERATORS[token], tree, last), _OPERATORS[token] != "*"
             elif self.starts_a_factor():
-                if divided or (isinstance(token, Fraction) and last[0] not in ("^", "!")):
+                if divided or (isinstance(token, Fraction) and last[0] not in ("^", "!") and last != ("symbol", "i")):
                     raise UnsupportedError("1/2x and x 2 can be read in two ways")
                 last = self.factor()
                 tree = ("*", tree, last)
@@ -199,6 +202,8 @@ class _Parser:
         if token in ("frac", "binom"):
             self.take()
             return ("/" if token == "frac" else "binomial", self.argument(), self.argument())
+        if token in ("sum", "prod"):
+            return self.over_an_index()
         if token == "sqrt":
             self.take()
             degree: Node = ("number", Fraction(2))
@@ -257,7 +262,27 @@ class _Parser:
         if name == "exp" and power is not None:
             raise UnsupportedError("a power of exp")
         tree = (name, argument) if base is None else (name, base, argument)
+        if name == "cis":
+            tree = ("^", ("e",), ("*", ("symbol", "i"), argument))
         return self.powers(tree if power is None else ("^", tree, power))
+
+    def over_an_index(self) -> Node:
+        r"""`\sum_{k=1}^{n} k^2`: the product behind it."""
+        kind = self.take()
+        self.expect("_")
+        self.expect("{")
+        name = self.symbol(index=False)
+        if name[0] != "symbol":
+            raise UnsupportedError("an index is a letter")
+        self.expect("=")
+        start = self.sum()
+        self.expect("}")
+        self.expect("^")
+        end = self.argument()
+        term = self.product()
+        if any(re.search(rf"[_(].*(?<![A-Za-z]){name[1]}(?![A-Za-z])", other) for other in symbols(term)):
+            term = ("terms of", term)  # x_k has no value of its own
+        return (kind, name[1], start, end, term)
 
     def bare_argument(self) -> Node:
         r"""Of `\sin 2x`: a product up to the next sign, function or bracket."""

@@ -97,6 +97,10 @@ _RATIO = re.compile(
     + r"(?:\\frac\{(?P<a>-?[\d.]+)\}\{(?P<b>-?[\d.]+)\}|(?P<c>[\d.]+)\s*/\s*(?P<d>[\d.]+))"
 )
 _PERIODIC = re.compile(_SIGN + r"(?P<whole>\d*)\.(?P<start>\d*?)\s*\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?")
+_DOTTED = re.compile(
+    _SIGN + r"(?P<whole>\d*)\.(?P<start>\d*)\\dot\s*\{?(?P<bar>\d)\}?(?:(?P<middle>\d*)\\dot\s*\{?(?P<end>\d)\}?)?"
+)
+_REPEATED = re.compile(_SIGN + r"(?P<whole>\d*)\.(?P<start>\d*?)(?P<bar>\d+?)(?P=bar)+\s*\\ldots")
 _GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?")
 
 # How many significant digits more a decimal must show to stand for a longer decimal; to be cut off, not rounded; to
@@ -121,7 +125,7 @@ def number(text: str) -> Number | None:
     text = text.strip()
     while text.startswith("(") and text.endswith(")") and "(" not in text[1:] and "," not in text:
         text = text[1:-1].strip()
-    for form, read in ((_FORM, _decimal), (_POWER_OF_TEN, _decimal), (_RATIO, _ratio), (_PERIODIC, _periodic)):
+    for form, read in ((_FORM, _decimal), (_POWER_OF_TEN, _decimal), (_RATIO, _ratio), *_RECURRING):
         if match := form.fullmatch(text):
             return read(match)
     return None
@@ -176,10 +180,16 @@ def _decimal(match: re.Match[str]) -> Number:
 
 
 def _periodic(match: re.Match[str]) -> Number | None:
-    r"""`0.58\overline{3}`, exactly."""
-    start, period = match["start"], match["bar"]
+    r"""`0.58\overline{3}`, `0.\dot{1}2\dot{3}`, `0.1212\ldots`, exactly; a single digit three times."""
+    found = match.groupdict("")
+    start, period = found["start"], found["bar"] + found.get("middle", "") + found.get("end", "")
+    if match.re is _REPEATED and len(period) == 1 and not match[0].rstrip(r"\ldots ").endswith(period * 3):
+        return None
     whole = Fraction(int(match["whole"] + start or "0"), 10 ** len(start))
     return Number(_signed(match, whole + Fraction(int(period), 10 ** len(start) * (10 ** len(period) - 1))))
+
+
+_RECURRING = tuple((form, _periodic) for form in (_PERIODIC, _DOTTED, _REPEATED))
 
 
 def _ratio(match: re.Match[str]) -> Number | None:

@@ -41,7 +41,7 @@ am: | pm: | mph: = 5280/3600 ft s^-1 | kmph: kph = 1000/3600 m s^-1
 _PREFIXES = {"": " 0", "G": "giga 9", "M": "mega 6", "k": "kilo 3", "d": "deci -1", "c": "centi -2", "m": "milli -3"}
 _PREFIXES |= {"u": "micro -6", "n": "nano -9", "p": "pico -12"}
 _WITH_PREFIX = "m s g mol l L M Hz N J Wh eV cal W A C V ohm F H T Pa bar pc"  # as symbols; all as words
-_OFTEN = "km dm cm mm nm ms kg mg mL ml kHz MHz kJ MJ kW MW pm"  # also in `5cm`; not so `5mV`
+_OFTEN = "min km dm cm mm nm ms kg mg mL ml kHz MHz kJ MJ kW MW pm"  # also in `5cm`; not so `5mV`
 UNITS: dict[str, Unit] = {}  # by symbol, and by name in small letters
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from evals.grading import Same, collection, form, quantity, relations
+from evals.grading import Same, collection, form, quantity, reals, relations
 
 
 class Rule(NamedTuple):
@@ -40,6 +40,8 @@ RULES = (
          ("25", "twenty-five"), ("7", "8th")),
     Rule("choice", form.same_choice, "the letter of a multiple choice, marked or with its text; several, in any order",
          ("(C)", "C. x = 42"), ("(C)", "D")),
+    Rule("reals", reals.same_reals, "sets of reals: intervals, what is left out of one, absolute values, inequalities",
+         (r"(0,1)\cup(1,2)", r"(0,2)\setminus\{1\}"), (r"(0,1)\cup(1,2)", r"(0,2)\setminus\{0\}")),
     Rule("no_answer", form.no_answer, "nothing: words that deny, bound or change a value; a date",
          None, ("5", r"5\text{ or more}")),
     Rule("words", form.same_words, "words, names and dates as words; a word is never an expression",
@@ -59,8 +61,8 @@ RULES = (
     Rule("inequality", relations.same_inequality, "the same inequalities, mirrored, or multiplied by a positive factor",
          ("x<y", "2y>2x"), ("x<y", "x>y")),
     Rule("relation_or_value", relations.relation_or_value,
-         "an inequality as an interval, x in S as S; no relation as a value",
-         ("(2,3]", r"2<x\le 3"), ("5", "x>5")),
+         "an inequality as what it holds for, x in S as S; no relation as a value",
+         (r"\{1,2\}", r"x\in\{1,2\}"), ("5", "x>5")),
     Rule("quantity", quantity.same_quantity, "a number with a unit, in the same unit or converted; a missing unit",
          (r"5\text{ m}", r"500\text{ cm}"), (r"5\text{ m}", r"5\text{ cm}")),
     Rule("ratio", form.ratio, "ratios part by part or multiplied, a ratio of two as a quotient",

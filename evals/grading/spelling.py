@@ -49,6 +49,7 @@ _SAME_COMMANDS = {
     r"\text": "mathrm mathbf mathit mathsf mathtt textbf textit textrm textsf textnormal mbox hbox",
     " ": "quad qquad enspace thinspace",
     "£": "pounds",
+    r"\pi ": "uppi",
     "": "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle textstyle scriptstyle limits"
     " rm bf it sf tt bfseries itshape boldmath hline tiny small normalsize large Large LARGE huge Huge"
     " boldsymbol bm pmb mathcal uline underline checkmark blacksquare",
@@ -74,6 +75,90 @@ def _same_commands(text: str) -> str:
     return _COMMAND.sub(spelled, text)
 
 
+_UPRIGHT = r"(?:mathrm|operatorname\*?|textrm|mathup|symup|symrm|mathnormal)"
+_BOLD = r"(?:mathbf|boldsymbol|bm|pmb|mathit|mathsf|textbf|textit|underline|uline)"
+_FONT = re.compile(rf"\\({_UPRIGHT}|{_BOLD}|text|mbox|hbox|textnormal)(?![A-Za-z])\s*(\{{|[A-Za-z]|\\[A-Za-z]+)")
+_CONSTANTS = re.compile(r"\s*(?:[ei]|\\(?:pi|[a-z]+))\s*")  # upright: constants, and Greek letters
+_BEFORE_A_VARIABLE = re.compile(r"\s*\}?\s*(?:[A-Za-z](?![A-Za-z])|\\(?:theta|phi|tau|alpha|mathrm|rm)|\^|\}\s*\{)")
+_ONLY_LOOK = re.compile(r"\\(?:[a-z]*text[a-z]*|mathrm|cdot|circ|quad|Omega|mu|AA|degree|[,;:! %$])")
+_VECTOR = re.compile(
+    r"((?:\\(?:mathbf|boldsymbol|bm|pmb|vec|hat|widehat|overrightarrow|mathrm|textbf)\s*\{?\s*){1,3})"
+    r"([ijk]|\\[ij]math)(?![A-Za-z])((?:\s*\}){0,3})"
+)
+
+
+def _fonts(text: str) -> str:
+    """Mathematics without the font that it is in; words, names and units keep theirs.
+
+    Upright `e`, `i` and a `d` before a variable are the constants and the differential; bold or marked i, j, k are
+    unit vectors.
+    """
+    upright_vectors = len(set(re.findall(r"\\mathrm\s*\{?\s*([ijk])(?![A-Za-z])", text))) > 1
+
+    def vector(found: re.Match[str]) -> str:
+        opened, closed = found[1].count("{"), found[3].count("}")
+        if opened > closed or (not upright_vectors and re.fullmatch(r"\\mathrm\s*\{?\s*", found[1])):
+            return found[0]
+        return rf"\hat{{{found[2].strip(chr(92))[0]}}}" + "}" * (closed - opened)
+
+    text = _VECTOR.sub(vector, text)
+    if "mathrm" in text or "rm" in text:
+        text = re.sub(r"\{\s*\\rm\s+([^{}]*)\}", r"\\mathrm{\1}", text)
+    place = 0
+    for _ in range(_MOST_FONTS):
+        font = _FONT.search(text, place)
+        if font is None:
+            break
+        place = font.end()
+        if font[2] != "{":
+            if font[1] in ("text", "mbox", "hbox"):
+                continue
+            inside, end = font[2], font.end()
+        else:
+            end = matching(text, font.end() - 1) + 1
+            inside = text[font.end() : end - 1]
+            if not end:
+                break
+        unwrapped = _without_font(font[1], inside, text[end : end + 20])
+        if unwrapped is not None:
+            text = f"{text[: font.start()]}{unwrapped}{text[end:]}"
+            place = font.start() + (0 if "$" in inside else 1)
+        elif font[2] != "{":
+            text = f"{text[: font.start()]}\\text{{{inside}}}{text[end:]}"
+    return text
+
+
+def _without_font(font: str, inside: str, after: str) -> str | None:
+    """The mathematics in a font; None where it is text."""
+    if re.search(r"(?<!\\)\$", inside):
+        parts = re.split(r"(?<!\\)\$", inside)
+        if len(parts) % 2 == 0:
+            return None
+        return "".join(
+            rf"\text{{{part}}}" if at % 2 == 0 and part.strip(" .,") else part for at, part in enumerate(parts)
+        )
+    upright = bool(re.fullmatch(_UPRIGHT, font))
+    if upright and (_CONSTANTS.fullmatch(inside) or (inside.strip() == "d" and _BEFORE_A_VARIABLE.match(after))):
+        return f" {inside.strip()} "
+    if font == "mathbf" and re.fullmatch(r"\s*[RNZQC]\s*", inside):
+        return rf"\mathbb{{{inside.strip()}}}"
+    bold = bool(re.fullmatch(_BOLD, font))
+    words = re.search(r"(?<![\\A-Za-z])[A-Za-z]{2,}", inside)
+    if (
+        bold
+        and not words
+        and (len(inside.strip()) != 1 or font == "mathbf")
+        and not re.fullmatch(r"[\s(]*[A-J][\s).]*", inside)
+    ):
+        return f"{{{inside}}}" if re.search(r"\w", inside) and after.lstrip()[:1] in ("^", "_") else f" {inside} "
+    if "\\" in _ONLY_LOOK.sub(" ", inside) and not words:
+        return f"{{{inside}}}"
+    return None
+
+
+_MOST_FONTS = 50
+
+
 class Rewrite(NamedTuple):
     """Replace one notation by an equivalent one."""
 
@@ -94,6 +179,12 @@ def _both_hold(whole: re.Match[str]) -> str:
     """Two inequalities with "and" between them; any other "and" stands between the values of a list."""
     sides = _AND.split(whole[0])
     return r"\land ".join(sides) if len(sides) == 2 and all(map(_SIGN.search, sides)) else whole[0]
+
+
+def _operator(name: re.Match[str]) -> str:
+    """A function; but minutes after a number."""
+    minutes = name[1] == "min" and re.search(r"[\d}]\s*$", name.string[: name.start()][-3:])
+    return r"\text{ min}" if minutes else rf"\{name[1]} "
 
 
 def _money(amount: re.Match[str]) -> str:
@@ -120,7 +211,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
     # names and look
-    ("operator", rf"\\(?:operatorname\*?|text)\s*\{{\s*({_FUNCTIONS}|{_OPERATORS})\s*\}}", r"\\\1 "),
+    ("operator", rf"\\(?:operatorname\*?|text)\s*\{{\s*({_FUNCTIONS}|{_OPERATORS})\s*\}}", _operator),
     ("degree", rf"\^\s*\\circ{END}|\^\s*\{{\s*\\circ\s*\}}|(?<=[\d}}])\s*\^\s*\{{?\s*o{END}\s*\}}?", r"^{\\circ}"),
     ("invisible", r"\\[hv]?phantom\s*\{[^{}]*\}|\\[hv]space\*?\s*\{[^{}]*\}|\\(?:text)?color\s*\{[^{}]*\}", " "),
     (
@@ -300,7 +391,7 @@ def clean(text: str) -> str:
         return text  # as most answers are, and no rewrite touches it
     text = from_code(_bare(text if _ASCII.fullmatch(text) else in_latex(text)))
     text = re.sub(r"\\(?:left|right)\s*\.", "", text)  # an invisible bracket
-    text = _same_commands(text)
+    text = _same_commands(_fonts(text))
     for rewrite in REWRITES:
         text = rewrite(text)
     return _trim(re.sub(r"\s+", " ", text))

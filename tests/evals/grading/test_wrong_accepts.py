@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.grading import Conventions, Grader
-from evals.grading.equivalence import equal
+from evals.grading.equivalence import UnscorableError, equal
 from evals.grading.extraction import extract
 from evals.grading.verdicts import Verdict
 
@@ -50,7 +50,15 @@ EQUAL = {
 def test_no_change_of_an_answer_is_accepted(family: str) -> None:
     pairs = [(gold, form % gold if "%s" in form else form) for gold in FORMS for form in CHANGES[family]
              if (form, gold) not in EQUAL]  # fmt: skip
-    assert [pair for pair in pairs if equal(*pair)] == []
+    assert [pair for pair in pairs if accepts(*pair)] == []
+
+
+def accepts(gold: str, answer: str) -> bool:
+    """Whether an answer is correct; one that cannot be decided is unscored."""
+    try:
+        return equal(gold, answer)
+    except UnscorableError:
+        return False
 
 
 INTEGER = st.integers(-999, 999)
@@ -133,7 +141,7 @@ def test_a_percent_sign_is_a_hundredth_unless_the_convention_says_else() -> None
 def test_what_costs_much_is_refused_at_once(answer: str) -> None:
     started = time.process_time()
     for gold in ("5", "0", r"\frac{1}{2}", r"\sqrt{2}"):
-        assert equal(gold, answer) is False
+        assert not accepts(gold, answer)
     assert time.process_time() - started < 2
 
 

@@ -1,0 +1,275 @@
+r"""Values exactly, and expressions by their structure: where 200 digits are not enough to know a value.
+
+`exact` gives the rational value of a tree at rational points, whose digits are counted before they are computed. What
+is larger is compared by `normal`: equal where both have the same terms, factors and exponents in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import ceil, comb, factorial, floor, lgamma, log, log10
+from typing import Any
+
+from evals.grading.expression import Node
+
+MOST_DIGITS = 100_000
+_MOST_OF_A_FRACTION = 5_000  # digits of a numerator or denominator, which have to be reduced
+_MOST_WORK = 1_000_000  # digits, of all numbers together
+_MOST_FACTORIAL = 25_000  # 99,094 digits
+_MOST_TERMS = 1_000  # of a sum or product over an index
+_MOST_BITS_OF_A_ROOT = 1_500
+
+
+class UnknownError(ArithmeticError):
+    """The value is not rational, does not exist, or has too many digits."""
+
+
+def exact(tree: Node, point: Mapping[str, Fraction]) -> Fraction | None:
+    """The rational value at a point; None where there is none, or none of at most MOST_DIGITS digits."""
+    try:
+        return _Exact().value(tree, point)
+    except (ArithmeticError, KeyError):
+        return None
+
+
+class _Exact:
+    """Computes a value, at most MOST_WORK digits in all."""
+
+    def __init__(self) -> None:
+        self._work = 0.0
+
+    def value(self, tree: Node, point: Mapping[str, Fraction]) -> Fraction:
+        kind, *parts = tree
+        if kind == "number":
+            return Fraction(parts[0])
+        if kind == "symbol":
+            return point[parts[0]]
+        if kind in ("sum", "prod"):
+            return self._over_an_index(kind, parts, point)
+        if kind not in _OPERATIONS:
+            raise UnknownError
+        values = [self.value(part, point) for part in parts]
+        self._count(*values)
+        return _OPERATIONS[kind](*values)
+
+    def _count(self, *values: Fraction) -> None:
+        for value in values:
+            digits = _digits(value)
+            if digits > MOST_DIGITS or (value.denominator > 1 and digits > _MOST_OF_A_FRACTION):
+                raise UnknownError
+            self._work += 10 + digits * (1 if value.denominator == 1 else 20)
+        if self._work > _MOST_WORK:
+            raise UnknownError
+
+    def _over_an_index(self, kind: str, parts: list[Any], point: Mapping[str, Fraction]) -> Fraction:
+        name, start, end, term = parts
+        first, last = self.value(start, point), self.value(end, point)
+        if first.denominator != 1 or last.denominator != 1 or not -1 <= last - first < _MOST_TERMS:
+            raise UnknownError
+        total = Fraction(kind == "prod")
+        for index in range(int(first), int(last) + 1):
+            value = self.value(term, {**point, name: Fraction(index)})
+            self._count(total, value)
+            total = total + value if kind == "sum" else total * value
+        return total
+
+
+def _digits(value: Fraction) -> float:
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) * log10(2)
+
+
+def _power(base: Fraction, exponent: Fraction) -> Fraction:
+    if exponent.denominator != 1:
+        if base < 0:
+            raise UnknownError
+        return _power(_root(Fraction(exponent.denominator), base), Fraction(exponent.numerator))
+    if not base and exponent <= 0:
+        raise UnknownError
+    if base in (0, 1, -1):
+        return base if exponent % 2 else abs(base)
+    if _digits(base) * abs(exponent) > (MOST_DIGITS if base.denominator == 1 and exponent > 0 else _MOST_OF_A_FRACTION):
+        raise UnknownError
+    return base ** int(exponent)
+
+
+def _factorial(n: Fraction) -> Fraction:
+    if n.denominator != 1 or not 0 <= n <= _MOST_FACTORIAL:
+        raise UnknownError
+    return Fraction(factorial(int(n)))
+
+
+def _root(degree: Fraction, value: Fraction) -> Fraction:
+    """Of a perfect power, the real one."""
+    n = int(degree)
+    if degree != n or not 1 <= n <= 64 or (value < 0 and n % 2 == 0):
+        raise UnknownError
+    above, below = (_whole_root(abs(part), n) for part in (value.numerator, value.denominator))
+    return Fraction(above, below) * (1 if value >= 0 else -1)
+
+
+def _whole_root(value: int, n: int) -> int:
+    if value.bit_length() > _MOST_BITS_OF_A_ROOT:
+        raise UnknownError
+    low, high = 0, 1 << (value.bit_length() // n + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**n <= value else (low, middle - 1)
+    if low**n != value:
+        raise UnknownError
+    return low
+
+
+def _binomial(above: Fraction, below: Fraction) -> Fraction:
+    if above.denominator != 1 or below.denominator != 1 or not 0 <= below <= above < 10**6:
+        raise UnknownError
+    n, k = int(above), int(min(below, above - below))
+    if (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(10) > _MOST_OF_A_FRACTION:
+        raise UnknownError
+    return Fraction(comb(n, k))
+
+
+_OPERATIONS: dict[str, Callable[..., Fraction]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "negative": lambda a: -a,
+    "^": _power,
+    "!": _factorial,
+    "abs": abs,
+    "floor": lambda a: Fraction(floor(a)),
+    "ceil": lambda a: Fraction(ceil(a)),
+    "binomial": _binomial,
+    "root": _root,
+}
+
+
+Normal = Any  # a Fraction, or nested tuples of an operation and its sorted parts
+
+
+def normal(tree: Node) -> Normal:
+    """The structure of a tree: sums as terms with rational factors, products as factors with exponents, both sorted;
+    numbers are computed. Two trees of one structure are equal wherever they have a value."""
+    kind, *parts = tree
+    if (value := exact(tree, {})) is not None:
+        return value
+    if kind in ("+", "-", "negative"):
+        return _sum(tree)
+    if kind in ("*", "/", "^"):
+        return _product(tree)
+    return (kind, *(normal(part) if isinstance(part, tuple) else part for part in parts))
+
+
+def _sum(tree: Node) -> Normal:
+    terms: dict[Normal, Fraction] = {}
+
+    def add(tree: Node, sign: int) -> None:
+        kind, *parts = tree
+        if kind in ("+", "-"):
+            add(parts[0], sign)
+            add(parts[1], sign if kind == "+" else -sign)
+        elif kind == "negative":
+            add(parts[0], -sign)
+        else:
+            factor, rest = _split(normal(tree))
+            terms[rest] = terms.get(rest, Fraction(0)) + sign * factor
+
+    add(tree, 1)
+    known = sorted(((rest, factor) for rest, factor in terms.items() if factor), key=repr)
+    if not known:
+        return Fraction(0)
+    return _joined(known[0][1], known[0][0]) if len(known) == 1 else ("sum", tuple(known))
+
+
+def _split(structure: Normal) -> tuple[Fraction, Normal]:
+    """A rational factor and the rest, `()` for a number."""
+    if isinstance(structure, Fraction):
+        return structure, ()
+    if structure[0] == "product":
+        return structure[1], ("product", Fraction(1), structure[2]) if structure[2] else ()
+    return Fraction(1), ("product", Fraction(1), ((structure, Fraction(1)),))
+
+
+def _joined(factor: Fraction, rest: Normal) -> Normal:
+    return factor if rest == () or not factor else ("product", factor, rest[2])
+
+
+def _product(tree: Node) -> Normal:
+    factor = Fraction(1)
+    powers: dict[Normal, list[Normal]] = {}
+
+    def multiply(tree: Node, exponent: Node) -> None:
+        nonlocal factor
+        kind, *parts = tree
+        times = exact(exponent, {})
+        whole = times is not None and times.denominator == 1  # \\sqrt{x^2} is not x
+        if whole and kind in ("*", "/"):
+            multiply(parts[0], exponent)
+            multiply(parts[1], exponent if kind == "*" else ("negative", exponent))
+            return
+        if kind == "^" and (whole or (exact(parts[0], {}) or 0) > 0):
+            multiply(parts[0], ("*", parts[1], exponent))
+            return
+        if whole and kind == "negative":
+            multiply(("number", Fraction(-1)), exponent)
+            multiply(parts[0], exponent)
+            return
+        value = exact(("^", tree, exponent), {})
+        if value is not None:
+            factor *= value
+            return
+        base = normal(tree)
+        for prime, n in _primes(base):
+            powers.setdefault(prime, []).append(exponent if n == 1 else ("*", ("number", Fraction(n)), exponent))
+
+    multiply(tree, ("number", Fraction(1)))
+    known = []
+    for base, exponents in powers.items():
+        total = exponents[0]
+        for other in exponents[1:]:
+            total = ("+", total, other)
+        known.append((base, normal(total)))
+    if known and factor not in (0, 1, -1):
+        factor, known = _absorbed(factor, known)
+    known = [(base, exponent) for base, exponent in known if exponent != 0]
+    if not factor or not known:
+        return factor
+    return ("product", factor, tuple(sorted(known, key=repr)))
+
+
+def _primes(base: Normal) -> list[tuple[Normal, int]]:
+    """A whole number by its small primes, so that `4^a` and `2^{2a}` are one; anything else as it is."""
+    if not isinstance(base, Fraction) or base.denominator != 1 or not 1 < base < 10**6:
+        return [(base, 1)]
+    left, found = int(base), []
+    for prime in range(2, 1000):
+        times = 0
+        while left % prime == 0:
+            left, times = left // prime, times + 1
+        if times:
+            found.append((Fraction(prime), times))
+    return [*found, (Fraction(left), 1)] if left > 1 else found
+
+
+def _absorbed(factor: Fraction, known: list[tuple[Normal, Normal]]) -> tuple[Fraction, list[tuple[Normal, Normal]]]:
+    """`2 \\cdot 2^a` as `2^{a+1}`: what a factor holds of a prime that has a power."""
+    out = []
+    for base, exponent in known:
+        if isinstance(base, Fraction) and base > 1 and isinstance(exponent, Fraction):
+            times = 0
+            while factor.numerator % base.numerator == 0 and times < 10_000:
+                factor, times = factor / base, times + 1
+            while factor.denominator % base.numerator == 0 and times > -10_000:
+                factor, times = factor * base, times - 1
+            exponent += times
+        out.append((base, exponent))
+    return factor, out
+
+
+def grows(tree: Node) -> bool:
+    """Whether a constant is made of whole numbers above 0 by `+ * ^ !` alone: a large one is no small one."""
+    kind, *parts = tree
+    if kind == "number":
+        return bool(parts[0] >= 1)
+    return kind in ("+", "*", "^", "!") and all(map(grows, parts))
