@@ -22,6 +22,10 @@ _NO_NAME = re.compile(
     r"\\(?:frac|sqrt|pi|cdot|times|div|bmod|pm|mp|infty|circ|binom|log|ln|exp|arcsin|arccos|arctan|sinh|cosh|tanh|coth"
     r"|sech|csch)(?![A-Za-z])"
 )
+_OPERATION = re.compile(  # one that the problem defines
+    r"[\w().]+\s*\\(?:star|ast|oplus|otimes|ominus|odot|diamond|bigstar|heartsuit|clubsuit|spadesuit|square|bullet"
+    r"|triangle|nabla|dagger)(?![A-Za-z])\s*[\w().]+"
+)
 _LIMIT = re.compile(r"\\(?:lim|sum|prod|i{0,2}int|oint)(?![A-Za-z])(?:[^=<>]|\{[^{}]*\})+", re.DOTALL)
 _DERIVATIVE = re.compile(r"d[A-Za-z]/d[A-Za-z]|\\frac\{\s*(d|\\partial)\s*\\?[A-Za-z]+\s*\}\{\s*\1\s*\\?[A-Za-z]+\s*\}")
 
@@ -57,7 +61,9 @@ def is_name(text: str) -> bool:
     if _DERIVATIVE.fullmatch(text):
         return True
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
-        return is_name(ratio[1]) and is_name(ratio[2])
+        return is_name(ratio[1]) and (is_name(ratio[2]) or ratio[2].strip() == r"\pi")
+    if _OPERATION.fullmatch(text):
+        return True
     if len(parts := split(text, ":/")) > 1:
         return all(map(is_name, parts))
     text = re.sub(r"\\text\s*\{([^{}]*)\}", lambda match: re.sub(r"\W", "", match[1]) or "t", text)
@@ -112,13 +118,30 @@ class Collection:
     stated: tuple[str, ...] = ()
 
 
+_MATRIX = re.compile(
+    r"(?P<before>(?:-|[-+]?[^-+=,;&]*?)\s*)(?:\\cdot\s*)?\\begin\{(?P<kind>[pb]?matrix)\}(?P<rows>(?:(?!\\begin).)*)\\end\{(?P=kind)\}"
+    r"(?:\s*(?:\\cdot|\\times)\s*(?P<after>[^-+=,;&\\]*|\\frac\{\d+\}\{\d+\}))?\s*",
+    re.DOTALL,
+)
+
+
 def collection(text: str) -> Collection | None:
     """The collection that an answer is, or None when it is one value."""
-    if matrix := re.fullmatch(r"\\begin\{([pb]?matrix)\}((?:(?!\\begin).)*)\\end\{\1\}", text, re.DOTALL):
-        return _matrix([row.split("&") for row in re.split(r"\\\\", matrix[2]) if row.strip()])
+    if matrix := _MATRIX.fullmatch(text):
+        factor = "".join(filter(None, (matrix["before"].strip(), matrix["after"])))
+        rows = [row.split("&") for row in re.split(r"\\\\(?:\s*\[[\d.]+\s*[a-z]{2}\])?", matrix["rows"]) if row.strip()]
+        return (
+            _matrix(rows, "-1" if factor == "-" else factor)
+            if not (matrix["before"].strip() and matrix["after"])
+            else None
+        )
     if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
         return Collection("union", tuple(parts))
     items = split(text, ",;")
+    if pairs := re.fullmatch(r"\(([^()=]+)\)\s*=\s*\(([^()=]+)\)", text):
+        names, values = split(pairs[1], ",;"), split(pairs[2], ",;")
+        if len(names) == len(values) > 1 and all(map(is_name, names)):
+            return _list([f"{name}={value}" for name, value in zip(names, values, strict=True)])
     if len(items) > 1 and not _THOUSANDS.fullmatch(text):
         return _list(items)
     if text.strip() == r"\emptyset":
@@ -132,7 +155,10 @@ def collection(text: str) -> Collection | None:
     return _list([text]) if re.search(r"\\pm(?![A-Za-z])", text) else None
 
 
-def _matrix(rows: Sequence[Sequence[str]]) -> Collection:
+def _matrix(rows: Sequence[Sequence[str]], factor: str = "") -> Collection:
+    """With a factor that stands beside it in every entry."""
+    if factor:
+        rows = [[rf"({factor})\cdot({cell.strip()})" for cell in row] for row in rows]
     widths = [len(row) for row in rows]
     kind = "row" if len(rows) == 1 else "column" if set(widths) == {1} else f"matrix {widths}"
     return Collection(kind, tuple(cell.strip() for row in rows for cell in row))
@@ -181,6 +207,8 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     if any(side and side.kind == "()" and number(text) for side, text in ((left, answer), (right, gold))):
         return False  # (1,234) is not 1,234
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
+    if "set" in (left.kind, right.kind) and _in_brackets(left.items) != _in_brackets(right.items):
+        return False
     unordered = {left.kind, right.kind} <= _UNORDERED
     if unordered and len(left.items) > 1 and len(_distinct(left.items)) == len(left.items):
         right = replace(right, items=_distinct(right.items))
@@ -199,6 +227,11 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
 
 def _is_set(item: str) -> bool:
     return item.startswith((r"\{", r"\emptyset"))
+
+
+def _in_brackets(items: Sequence[str]) -> bool:
+    """`(1),(2)`: parts or references, and no numbers."""
+    return len(items) > 1 and all(re.fullmatch(r"\(\s*\d+\s*\)", item) for item in items)
 
 
 def _same_item(left: str, right: str, same: Same) -> bool:

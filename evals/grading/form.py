@@ -59,7 +59,23 @@ def number_in_words(gold: str, answer: str, same: Same) -> bool | None:
 _IN_BASE = re.compile(r"\(?\s*(-?\d[\dA-Fa-f.]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)[\s})]*")
 
 
+_BASE_IN_WORDS = re.compile(r"\s*[,(]?\s*(?:in\s+)?base\s*[-$]?\s*(\d+|[a-z]+)\s*\)?\s*$")
+
+
+def _numeral(text: str) -> str:
+    """`N=314\\text{ (base 7)}` as `314_{7}`."""
+    text = re.sub(r"^[A-Za-z]\s*=\s*(?=\(?-?\d)", "", text)
+    words = plain(text)
+    found = _BASE_IN_WORDS.search(words)
+    return (
+        f"{words[: found.start()].strip()}_{{{found[1]}}}"
+        if found and re.match(r"-?\d[\dA-F]*$", words[: found.start()].strip())
+        else text
+    )
+
+
 def numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
+    gold, answer = _numeral(gold), _numeral(answer)
     left, right = _IN_BASE.fullmatch(gold), _IN_BASE.fullmatch(answer)
     if left is None or right is None:
         return literal(answer) == left[1] if left else False if right else None
@@ -69,11 +85,59 @@ def numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
 def no_answer(gold: str, answer: str, same: Same) -> bool | None:
     if re.search(r"\d-0\d", gold + answer):
         return False  # a date is no difference
-    if answer.rstrip().endswith("'") and "'" not in gold:
+    if answer.rstrip().endswith("'") and "'" not in gold and r"^{\circ}" not in answer:
         return False  # another word, or a derivative
     if spoken(answer) is not None or number(answer) is not None:
         return None
     return False if hedged(_unconditional(answer) or answer) and not hedged(gold) else None
+
+
+_CLOCK = re.compile(r"(\d{1,2})(?:\s*\{?:\}?\s*([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_MONTH = rf"({'|'.join(f'{month[:3]}(?:{month[3:]})?' for month in _MONTHS)})\.?"
+_DAY = r"(\d{1,2})(?:\s*(?:st|nd|rd|th))?"
+_DATE = re.compile(rf"(?:{_MONTH}\s+(?:the\s+)?{_DAY}|(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH})", re.IGNORECASE)
+
+
+def same_clock(gold: str, answer: str, same: Same) -> bool | None:
+    times = [_CLOCK.fullmatch(plain(side)) for side in (gold, answer)]
+    if (
+        times[0]
+        and times[1]
+        and any(time[3] for time in times if time)
+        and all(time[2] or time[3] for time in times if time)
+    ):
+        minutes, known = zip(*(_minutes(time) for time in times if time), strict=True)
+        if None in minutes:
+            return False
+        return minutes[0] == minutes[1] or (not all(known) and abs(minutes[0] - minutes[1]) == 720)
+    dates = [_DATE.fullmatch(plain(side)) for side in (gold, answer)]
+    if dates[0] and dates[1]:
+        left, right = (((date[1] or date[4]).lower()[:3], date[2] or date[3]) for date in dates if date)
+        return left == right
+    return None
+
+
+def _minutes(time: re.Match[str]) -> tuple[int | None, bool]:
+    """Since midnight; and whether the half of the day is known."""
+    hour, half = int(time[1]), (time[3] or "").lower()
+    if hour > 23 or (half and not 1 <= hour <= 12):
+        return None, True
+    hour = hour % 12 + 12 * (half == "p") if half else hour
+    return 60 * hour + int(time[2] or 0), bool(half) or hour > 12 or hour == 0
 
 
 class Choice(NamedTuple):
@@ -96,6 +160,8 @@ def choice(written: str) -> Choice | None:
     if len(items) > 1:
         return Choice("".join(sorted(item[1] for item in items if item)), True) if all(items) else None
     labelled = _LABELLED.fullmatch(written)
+    if labelled and (re.search(r"\b(?i:but|also|or|and|not|no|maybe|possibly|wait)\b[^A-J]*\b[A-J]\b", labelled[3])):
+        return None  # another letter
     if labelled and not _DENIED.search(labelled[3]):
         others = _OTHER.search(labelled[3]) or any(map(choice, split(labelled[3], ",;")))
         return None if others else Choice(labelled[1] or labelled[2], True, labelled[3])
@@ -109,6 +175,8 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     if re.fullmatch(r"\(?\s*[A-Za-z]\s*\)?", gold) and literal(answer).strip("()") == literal(gold).strip("()"):
         return True  # n and (n)
     left, right = choice(gold), choice(answer)
+    if left is not None and right is None and re.match(r"\(?[A-J]\)?[.,:;?|)\s]+.*\b[A-J]\b", plain(answer), re.DOTALL):
+        return False  # a second letter
     if right is not None and right.text and left is None:
         return same(gold, right.text)
     if left is None or right is None:
@@ -204,7 +272,44 @@ def _unconditional(side: str) -> str | None:
     return None if _MORE.search(condition[1] or "") else before
 
 
+_PARAMETER = re.compile(
+    r"[\s,(]*(?:\\text\s*\{\s*,?\s*)?(?:(?:for|where)\s+)?(?:(?:some|any|all|every|an)\s+)?(?:\}\s*)?"
+    r"(?:(?P<a>[a-z])\s*(?:\\in(?![A-Za-z])|\\text\s*\{\s*in\s*\})\s*\\mathbb\s*\{?\s*(?P<set>[ZNR])\s*\}?"
+    r"|(?P<whole>integers?)\s*(?:\}\s*)?(?P<b>[a-z]))[\s).}]*$"
+)
+
+
+def parameter(gold: str, answer: str, same: Same) -> bool | None:
+    """Values with a parameter from a set, which may have another letter."""
+    left, right = _PARAMETER.search(gold), _PARAMETER.search(answer)
+    if left is None or right is None or not left.start() or not right.start():
+        return None
+    sets = [side["set"] or "Z" for side in (left, right)]
+    letters = [side["a"] or side["b"] for side in (left, right)]
+    if sets[0] != sets[1]:
+        return False
+    bodies = gold[: left.start()], answer[: right.start()]
+    other = rf"(?<![\\A-Za-z]){letters[1]}(?![A-Za-z])"
+    if letters[0] != letters[1] and re.search(rf"(?<![\\A-Za-z]){letters[0]}(?![A-Za-z])", bodies[1]):
+        return None
+    return same(bodies[0], re.sub(other, letters[0], bodies[1]))
+
+
+def conclusion(gold: str, answer: str, same: Same) -> bool | None:
+    r"""What a derivation comes to: the part after its last arrow."""
+    steps = re.split(r"\\(?:Rightarrow|therefore)(?![A-Za-z])", answer)
+    if len(steps) < 2 or not steps[-1].strip() or re.search(r"\\(?:Rightarrow|therefore)(?![A-Za-z])", gold):
+        return None
+    return same(gold, steps[-1].strip(" ,;"))
+
+
 def condition(gold: str, answer: str, same: Same) -> bool | None:
+    if (
+        re.search(r"\bfor some\b", answer)
+        and "for some" not in gold
+        and not re.search(r"for some[\s}]*(?:\\text\{)?\s*(?:integer|constant|real)", answer)
+    ):
+        return False
     left, right = _unconditional(gold), _unconditional(answer)
     if not left or not right or (left == gold) == (right == answer):
         return None
@@ -224,6 +329,8 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
     old, new = [name for name in left if name not in right], [name for name in right if name not in left]
     if not 0 < len(old) == len(new) <= 3 or len(gold) < 4 or not all(name[0] in "CcKk" for name in old):
         return None
+    if any("_" in name and name[0] not in "Cc" for name in old):
+        return None  # K_0 is given; an index is part of a name
     whole = "".join(old) == "k" and "".join(new) in "mn" and r"\pi" in gold  # n\pi for k\pi
     if any(name[0] in "ABmn" for name in new) and not (whole or all("_" in name for name in old)):
         return None  # A for C_1; one C may be more than a free constant

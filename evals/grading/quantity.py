@@ -12,6 +12,7 @@ from evals.grading.evaluation import constant, constant_ratio
 from evals.grading.numbers import (
     NUMBER_WORD,
     has_symbols,
+    literal,
     number,
     plain,
     rounds_to,
@@ -102,6 +103,7 @@ def _known(name: str) -> Unit | None:
 
 
 _COUNTED = "way possibility solution value number total integer unit time point different possible"
+_NO_COUNT = frozenset(["in", "all", "the", "of", "per", "and", "square", "cubic"])
 _ANY_COUNT = frozenset(f"{_COUNTED} in all the of per and square cubic".split())  # words for any count
 # what stands after a number and changes it, leaves it open, or is a number of its own: no unit and no counted thing
 HEDGE = re.compile(
@@ -135,6 +137,91 @@ def things(text: str) -> frozenset[object]:
     return frozenset(_known(word) or word for word in singular if word not in _ANY_COUNT)
 
 
+_PEOPLE = frozenset(
+    ["people", "men", "women", "children", "mice", "feet", "teeth", "fish", "sheep", "geese", "dice", "data", "oxen"]
+)
+_NO_THINGS = frozenset(
+    [
+        "i",
+        "you",
+        "we",
+        "it",
+        "this",
+        "that",
+        "any",
+        "some",
+        "other",
+        "others",
+        "so",
+        "if",
+        "ish",
+        "guess",
+        "think",
+        "hope",
+        "give",
+        "take",
+        "about",
+        "sometimes",
+        "always",
+        "perhaps",
+        "besides",
+        "else",
+        "tens",
+        "scores",
+        "dozens",
+        "hundreds",
+        "thousands",
+        "millions",
+        "k",
+        "mille",
+        "permille",
+        "oder",
+        "sonst",
+        "sechs",
+        "falsch",
+        "vielleicht",
+        "ou",
+        "bien",
+        "jamais",
+        "moins",
+        "plus",
+        "mas",
+        "menos",
+        "sino",
+        "tal",
+        "vez",
+        "ans",
+        "alors",
+        "donc",
+        "oppure",
+        "forse",
+        "anche",
+        "nicht",
+        "pas",
+        "ne",
+        "ni",
+        "y",
+    ]
+)
+
+
+def _counts(written: str, one: bool) -> bool:
+    """Whether words behind a number can be what it counts: a plural, or a singular after one; part of something."""
+    if re.search(r"[,;:?!]", written) or not written.isascii():
+        return False
+    words = re.findall(r"[a-z]+", plain(written).lower())
+    if not words or len(words) > 8 or any(word in _NO_THINGS or word.endswith("ly") for word in words):
+        return False
+    if words[0] == "of" or all(word in _ANY_COUNT for word in words):
+        return True
+    plural = any(
+        word in _PEOPLE or word in _ANY_COUNT - _NO_COUNT or (len(word) > 2 and _known(word))
+        or (len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")))
+        for word in words
+    )  # fmt: skip
+    return plural or (one and len(words[-1]) > 2)
+
+
 _EXPONENT = r"(?:\s*\^\s*(?:\{\s*){0,2}-?\d(?:\s*\}){0,2})?"
 _PERCENT = re.compile(
     r"\s*(?:\\?%|(?:\\text\s*\{\s*)?\b(?:percent(?:age)?s?(?:\s+points?)?|per\s+cent|pct)\b\.?\s*\}?)\s*$",
@@ -152,6 +239,30 @@ _BARE = re.compile(
 )
 
 
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(\^\{\\circ\}|\'\'|\'|[A-Za-z]+)(?:,\s+|\s*)")
+_ARCS = {r"^{\circ}": 1, "'": 60, "''": 3600}
+
+
+def _compound(text: str) -> Quantity | None:
+    """`3 hours 20 minutes`, `22^{\\circ}30'`: amounts of one kind, each in a smaller unit, as one in the smallest."""
+    parts = [(Fraction(part[1]), part[2]) for part in _AMOUNT.finditer(text)]
+    if not 2 <= len(parts) <= 3 or not re.fullmatch(rf"(?:{_AMOUNT.pattern})+", text):
+        return None
+    sizes = [
+        (Fraction(1, _ARCS[name]), DEGREE[1]) if name in _ARCS else _known(name) or UNITS.get(name) for _, name in parts
+    ]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(parts) or len({kind for _, kind in known}) > 1 or not known[0][1]:
+        return None
+    scales = [scale for scale, _ in known]
+    if scales != sorted(set(scales), reverse=True):
+        return None
+    if any(n * scale >= above for (n, _), scale, above in zip(parts[1:], scales[1:], scales, strict=False)):
+        return None  # 22 degrees 90 minutes
+    total = sum((n * scale for (n, _), scale in zip(parts, scales, strict=True)), Fraction(0)) / known[0][0]
+    return Quantity(str(total), known[0], frozenset([known[0]]))
+
+
 @dataclass(frozen=True)
 class Quantity:
     """A cleaned answer without its unit; the unit, or None if unknown; and the counted things."""
@@ -159,6 +270,7 @@ class Quantity:
     body: str
     unit: Unit | None
     things: frozenset[object] = frozenset()
+    counts: bool = True  # its words can be what a number counts
 
 
 def quantity(text: str) -> Quantity | None:
@@ -167,6 +279,8 @@ def quantity(text: str) -> Quantity | None:
     A bare word counts as a unit only after a constant (`3s` is algebra, `3 miles` is not); `\text{...}` after
     something that can be measured is taken for one, known or not, unless it is a hedge.
     """
+    if (amounts := _compound(plain(text).strip())) is not None:
+        return amounts
     without_text = re.sub(r"\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?\s*-?\d\s*\}?)?", "", text)
     if len(split(without_text, ",;")) > 1 and not re.search(r"\d,\d{3}(?:\.\d+)?\D*$", without_text):
         return None  # a list, whose items may have units
@@ -208,7 +322,12 @@ def _quantity(body: str, known: Unit | None, written: str) -> Quantity | None:
     body = without_separators(body.strip())
     counted: frozenset[object] = frozenset() if _FILLER.search(plain(written)) else things(written)
     return (
-        Quantity(body, known, counted or frozenset([known] if known else []))
+        Quantity(
+            body,
+            known,
+            counted or frozenset([known] if known else []),
+            known is not None or bool(_FILLER.search(plain(written))) or _counts(plain(written), literal(body) == "1"),
+        )
         if re.search(r"[\w)}\]|!]$", body)
         else None
     )
@@ -226,6 +345,8 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
         return _converted_or_same(units[0], units[1], bodies, same)
     if left and right and left.things and right.things and not left.things & right.things:
         return False
+    if right and not right.counts and not (left and left.things & right.things):
+        return False  # words that are neither a unit nor what a number counts
     percent = right is not None and right.unit == PERCENT and not same.conventions.percent_sign
     missing = same.conventions.missing_unit or (left is not None and right is not None)
     if missing and not percent and same(*bodies):

@@ -18,7 +18,10 @@ _BUILDER = re.compile(rf"\\\{{\s*[a-zA-Z](?:\s*\\in\s*{_REALS})?\s*[|:](.*)\\\}}
 _BARE_BUILDER = re.compile(  # plain braces are taken for a group, and are gone
     rf"[a-zA-Z](?:\s*\\in\s*{_REALS})?\s*\|([^|]*(?:[<>]|\\[lg]e(?![A-Za-z]))[^|]*)"
 )
-_MEMBER = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![A-Za-z])(.*)", re.DOTALL)
+_MEMBER = re.compile(
+    r"(?:\\?[A-Za-z]+(?:_\{?\w+\}?)?|\([A-Za-z](?:_\{\w+\})?(?:\s*,\s*[A-Za-z](?:_\{\w+\})?)+\))\s*\\in(?![A-Za-z])(.*)",
+    re.DOTALL,
+)
 
 
 def set_form(text: str) -> str | None:
@@ -135,6 +138,31 @@ def chain(gold: str, answer: str, same: Same) -> bool | None:
 
 
 _SOLVED_FOR = ("y", "r", r"\rho", "z")  # what one solves for, unless told otherwise
+
+
+_MODULO = re.compile(
+    r"(?:(?P<name>[^=<>,]+?)\s*\\equiv(?![A-Za-z]))?\s*(?P<rests>-?\d+(?:\s*,\s*-?\d+)*)\s*[,(]?\s*"
+    r"\\?(?:\\text\s*\{\s*\(?\s*mod(?:ulo)?\s*|p?mod|bmod|(?<=\()\\bmod)\s*[{(]?\s*(?P<modulus>\d+)[\s)}]*"
+)
+
+
+def congruence(gold: str, answer: str, same: Same) -> bool | None:
+    """Residues by one modulus: `n\\equiv 10\\pmod 7` for `n\\equiv 3\\pmod 7`."""
+    if "mod" not in gold:
+        return None
+    left, right = _MODULO.fullmatch(gold), _MODULO.fullmatch(answer)
+    if left is None:
+        return None
+    if right is None:
+        return False
+    names = [literal(side["name"] or "") for side in (left, right)]
+    if left["modulus"] != right["modulus"] or (all(names) and names[0] != names[1]):
+        return False
+    modulus = int(left["modulus"])
+    if not modulus:
+        return False
+    rests = [{int(rest) % modulus for rest in side["rests"].split(",")} for side in (left, right)]
+    return rests[0] == rests[1]
 
 
 def same_equation(gold: str, answer: str, same: Same) -> bool | None:

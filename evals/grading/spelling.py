@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -181,9 +182,19 @@ def _both_hold(whole: re.Match[str]) -> str:
     return r"\land ".join(sides) if len(sides) == 2 and all(map(_SIGN.search, sides)) else whole[0]
 
 
+_ASKED = "answer|result|value|solution|probability|number|area|volume|perimeter|sum|product|total|distance|length|ratio"
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+
+
+def _scaled(amount: re.Match[str]) -> str:
+    """`36\\text{ thousand dollars}` as 36000 dollars."""
+    value = Fraction(amount[1]) * _SCALES[amount[2]]
+    return rf"{value}\text{{ {amount[3]}}}" if value.denominator == 1 else amount[0]
+
+
 def _operator(name: re.Match[str]) -> str:
     """A function; but minutes after a number."""
-    minutes = name[1] == "min" and re.search(r"[\d}]\s*$", name.string[: name.start()][-3:])
+    minutes = name[1] == "min" and re.search(r"[\d}](?:[\s~]|\\[,; ])*$", name.string[: name.start()][-6:])
     return r"\text{ min}" if minutes else rf"\{name[1]} "
 
 
@@ -228,6 +239,11 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("spaces", r"(?:(?<!\\)\\[,;:! ]|[~\s])+", " "),
     ("both hold", r"(?s)^.+$", _both_hold),
     (
+        "amounts together",
+        r"\b(hours?|hrs?|minutes?|feet|foot|degrees?|pounds?|dollars?|days?|weeks?|years?|months?|meters?)\s+and\s+(?=\}?\s*\d)",
+        r"\1 ",
+    ),
+    (
         "and, or",
         r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\(]))\b(?:and|or)\b(?![A-Za-z])"
         r"|(?<=\d)(?:and|or)(?=[A-Z\d(\\-])",
@@ -242,7 +258,22 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
     ("money", rf"(?<![{{\w])(\\\$|[€£₹¥])\s*({_SCALED})(?![\d{{}}\\^_]|\.\d|\s?[A-Za-z])", _money),
     ("sign of a currency", r"\\?[$£€¥₹]", ""),
+    (
+        "scaled amount",
+        r"(?<![\d.,])(\d+(?:\.\d+)?)\s*(?:\\text\s*\{\s*)?(thousand|million|billion|trillion)\s+"
+        r"(?=[a-z]{3,})([a-z ]+)\}?$",
+        _scaled,
+    ),
     # words
+    (
+        "introduction",
+        rf"(?i)^\s*(?:\\text\s*\{{\s*(?=[a-z]))?(?:(?:so|thus|hence|therefore|then|finally)\b[\s,:]*)*"
+        rf"(?:(?:(?:the|our|my)\s+)?(?:(?:final|correct|required|desired)\s+)?(?:{_ASKED})\s*(?:is|equals|:|is\s*:))?"
+        r"\s*:?\s*\}?\s*"
+        rf"(?=[-\d\\(])(?!\\(?:text|neq|le|ge|not))",
+        "",
+    ),
+    ("arrow before", r"^\s*(?:\\(?:Rightarrow|therefore)(?![A-Za-z])\s*)+", ""),
     ("about", rf"{_OPEN}(?:about|approximately|approx\.?|roughly|exactly|only|just){_CLOSE}(?=[-\d.\\])", ""),
     (
         "infinity in words",
