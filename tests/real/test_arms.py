@@ -29,10 +29,19 @@ ARMS = {
         "rounds=1",
         "problems_per_round=4",
         "samples_per_problem=4",
-        "max_completion_tokens=24",
+        "max_completion_tokens=64",
     ),
 }
-PROMPT = "user: '{problem} Answer with one number.'\npolicy: qwen\n"  # it seldom writes a box
+# two examples, because it seldom writes a box else, and rejection sampling reads boxes
+PROMPT = r"""
+user: |
+  What is 1 + 1?
+  \boxed{2}
+  What is 4 + 4?
+  \boxed{8}
+  {problem}
+chat: false
+"""
 
 
 def trained(model: Path, home: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> tuple[Path, dict[str, Any]]:

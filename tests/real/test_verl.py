@@ -1,0 +1,80 @@
+"""One update of the real model by veRL equals a separate computation: loss, gradient and its norm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+from evals.provenance import Origin  # noqa: E402
+from tests.experiments import WHY, experiment  # noqa: E402
+from tests.parity.local_verl import make_worker, step  # noqa: E402
+from tests.real.conftest import requests  # noqa: E402
+from tests.real.training import BETA, TEMPERATURE, Update, grpo_loss, log_probabilities  # noqa: E402
+
+pytestmark = pytest.mark.slow
+RESPONSES = ("It is 357.", "12 + 345 = \\boxed{357}.", "I am not sure, but I think that the answer is 350.", "357")
+REWARDS = (0.5, 1.0, 0.0, 0.25)
+
+
+def test_an_update_equals_a_separate_computation(model: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    plain = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
+    prompt = tokenizer.encode(requests(tokenizer)[0].prompt_text, add_special_tokens=False)
+    responses = [[*tokenizer.encode(text), tokenizer.eos_token_id] for text in RESPONSES]
+    update = Update([prompt] * len(responses), responses, torch.tensor(REWARDS), 0.0)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():  # of policies that are not this one, so that ratios and the KL term count
+        own = [log_probabilities(plain, prompt, response) for response in responses]
+        old, reference = ([p + 0.1 * torch.randn(len(p), generator=generator) for p in own] for _ in range(2))
+    loss = grpo_loss(plain, update, old, reference)
+    gradients = {name: weight.grad for name, weight in plain.named_parameters()}
+    norm = torch.stack([gradient.norm() for gradient in gradients.values() if gradient is not None]).norm()
+
+    sizes = {"prompts_per_rollout": 1, "group_size": len(responses), "max_completion_tokens": 32}
+    values = {**sizes, "kl_beta": BETA, "rollout_temperature": TEMPERATURE, "base_model": str(model)}
+    declared = experiment().override(values, Origin.USER, WHY)
+    worker = make_worker(model)
+    rows = {
+        f"00000001-000000_{i}_0": row(prompt, response, REWARDS[i], old[i], reference[i])
+        for i, response in enumerate(responses)
+    }
+    line = step(declared, rows, worker, model, number=1, micro_batch=2, out=tmp_path)
+    assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=1e-4)
+    theirs = worker.engine.gradients
+    assert theirs.keys() == gradients.keys()
+    scale = max(float(gradient.abs().max()) for gradient in gradients.values() if gradient is not None)
+    assert scale > 0
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(theirs[name], gradient, rtol=1e-3, atol=1e-4 * scale, msg=name)
+    assert float(torch.stack([g.norm() for g in theirs.values()]).norm()) == pytest.approx(float(norm), rel=1e-4)
+
+
+def row(
+    prompt: list[int], response: list[int], reward: float, old: torch.Tensor, reference: torch.Tensor
+) -> dict[str, Any]:
+    """A sequence as veRL holds it, without padding."""
+    ids, length = torch.tensor([*prompt, *response]), len(response)
+    ones, scores = torch.ones(length, dtype=torch.int64), torch.zeros(length)
+    scores[-1] = reward
+    return {
+        "prompts": torch.tensor(prompt),
+        "responses": torch.tensor(response),
+        "input_ids": ids,
+        "position_ids": torch.arange(len(ids)),
+        "response_mask": ones,
+        "loss_mask": ones,
+        "rm_scores": scores,
+        "old_log_probs": old,
+        "rollout_log_probs": old,
+        "ref_log_prob": reference,
+        "extra_fields": {"reward_extra_info": {"correct": reward, "reward/accuracy": reward, "base_accuracy": 0.5}},
+    }
