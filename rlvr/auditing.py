@@ -52,7 +52,8 @@ def audit(
         metric: of curves: the name of the score; of runs: the benchmark.
         files: of graded responses: what one file is.
         base: files of the model that it is compared with, or a glob of them.
-        problems: of curves: how many problems the score is over; without it, the choice of a checkpoint is not judged.
+        problems: how many problems the benchmark has. Of curves: without it the choice of a checkpoint is not judged.
+            Of verdicts: those that the file lacks are named, and the range of scores over all.
         declared: PAPER:ARM: list the settings in a log of veRL that differ from this declaration.
         label: which of the authors' verdicts, where a file has several.
         label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
@@ -142,7 +143,7 @@ def _evidence(
                 )
             table = graded_programs(read) if programs(read) else graded(read.rows, Grader())
         tables.append(table if what in table else table.assign(**{what: number}))
-    return Evidence.of_samples(pd.concat(tables, ignore_index=True))
+    return Evidence.of_samples(pd.concat(tables, ignore_index=True), problems=problems)
 
 
 def _of_runs(names: Sequence[Path], benchmark: str | None) -> Evidence:

@@ -2,9 +2,11 @@
 
 A cause is a reason why the number is not simply the score of the recipe. Each has one rule:
 
-- not in the file: no checkpoint, metric or rounding gives the printed digits.
-- another metric: only another number of samples or metric gives them (or cutting digits off instead of rounding).
-- another checkpoint: they are the score of a checkpoint that is neither the last nor the largest.
+- not in the file: no checkpoint, reading (`evals.audit.readings`) or rounding gives the printed digits.
+- another metric, another denominator: only another reading of the same samples or checkpoints gives them, such as
+  pass@4, the mean of the last three checkpoints, or only finished responses; or cutting digits off.
+- another checkpoint: they are the score of a checkpoint that is neither the last nor the largest, or of several seeds'
+  best ones. One of many scores has them by chance: the cause says with which probability.
 - selection: they are the largest score of at least three checkpoints, and not the last one's.
 - seeds: they are the score of one of several seeds and not the mean; or, for a gain, the 95 % interval of the
   difference over seeds holds zero.
@@ -15,27 +17,30 @@ A cause is a reason why the number is not simply the score of the recipe. Each h
   gains differ (the interval of their difference excludes zero).
 - truncation: more than 5 % of the samples are truncated or unscored.
 
-The verdict follows from the causes, in this order: *cannot tell* (no score of the benchmark), *not in the file*, *made
-by the grader* (grader, format, gain by grading), *within selection* (and chance >= 0.05), *within seeds*, *stands with
-another number* (any other cause), *stands*.
+The verdict follows from the causes, in this order: *not in the file*, *made by the grader* (grader, format, gain by
+grading), *cannot tell* (no score of the benchmark; or one checkpoint of so many that a foreign number would be one of
+them with a probability above 0.2), *within selection* (and chance >= 0.05 among the checkpoints of one plateau),
+*within seeds*, *stands with another number* (any other cause), *stands*.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from evals.audit.evidence import Evidence
+from evals.audit.readings import hit_by_chance, pass_at, readings
 from evals.audit.selection import Selection, selection
 from evals.stats.intervals import Interval, over_problems, over_seeds
 
 Name = Literal[
-    "not in the file", "another metric", "another checkpoint", "selection", "seeds", "grader", "format",
-    "gain by grading", "truncation",
+    "not in the file", "another metric", "another denominator", "another checkpoint", "selection", "seeds", "grader",
+    "format", "gain by grading", "truncation",
 ]  # fmt: skip
 Verdict = Literal[
     "stands", "stands with another number", "not in the file", "within selection", "within seeds",
@@ -43,6 +48,7 @@ Verdict = Literal[
 ]  # fmt: skip
 MATERIAL = 0.01  # a point: smaller moves of a score are not named
 TRUNCATED = 0.05
+BY_CHANCE = 0.2  # of a foreign number to be one of the scores: above it, finding it says nothing
 LIKELY = 0.05  # a largest score that is rarer among equal checkpoints is more than selection
 DIFFERENCES = (-1.0, 1.0)
 MIN_CHECKPOINTS = 3
@@ -50,17 +56,19 @@ MIN_CHECKPOINTS = 3
 
 @dataclass(frozen=True)
 class Printed:
-    """A score as it is printed, in percent.
+    """A score as it is printed.
 
     Attributes:
-        text: its digits, such as "46.7": their number gives the rounding.
+        text: its digits, such as "46.7" (also "46.7%" or "46.7 ± 1.2"): their number gives the rounding.
         where: it is printed.
         k: it is pass@k; 1 for an average over samples.
+        share: it is printed as a share, such as 0.467, and not in percent.
     """
 
     text: str
     where: str = ""
     k: int = 1
+    share: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -71,14 +79,24 @@ class Printed:
             raise ValueError(f"printed: expected a percentage such as 46.7 and k >= 1, got {self.text!r}, k = {self.k}")
 
     @property
+    def digits(self) -> str:
+        """The number alone, without percent sign and spread."""
+        return re.split(r"±|\+-|\+/-|\\pm", self.text)[0].strip().removesuffix("%").removesuffix("\\").strip()
+
+    @property
+    def may_be_share(self) -> bool:
+        """Whether it may be a share: at most 1, and not marked as a percentage."""
+        return "%" not in self.text and float(self.digits) <= 1
+
+    @property
     def value(self) -> float:
         """As a share in [0, 1]."""
-        return float(self.text) / 100
+        return float(self.digits) / (1 if self.share else 100)
 
     @property
     def unit(self) -> float:
         """One of its last digit, as a share."""
-        return 10.0 ** -(len(self.text.partition(".")[2]) + 2)
+        return 10.0 ** -(len(self.digits.partition(".")[2]) + (0 if self.share else 2))
 
     def rounds_from(self, value: float, resolution: float = 0.0) -> bool:
         """The printed digits are this share, rounded; it is known to half a `resolution` itself, or exactly, and then
@@ -109,6 +127,7 @@ class Audit:
         unlabelled: of the last checkpoints' samples without a verdict of the authors, how many there are, how many
             samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
+        reading: what the printed digits are instead of the last checkpoint's score; "" if they are that, or nothing.
     """
 
     printed: Printed
@@ -121,6 +140,7 @@ class Audit:
     seeds: int = 0
     differing: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     unlabelled: tuple[int, int, float, float] | None = None
+    reading: str = ""
 
     @property
     def why(self) -> str:
@@ -132,7 +152,8 @@ class Audit:
 
     def __str__(self) -> str:
         interval = "" if self.interval is None else f" [{100 * self.interval.low:.1f}, {100 * self.interval.high:.1f}]"
-        lines = [f"{self.printed.text}: {self.verdict}"]
+        named = f": {self.reading}" if self.reading and self.verdict == "stands with another number" else ""
+        lines = [f"{self.printed.text}: {self.verdict}{named}"]
         if self.file is not None:
             lines.append(f"  the file's last checkpoint: {100 * self.file:.1f}{interval}")
         if self.unlabelled is not None:
@@ -167,14 +188,17 @@ def audit(
     if evidence is None:
         return Audit(printed, "cannot tell", ())
     rng = np.random.default_rng(seed)
-    row, causes = _found(printed, evidence)
+    printed, row, causes, reading, by_chance = _found(printed, evidence)
     chosen: Selection | None = None
     countable = evidence.samples is not None or evidence.problems is not None
     if evidence.checkpoints >= MIN_CHECKPOINTS and countable:
         chosen = selection(evidence, printed.value - (printed.unit + evidence.resolution) / 2, rng)
-    if chosen is not None and any(cause.name == "selection" for cause in causes):
-        points = 100 * (printed.value - (chosen.last if chosen.cross_fitted is None else chosen.cross_fitted))
-        causes = [Cause("selection", str(chosen), points) if c.name == "selection" else c for c in causes]
+    if any(cause.name == "selection" for cause in causes):
+        said = str(chosen) if chosen is not None else f"{reading}; without problems=N the choice is not judged"
+        apart = None if chosen is None else chosen.last if chosen.cross_fitted is None else chosen.cross_fitted
+        points = None if apart is None else 100 * (printed.value - apart)
+        causes = [Cause("selection", said, points) if c.name == "selection" else c for c in causes]
+    causes += _problems(evidence)
     ours = None
     if evidence.samples is not None:
         samples = evidence.at(row)
@@ -185,7 +209,7 @@ def audit(
     file = float(evidence.last["value"].mean())
     return Audit(
         printed,
-        _verdict([cause.name for cause in causes], chosen),
+        _verdict([cause.name for cause in causes], chosen, by_chance),
         tuple(causes),
         file=file,
         ours=ours,
@@ -198,6 +222,7 @@ def audit(
             for key, value in evidence.settings.items()
             if declared is not None and key in declared and declared[key] != value
         },
+        reading=reading,
     )
 
 
@@ -215,84 +240,103 @@ def _unlabelled(evidence: Evidence) -> tuple[int, int, float, float] | None:
     return missing, sum(map(len, last)), low, high
 
 
-def _verdict(names: list[Name], chosen: Selection | None) -> Verdict:
+def _verdict(names: list[Name], chosen: Selection | None, by_chance: float) -> Verdict:
     if "not in the file" in names:
         return "not in the file"
     if {"grader", "format", "gain by grading"} & set(names):
         return "made by the grader"
-    if "selection" in names and (chosen is None or chosen.chance >= LIKELY):
+    if by_chance > BY_CHANCE:
+        return "cannot tell"
+    if "selection" in names and chosen is not None and chosen.chance >= LIKELY:
         return "within selection"
     if "seeds" in names:
         return "within seeds"
     return "stands with another number" if names else "stands"
 
 
-def _found(printed: Printed, evidence: Evidence) -> tuple[pd.Series, list[Cause]]:
-    """The checkpoint whose score is printed, and the causes that this names. Without such a checkpoint, the last."""
+def _found(printed: Printed, evidence: Evidence) -> tuple[Printed, pd.Series, list[Cause], str, float]:
+    """What has the printed digits: (the number as it is meant, in percent or as a share; the checkpoint, else the last;
+    the causes that this names; what it is, if not the last checkpoint's score; the chance of a foreign number to be
+    found so)."""
+    meant = [printed, *([replace(printed, share=True)] if not printed.share and printed.may_be_share else [])]
+    for one in meant:
+        if (found := _as_meant(one, evidence)) is not None:
+            return one, *found
+    scores = _scores(evidence, printed.k)
+    final = scores.loc[evidence.last.index]
+    nearest = scores.iloc[int((scores["value"] - printed.value).abs().argmin())]
+    tried = len(scores) + sum(1 for _ in readings(evidence, printed.k))
+    text = f"the nearest of {len(scores)} scores is {100 * nearest['value']:.2f} (checkpoint {nearest['checkpoint']})"
+    if len(scores) == 1:
+        text = f"its score is {100 * nearest['value']:.2f}"
+    text += f"; {tried} numbers were tried: checkpoints, their means, pass@k and maj@k, other denominators, cut digits"
+    points = 100 * (printed.value - float(final["value"].mean()))
+    return printed, final.iloc[-1], [Cause("not in the file", text, points)], "", 0.0
+
+
+def _as_meant(printed: Printed, evidence: Evidence) -> tuple[pd.Series, list[Cause], str, float] | None:
+    """As `_found`, without its first; None if nothing has the digits."""
     scores = _scores(evidence, printed.k)
     final = scores.loc[evidence.last.index]
     mean, spread = float(final["value"].mean()), float(final["value"].std(ddof=1))
     if printed.rounds_from(mean, evidence.resolution):
-        return final.iloc[-1], []
+        return final.iloc[-1], [], "", 0.0
     points = 100 * (printed.value - mean)
     matches = scores["value"].map(lambda value: printed.rounds_from(value, evidence.resolution))
     of_seeds = final[matches[final.index]]
     if len(final) > 1 and len(of_seeds):
         row = of_seeds.iloc[0]
         text = f"seed {row['seed']} of {len(final)}: mean {100 * mean:.1f}, standard deviation {100 * spread:.1f}"
-        return row, [Cause("seeds", text, points)]
+        return row, [Cause("seeds", text, points)], text, 0.0
     largest = int(scores["value"].argmax())
-    best = scores.iloc[largest]
     if matches.iloc[largest] and len(scores) >= MIN_CHECKPOINTS:
-        return best, [Cause("selection", f"the largest of {len(scores)} checkpoints", points)]
-    if matches.any():
+        text = f"the largest of {len(scores)} checkpoints"
+        return scores.iloc[largest], [Cause("selection", text, points)], text, 0.0
+    several = [r for r in readings(evidence, printed.k) if printed.rounds_from(r.value, evidence.resolution)]
+    ordinary = next((r for r in several if "mean over seeds" in r.text), None)
+    if ordinary is None and matches.any():
         row = scores[matches].iloc[0]
-        return row, [Cause("another checkpoint", f"the score of checkpoint {row['checkpoint']}", points)]
-    for name, values in _other_metrics(evidence, printed.k).items():
-        for position in (*scores.index.get_indexer(final.index), largest):
-            if printed.rounds_from(float(values.iloc[position])):
-                row = scores.iloc[position]
-                return row, [Cause("another metric", f"{name} of checkpoint {row['checkpoint']}", points)]
+        chance = hit_by_chance(scores["value"].tolist(), evidence.problems, printed.unit)
+        text = f"the score of checkpoint {row['checkpoint']}"
+        said = f"{text}; a foreign number would be one of the {len(scores)} with probability {chance:.2f}"
+        return row, [Cause("another checkpoint", said, points)], text, chance
+    if found := ordinary or next(iter(several), None):
+        return scores.iloc[found.row], [Cause(found.kind, found.text, points)], found.text, 0.0
+    if evidence.samples is None and scores["value"].max() <= 1:  # a curve in percent that is never above 1 %
+        small = (scores["value"] / 100).map(lambda value: printed.rounds_from(value, evidence.resolution / 100))
+        if small.any():
+            row = scores[small].iloc[-1]
+            text = f"checkpoint {row['checkpoint']}, whose values the file gives in percent"
+            return row, [Cause("another metric", text, points)], text, 0.0
     if printed.cut_from(mean):
-        return final.iloc[-1], [Cause("another metric", f"{100 * mean:.4g}, not rounded to nearest", points)]
-    nearest = scores.iloc[int((scores["value"] - printed.value).abs().argmin())]
-    text = f"the nearest of {len(scores)} scores is {100 * nearest['value']:.2f} (checkpoint {nearest['checkpoint']})"
-    if len(scores) == 1:
-        text = f"its score is {100 * nearest['value']:.2f}"
-    return final.iloc[-1], [Cause("not in the file", text, points)]
+        text = f"{100 * mean:.4g}, not rounded to nearest"
+        return final.iloc[-1], [Cause("another metric", text, points)], text, 0.0
+    return None
+
+
+def _problems(evidence: Evidence) -> list[Cause]:
+    """Problems that are missing: of the stated number, or in one seed and not in another."""
+    if evidence.samples is None:
+        return []
+    samples = pd.concat([evidence.at(row) for _, row in evidence.last.iterrows()])
+    by_seed = samples.groupby("seed")["problem_id"].nunique()
+    total = max(int(by_seed.max()), evidence.stated or 0)
+    if (by_seed == total).all():
+        return []
+    scores = samples.groupby(["seed", "problem_id"])["label"].mean().groupby(level="seed").sum()
+    low = float((scores / total).mean())
+    high = float(((scores + total - by_seed) / total).mean())
+    there = " and ".join(str(count) for count in dict.fromkeys(by_seed))
+    text = f"{there} of {total} problems are in the file; over all {total} it is {100 * low:.1f} to {100 * high:.1f}"
+    return [Cause("another denominator", text)]
 
 
 def _scores(evidence: Evidence, k: int) -> pd.DataFrame:
     """The checkpoints' scores under pass@k."""
     if k == 1 or evidence.samples is None:
         return evidence.scores
-    return evidence.scores.assign(value=_pass_at(evidence, k).to_numpy())
-
-
-def _pass_at(evidence: Evidence, k: int) -> pd.Series:
-    """pass@k of each checkpoint, in the order of `scores`: 1 - C(n - c, k) / C(n, k), mean over problems."""
-    from evals.stats.verdict_table import pass_at_k
-
-    assert evidence.samples is not None
-    counts = evidence.samples.groupby(["seed", "checkpoint", "problem_id"], sort=True)["label"].agg(["size", "sum"])
-    values = [pass_at_k(int(n), int(c), k) if n >= k else np.nan for n, c in counts.itertuples(index=False)]
-    means = pd.Series(values, index=counts.index).groupby(level=["seed", "checkpoint"]).mean()
-    return means.reset_index(drop=True)
-
-
-def _other_metrics(evidence: Evidence, k: int) -> dict[str, pd.Series]:
-    """Name -> score of each checkpoint under metrics that a table may mean instead."""
-    if evidence.samples is None or evidence.samples_per_problem < 2:
-        return {}
-    n = evidence.samples_per_problem
-    keys = ["seed", "checkpoint", "problem_id"]
-    first = evidence.samples.groupby(keys, sort=True)["label"].first().groupby(level=["seed", "checkpoint"]).mean()
-    others = {"the first sample": first.reset_index(drop=True)}
-    if k != 1:
-        others[f"the average of {n}"] = evidence.scores["value"]
-    for other in {n, 2 ** int(np.log2(n))} - {1, k}:
-        others[f"pass@{other}"] = _pass_at(evidence, other)
-    return others
+    values = [pass_at(evidence.at(row), k) for _, row in evidence.scores.iterrows()]
+    return evidence.scores.assign(value=values)
 
 
 def _score(samples: pd.DataFrame, column: str) -> float:

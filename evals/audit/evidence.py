@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from evals.data import benchmarks
+
 Vector = NDArray[np.float64]
 FULL = 8  # digits after the point: such a score is not rounded
 SHARES = ("label", "ours", "strict", "truncated")
@@ -28,6 +30,8 @@ class Evidence:
         problems: behind each score; None if that is unknown.
         resolution: one of the last digit of the file's scores, as a share; 0 for scores computed from verdicts.
         settings: of the run, as its files state them; compared with a declaration's.
+        overwritten: points of a curve that a resumed run logged again, with the columns of `scores`; None without any.
+        stated: the number of problems that the user says the benchmark has; None if that was not said.
     """
 
     scores: pd.DataFrame = field(repr=False)
@@ -35,10 +39,17 @@ class Evidence:
     problems: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     resolution: float = 0.0
+    overwritten: pd.DataFrame | None = field(default=None, repr=False)
+    stated: int | None = None
 
     @classmethod
-    def of_samples(cls, samples: pd.DataFrame, settings: Mapping[str, Any] | None = None) -> Evidence:
+    def of_samples(
+        cls, samples: pd.DataFrame, settings: Mapping[str, Any] | None = None, problems: int | None = None
+    ) -> Evidence:
         """Evidence from verdicts. `seed` and `checkpoint` may be absent: then all rows are of one checkpoint.
+
+        Args:
+            problems: how many the benchmark has, where the file may lack some.
 
         Raises:
             ValueError: a column is missing, a value of `SHARES` is not in [0, 1], or no sample has a label.
@@ -61,7 +72,7 @@ class Evidence:
         if per_problem.empty:
             raise ValueError("verdicts: no sample has a label")
         values = per_problem.groupby(level=["seed", "checkpoint"]).mean().rename("value").reset_index()
-        return cls(values, table, table["problem_id"].nunique(), settings or {})
+        return cls(values, table, table["problem_id"].nunique(), settings or {}, stated=problems)
 
     @classmethod
     def of_scores(
@@ -85,6 +96,14 @@ class Evidence:
         table = scores.assign(seed=seeds).sort_values(["seed", "checkpoint"]).reset_index(drop=True)
         digits = max(len(f"{value:.9g}".partition(".")[2]) for value in table["value"])
         return cls(table, None, problems, settings or {}, 10.0**-digits if digits < FULL else 0.0)
+
+    def whole_sizes(self, found: int) -> list[int]:
+        """How many problems the benchmark may have where the files have `found`: the stated number, else those of the
+        known benchmarks that are at most a quarter larger."""
+        if self.stated is not None:
+            return [self.stated] if self.stated > found else []
+        sizes = {benchmarks.task(name)["metadata"]["rows"] for name in benchmarks.names()}
+        return sorted(size for size in sizes if size and found < size <= 1.25 * found)
 
     @cached_property
     def checkpoints(self) -> int:

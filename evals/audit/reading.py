@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +122,20 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
         raise ValueError(
             f"{name}: no column of steps (columns=step:NAME); expected one of {', '.join(known)}, got {there}"
         )
-    return table.rename(columns={found: "step"}).dropna(subset=["step"]).groupby("step").last().reset_index()
+    table = table.rename(columns={found: "step"}).dropna(subset=["step"])
+    curve = table.groupby("step").last().reset_index()
+    curve.attrs["rows"] = table  # with the values of a step that a resumed run logged again
+    return curve
+
+
+def _overwritten(curve: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The points of a metric that a later line of the same step replaced."""
+    rows = curve.attrs.get("rows")
+    if rows is None:
+        return pd.DataFrame(columns=["checkpoint", "value"])
+    points = rows[["step", metric]].dropna()
+    kept = points.groupby("step")[metric].transform("last")
+    return points[points[metric] != kept].set_axis(["checkpoint", "value"], axis=1)
 
 
 _VERL_SETTINGS = {
@@ -163,16 +177,18 @@ def curve_evidence(
     Raises:
         ValueError: a curve lacks the metric.
     """
-    parts = []
+    parts, before = [], []
     for seed, curve in curves.items():
         if metric not in curve:
             raise ValueError(f"metric: {expected(metric, [str(column) for column in curve if column != 'step'])}")
         points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
         parts.append(points.assign(seed=seed))
-    scores = pd.concat(parts, ignore_index=True)
+        before.append(_overwritten(curve, metric).assign(seed=seed))
+    scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
     if scores["value"].max() > 1:
         scores["value"] /= 100
-    return Evidence.of_scores(scores, problems, settings)
+        overwritten["value"] /= 100
+    return replace(Evidence.of_scores(scores, problems, settings), overwritten=overwritten)
 
 
 def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
@@ -239,7 +255,10 @@ def by_policy(
         "problem_id": [str(row["problem_id"]) for row in rows],
         "label": [None if row.get("expected") is None else float(row["expected"]) for row in rows],
         "truncated": [float(row.get("finish_reason") == "length") for row in rows],
+        "answer": [row.get("their_answer") or grade.answer for row, grade in zip(rows, grades["ours"], strict=True)],
     }
+    if any(row.get("benchmark") for row in rows):
+        columns["benchmark"] = [str(row.get("benchmark")) for row in rows]
     for policy, of_policy in grades.items():
         columns[policy] = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in of_policy]
     return pd.DataFrame(columns).astype(dict.fromkeys(("label", *grades), float)), grades

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evals.audit.evidence import Evidence, Vector
 
 SPLITS = 200  # of the problems into halves
+ALIKE = 0.01  # p-value below which consecutive checkpoints are not one model
 
 
 @dataclass(frozen=True)
@@ -16,14 +18,16 @@ class Selection:
     """The checkpoints of one recipe on one benchmark. All scores are shares in [0, 1].
 
     Attributes:
-        checkpoints: how many. mean, last, maximum: of their scores.
-        expected: the mean of the largest score if all checkpoints were one model; low, high: its central 95 %.
-        chance: of a largest score of at least the printed one, if all checkpoints were one model.
+        checkpoints: how many. plateau: how many of them, around the largest, may be one model (`plateau_of`).
+        mean: of the plateau's scores. last, maximum: of all.
+        expected: the mean of the largest score if all of the plateau were one model; low, high: its central 95 %.
+        chance: of a largest score of at least the printed one, if all of the plateau were one model.
         cross_fitted: the score of the checkpoint that is best on one half of the problems, on the other half; the mean
             over `SPLITS` random halves. None without verdicts.
     """
 
     checkpoints: int
+    plateau: int
     mean: float
     last: float
     maximum: float
@@ -37,9 +41,12 @@ class Selection:
         fitted = (
             "" if self.cross_fitted is None else f"; the chosen checkpoint, cross-fitted, {100 * self.cross_fitted:.1f}"
         )
+        few = self.plateau < self.checkpoints
+        which = f"{self.plateau} of {self.checkpoints} checkpoints" if few else f"{self.checkpoints} checkpoints"
+        alike = " are a plateau" if few else ""
         return (
-            f"{self.checkpoints} checkpoints: mean {100 * self.mean:.1f}, last {100 * self.last:.1f}, largest "
-            f"{100 * self.maximum:.1f}; were all one model, the largest would be {100 * self.expected:.1f} "
+            f"{which}{alike}: mean {100 * self.mean:.1f}, last {100 * self.last:.1f}, largest "
+            f"{100 * self.maximum:.1f}; were all of them one model, the largest would be {100 * self.expected:.1f} "
             f"[{100 * self.low:.1f}, {100 * self.high:.1f}], and at least the printed one with probability "
             f"{self.chance:.2f}{fitted}"
         )
@@ -48,7 +55,8 @@ class Selection:
 def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> Selection:
     """Compare the largest score with that of as many evaluations of one model.
 
-    The one model solves each problem at its mean rate over all checkpoints. Without verdicts, every problem has the
+    The one model solves each problem at its mean rate over the checkpoints of the plateau around the largest score:
+    those before it had learned less, those after a collapse are another model. Without verdicts, every problem has the
     mean score as its rate: of all rates with this mean these vary most, so `chance` and `expected` are upper bounds.
 
     Args:
@@ -61,25 +69,58 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
     values = evidence.scores["value"].to_numpy(dtype=float)
     table = evidence.table
     if table is not None:
-        rates, samples = table.mean(axis=0), evidence.samples_per_problem
+        rates, samples = table, evidence.samples_per_problem
     elif evidence.problems is not None:
-        rates, samples = np.full(evidence.problems, values.mean()), 1
+        rates, samples = np.repeat(values[:, None], evidence.problems, axis=1), 1
     else:
         raise ValueError("selection: scores without verdicts need the number of problems")
-    chances = largest_of_equal(rates, samples, len(values))
+    alike = np.arange(len(values))
+    if evidence.scores["seed"].nunique() == 1:
+        alike = plateau_of(values, rates, samples)
+    chances = largest_of_equal(rates[alike].mean(axis=0), samples, len(alike))
     largest = np.linspace(0, 1, len(chances))
     low, high = largest[np.searchsorted(chances.cumsum(), [0.025, 0.975])]
     return Selection(
         checkpoints=len(values),
-        mean=float(values.mean()),
+        plateau=len(alike),
+        mean=float(values[alike].mean()),
         last=float(evidence.last["value"].mean()),
         maximum=float(values.max()),
         expected=float(chances @ largest),
         low=float(low),
         high=float(high),
         chance=float(chances[largest >= printed - 1e-9].sum()),
-        cross_fitted=None if table is None or table.shape[1] < 2 else cross_fitted(table, rng),
+        cross_fitted=None if table is None or table.shape[1] < 2 else cross_fitted(table[alike], rng),
     )
+
+
+def plateau_of(values: Vector, rates: Vector, samples: int) -> NDArray[np.intp]:
+    """The positions of consecutive checkpoints around the largest score that may be one model: all of them, where fewer
+    than two may.
+
+    The window grows to the side that fits better, as long as a chi-square test of equal scores has p >= ALIKE. A
+    score's variance is that of its problems at their mean rates in the window.
+
+    Args:
+        values: [K], the scores in the order of training. rates: [K, P], of each problem. samples: of each problem.
+    """
+    from scipy.stats import chi2
+
+    def fits(low: int, high: int) -> float:
+        count, mean = high - low, rates[low:high].mean(axis=0)
+        variance = (mean * (1 - mean)).sum() / (samples * len(mean) ** 2) * count / (count - 1)
+        spread = ((values[low:high] - values[low:high].mean()) ** 2).sum()
+        return float(chi2.sf(spread / variance, count - 1)) if variance > 0 else float(spread < 1e-12)
+
+    low = int(values.argmax())
+    high = low + 1
+    while True:
+        sides = [(low - 1, high)] * (low > 0) + [(low, high + 1)] * (high < len(values))
+        best = max(sides, key=lambda side: fits(*side), default=None)
+        if best is None or fits(*best) < ALIKE:
+            break
+        low, high = best
+    return np.arange(low, high) if high - low > 1 else np.arange(len(values))
 
 
 def largest_of_equal(rates: Vector, samples: int, checkpoints: int) -> Vector:

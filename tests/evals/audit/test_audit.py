@@ -15,7 +15,7 @@ from tests.evals.audit.planted import SCENARIOS, plant
 VERDICTS = {
     "not in the file": "not in the file",
     "another metric": "stands with another number",
-    "another checkpoint": "stands with another number",
+    "another checkpoint": "cannot tell",  # one of eight within a few points, on 200 problems
     "selection": "within selection",
     "seeds": "within seeds",
     "truncation": "stands with another number",
@@ -23,7 +23,14 @@ VERDICTS = {
     "format": "made by the grader",
     "gain by grading": "made by the grader",
 }
-ORDER = ("not in the file", "made by the grader", "within selection", "within seeds", "stands with another number")
+ORDER = (
+    "not in the file",
+    "made by the grader",
+    "cannot tell",
+    "within selection",
+    "within seeds",
+    "stands with another number",
+)
 
 
 @pytest.mark.parametrize("causes", SCENARIOS, ids=" and ".join)
