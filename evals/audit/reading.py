@@ -130,12 +130,12 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
 
 def _overwritten(curve: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The points of a metric that a later line of the same step replaced."""
-    rows = curve.attrs.get("rows")
+    rows: pd.DataFrame | None = curve.attrs.get("rows")
     if rows is None:
         return pd.DataFrame(columns=["checkpoint", "value"])
     points = rows[["step", metric]].dropna()
     kept = points.groupby("step")[metric].transform("last")
-    return points[points[metric] != kept].set_axis(["checkpoint", "value"], axis=1)
+    return pd.DataFrame(points[points[metric] != kept]).set_axis(["checkpoint", "value"], axis=1)
 
 
 _VERL_SETTINGS = {

@@ -45,9 +45,10 @@ def readings(evidence: Evidence, k: int) -> Iterator[Reading]:
     for row in _looked_at(evidence):
         yield from _of_samples(evidence, row, k)
     if evidence.overwritten is not None:
-        for point in evidence.overwritten.itertuples():
-            text = f"step {point.checkpoint} before a resumed run logged it again"
-            yield Reading("another checkpoint", text, float(point.value), _last(evidence)[-1])
+        points = evidence.overwritten[["checkpoint", "value"]].astype(float).to_numpy()
+        for checkpoint, value in points:
+            text = f"step {checkpoint:g} before a resumed run logged it again"
+            yield Reading("another checkpoint", text, float(value), _last(evidence)[-1])
 
 
 def _last(evidence: Evidence) -> list[int]:
@@ -74,7 +75,7 @@ def _of_several_checkpoints(evidence: Evidence) -> Iterator[Reading]:
             yield Reading("another checkpoint", text, float(row.mean()), final[-1])
     fewest = int(by_seed.size().min())
     for count in [*range(2, min(SHOWN_LATER, fewest) + 1), *([fewest] if fewest > SHOWN_LATER else [])]:
-        value = float(by_seed.apply(lambda values, n=count: values.iloc[-n:].mean()).mean())
+        value = float(np.mean([values.iloc[-count:].mean() for _, values in by_seed]))
         which = f"the last {count} checkpoints" if count < fewest or fewest <= SHOWN_LATER else "all checkpoints"
         yield Reading("another metric", f"the mean of {which}{each}", value, final[-1])
 
@@ -158,4 +159,4 @@ def hit_by_chance(values: Sequence[float], problems: int | None, unit: float) ->
     step = max(unit, 1 / problems if problems else 0.0)
     cells = np.floor(np.clip([low, high], 0, 1) / step + 1e-9)
     there = {int(value / step + 0.5) for value in known}
-    return min(1.0, len(there) / (cells[1] - cells[0] + 1))
+    return float(min(1.0, len(there) / (cells[1] - cells[0] + 1)))

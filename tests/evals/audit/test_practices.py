@@ -132,7 +132,7 @@ def test_a_share_and_other_spellings_of_a_number() -> None:
     for text in ("46.7", "46.7%", "46.7\\%", "46.7 ± 1.2", "0.467", "0.4667"):
         assert audit(Printed(text), Evidence.of_samples(table)).verdict == "stands", text
     assert audit(Printed("46.6"), Evidence.of_samples(table)).verdict == "stands with another number"  # 46.67 cut off
-    assert audit(Printed("0.5"), Evidence.of_samples(table)).verdict == "not in the file"  # neither 50 % nor 0.5 %
+    assert audit(Printed("0.9"), Evidence.of_samples(table)).verdict == "not in the file"  # neither 90 % nor 0.9 %
 
 
 def test_a_curve_in_percent_that_stays_below_one() -> None:
