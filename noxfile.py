@@ -159,7 +159,17 @@ def with_real_model(session: nox.Session, interpreter: Path, *arguments: str) ->
     if not model.is_dir():
         session.skip("the package index did not give the real weights (above): nothing was tested with them")
     session.env["RLVR_REAL_MODEL"] = str(model)
-    session.run(str(interpreter), "-m", "pytest", "tests/real", "-q", "--durations=20", *arguments, external=True)
+    session.run(
+        str(interpreter),
+        "-m",
+        "pytest",
+        "tests/real",
+        "-q",
+        "--durations=20",
+        "--timeout=3600",
+        *arguments,
+        external=True,
+    )
 
 
 @nox.session(venv_backend="none")
