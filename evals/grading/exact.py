@@ -15,7 +15,7 @@ from evals.grading.expression import Node
 
 MOST_DIGITS = 100_000
 _MOST_OF_A_FRACTION = 5_000  # digits of a numerator or denominator, which have to be reduced
-_MOST_WORK = 1_000_000  # digits, of all numbers together
+_MOST_WORK = 250_000  # digits, of all numbers together
 _MOST_FACTORIAL = 25_000  # 99,094 digits
 _MOST_TERMS = 1_000  # of a sum or product over an index
 _MOST_BITS_OF_A_ROOT = 1_500
@@ -161,6 +161,13 @@ def normal(tree: Node) -> Normal:
     return (kind, *(normal(part) if isinstance(part, tuple) else part for part in parts))
 
 
+def _order(structure: Normal) -> str:
+    """A text for each structure; of large numbers in base 16, which takes no time."""
+    if isinstance(structure, Fraction):
+        return f"{structure.numerator:x}/{structure.denominator:x}"
+    return f"({' '.join(map(_order, structure))})" if isinstance(structure, tuple) else str(structure)
+
+
 def _sum(tree: Node) -> Normal:
     terms: dict[Normal, Fraction] = {}
 
@@ -176,7 +183,7 @@ def _sum(tree: Node) -> Normal:
             terms[rest] = terms.get(rest, Fraction(0)) + sign * factor
 
     add(tree, 1)
-    known = sorted(((rest, factor) for rest, factor in terms.items() if factor), key=repr)
+    known = sorted(((rest, factor) for rest, factor in terms.items() if factor), key=_order)
     if not known:
         return Fraction(0)
     return _joined(known[0][1], known[0][0]) if len(known) == 1 else ("sum", tuple(known))
@@ -192,7 +199,10 @@ def _split(structure: Normal) -> tuple[Fraction, Normal]:
 
 
 def _joined(factor: Fraction, rest: Normal) -> Normal:
-    return factor if rest == () or not factor else ("product", factor, rest[2])
+    if rest == () or not factor:
+        return factor
+    alone = factor == 1 and len(rest[2]) == 1 and rest[2][0][1] == 1
+    return rest[2][0][0] if alone else ("product", factor, rest[2])
 
 
 def _product(tree: Node) -> Normal:
@@ -235,7 +245,7 @@ def _product(tree: Node) -> Normal:
     known = [(base, exponent) for base, exponent in known if exponent != 0]
     if not factor or not known:
         return factor
-    return ("product", factor, tuple(sorted(known, key=repr)))
+    return ("product", factor, tuple(sorted(known, key=_order)))
 
 
 def _primes(base: Normal) -> list[tuple[Normal, int]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -150,3 +151,14 @@ def test_parts_without_end_are_unscored(monkeypatch):
         monkeypatch.setattr(equivalence, "RULES", (Rule("endless", rule, "", None, ("1", "2")),))
         with pytest.raises(UnscorableError, match="size: more than 2000 parts, or 20 inside each other"):
             equal("1", "2")
+
+
+@pytest.mark.parametrize(
+    "large",
+    [r"\sum_{k=1}^{1000} k!", "2^{300000}+3^{200000}", r"(1+\sqrt{2})^{100000}", r"\sum_{k=1}^{200}\sin k", "25000!"],
+)
+def test_large_values_have_a_verdict_or_none_and_never_an_error(large):
+    assert equal(large, large + "+0")
+    for other in ("5", f"{large}+1"):
+        with suppress(UnscorableError):
+            assert not equal(other, large)
