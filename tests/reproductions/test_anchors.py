@@ -21,6 +21,9 @@ def test_steps_are_those_of_the_sources() -> None:
     assert rollouts(GSM8K_PPO) == 15 * 29 == 435  # the log validates every 10 of them: 43 times
     assert rollouts(GSM8K_PPO) // 10 == 43
     assert MATH_50_STEPS.max_steps.value == 50
+    # slime counts 575 and 662 of 1,319 correct
+    printed = {cell.arm: cell.value for cell in catalogue.published("anchors") if cell.table == "slime"}
+    assert printed == {"base": round(100 * 575 / 1319, 2), "grpo_slime": round(100 * 662 / 1319, 2)}
 
 
 def test_each_arm_is_measured_by_its_own_protocol() -> None:
@@ -31,4 +34,4 @@ def test_each_arm_is_measured_by_its_own_protocol() -> None:
     assert limits["qwen2.5-0.5b", "ppo"] == 512
     assert limits["qwen2.5-1.5b", "grpo"] == 1024
     assert limits["qwen2.5-coder-0.5b", "base"] == 768
-    assert len(catalogue.published("anchors")) == 11
+    assert len(catalogue.published("anchors")) == 13

@@ -103,6 +103,7 @@ OWN_TEST = {
     ("anchors", "reasoning-from-scratch"),
     ("anchors", "veRL"),
     ("anchors", "SkyRL"),
+    ("anchors", "slime"),
     ("anchors", "Qwen2.5-Coder"),
 }
 CELL = r"[+-]?\d+(?:\.\d+)?(?:\s?%)?|[-–/]"  # a number, or the mark of an empty cell
