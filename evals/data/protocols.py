@@ -20,7 +20,7 @@ from evals.grading.reasoning import READ
 from evals.provenance import Origin, Sourced, assumed, code, paper
 from evals.suggest import expected
 
-OFF = assumed(None, "off, as in every protocol that does not state it")  # one object: `Protocol.sourced` omits it
+OFF = assumed(None, "off, as in every protocol that does not state it")  # `Protocol.sourced` omits it
 MAPPINGS = ("chat_template_kwargs", "extra_body")  # a mapping is such a value itself, for all benchmarks
 _EXTRACTION = (
     "not stated: the form that the prompt asks for. Evaluators descended from Qwen2.5-Math's also take unboxed answers "
@@ -123,7 +123,8 @@ class Protocol:
 
     def sourced(self) -> dict[str, Sourced[Any]]:
         """Every value with its source, by field name; without those that are off and that nobody has stated."""
-        return {key: value for key, value in self._all().items() if value is not OFF}
+        # `!=` and not `is not`: a job in another process has a copy of OFF
+        return {key: value for key, value in self._all().items() if value != OFF}
 
     def _all(self) -> dict[str, Sourced[Any]]:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}
@@ -509,6 +510,7 @@ _PROTOCOLS = (
         top_p=assumed(1.0, "the model's own distribution"),
         max_tokens=assumed(96, "longer than any correct solution of the tiny tiers"),
         prompt=assumed("plain", "the tiny models are taught on bare problems in their chat template"),
+        reasoning=assumed("whole", "the tiny models write no thoughts apart"),
         ks=assumed((1, 2, 4, 8, 16), "the whole pass@k curve that 16 samples allow"),
     ),
     Protocol(
@@ -521,6 +523,7 @@ _PROTOCOLS = (
         top_p=assumed(1.0, "the model's own distribution"),
         max_tokens=assumed(96, "eight tries; the slowest systematic search needs nine"),
         prompt=assumed("plain", "the tiny models are taught on bare problems in their chat template"),
+        reasoning=assumed("whole", "the tiny models write no thoughts apart"),
         ks=assumed((1, 2, 4, 8, 16), "the whole pass@k curve that 16 samples allow"),
     ),
 )

@@ -66,6 +66,7 @@ ADDED: Mapping[str, Any] = {
     "reference_model": None,
     "like": None,
     "protocol.top_k": None,
+    "protocol.reasoning": "whole",
 }
 
 

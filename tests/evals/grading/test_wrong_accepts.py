@@ -182,7 +182,7 @@ def benchmark_golds() -> list[str]:
     """The golds of all benchmarks at hand, none on a machine without them."""
     data = Path(os.environ.get("RLVR_SHARED", Path(__file__).resolve().parents[4] / "shared")) / "data"
     files = [*(data / "benchmarks").glob("*.jsonl"), *(data / "fresh").glob("*.jsonl")]
-    rows = [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for path in files for line in path.read_text("utf-8").split("\n") if line]
     return sorted({str(row["answer"]).strip() for row in rows})
 
 
