@@ -267,9 +267,9 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     # words
     (
         "introduction",
-        rf"(?i)^\s*(?:\\text\s*\{{\s*(?=[a-z]))?(?:(?:so|thus|hence|therefore|then|finally)\b[\s,:]*)*"
-        rf"(?:(?:(?:the|our|my)\s+)?(?:(?:final|correct|required|desired)\s+)?(?:{_ASKED})\s*(?:is|equals|:|is\s*:))?"
-        r"\s*:?\s*\}?\s*"
+        rf"(?i)^\s*+(?:\\text\s*+\{{\s*+(?=[a-z]))?(?:(?:so|thus|hence|therefore|then|finally)\b[\s,:]*+)*"
+        rf"(?:(?:(?:the|our|my)\s++)?(?:(?:final|correct|required|desired)\s++)?(?:{_ASKED})\s*+(?:is|equals|:|is\s*:))?"
+        r"\s*+:?\s*+\}?\s*+"  # possessive: blanks are read once
         rf"(?=[-\d\\(])(?!\\(?:text|neq|le|ge|not))",
         "",
     ),
