@@ -15,7 +15,8 @@ A cause is a reason why the number is not simply the score of the recipe. Each h
 - format: the same for samples that are correct without a box and were not counted.
 - gain by grading: the gain over the base model excludes zero by the authors' verdicts, holds zero by ours, and the two
   gains differ (the interval of their difference excludes zero).
-- truncation: more than 5 % of the samples are truncated or unscored.
+- truncation: more than 5 % of the samples are truncated, unscored or without an answer.
+- another denominator, too: problems are missing, or more than 5 % of the responses are copies of others.
 
 The verdict follows from the causes, in this order: *not in the file*, *made by the grader* (grader, format, gain by
 grading), *cannot tell* (no score of the benchmark; or one checkpoint of so many that a foreign number would be one of
@@ -202,7 +203,7 @@ def audit(
     ours = None
     if evidence.samples is not None:
         samples = evidence.at(row)
-        causes += _grading(samples) + _truncation(samples)
+        causes += _grading(samples) + _truncation(samples) + _copies(samples)
         ours = None if "ours" not in samples else _score(samples, "ours")
     if base is not None:
         causes += _gain(evidence, base)
@@ -376,8 +377,22 @@ def _truncation(samples: pd.DataFrame) -> list[Cause]:
     lost = samples["label"].isna()
     if "truncated" in samples:
         lost |= samples["truncated"] == 1
-    share = float(lost.mean())
-    return [Cause("truncation", f"{share:.1%} of the samples are truncated or unscored")] if share > TRUNCATED else []
+    silent = ~lost & samples["answer"].isna() if "answer" in samples else ~lost & False
+    parts = ((lost, "truncated or unscored"), (silent, "without an answer"))
+    shares = [f"{which.mean():.1%} of the samples are {text}" for which, text in parts if which.mean() > TRUNCATED]
+    return [Cause("truncation", "; ".join(shares))] if shares else []
+
+
+def _copies(samples: pd.DataFrame) -> list[Cause]:
+    """Long responses that are in the file again, to the same gold: rows that were written twice, or problems under two
+    ids."""
+    if "copy_of" not in samples:
+        return []
+    copied = int(samples["copy_of"].dropna().duplicated().sum())
+    if copied <= TRUNCATED * len(samples):
+        return []
+    text = f"{copied} of {len(samples)} responses are copies of others to the same gold: rows or problems twice"
+    return [Cause("another denominator", text)]
 
 
 def _gain(evidence: Evidence, base: Evidence) -> list[Cause]:

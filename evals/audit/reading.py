@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evals.audit.evidence import Evidence
+from evals.files import text_sha256
 from evals.suggest import expected
 
 if TYPE_CHECKING:
     from evals.answer_files.reading import AnswerFile
     from evals.grading import Grade, Grader
 
+LONG = 100  # characters of a response: two that are alike are copies
 STEPS = ("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "iteration", "total_steps")
 WORDS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0} | dict.fromkeys(("", "none", "nan"))
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
@@ -181,9 +183,10 @@ def curve_evidence(
     for seed, curve in curves.items():
         if metric not in curve:
             raise ValueError(f"metric: {expected(metric, [str(column) for column in curve if column != 'step'])}")
-        points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
-        parts.append(points.assign(seed=seed))
         before.append(_overwritten(curve, metric).assign(seed=seed))
+        points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
+        points.attrs = {}  # concat compares them, and a table among them has no truth value
+        parts.append(points.assign(seed=seed))
     scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
     if scores["value"].max() > 1:
         scores["value"] /= 100
@@ -257,6 +260,11 @@ def by_policy(
         "truncated": [float(row.get("finish_reason") == "length") for row in rows],
         "answer": [row.get("their_answer") or grade.answer for row, grade in zip(rows, grades["ours"], strict=True)],
     }
+    # of long responses: short ones repeat by their nature
+    texts = [
+        f"{as_text(row['answer'])}\0{row['response']}" if len(str(row["response"])) >= LONG else None for row in rows
+    ]
+    columns["copy_of"] = [None if text is None else text_sha256(text) for text in texts]
     if any(row.get("benchmark") for row in rows):
         columns["benchmark"] = [str(row.get("benchmark")) for row in rows]
     for policy, of_policy in grades.items():

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from evals.audit import Audit, Evidence, Printed, audit
-from evals.audit.reading import curve_evidence, read_curve
+from evals.audit.reading import curve_evidence, graded, read_curve
 from evals.audit.readings import hit_by_chance, majority
+from evals.grading import Grader
 
 REPETITIONS = 20
 Practice = tuple[Evidence, float]  # the files, and the share that is printed
@@ -152,6 +153,12 @@ def test_a_value_that_a_resumed_run_logged_again() -> None:
     )
 
 
+def test_logs_of_several_seeds_are_read_together() -> None:
+    curves = {str(seed): read_curve(f"step:1 - acc:0.4\nstep:2 - acc:0.4{seed}") for seed in (2, 4)}
+    result = audit(Printed("43.0"), curve_evidence(curves, "acc"))  # (42 + 44) / 2
+    assert (result.verdict, result.seeds) == ("stands", 2)
+
+
 def test_missing_problems_are_counted_and_give_a_range() -> None:
     """440 of 500: 264 correct. 60.0 % of what is there; over all 500 between 264 / 500 and 324 / 500."""
     table = pd.DataFrame({"problem_id": range(440), "label": [1.0] * 264 + [0.0] * 176})
@@ -208,3 +215,36 @@ def test_majority_counts_ties_and_problems_without_an_answer() -> None:
     # a: two of three are right; b: one each, a tie, so 1/2; c: no answer
     rows = [("a", "1", 1.0), ("a", "1", 1.0), ("a", "2", 0.0), ("b", "3", 1.0), ("b", "4", 0.0), ("c", None, 0.0)]
     assert majority(pd.DataFrame(rows, columns=["problem_id", "answer", "label"])) == pytest.approx((1 + 0.5 + 0) / 3)
+
+
+def responses(problems: int, **more: object) -> list[dict[str, object]]:
+    """Rows as a file of answers has them: two in three are correct, and every response is long and its own."""
+    return [
+        {
+            "problem_id": str(i),
+            "answer": str(i),
+            "response": f"{i} " * 60 + f"\\boxed{{{i if i % 3 else -1}}}",
+            "expected": bool(i % 3),
+            **more,
+        }
+        for i in range(problems)
+    ]
+
+
+@pytest.mark.parametrize("twice", [lambda row: row, lambda row: row | {"problem_id": f"again {row['problem_id']}"}])
+def test_rows_that_stand_in_the_file_twice_are_named(twice: Callable[[dict[str, object]], dict[str, object]]) -> None:
+    rows = responses(60)
+    printed = Printed(f"{100 * 40 / 60:.1f}")
+    assert audit(printed, Evidence.of_samples(graded(rows, Grader()))).verdict == "stands"
+    copied = Evidence.of_samples(graded([*rows, *map(twice, rows)], Grader()))
+    result = audit(printed, copied)
+    assert result.verdict == "stands with another number" and "60 of 120 responses are copies of others" in result.why
+
+
+def test_responses_without_an_answer_are_named() -> None:
+    rows = [
+        row if i % 4 else row | {"response": "no idea " * 20, "expected": False} for i, row in enumerate(responses(60))
+    ]
+    correct = sum(bool(row["expected"]) for row in rows)
+    result = audit(Printed(f"{100 * correct / 60:.1f}"), Evidence.of_samples(graded(rows, Grader())))
+    assert result.verdict == "stands with another number" and "25.0% of the samples are without an answer" in result.why
