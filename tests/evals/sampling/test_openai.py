@@ -217,6 +217,7 @@ def test_every_value_of_the_decoding_is_in_the_request(engine: OpenAIEngine, ser
 
 CHILD = """
 import sys, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored under nohup and in a script's background
 from evals.sampling.engines import Decoding, Request
 from evals.sampling.engines.openai import OpenAIEngine
 engine = OpenAIEngine("m", url=sys.argv[1], concurrency=4)
