@@ -126,15 +126,14 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
         )
     table = table.rename(columns={found: "step"}).dropna(subset=["step"])
     curve = table.groupby("step").last().reset_index()
-    curve.attrs["rows"] = table  # with the values of a step that a resumed run logged again
+    # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
+    curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
 
 
 def _overwritten(curve: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The points of a metric that a later line of the same step replaced."""
-    rows: pd.DataFrame | None = curve.attrs.get("rows")
-    if rows is None:
-        return pd.DataFrame(columns=["checkpoint", "value"])
+    rows = pd.DataFrame(curve.attrs.get("repeated", {}), columns=["step", metric])
     points = rows[["step", metric]].dropna()
     kept = points.groupby("step")[metric].transform("last")
     return pd.DataFrame(points[points[metric] != kept]).set_axis(["checkpoint", "value"], axis=1)
@@ -185,7 +184,6 @@ def curve_evidence(
             raise ValueError(f"metric: {expected(metric, [str(column) for column in curve if column != 'step'])}")
         before.append(_overwritten(curve, metric).assign(seed=seed))
         points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
-        points.attrs = {}  # concat compares them, and a table among them has no truth value
         parts.append(points.assign(seed=seed))
     scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
     if scores["value"].max() > 1:

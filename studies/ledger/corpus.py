@@ -173,7 +173,9 @@ def _means(curve: pd.DataFrame, metric: str, window: int) -> pd.DataFrame:
     if window == 1:
         return curve
     points = curve[["step", metric]].dropna()
-    return points.groupby(points.index // window).agg({"step": "last", metric: "mean"})
+    means = points.groupby(points.index // window).agg({"step": "last", metric: "mean"})
+    means.attrs = {}  # single values that were logged twice are no means
+    return means
 
 
 def _chosen(content: bytes, *, value: str, seed: str, **rows: str) -> pd.DataFrame:

@@ -159,6 +159,17 @@ def test_logs_of_several_seeds_are_read_together() -> None:
     assert (result.verdict, result.seeds) == ("stands", 2)
 
 
+def test_curves_of_two_files_keep_the_values_that_were_logged_again() -> None:
+    """Each curve has its own lines: two seeds, of which one was resumed. pandas compares `attrs` when it joins."""
+    logs = {"a": "step:10 - acc:0.41\nstep:20 - acc:0.44", "b": "step:10 - acc:0.40\nstep:10 - acc:0.42"}
+    curves = {seed: read_curve(log) for seed, log in logs.items()}
+    evidence = curve_evidence(curves, "acc")
+    assert evidence.scores["value"].tolist() == [0.41, 0.44, 0.42]
+    assert evidence.overwritten[["seed", "value"]].values.tolist() == [["b", 0.40]]
+    assert len(pd.concat(curves.values())) == 3
+    assert curves["b"].groupby("step").agg({"acc": "mean"})["acc"].tolist() == [0.42]
+
+
 def test_missing_problems_are_counted_and_give_a_range() -> None:
     """440 of 500: 264 correct. 60.0 % of what is there; over all 500 between 264 / 500 and 324 / 500."""
     table = pd.DataFrame({"problem_id": range(440), "label": [1.0] * 264 + [0.0] * 176})
