@@ -15,7 +15,7 @@ A cause is a reason why the number is not simply the score of the recipe. Each h
 - format: the same for samples that are correct without a box and were not counted.
 - gain by grading: the gain over the base model excludes zero by the authors' verdicts, holds zero by ours, and the two
   gains differ (the interval of their difference excludes zero).
-- truncation: more than 5 % of the samples are truncated, unscored or without an answer.
+- truncation: more than 5 % of the samples are truncated or unscored, or 20 % without an answer.
 - another denominator, too: problems are missing, or more than 5 % of the responses are copies of others.
 
 The verdict follows from the causes, in this order: *not in the file*, *made by the grader* (grader, format, gain by
@@ -49,6 +49,7 @@ Verdict = Literal[
 ]  # fmt: skip
 MATERIAL = 0.01  # a point: smaller moves of a score are not named
 TRUNCATED = 0.05
+SILENT = 0.2  # a base model often answers nothing; above this share a limit that the file does not state is likelier
 BY_CHANCE = 0.2  # of a foreign number to be one of the scores: above it, finding it says nothing
 LIKELY = 0.05  # a largest score that is rarer among equal checkpoints is more than selection
 DIFFERENCES = (-1.0, 1.0)
@@ -378,8 +379,8 @@ def _truncation(samples: pd.DataFrame) -> list[Cause]:
     if "truncated" in samples:
         lost |= samples["truncated"] == 1
     silent = ~lost & samples["answer"].isna() if "answer" in samples else ~lost & False
-    parts = ((lost, "truncated or unscored"), (silent, "without an answer"))
-    shares = [f"{which.mean():.1%} of the samples are {text}" for which, text in parts if which.mean() > TRUNCATED]
+    parts = ((lost, TRUNCATED, "truncated or unscored"), (silent, SILENT, "without an answer"))
+    shares = [f"{which.mean():.1%} of the samples are {text}" for which, most, text in parts if which.mean() > most]
     return [Cause("truncation", "; ".join(shares))] if shares else []
 
 
