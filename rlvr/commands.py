@@ -26,7 +26,7 @@ MOVED = {  # (command, option) of before -> the command that it is now
     ("import", "name"): "curves",
     ("import", "columns"): "curves",
 }
-TRAIN, MEASURE = ("run", "plan", "rehearse"), ("eval", "grade")
+TRAIN, MEASURE = ("run", "plan", "rehearse"), ("eval",)
 ELSEWHERE = {  # commands -> option of other tools (lm-eval, lighteval, inspect, TRL, veRL) -> ours
     MEASURE: {
         "tasks": "benchmarks=[NAME,...]",

@@ -12,17 +12,19 @@ A rate of the problem far above that of its clean twin, and of problems younger 
 from __future__ import annotations
 
 import csv
-import json
 import random
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from math import ceil
 from pathlib import Path
 
 from evals.data.benchmarks import Problem
+from evals.data.rows import read_rows
 from evals.grading import Grader
+from evals.grading.verdicts import Verdict
 from evals.sampling.engines import Decoding, Engine, Request, create
 
 SHARES = (0.4, 0.6, 0.8)
@@ -128,25 +130,35 @@ def probe(
         whole = said[str(i)].finish_reason == "stop"
         key = (q.benchmark, q.condition, q.share)
         found.setdefault((*key, "completed"), []).append(completed(said[str(i)].text, q.rest, whole))
-        if q.condition != "clean" and str(grade.verdict) != "unscored":
-            found.setdefault((*key, "answer"), []).append(str(grade.verdict) == "correct")
+        if q.condition != "clean" and grade.verdict is not Verdict.UNSCORED:
+            found.setdefault((*key, "answer"), []).append(grade.verdict is Verdict.CORRECT)
     intervals = {k: proportion_confint(sum(v), len(v), method="wilson") for k, v in found.items()}
     return [Rate(*k, sum(v), len(v), *map(float, intervals[k])) for k, v in found.items()]
 
 
 def read(path: Path, rows: int) -> list[Problem]:
-    """The first problems of a JSON Lines file with `problem` or `question`, and `answer`."""
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()][:rows]
-    answers = [str(line["answer"]).rpartition("####")[2].strip() for line in lines]  # of GSM8K the last line
-    return [
-        Problem(str(i), x.get("problem") or x["question"], a)
-        for i, (x, a) in enumerate(zip(lines, answers, strict=True))
-    ]
+    """The first problems of a file with `problem` or `question`, and `answer` (of GSM8K the text after `####`).
+
+    Raises:
+        ValueError: as `read_rows`; a row lacks one of them, or there is no row.
+    """
+    problems = []
+    for number, row in enumerate(islice(read_rows(path), rows)):
+        text = row.get("problem") or row.get("question")
+        if text is None or row.get("answer") is None:
+            raise ValueError(f"{path}, row {number}: expected problem or question, and answer; it has {', '.join(row)}")
+        problems.append(Problem(str(number), str(text), str(row["answer"]).rpartition("####")[2].strip()))
+    if not problems:
+        raise ValueError(f"{path}: expected one problem or more, got none")
+    return problems
 
 
 def main(words: Sequence[str]) -> None:
-    model, given = words[0], dict(word.split("=", 1) for word in words[1:])
-    out, rows, engine = Path(given.pop("out")), int(given.pop("rows", 100)), given.pop("engine", "transformers")
+    given = dict(word.split("=", 1) for word in words[1:] if "=" in word)
+    if len(words) < 3 or len(given) < len(words) - 1 or "=" in words[0] or "out" not in given:
+        raise ValueError("expected MODEL BENCHMARK=FILE ... out=FILE.csv, and rows=, shares=, max_tokens=, engine=")
+    model, out = words[0], Path(given.pop("out"))
+    rows, engine = int(given.pop("rows", 100)), given.pop("engine", "transformers")
     shares = [float(text) for text in given.pop("shares", "0.4,0.6,0.8").split(",")]
     tokens = int(given.pop("max_tokens", 64))
     sets = {name: read(Path(path), rows) for name, path in given.items()}
@@ -158,4 +170,7 @@ def main(words: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except ValueError as error:
+        raise SystemExit(f"error: {error}") from error

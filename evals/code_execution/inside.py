@@ -134,9 +134,7 @@ def tester(job: dict[str, Any], calls: int, replies: int) -> dict[str, Any]:
         exec(compile(job["prompt"], "prompt", "exec"), space)
         space[job["entry_point"]] = function
         exec(compile(job["tests"], "tests", "exec"), space)
-        check = space.get(
-            "check"
-        )  # HumanEval's tests are a function of that name; MBPP's are the statements themselves
+        check = space.get("check")  # as HumanEval's tests define it; MBPP's are the statements themselves
         if check is not None and check is not function:
             check(function)
     except BaseException as error:  # a failed assertion, or an error from an incorrect value

@@ -161,13 +161,8 @@ def _blocks(text: str, defines: re.Pattern[str] | None) -> Iterator[Code]:
                 defines = None
                 continue
             defines = None
-            inside, fence, indent, open_, strings = (
-                [],
-                match["fence"],
-                len(before) if alone else 0,
-                True,
-                _TripleQuotes(),
-            )
+            inside, strings, open_ = [], _TripleQuotes(), True
+            fence, indent = match["fence"], len(before) if alone else 0
     if open_:
         yield Code("".join(inside), closed=False)
 

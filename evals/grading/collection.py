@@ -130,11 +130,8 @@ def collection(text: str) -> Collection | None:
     if matrix := _MATRIX.fullmatch(text):
         factor = "".join(filter(None, (matrix["before"].strip(), matrix["after"])))
         rows = [row.split("&") for row in re.split(r"\\\\(?:\s*\[[\d.]+\s*[a-z]{2}\])?", matrix["rows"]) if row.strip()]
-        return (
-            _matrix(rows, "-1" if factor == "-" else factor)
-            if not (matrix["before"].strip() and matrix["after"])
-            else None
-        )
+        both = matrix["before"].strip() and matrix["after"]
+        return None if both else _matrix(rows, "-1" if factor == "-" else factor)
     if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
         return Collection("union", tuple(parts))
     items = split(text, ",;")

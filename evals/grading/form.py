@@ -93,21 +93,8 @@ def no_answer(gold: str, answer: str, same: Same) -> bool | None:
 
 
 _CLOCK = re.compile(r"(\d{1,2})(?:\s*\{?:\}?\s*([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_MONTH = rf"({'|'.join(f'{month[:3]}(?:{month[3:]})?' for month in _MONTHS)})\.?"
+_MONTHS = """january february march april may june july august september october november december"""
+_MONTH = rf"({'|'.join(f'{month[:3]}(?:{month[3:]})?' for month in _MONTHS.split())})\.?"
 _DAY = r"(\d{1,2})(?:\s*(?:st|nd|rd|th))?"
 _DATE = re.compile(rf"(?:{_MONTH}\s+(?:the\s+)?{_DAY}|(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH})", re.IGNORECASE)
 

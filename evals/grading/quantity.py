@@ -137,72 +137,11 @@ def things(text: str) -> frozenset[object]:
     return frozenset(_known(word) or word for word in singular if word not in _ANY_COUNT)
 
 
-_PEOPLE = frozenset(
-    ["people", "men", "women", "children", "mice", "feet", "teeth", "fish", "sheep", "geese", "dice", "data", "oxen"]
-)
-_NO_THINGS = frozenset(
-    [
-        "i",
-        "you",
-        "we",
-        "it",
-        "this",
-        "that",
-        "any",
-        "some",
-        "other",
-        "others",
-        "so",
-        "if",
-        "ish",
-        "guess",
-        "think",
-        "hope",
-        "give",
-        "take",
-        "about",
-        "sometimes",
-        "always",
-        "perhaps",
-        "besides",
-        "else",
-        "tens",
-        "scores",
-        "dozens",
-        "hundreds",
-        "thousands",
-        "millions",
-        "k",
-        "mille",
-        "permille",
-        "oder",
-        "sonst",
-        "sechs",
-        "falsch",
-        "vielleicht",
-        "ou",
-        "bien",
-        "jamais",
-        "moins",
-        "plus",
-        "mas",
-        "menos",
-        "sino",
-        "tal",
-        "vez",
-        "ans",
-        "alors",
-        "donc",
-        "oppure",
-        "forse",
-        "anche",
-        "nicht",
-        "pas",
-        "ne",
-        "ni",
-        "y",
-    ]
-)
+_PEOPLE = """people men women children mice feet teeth fish sheep geese dice data oxen"""
+_NO_THINGS = """i you we it this that any some other others so if ish guess think hope give take about sometimes always
+perhaps besides else tens scores dozens hundreds thousands millions k mille permille oder sonst sechs falsch vielleicht
+ou bien jamais moins plus mas menos sino tal vez ans alors donc oppure forse anche nicht pas ne ni y"""
+_IRREGULAR, _UNCOUNTED = frozenset(_PEOPLE.split()), frozenset(_NO_THINGS.split())
 
 
 def _counts(written: str, one: bool) -> bool:
@@ -210,12 +149,12 @@ def _counts(written: str, one: bool) -> bool:
     if re.search(r"[,;:?!]", written) or not written.isascii():
         return False
     words = re.findall(r"[a-z]+", plain(written).lower())
-    if not words or len(words) > 8 or any(word in _NO_THINGS or word.endswith("ly") for word in words):
+    if not words or len(words) > 8 or any(word in _UNCOUNTED or word.endswith("ly") for word in words):
         return False
     if words[0] == "of" or all(word in _ANY_COUNT for word in words):
         return True
     plural = any(
-        word in _PEOPLE or word in _ANY_COUNT - _NO_COUNT or (len(word) > 2 and _known(word))
+        word in _IRREGULAR or word in _ANY_COUNT - _NO_COUNT or (len(word) > 2 and _known(word))
         or (len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")))
         for word in words
     )  # fmt: skip

@@ -28,7 +28,7 @@ def obstacles(run: Run) -> list[str]:
 def _of_who(run: Run) -> Iterator[str]:
     if not run.record.get("by"):
         yield "by: missing; export it with by=NAME"
-    if run.record.get("environment", {}).get("own_files") or run.record.get("own_files"):
+    if run.record.get("own_files"):
         yield f"files or equations of your own decide it: {', '.join(run.record['own_files'])}"
 
 

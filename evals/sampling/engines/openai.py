@@ -30,6 +30,7 @@ from evals.sampling.engines.base import Completion, Decoding, EngineError, Kind,
 KEY_ENV = "OPENAI_API_KEY"
 ATTEMPTS = 8  # a request is sent so often before it counts as failed
 TIMEOUT_S = 600.0  # seconds that the server may be silent
+# of a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request
 STEP_S = 1.0  # seconds between two calls of `on_step`
@@ -169,9 +170,7 @@ class OpenAIEngine(Kind):
         settings |= {key: stated[key] for key in ("stop", "reasoning_effort") if key in stated}
         more = {key: stated[key] for key in EXTENSIONS if key in stated}
         if request.messages is not None and request.messages[-1]["role"] == "assistant":
-            more |= (
-                CONTINUE  # a prefix of the response: vLLM continues it if told, as llama.cpp's server does by itself
-            )
+            more |= CONTINUE
         more |= dict(decoding.extra_body or {})
         if more:
             settings["extra_body"] = more
