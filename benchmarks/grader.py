@@ -3,7 +3,7 @@ r"""The grader and math-verify on labelled pairs of answers: `nox -s grader -- [
 `grader_pairs.csv.gz` holds the labels (`grader_pairs.md` is its data card). Most pairs are other projects' and are
 kept as hashes. Their texts are read from `--texts`: .jsonl files with `gold` and `prediction`, or clones of the
 sources as `<owner>+<name>/repo`. Rows without a text are counted and left out. The pairs of this project's own tests
-need no folder. --write makes results/grader.md.
+need no folder. --write makes results/grader.md and grader.svg.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import csv
 import gzip
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -38,22 +39,36 @@ from evals.grading.rules import RULES
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 from evals.notebook import markdown_table
+from evals.plots.figures import ENDS, point_rows
+from evals.plots.plot import Plot, save
+from evals.stats.intervals import over_problems
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = Path(__file__).with_name("grader_pairs.csv.gz")
 OWN = ROOT / "tests" / "evals" / "grading" / "answers.txt"
-SETS = {  # name -> (how it was used, its first scoring: ours %, math-verify %, commit and date)
-    "own": ("development: pairs of our tests", ""),
-    "shared": ("development since the start", ""),
-    "first_development": ("development", ""),
-    "first": ("held out, scored once; development since", "98.54, 96.89 at dc6e890, 2026-11-22"),
-    "second": ("held out, scored once; development since", "93.55, 77.96 at 2eb63c3, 2026-11-22"),
-    "third": ("held out, scored once; development since", "68.57, 57.14 at 5637bd4, 2026-11-22"),
-    "fourth_development": ("development", ""),
-    "fourth": ("held out, scored once; development since", "83.12, 71.43 at 964eee0, 2026-11-22"),
-    "fifth_development": ("development", ""),
-    "fifth": ("held out, scored once; development since", "90.12, 82.84 at 298b1c5, 2026-11-23"),
-    "sixth": ("held out, scored once; development since", "85.00, 74.25 at f273d1b, 2026-11-23"),
+
+
+class First(NamedTuple):
+    """How often verdicts agreed with the labels when a set was first scored, %."""
+
+    ours: float
+    math_verify: float
+    when: str
+
+
+HELD_OUT = "held out, scored once; development since"
+SETS = {  # name -> (how it was used, its first scoring)
+    "own": ("development: pairs of our tests", None),
+    "shared": ("development since the start", None),
+    "first_development": ("development", None),
+    "first": (HELD_OUT, First(98.54, 96.89, "dc6e890, 2026-11-22")),
+    "second": (HELD_OUT, First(93.55, 77.96, "2eb63c3, 2026-11-22")),
+    "third": (HELD_OUT, First(68.57, 57.14, "5637bd4, 2026-11-22")),
+    "fourth_development": ("development", None),
+    "fourth": (HELD_OUT, First(83.12, 71.43, "964eee0, 2026-11-22")),
+    "fifth_development": ("development", None),
+    "fifth": (HELD_OUT, First(90.12, 82.84, "298b1c5, 2026-11-23")),
+    "sixth": (HELD_OUT, First(85.00, 74.25, "f273d1b, 2026-11-23")),
 }
 MATH_VERIFY_S = 45  # of the clock a side; its default of 5 s is over early on a busy machine
 TIMED = 300  # pairs of a class
@@ -99,20 +114,26 @@ def main() -> int:
     pairs = with_texts(pairs, given.texts)
     at_hand = [pair for pair in pairs if pair.gold is not None]
     mine, theirs = grade(at_hand), math_verify(at_hand)
+    plot = agreement(at_hand, mine, theirs)
     text = "\n".join(
         [
-            "# The grader and math-verify on labelled pairs\n",
+            "# How often the grader agrees with others' labels\n",
+            answer(at_hand, mine, theirs),
+            f"![{plot.title}]({plot.name}.svg)\n",
+            f"{plot.caption}\n",
             f"{heading} math-verify {version('math-verify')}. The data card is `benchmarks/grader_pairs.md`.\n",
-            accuracy(pairs, at_hand, mine, theirs),
+            accuracy(at_hand, mine, theirs),
             wrong_accepts(at_hand, mine),
-            rules(at_hand),
             speed(at_hand),
+            sets(pairs, at_hand),
+            rules(at_hand),
             disagreements(at_hand, mine, theirs),
         ]
     )
     print(text)
     if given.write:
         write(ROOT / "results" / "grader.md", text)
+        save(plot, ROOT / "results", ["svg"])
     return 0
 
 
@@ -301,31 +322,98 @@ def _accepted(row: tuple[str, str, str]) -> bool:
     return bool(verify(*(parse(side, parsing_timeout=MATH_VERIFY_S) for side in sides), timeout_seconds=MATH_VERIFY_S))
 
 
-def accuracy(
-    pairs: Sequence[Pair], at_hand: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]
-) -> str:
+def answer(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
+    """What the page says, over all pairs of others at hand."""
+    labels, ours, others = zip(
+        *((p.label, *both) for p, *both in zip(pairs, mine, theirs, strict=True) if p.set != "own"), strict=True
+    )
+    (right, accepts, rejects), (their_right, *their_errors) = errors(labels, ours), errors(labels, others)
+    first = [found for _, found in SETS.values() if found]
+    ends = [(min(shares), max(shares)) for shares in zip(*((f.ours, f.math_verify) for f in first), strict=True)]
+    unseen, their_unseen = (f"{low:.1f} to {high:.1f} %" for low, high in ends)
+    return (
+        f"**On {len(labels):,} pairs that others labelled, the grader agrees with {100 * right / len(labels):.1f} % of "
+        f"the labels, math-verify with {100 * their_right / len(labels):.1f} %.** It accepts {accepts} pairs whose "
+        f"label says incorrect and rejects {rejects} whose label says correct; math-verify {their_errors[0]} and "
+        f"{their_errors[1]}. Its rules were written with these pairs in view. When {len(first)} of the sets were first "
+        f"scored, unseen, it agreed with {unseen} of the labels (math-verify with {their_unseen}). Some labels are "
+        "wrong, and some follow another convention: the last table reads each disagreement.\n"
+    )
+
+
+def by_set(pairs: Sequence[Pair]) -> dict[str, list[int]]:
+    """Set -> its pairs; where only some of its labels are about the value, these alone once more."""
+    found: dict[str, list[int]] = {}
+    for name in SETS:
+        chosen = [i for i, pair in enumerate(pairs) if pair.set == name]
+        about_value = [i for i in chosen if pairs[i].about == "value"]
+        found |= {name: chosen} if chosen else {}
+        found |= {f"{name}, labels about value": about_value} if 0 < len(about_value) < len(chosen) else {}
+    return found
+
+
+def agreement(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> Plot:
+    """The shares of labels that each grader agrees with, by set of others' pairs."""
+    import pandas as pd
+
+    labels, rows = {}, []
+    for name, chosen in by_set(pairs).items():
+        if name not in SETS or name == "own":
+            continue
+        labels[name] = f"{name.replace('_', ' ')} ({len(chosen):,})"
+        for grader, verdicts in (("ours", mine), ("math-verify", theirs)):
+            agreed = [verdicts[i] is pairs[i].label for i in chosen]
+            interval = over_problems(agreed)
+            ends = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
+            rows.append((grader, name, *(100 * v for v in (ends[0], sum(agreed) / len(chosen), ends[1]))))
+        if first := SETS[name][1]:
+            rows.append(("ours, first scoring", name, math.nan, first.ours, math.nan))
+    return point_rows(
+        "grader",
+        "Share of labels that each grader agrees with, by set",
+        "Lines: 95 % intervals over the pairs of a set, whose number stands beside it. First scoring: before any rule "
+        "was written with the set in view, over all of its pairs.",
+        "",
+        pd.DataFrame(rows, columns=["model", "set", *ENDS]),
+        ["math-verify", "ours", "ours, first scoring"],
+        by="set",
+        labels=labels,
+        unit="agrees with the label, %",
+        limits=(0.0, 100.0),
+    )
+
+
+def accuracy(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
     """The table by set."""
-    header = ("set", "labelled", "graded", "math-verify %", "ours %", "math-verify wrong accepts", "wrong rejects",
-              "ours wrong accepts", "wrong rejects", "unscored", "first scoring: ours, math-verify", "use")  # fmt: skip
+    header = ("set", "pairs", "ours %", "math-verify %", "ours: wrong accepts", "wrong rejects", "unscored",
+              "math-verify: wrong accepts", "wrong rejects")  # fmt: skip
+    rows = []
+    for name, chosen in by_set(pairs).items():
+        labels = [pairs[i].label for i in chosen]
+        ours, others = ([verdicts[i] for i in chosen] for verdicts in (mine, theirs))
+        (right, *mistakes), (their_right, *their_mistakes) = errors(labels, ours), errors(labels, others)
+        shares = [f"{100 * n / len(chosen):.2f}" for n in (right, their_right)]
+        counts = [*mistakes, sum(verdict is None for verdict in ours), *their_mistakes]
+        rows.append((name, str(len(chosen)), *shares, *map(str, counts)))
+    return (
+        "## Accuracy\n\nShare of the graded pairs on which a verdict agrees with the label, as the label is. "
+        "A wrong accept has the label incorrect. An unscored pair agrees with no label.\n\n"
+        + markdown_table(header, rows, left=1)
+        + "\n"
+    )
+
+
+def sets(pairs: Sequence[Pair], at_hand: Sequence[Pair]) -> str:
+    """How each set was used, and its first scoring."""
+    labelled, graded = (Counter(pair.set for pair in some) for some in (pairs, at_hand))
     rows = []
     for name, (use, first) in SETS.items():
-        for about in ("", ", labels about value"):
-            chosen = [i for i, p in enumerate(at_hand) if p.set == name and (not about or p.about == "value")]
-            labelled = sum(p.set == name and (not about or p.about == "value") for p in pairs)
-            if not chosen or (about and labelled == sum(p.set == name for p in pairs)):
-                continue
-            labels = [at_hand[i].label for i in chosen]
-            ours, others = ([verdicts[i] for i in chosen] for verdicts in (mine, theirs))
-            counts = [errors(labels, verdicts) for verdicts in (others, ours)]
-            shares = [f"{100 * right / len(chosen):.2f}" for right, *_ in counts]
-            mistakes = [str(n) for _, *both in counts for n in both]
-            unscored = str(sum(verdict is None for verdict in ours))
-            last = ("", "") if about else (first, use)
-            rows.append((name + about, str(labelled), str(len(chosen)), *shares, *mistakes, unscored, *last))
+        scored = ("", "", "") if first is None else (first.when, f"{first.ours:.2f}", f"{first.math_verify:.2f}")
+        rows.append((name, use, scored[0], *scored[1:], f"{labelled[name]:,}", f"{graded[name]:,}"))
+    header = ("set", "use", "first scored at", "ours %", "math-verify %", "labelled", "graded now")
     return (
-        "## Accuracy\n\nShare of the graded pairs on which a verdict agrees with the label, as the label is; some "
-        "labels are wrong, and some follow another convention. An unscored pair agrees with no label.\n\n"
-        + markdown_table(header, rows, left=1)
+        "## Sets\n\nA pair is graded where its texts are at hand. No set is unseen any more.\n\n"
+        + markdown_table(header, [row for row in rows if labelled[row[0]]], left=3)
         + "\n"
     )
 
