@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from evals import suggest as naming
 from evals.files import RefusedError
@@ -34,3 +35,19 @@ def choose(key: str, names: Sequence[str] | None, valid: Iterable[str], default:
         if name not in valid:
             raise UsageError(f"{key}={name}: no such {NOUNS.get(key, key)}; {nearest(name, valid)}")
     return list(names)
+
+
+def refuse_unused(why: str, **given: Any) -> None:
+    """Raise UsageError if an option was given that this call does not use: nothing that is typed is ignored.
+
+    Args:
+        why: completes "KEY=VALUE: not used ", as "with two runs, which are named".
+        given: option -> its value; None, False and empty: it was not given.
+    """
+    for key, value in given.items():
+        if value is None or value is False or (isinstance(value, (tuple, Mapping)) and not value):
+            continue
+        if isinstance(value, Mapping):
+            value = [f"{ours}:{theirs}" for ours, theirs in value.items()]
+        shown = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+        raise UsageError(f"{key}={shown}: not used {why}")

@@ -49,18 +49,22 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from rlvr.results import Result as Result
     from rlvr.runs import read_run as read_run
     from rlvr.scaffold import new as new
+    from rlvr.sharing import bundle as bundle
     from rlvr.sharing import curves as curves
     from rlvr.sharing import export as export
     from rlvr.sharing import import_ as import_
+    from rlvr.sharing import sync as sync
     from rlvr.sharing import verify as verify
     from rlvr.sizing import aa as aa
     from rlvr.sizing import power as power
     from rlvr.sizing import seeds as seeds
+    from rlvr.training import config as config
     from rlvr.training import plan as plan
     from rlvr.training import rehearse as rehearse
     from rlvr.training import run as run
     from rlvr.web import ui as ui
     from rlvr.writing import analyze as analyze
+    from rlvr.writing import page as page
     from rlvr.writing import report as report
     from rlvr.writing import tables as tables
 
@@ -76,10 +80,10 @@ _HOME = {
     "rlvr.results": ("Result",),
     "rlvr.runs": ("read_run",),
     "rlvr.scaffold": ("new",),
-    "rlvr.sharing": ("curves", "export", "import_", "verify"),
-    "rlvr.training": ("plan", "rehearse", "run"),
+    "rlvr.sharing": ("bundle", "curves", "export", "import_", "sync", "verify"),
+    "rlvr.training": ("config", "plan", "rehearse", "run"),
     "rlvr.web": ("ui",),
-    "rlvr.writing": ("analyze", "report", "tables"),
+    "rlvr.writing": ("analyze", "page", "report", "tables"),
     "evals.grading": ("Conventions", "Grader"),
     "evals.provenance": ("assumed", "code", "paper"),
     "harness": ("__version__",),

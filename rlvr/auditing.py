@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.errors import UsageError
+from harness.errors import UsageError, refuse_unused
 from rlvr.results import Result
 
 if TYPE_CHECKING:
@@ -76,6 +76,12 @@ def audit(
         [place for path in group for place in places(os.fspath(path), FILES)] for group in (source, base or ()) if group
     ]
     ours = all(path.is_dir() for path in groups[0])
+    of_responses = {"label": label, "label_threshold": label_threshold, "columns": columns}
+    of_responses |= {"files": files if files != "checkpoints" else None}
+    if ours:
+        refuse_unused("of runs of this project, which record it", problems=problems, **of_responses)
+    elif metric is not None:
+        refuse_unused("of training curves (metric=)", **of_responses)
     try:
         read = [
             _of_runs(group, metric)

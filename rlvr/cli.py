@@ -106,7 +106,7 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
         if (flag := f"--{word.partition('=')[0]}") in FLAGS:
             raise UsageError(f"{word}: expected {flag}")
     for word in words[1:]:
-        option = word.removeprefix("--").partition("=")[0].replace("-", "_")
+        option = word.removeprefix("--").partition("=")[0].replace("-", "_") if "=" in word or word[0] == "-" else ""
         if option not in signature.options(function) and (ours := renamed(words[0], option)):
             raise UsageError(f"{word}: no such option; expected {ours}")
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]

@@ -11,22 +11,33 @@ from harness.errors import UsageError
 
 GROUPS = {  # heading -> command -> the function of `rlvr`
     "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
-    "train": {"plan": "plan", "rehearse": "rehearse", "run": "run", "new": "new"},
+    "train": {"plan": "plan", "config": "config", "rehearse": "rehearse", "run": "run", "new": "new"},
     "measure": {"eval": "evaluate", "grade": "grade", "audit": "audit"},
     "compare": {"compare": "compare", "power": "power", "seeds": "seeds", "aa": "aa"},
-    "write": {"tables": "tables", "report": "report", "analyze": "analyze"},
-    "exchange": {"export": "export", "import": "import_", "verify": "verify", "curves": "curves"},
+    "write": {"tables": "tables", "report": "report", "page": "page", "analyze": "analyze"},
+    "exchange": {
+        "export": "export",
+        "bundle": "bundle",
+        "import": "import_",
+        "verify": "verify",
+        "curves": "curves",
+        "sync": "sync",
+    },
 }
-MEANT = {"status": "show", "sync": "export format=mlflow", "train": "run", "evaluate": "eval"}  # in other tools
+MEANT = {"status": "show", "train": "run", "evaluate": "eval"}  # in other tools
 MOVED = {  # (command, option) of before -> the command that it is now
     ("power", "aa"): "aa",
     ("power", "paper"): "seeds",
     ("run", "rehearse"): "rehearse",
+    ("plan", "config"): "config",
+    ("export", ""): "bundle",  # a word alone
+    ("export", "run"): "bundle",
+    ("export", "format"): "sync",
     ("import", "verify"): "verify",
     ("import", "name"): "curves",
     ("import", "columns"): "curves",
 }
-TRAIN, MEASURE = ("run", "plan", "rehearse"), ("eval",)
+TRAIN, MEASURE = ("run", "plan", "config", "rehearse"), ("eval",)
 ELSEWHERE = {  # commands -> option of other tools (lm-eval, lighteval, inspect, TRL, veRL) -> ours
     MEASURE: {
         "tasks": "benchmarks=[NAME,...]",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from harness.errors import UsageError, choose
+from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def compare(
     *,
     paper: str | None = None,
     arm: Sequence[str] | None = None,
-    scale: str = "tiny",
+    scale: str | None = None,
     model: str | None = None,
     metrics: Sequence[str] | None = None,
     ks: Sequence[int] | int | None = None,
@@ -77,7 +77,7 @@ def compare(
         b: likewise.
         paper: instead of A and B: two arms of this paper, with all their finished training seeds under RLVR_HOME.
         arm: those arms, as arm=mine,grpo.
-        scale: of the arms.
+        scale: of the arms (default tiny).
         model: of the arms: their base model, where several were trained.
         metrics: of avg, pass, maj (these are the default), unsolvable, fmt, mean_tokens, truncation_rate.
         ks: for pass, maj, unsolvable (default: the fewest samples of a problem).
@@ -92,7 +92,7 @@ def compare(
 
     if paper is None and (a is None or b is None):  # before anything heavy is imported
         raise UsageError("b: missing; give two runs, or paper=KEY arm=A,B")
-    from evals.stats.verdict_table import METRICS
+    from evals.stats.verdict_table import METRICS, OF_K
 
     metrics = choose("metrics", metrics, METRICS, default=["avg", "pass", "maj"])
     ks = at_least_one("ks", ks)
@@ -100,14 +100,16 @@ def compare(
         raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
     if paper is not None and (a is not None or b is not None):
         raise UsageError(f"paper={paper}: expected it with arm=A,B, or two runs, not both")
-    if paper is None and values:
-        raise UsageError(f"{next(iter(values))}: no such key of two runs")
+    if paper is None:
+        refuse_unused("of two runs, only with paper=", arm=arm, scale=scale, model=model, **values)
+    if not {*metrics} & {*OF_K}:
+        refuse_unused(f"by {', '.join(metrics)}, only by {', '.join(OF_K)}", ks=ks)
     from evals.stats.compare import compare_runs
     from harness.record.find import method
 
     first, second = (
         method(os.fspath(run)) if isinstance(run, (str, os.PathLike)) else cast("Run", run).measured
-        for run in ((a, b) if paper is None else _two_arms(paper, arm, scale, model, values))
+        for run in ((a, b) if paper is None else _two_arms(paper, arm, scale or "tiny", model, values))
     )
     given: dict[str, Any] = {"metrics": metrics, "ks": ks, "benchmarks": benchmarks, "margin": margin}
     try:

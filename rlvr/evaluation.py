@@ -12,7 +12,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.errors import UsageError, choose, nearest
+from harness.errors import UsageError, choose, nearest, refuse_unused
 from rlvr import signature
 from rlvr.results import Result
 
@@ -100,7 +100,10 @@ def evaluate(
     elif benchmarks is not None and not (isinstance(benchmarks, list) and all(isinstance(b, str) for b in benchmarks)):
         benchmarks = [rows_as_file("benchmarks", benchmarks)]
     if columns is not None:
-        benchmarks = with_columns(benchmarks or (), columns)
+        renamed = with_columns(benchmarks or (), columns)
+        if renamed == list(benchmarks or ()):
+            refuse_unused("without a file of problems in benchmarks=", columns=columns)
+        benchmarks = renamed
     named = {"benchmarks": benchmarks} if benchmarks else {}
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
     sampler, chosen = make_engine(model, engine, settings), _protocol(protocol, values | named)
@@ -296,7 +299,7 @@ def _scores(
                 *(f"  {effect}" for effect in effects[name]),
             ]
             lines += [f"  WARNING: {notes[name]}"] if notes[name] else []
-        lines.append(f"\npage: rlvr report runs={folder}")
+        lines.append(f"\npage: rlvr page {folder}")
         return "\n".join([*lines, *([] if usage is None else [_usage_text(usage)])])
 
     result = Evaluated(document, text, table.rows(), printed=table.printed)

@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from harness.errors import UsageError, choose
+from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result
 from rlvr.terminal import paragraph, sentence, table
 
@@ -32,6 +32,7 @@ def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> 
         protocol: instead of these, every value of this protocol with its source.
     """
     if protocol is not None:
+        refuse_unused("with protocol=, which shows that protocol alone", what=what)
         return _protocol(protocol)
     from evals.data import prompts, protocols
 
@@ -170,6 +171,7 @@ def show(run: str | None = None, *, paper: Sequence[str] | None = None) -> Resul
     """
     if run is None:
         return _states(paper)
+    refuse_unused("with RUN, which is one run", paper=paper)
     from harness.record.archive import SUFFIX, read_archive
 
     found = read_archive(Path(run)) if run.endswith(SUFFIX) and Path(run).is_file() else []

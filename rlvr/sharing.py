@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result, results_folder
@@ -18,43 +17,27 @@ CHECK = "check it with: rlvr verify {}"
 
 
 def export(
-    run: str | None = None,
     *,
-    format: Literal["records", "mlflow"] = "records",
     paper: list[str] | None = None,
     scale: str | None = None,
     by: str | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """Export finished runs: a paper's as one small file, one run with its responses, or all to another MLflow store.
+    """Export the finished runs of papers, each paper's as one small file: what tables are computed from.
 
-        rlvr export paper=egsw
-        rlvr export RUN
-        rlvr export format=mlflow
+        rlvr export paper=egsw by="Ada Example"
+
+    A file has the verdicts, tokens and curves of its runs, and no responses (`rlvr bundle` has those of one run).
 
     Args:
-        run: one run with its responses: a job's folder or the folder of an evaluation.
-        format: records: what tables are computed from, of all runs of a paper (verdicts, tokens, curves; no responses).
-            mlflow: send what MLflow does not have yet, after a server was away or into another store.
         paper: which papers (default: all that have finished runs).
         scale: only runs of this scale.
         by: who measured them, for tables that show runs of several people (docs/tutorials/contribute.md).
-        out: folder, or of one paper a file (.tar.xz), of one run a new file (default below RLVR_HOME/results;
-            out=results/records writes a checkout's own archives).
+        out: folder, or of one paper a file (.tar.xz) (default below RLVR_HOME/results; out=results/records writes a
+            checkout's own archives).
     Raises:
-        UsageError: no such run, or a file that is there already.
+        UsageError: no such paper, or no finished runs of it.
     """
-    if format == "mlflow":
-        return _sync()
-    return _records(paper, scale, by, out) if run is None else _bundle(run, by, out)
-
-
-def _files(paths: Sequence[Path], text: str) -> Result:
-    files = [str(path) for path in paths]
-    return Result({"files": files}, text, [{"file": file} for file in files])
-
-
-def _records(paper: list[str] | None, scale: str | None, by: str | None, out: PathLike | None) -> Result:
     from harness.record.archive import SUFFIX, newest, write_archive
     from harness.record.find import runs
     from harness.runs.state import job_states
@@ -80,10 +63,21 @@ def _records(paper: list[str] | None, scale: str | None, by: str | None, out: Pa
         if left := [f"{n} {state}" for state, n in states.items() if state not in ("finished", "diverged")]:
             lines.append(f"    without the unfinished: {', '.join(left)} (rlvr show)")
     lines += [CHECK.format(folder if len(written) > 1 else written[0])] if written else []
-    return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr export NAME")
+    return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr bundle NAME")
 
 
-def _bundle(run: str, by: str | None, out: PathLike | None) -> Result:
+def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> Result:
+    """Export one run, or one evaluation, with its responses, as one file.
+
+        rlvr bundle RUN out=run.tar.xz
+
+    Args:
+        run: a job's folder, the folder of an evaluation, or the beginning of a name that rlvr show prints.
+        by: who measured it.
+        out: a new file (.tar.xz; default below RLVR_HOME/results/bundles).
+    Raises:
+        UsageError: no such run, or a file that is there already.
+    """
     from harness.record.archive import SUFFIX, write_archive
     from harness.record.find import seeds_of
 
@@ -99,14 +93,19 @@ def _bundle(run: str, by: str | None, out: PathLike | None) -> Result:
     return _files([target], f"{target}\n{CHECK.format(target)}")
 
 
-def _sync() -> Result:
-    """Bring MLflow up to date with the runs' folders."""
-    from harness.record.mirror import sync
+def sync() -> Result:
+    """Send MLflow the runs that it lacks: after a server was away, or into another store (MLFLOW_TRACKING_URI)."""
+    from harness.record.mirror import sync as deliver
     from harness.runs.track import shown_uri
 
-    sent, left, why = sync()
+    sent, left, why = deliver()
     text = f"brought {sent} runs to {shown_uri()}; {len(left)} lack something" + (f": {why}" if why else "")
     return Result({"delivered": sent, "pending": len(left)}, text, exit_code=1 if why or left else 0)
+
+
+def _files(paths: Sequence[Path], text: str) -> Result:
+    files = [str(path) for path in paths]
+    return Result({"files": files}, text, [{"file": file} for file in files])
 
 
 def import_(*files: PathLike) -> Result:
@@ -185,7 +184,7 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
     lines.append(f"{'imported again' if source['replaced'] else 'imported'}: {read}")
     if source["left"]:
         lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))
-    lines.append(f"beside yours: rlvr report runs=[OURS] curves={str(runs[0].folder).removesuffix('0')}*")
+    lines.append(f"beside yours: rlvr page [OURS] curves={str(runs[0].folder).removesuffix('0')}*")
     return Result({"imported": rows}, "\n".join(lines), rows)
 
 

@@ -120,7 +120,8 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
         unnamed = [name for name in unnamed if name != key]
     for key, option in named.items():
         if option.default is option.empty and key not in given:
-            raise UsageError(f"{key}: missing; give {key}=...")
+            what = _described(function).get(option.name, "a value").partition(". ")[0].rstrip(".")
+            raise UsageError(f"{key}: missing; give {key}=..., {what}")
     return positional, {known[key].name if key in known else key: value for key, value in given.items()}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.errors import UsageError, choose
+from harness.errors import UsageError, choose, refuse_unused
 from rlvr.evaluation import Records, rows_as_file, with_columns
 from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
@@ -173,7 +173,6 @@ def plan(
     *,
     brief: bool = False,
     price: float | None = None,
-    config: bool = False,
     evaluation: str | None = None,
     **values: Any,
 ) -> Result:
@@ -186,24 +185,15 @@ def plan(
         paper: its key, or in Python an experiment.
         brief: a line for each arm, without the values.
         price: USD for an hour of one GPU (default: an assumed one, which is shown).
-        config: instead, the trainer's whole configuration, as YAML.
         evaluation: of the base model, with several samples a problem: then also the expected share of groups whose
             rewards differ, for the plan's group sizes and a few others. Of the others nothing is learned.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
-    if null := next((key for key in OPTIONS if key in values and values[key] is None), None):  # as `run` refuses it
-        raise UsageError(f"{null}=null: expected a value; without {null}= the plan has the default")
-    what, asked, _ = _asked(paper, **values)
-    from harness.launch import prepare
-
-    if config:
-        import yaml
-
-        configs = json.loads(json.dumps(prepare.configured(what, asked), default=str))
-        return Result(configs, lambda: str(yaml.safe_dump(configs, sort_keys=False)).rstrip())
+    what, asked, _ = _asked(paper, **_without_null(values))
+    from harness.launch.prepare import planned
     from harness.plan.plan import as_text
 
-    document = prepare.planned(what, asked, price=price)
+    document = planned(what, asked, price=price)
     rows = [{key: arm[key] for key in ("model", "arm", "title", "seeds", "steps")} for arm in document["arms"]]
     lines = [] if evaluation is None else _informative(evaluation, document)
     return Result(
@@ -211,6 +201,31 @@ def plan(
         lambda: "\n".join([as_text(document, brief=brief), *(["", *lines] if lines else [])]),
         rows,
     )
+
+
+def config(paper: str | Experiment, **values: Any) -> Result:
+    """The trainer's whole configuration of each arm that a run would train, as YAML. Starts nothing.
+
+        rlvr config paper=egsw arm=egsw backend=verl scale=paper
+
+    Args:
+        paper: its key, or in Python an experiment.
+        **values: every option of `rlvr run`, and any value of the declaration.
+    """
+    import yaml
+
+    what, asked, _ = _asked(paper, **_without_null(values))
+    from harness.launch.prepare import configured
+
+    configs = json.loads(json.dumps(configured(what, asked), default=str))
+    return Result(configs, lambda: str(yaml.safe_dump(configs, sort_keys=False)).rstrip())
+
+
+def _without_null(values: dict[str, Any]) -> dict[str, Any]:
+    """The values; UsageError for an option of `run` that is null, which `run` refuses by its annotation."""
+    if null := next((key for key in OPTIONS if key in values and values[key] is None), None):
+        raise UsageError(f"{null}=null: expected a value; without {null}= it has the default")
+    return values
 
 
 def _informative(evaluation: str, document: Mapping[str, Any]) -> list[str]:
@@ -317,7 +332,7 @@ def _declared(paper: str | Experiment, given: dict[str, Any], protocol: str | No
 def _objects(given: dict[str, Any], data: Any, columns: Mapping[str, str] | None, rewards: Any) -> list[str]:
     """Put the data set and the rewards into `given` by their names; returns what only this process has."""
     if data is None and columns is not None:
-        raise UsageError(f"columns={','.join(f'{a}:{b}' for a, b in columns.items())}: expected data=FILE with it")
+        refuse_unused("without data=FILE", columns=columns)
     if data is not None:
         if "dataset" in given:
             raise UsageError(f"data={data}: expected data=... or dataset=..., not both, got dataset={given['dataset']}")

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
@@ -14,7 +14,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from harness.errors import UsageError, choose
+from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result, results_folder
 from rlvr.signature import COMMAND_LINE
 
@@ -110,14 +110,15 @@ def analyze(
     if samples is not None and samples < 1:
         raise UsageError(f"samples: expected at least 1, got {samples}")
     families = _families(only)
+    if "interventions" not in (only or ()):
+        refuse_unused("without only=interventions", samples=samples)
     check_names(*runs)
     from harness.analysis.analyze import analyze as plotted
     from harness.analysis.analyze import common_benchmarks
     from harness.analysis.material import Material
     from harness.analysis.runs import read_runs
 
-    place = None if data_dir is None else os.fspath(data_dir)
-    models = read_runs(runs, names, data_dir=place)
+    models = read_runs(runs, names, data_dir=_place(data_dir))
     shared = common_benchmarks(models, benchmarks)
     material = Material(models, shared, _cache(), **({} if samples is None else {"samples": samples}))
     folder = Path(out) if out is not None else results_folder() / "analyses" / _joined(m.name for m in models)
@@ -130,7 +131,7 @@ def analyze(
 
 
 def report(
-    paper: str | None = None,
+    paper: str,
     *,
     runs: Sequence[str] | None = None,
     scale: str | None = None,
@@ -143,16 +144,14 @@ def report(
     watch: int | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """A paper's claims, tables, figures and responses as one HTML file; or any runs' scores, differences, responses.
+    """A paper's claims, tables, figures and responses as one HTML file.
 
         rlvr report paper=egsw
-        rlvr report runs=[A,B]
         rlvr report paper=egsw watch=30 only=none
 
     Args:
-        paper: its key; rlvr list shows them.
-        runs: of a paper: where its runs are, as of rlvr tables. Without a paper: runs as of rlvr compare; the first is
-            what the others are compared with.
+        paper: its key, as rlvr list shows it (any runs have a page by rlvr page).
+        runs: where its runs are, as of rlvr tables.
         scale: default: the paper's where it was measured.
         model: the base model of figures and responses (default: the first that was measured).
         arm: the arms in figures and responses (default: those of the paper's claims).
@@ -166,51 +165,96 @@ def report(
     Raises:
         UsageError: nothing measured, or a name that does not exist.
     """
+    families = _families_or_none(only, curves)
+
+    def content() -> tuple[Document, Path]:
+        return _of_paper(paper, runs or (), scale, model, arm, families, curves or (), tokens, data_dir)
+
+    return _page(content, out, watch=watch, paper=paper)
+
+
+def page(
+    runs: Sequence[str],
+    *,
+    only: Sequence[str] | None = None,
+    curves: Sequence[str] | None = None,
+    tokens: bool = True,
+    data_dir: PathLike | None = None,
+    watch: int | None = None,
+    out: PathLike | None = None,
+) -> Result:
+    """Any runs' scores, differences, figures and responses as one HTML file.
+
+        rlvr page [A,B]
+
+    Args:
+        runs: as of rlvr compare; the first is what the others are compared with.
+        only: families of figures, as of rlvr analyze; none: no figures.
+        curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
+        tokens: false: show responses without entropies; with only=none no model is loaded.
+        data_dir: as of rlvr analyze.
+        watch: make the page again every so many seconds, with the step and reward of what trains, until Ctrl-C. An open
+            page reloads itself.
+        out: FILE.html (default RLVR_HOME/results/runs/NAMES.html).
+    Raises:
+        UsageError: nothing measured, or a name that does not exist.
+    """
+    families = _families_or_none(only, curves)
+    return _page(lambda: _of_runs(runs, curves or (), families, tokens, data_dir), out, watch=watch)
+
+
+def _page(
+    content: Callable[[], tuple[Document, Path]], out: PathLike | None, *, watch: int | None, paper: str | None = None
+) -> Result:
+    """A page written once, or with `watch` every so many seconds until Ctrl-C.
+
+    Args:
+        content: the page as it is now, and its usual place.
+        paper: whose trainings a watched page lists; None: all.
+    """
     from evals.files import write_text
     from harness.report.page import render
 
-    if paper is None and runs is None:
-        raise UsageError("paper: missing; give a paper, or runs=[A,B]")
     if watch is not None and watch < 1:
         raise UsageError(f"watch: expected seconds >= 1, got {watch}")
-    data = None if data_dir is None else os.fspath(data_dir)
-    families = [] if only == ["none"] else _families(only)
 
     def made(refresh: int | None = None) -> tuple[Document, Path]:
-        if paper is not None:
-            content, place = _of_paper(paper, runs or (), scale, model, arm, families, curves or (), tokens, data)
-        else:
-            content, place = _of_runs(runs or (), curves or (), families, tokens, data)
+        document, place = content()
         if refresh is not None:
-            content = replace(content, refresh=refresh, running=_training(paper))
-        content = replace(content, made=f"Made by rlvr-harness {version('rlvr-harness')} on {date.today():%Y-%m-%d}.")
+            document = replace(document, refresh=refresh, running=_training(paper))
+        document = replace(document, made=f"Made by rlvr-harness {version('rlvr-harness')} on {date.today():%Y-%m-%d}.")
         path = Path(out) if out is not None else place
-        write_text(path, render(content))
-        return content, path
+        write_text(path, render(document))
+        return document, path
 
     pages = 0
     try:
         while watch is not None:
-            content, path = made(watch)
+            document, path = made(watch)
             pages += 1
-            print(f"{path}: runs in training: {len(content.running)}; again in {watch} s, Ctrl-C ends", file=sys.stderr)
+            running = f"runs in training: {len(document.running)}"
+            print(f"{path}: {running}; again in {watch} s, Ctrl-C ends", file=sys.stderr)
             time.sleep(watch)
     except KeyboardInterrupt:
         if not pages:  # the first was interrupted, maybe an import of it
             raise
-    content, path = made()
-    claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in content.claims]
-    tables = [dict(zip(grid.header, row, strict=True)) for grid in content.results for row in grid.rows]
-    figures = sum(len(figures) for _, figures in content.figures)
-    kept, responses = (content.viewer["kept"], content.viewer["of"]) if content.viewer else (0, 0)
+    return _written(*made())
+
+
+def _written(document: Document, path: Path) -> Result:
+    """What the terminal shows of a page."""
+    claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in document.claims]
+    tables = [dict(zip(grid.header, row, strict=True)) for grid in document.results for row in grid.rows]
+    figures = sum(len(figures) for _, figures in document.figures)
+    kept, responses = (document.viewer["kept"], document.viewer["of"]) if document.viewer else (0, 0)
     counts = {"figures": figures, "responses_kept": kept, "responses": responses}
-    document = {"file": str(path), "scale": content.scale, "claims": claims, "notes": content.notes, **counts}
-    at = f"[{content.scale} scale] " if content.scale else ""
+    said = {"file": str(path), "scale": document.scale, "claims": claims, "notes": document.notes, **counts}
+    at = f"[{document.scale} scale] " if document.scale else ""
     lines = [f"{at}{c['outcome']}: {c['text']} ({c['where']})" for c in claims]
-    lines += [f"{at}note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in content.notes]
+    lines += [f"{at}note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in document.notes]
     lines.append(f"{at}{path}: {figures} figures, {kept} of {responses} responses")
-    grids = [] if claims else [(grid.header, grid.rows) for grid in content.results]
-    return Result(document, "\n".join(lines), claims or tables, printed=grids)
+    grids = [] if claims else [(grid.header, grid.rows) for grid in document.results]
+    return Result(said, "\n".join(lines), claims or tables, printed=grids)
 
 
 def _of_paper(
@@ -222,7 +266,7 @@ def _of_paper(
     only: Sequence[str] | None,
     curves: Sequence[str],
     tokens: bool,
-    data_dir: str | None,
+    data_dir: PathLike | None,
 ) -> tuple[Document, Path]:
     """The content of a paper's report, and its usual place."""
     from harness.spec.catalogue import load, papers
@@ -237,7 +281,7 @@ def _of_paper(
     declared = load(paper)
     chosen = choose_arms(declared, find_runs(*runs), scale=scale, model=model, arms=arms)
     print("reading responses, drawing figures", file=sys.stderr)
-    models, notes = read_models(chosen, data_dir=data_dir)
+    models, notes = read_models(chosen, data_dir=_place(data_dir))
     answered = [model for model in models if model.subject.tables]
     plotted, skipped = _plotted(models, curves, only, common_benchmarks(answered, None))
     content = document(
@@ -265,7 +309,7 @@ def _plotted(
 
 
 def _of_runs(
-    names: Sequence[str], curves: Sequence[str], only: list[str] | None, tokens: bool, data_dir: str | None
+    names: Sequence[str], curves: Sequence[str], only: list[str] | None, tokens: bool, data_dir: PathLike | None
 ) -> tuple[Document, Path]:
     """The content of a page on any runs, and its usual place."""
     from harness.analysis.analyze import common_benchmarks
@@ -274,7 +318,7 @@ def _of_runs(
     from harness.report.data import document_of_runs
 
     check_names(*names)
-    models = read_runs(names, None, data_dir=data_dir)
+    models = read_runs(names, None, data_dir=_place(data_dir))
     trained = curves or any(run.curve for model in models for run in model.sources)
     if only is None:
         only = ["training", "evaluation"] if trained else ["verdicts"]
@@ -300,10 +344,21 @@ def _training(paper: str | None) -> tuple[str, ...]:
     return tuple(f"{s.name}: step {s.step or 0}, reward {number_text(s.reward, form='.3f')}" for s in states)
 
 
+def _place(folder: PathLike | None) -> str | None:
+    return None if folder is None else os.fspath(folder)
+
+
 def _families(only: Sequence[str] | None) -> list[str] | None:
     from harness.analysis.families import families
 
     return None if only is None else choose("only", list(only), families())
+
+
+def _families_or_none(only: Sequence[str] | None, curves: Sequence[str] | None) -> list[str] | None:
+    if only != ["none"]:
+        return _families(only)
+    refuse_unused("with only=none: curves are figures", curves=curves)
+    return []
 
 
 def _cache() -> Path:

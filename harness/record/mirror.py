@@ -352,7 +352,7 @@ def mirroring() -> Iterator[BackgroundMirror]:
             why = f": {redact(str(mirror.error)).splitlines()[0][:200]}" if mirror.error else ""
             print(
                 f"MLflow at {shown_uri()} lacks a part of {len(left)} runs{why}. It is kept; "
-                "`rlvr export format=mlflow`, or the next run, delivers it",
+                "`rlvr sync`, or the next run, delivers it",
                 file=sys.stderr,
                 flush=True,
             )

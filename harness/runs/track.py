@@ -203,7 +203,7 @@ def _check_local(path: Path) -> None:
         connection.close()
     except sqlite3.DatabaseError as error:
         if "locked" not in str(error):
-            refill = "delete it, and `rlvr export format=mlflow` fills a new one from the runs' folders"
+            refill = "delete it, and `rlvr sync` fills a new one from the runs' folders"
             raise DamagedFileError(path, str(error), refill) from error
 
 

@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("mode", ["refuse", "hang", "500", "500 after", "slow"])
 def test_a_server_that_breaks_during_a_run(mode: str, server: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
-    """The run does not fail; at its end it says what is pending, and `rlvr export format=mlflow` delivers it, once."""
+    """The run does not fail; at its end it says what is pending, and `rlvr sync` delivers it, once."""
     home = tmp_path / "h"
     with proxy(server, "pass") as between:
         uri = f"http://127.0.0.1:{between.port}"
@@ -41,7 +41,7 @@ def test_a_server_that_breaks_during_a_run(mode: str, server: str, undisturbed: 
         assert ended.code == 0 and "Traceback" not in ended.err, ended
         assert mode == "slow" or "lacks a part of" in ended.err
         between.set("pass")
-        sync = run(["export", "format=mlflow"], home, environment=environment)
+        sync = run(["sync"], home, environment=environment)
         assert sync.code == 0 and "0 lack something" in sync.out, sync
         assert ending(home, uri) == undisturbed.ending
         forget(uri)

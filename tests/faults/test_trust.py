@@ -33,7 +33,7 @@ def test_no_credential_in_output_records_store_tables_or_report(tmp_path: Path) 
         ended += [
             run(RUN, served, environment=own),
             run(["tables", "paper=egsw", f"out={out / 'served'}"], served, environment=own),
-            run(["export", "format=mlflow"], served, environment=own),
+            run(["sync"], served, environment=own),
         ]
     assert [one.code for one in ended] == [0, 0, 0, 2, 2, 0, 0, 0], ended
     secrets = [*PLANTED.values(), "planted-in-a-url", "planted-pw-"]

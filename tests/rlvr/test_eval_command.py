@@ -34,7 +34,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     assert "my_sums" in out and "avg@2" in out and "pass@1" not in out  # which is avg@2
     assert "WARNING: my_sums: 100 % of the responses are cut at max_tokens=2" in err
     (folder,) = (tmp_path / "home" / "evaluations").iterdir()
-    assert f"rlvr report runs={folder}" in out
+    assert f"rlvr page {folder}" in out
     assert main(["show"]) == 0 and folder.name in capsys.readouterr().out
     assert main(["show", folder.name, "--json"]) == 0
     measured_by = json.loads(capsys.readouterr().out)["measured_by"]["my_sums"]
@@ -55,7 +55,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
         rlvr.evaluate(str(MODELS / "tiny"), benchmarks={"a/b": [{"problem": "2+2=?", "answer": 4}]})
     capsys.readouterr()
     monkeypatch.setattr(benchmarks, "OWN", {})  # as in another process, which knows the problems by the manifest alone
-    assert main(["report", f"runs={folder}", "--json"]) == 0
+    assert main(["page", f"runs={folder}", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     page = Path(document["file"]).read_text()
     assert "truncation rate, %" in page and "boxed_last" in page and "Responses" in page and "Measured by" in page

@@ -93,7 +93,7 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
     assert repr(run) == str(run) and score._repr_html_().startswith("<pre>avg@2: 100.0 ")
     with pytest.raises(ValueError, match="benchmark=y"):
         run.verdicts("y")
-    difference = rlvr.compare(run, str(b), metrics="avg", ks=2, benchmarks="x")
+    difference = rlvr.compare(run, str(b), metrics="avg", benchmarks="x")
     assert "A - B" in str(difference) and "+100.0" in repr(difference) and "~" not in str(difference)
     assert difference.to_pandas()["difference"].tolist() == [1.0] and "tabular" in difference.to_latex()
     few = [save_run(tmp_path / name, "x", {"p": "+a", "q": verdicts}) for name, verdicts in (("c", "++"), ("d", "aa"))]

@@ -56,7 +56,7 @@ def test_verl_accepts_what_each_profile_chooses(profile: str) -> None:
 
 
 def test_stdout_holds_the_configuration_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "config=true", "paper=egsw", "arm=egsw", "model=math-7b", "backend=verl", "scale=paper"]) == 0
+    assert main(["config", "paper=egsw", "arm=egsw", "model=math-7b", "backend=verl", "scale=paper"]) == 0
     assert list(yaml.safe_load(capsys.readouterr().out)) == ["math-7b/egsw"]
 
 

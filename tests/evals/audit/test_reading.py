@@ -130,6 +130,8 @@ def test_the_command_names_what_is_missing(tmp_path: Path) -> None:
         rlvr.audit(path, printed="fifty", metric="acc")
     with pytest.raises(UsageError, match="acc"):
         rlvr.audit(path, printed="50", metric="accuracy")
+    with pytest.raises(UsageError, match="files=seeds: not used of training curves"):
+        rlvr.audit(path, printed="50", metric="acc", files="seeds")
 
 
 def test_own_runs_are_audited_by_their_last_checkpoint(tmp_path: Path) -> None:

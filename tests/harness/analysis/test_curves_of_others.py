@@ -64,7 +64,7 @@ def test_a_curve_goes_into_another_home(
 ) -> None:
     (tmp_path / "a.log").write_text(VERL)
     packed = str(tmp_path / "a.tar.xz")
-    assert main(["curves", str(tmp_path / "a.log")]) == main(["export", "a-seed0", f"out={packed}"]) == 0
+    assert main(["curves", str(tmp_path / "a.log")]) == main(["bundle", "a-seed0", f"out={packed}"]) == 0
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "another"))
     assert main(["import", packed]) == main(["import", packed]) == main(["show", "--json"]) == 0
     (run,) = json.loads(capsys.readouterr().out.rpartition("runs added: 0; there already: 1\n")[2])
@@ -89,11 +89,11 @@ def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.Capt
     verdicts = pd.read_csv(tmp_path / "out" / "verdicts" / "pass_at_k_b.csv")
     assert set(verdicts["model"]) == {"grpo"}  # a curve has no responses
     beside = [f"runs={ours}", f"curves={tmp_path / 'home' / 'curves' / 'a-seed*'}", "tokens=false"]
-    assert main(["report", *beside, f"out={tmp_path / 'page.html'}", "--json"]) == 0
+    assert main(["page", *beside, f"out={tmp_path / 'page.html'}", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["figures"] > 0
     caption = "Steps and training seeds: a 2, 1, grpo 2, 1."
     assert caption in (tmp_path / "page.html").read_text()
-    assert main(["report", *beside, "only=none", "--json"]) == 0
+    assert main(["page", beside[0], "tokens=false", "only=none", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["figures"] == 0
-    assert main(["report", f"runs={ours}", f"curves={ours}"]) == 2
+    assert main(["page", f"runs={ours}", f"curves={ours}"]) == 2
     assert "curves: grpo: expected a name that no other run has" in capsys.readouterr().err

@@ -131,10 +131,10 @@ def test_another_store_and_a_lost_note_are_filled_from_the_folder(
     run = finished(home)
     for change in (lambda: None, (run.folder / "mlflow.json").unlink, (home / "mlflow.db").unlink):
         change()
-        assert main(["export", "format=mlflow"]) == 0
+        assert main(["sync"]) == 0
         check_whole(run)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'other.db'}")
-    assert main(["export", "format=mlflow"]) == 0
+    assert main(["sync"]) == 0
     check_whole(run)
 
 
@@ -145,10 +145,10 @@ def test_a_store_that_fails_is_named_and_the_rest_is_sent_later(
     with monkeypatch.context() as patch:
         tracker = broken("", "", "", "", "before")
         patch.setattr(Tracker, "open", lambda: tracker)
-        assert main(["export", "format=mlflow"]) == 1
+        assert main(["sync"]) == 1
     out = capsys.readouterr().out
     assert "has gone" in out and "hunter2pw" not in out and pending(run.folder)
-    assert main(["export", "format=mlflow"]) == 0
+    assert main(["sync"]) == 0
     check_whole(run)
 
 

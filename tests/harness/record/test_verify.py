@@ -23,17 +23,17 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_archive_of_one_run_is_whole_and_the_same_twice(job: Path, tmp_path: Path) -> None:
     one, two = (tmp_path / f"{name}.tar.xz" for name in ("one", "two"))
     for out in (one, two):
-        assert main(["export", str(job), f"out={out}"]) == 0
+        assert main(["bundle", str(job), f"out={out}"]) == 0
     assert one.read_bytes() == two.read_bytes() and main(["verify", str(one)]) == 0
     (run,) = read_archive(one)
     assert run.curve == Run(job).curve and run.samples("sums").equals(Run(job).samples("sums"))
-    assert main(["export", str(job), f"out={one}"]) == 2  # it exists already
-    assert main(["export", str(job), f"out={tmp_path / 'b.zip'}"]) == 2
+    assert main(["bundle", str(job), f"out={one}"]) == 2  # it exists already
+    assert main(["bundle", str(job), f"out={tmp_path / 'b.zip'}"]) == 2
 
 
 def test_an_archive_of_an_evaluation_without_a_record(job: Path, tmp_path: Path) -> None:
     shutil.copytree(job / "eval", tmp_path / "copied")
-    assert main(["export", str(tmp_path / "copied"), f"out={tmp_path / 'b.tar.xz'}"]) == 0
+    assert main(["bundle", str(tmp_path / "copied"), f"out={tmp_path / 'b.tar.xz'}"]) == 0
     (run,) = read_archive(tmp_path / "b.tar.xz")
     assert run.benchmarks == ["math500", "sums"] and main(["verify", str(tmp_path / "b.tar.xz")]) == 0
 

@@ -103,7 +103,7 @@ def test_a_watched_page_reloads_itself_until_the_command_ends(
     assert seconds == 7 and 'http-equiv="refresh" content="7"' in while_it_waited and "No runs train" in while_it_waited
     assert "refresh" not in page.partition("<style>")[0]
     monkeypatch.setattr("rlvr.writing._of_runs", Mock(side_effect=[KeyboardInterrupt, ValueError]))
-    assert main(["report", "runs=[x]", "watch=7"]) == 130  # interrupted before the first page: none is made after it
+    assert main(["page", "runs=[x]", "watch=7"]) == 130  # interrupted before the first page: none is made after it
 
 
 def test_arms_can_be_chosen_and_the_others_are_named(report: Any) -> None:
