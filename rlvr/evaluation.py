@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -255,13 +256,14 @@ def _scores(
     from harness.record.run import Run
     from rlvr.metrics import Scores
 
-    scores, notes, blocks_of = {}, {}, {}
+    scores, notes, blocks_of, unscored, run = {}, {}, {}, {}, Run(folder)
     for name, path in verdicts.items():
         policy, table = protocol.prompt_of(name).policy, pq.read_table(path)
         scores[name] = reported(table, protocol.value("ks", name), policy)
         right = table.column("verdict").to_pylist().count("correct")
         responses = table.column("response").to_pylist()
         notes[name] = other_form.note(responses, right, policy)
+        unscored[name] = Counter(filter(None, table.column("reason").to_pylist()))
         if policy in PROGRAMS:
             blocks_of[name] = blocks_note(responses)
         cut = next((s.value for s in scores[name] if s.metric == "truncation_rate"), None)
@@ -271,19 +273,21 @@ def _scores(
             print(f"WARNING: {name}: {told}", file=sys.stderr)
         if (empty := sum(not text.strip() for text in responses)) > EMPTY * len(responses):
             share = f"{100 * empty / len(responses):.0f} % of the responses are empty"
-            print(f"WARNING: {name}: {share}: the scores say nothing about the model's answers", file=sys.stderr)
+            asked = "the scores say more about how it was asked (prompt, chat template, server) than about the model"
+            print(f"WARNING: {name}: {share}: {asked}", file=sys.stderr)
     _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
     effects = {
         name: _policy_effects(protocol.prompt_of(name).policy, path, protocol.value("reasoning", name))
         for name, path in verdicts.items()
     }
-    table = Scores((Run(folder).title(name), s) for name, own in scores.items() for s in own)
+    table = Scores((run.title(name), s) for name, own in scores.items() for s in own)
     stated = {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}}
     document = {
         "notes": {name: text for name, text in notes.items() if text},
         "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
         "protocol": stated,
         "scores": {name: [score_fields(found) for found in scores[name]] for name in scores},
+        "unscored": unscored,
         "verdicts": {name: str(path) for name, path in verdicts.items()},
         **({} if usage is None else {"usage": usage}),
     }
@@ -292,8 +296,11 @@ def _scores(
         lines = [f"protocol {described(stated)}", str(table)]
         for name, path in verdicts.items():
             blocks = [f"  {blocks_of[name]}"] if name in blocks_of else []
+            beyond = [f"  not reported: {ks}" for ks in (run.measured_by(name).get("not reported"),) if ks]
             lines += [
                 f"\n{name}: {path}",
+                *beyond,
+                *(f"  unscored: {count} x {reason}" for reason, count in unscored[name].most_common()),
                 f"  policy {protocol.prompt_of(name).policy}",
                 *blocks,
                 *(f"  {effect}" for effect in effects[name]),
@@ -453,8 +460,10 @@ def grade(
                 progress=progress,
             )
         if page is not None:
-            write_text(Path(page), report.letter())
-            print(f"written: {page}", file=sys.stderr)
+            if (letter := report.letter()) is not None:
+                write_text(Path(page), letter)
+            told = f"not written: {page}; no verdict differs from a label" if letter is None else f"written: {page}"
+            print(told, file=sys.stderr)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     return Result(report.as_dict(), report.__str__, Scores((Path(file).name, s) for s in report.scores).rows())

@@ -107,9 +107,7 @@ def grade_file(
     differ = differing(rows, grades, grader, policy)
     wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
     explained = wrong[:SHOWN] if explain == "wrong" else explain
-    explanations = (
-        [grader.explain(*triples[n - 1][:2], policy) for n in explained] if isinstance(grader, Grader) else []
-    )
+    explanations = {n: grader.explain(*triples[n - 1][:2], policy) for n in explained if isinstance(grader, Grader)}
     if target is not None:
         write_jsonl(target, with_columns(rows, ours))
     return Report(

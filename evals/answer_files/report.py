@@ -63,21 +63,22 @@ class Report:
     reasoning: str = "after"  # the part of a response that is graded (`evals.grading.reasoning`)
     thoughts: int = 0  # responses in which a thought begins or ends
     advice: str | None = None  # the policy that reads them, where most have no answer in the form of the one in use
-    explanations: list[Explanation] = field(default_factory=list)
+    explanations: dict[int, Explanation] = field(default_factory=dict)  # by the number of the row, from 1
     stated: AnswerFile | None = None  # without its rows; None for rows of our own form
     note: str | None = None  # how to compare with verdicts of the authors that are there, where none is compared
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
 
-    def letter(self) -> str:
-        """A Markdown page for the authors: the samples whose label is not our verdict, and what each side read.
+    def letter(self) -> str | None:
+        """A Markdown page for the authors: the samples whose label is not our verdict, and what each side read; None if
+        no verdict differs.
 
         Raises:
-            ValueError: no row has a label, or no verdict differs.
+            ValueError: no row has a label.
         """
         if self.agreement is None:
             raise ValueError(f"page: no row of {self.file} has a verdict of the authors")
         if not self.differing:
-            raise ValueError(f"page: none of {self.agreement.rows} labelled rows has another verdict; nothing to write")
+            return None
         causes = Counter(sample.cause for sample in self.differing).most_common()
         labelled = self.agreement.rows - self.agreement.unscored
         rows = [
@@ -99,6 +100,7 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
         document = asdict(self)
+        document["explanations"] = [{"row": row, **filled} for row, filled in document["explanations"].items()]
         if self.stated is not None:
             del document["stated"]["rows"]
         for score, filled in zip(self.scores, document["scores"], strict=True):
@@ -131,7 +133,7 @@ class Report:
         return "\n".join(
             lines
             + ([f"  written: {self.out}"] if self.out else [])
-            + [f"\n{explanation}" for explanation in self.explanations]
+            + [f"\nrow {number}\n{explanation}" for number, explanation in self.explanations.items()]
         )
 
 

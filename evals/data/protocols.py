@@ -173,6 +173,14 @@ def recorded_value(manifest: Mapping[str, Any], field_name: str) -> Any:
     return value.get(benchmark, value.get("default")) if isinstance(value, Mapping) else value
 
 
+def beyond_n(manifest: Mapping[str, Any]) -> list[int]:
+    """The k of the protocol that are not reported, because the user's n is smaller."""
+    at, ks = manifest["identity"].get("benchmark"), manifest["record"].get("protocol", {}).get("ks") or {}
+    was, n = (ks.get("was") or {}).get("value") or (), recorded_value(manifest, "n")
+    was = was.get(at, was.get("default", ())) if isinstance(was, Mapping) else was
+    return [int(k) for k in was if n is not None and k > n]
+
+
 def recorded_policy(manifest: Mapping[str, Any]) -> str | None:
     """The extraction policy that decided the verdicts beside a manifest; None where its prompt is not known here."""
     extraction = recorded_value(manifest, "extraction")

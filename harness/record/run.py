@@ -417,6 +417,8 @@ class Run:
 
     def measured_by(self, benchmark: str) -> dict[str, Any]:
         """How a benchmark was measured, as `rlvr show` prints it; {} without a manifest."""
+        from evals.data.protocols import beyond_n
+
         if (manifest := self.manifest(benchmark)) is None:
             return {}
         identity, record = manifest["identity"], manifest["record"]
@@ -426,6 +428,8 @@ class Run:
         facts |= {"examples": len(identity["prompt"]["examples"])} if "examples" in identity["prompt"] else {}
         facts |= {} if (policy := self.policy(benchmark)) is None else {"policy": policy}
         facts |= {"n": max(manifest.get("grown") or [None])}
+        if beyond := beyond_n(manifest):
+            facts |= {"not reported": f"{', '.join(f'pass@{k}, maj@{k}' for k in beyond)} (n is smaller)"}
         facts |= {**identity["decoding"], "seed": identity.get("seed")}
         return facts | ({"data": "changed"} if identity["data"]["changed"] else {})
 

@@ -32,6 +32,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     assert "protocol sampled with yours: benchmarks, n, max_tokens" in out
     assert "1 of 3 problems repeat others, so intervals are too narrow; remove my_sums-2" in err
     assert "my_sums" in out and "avg@2" in out and "pass@1" not in out  # which is avg@2
+    assert "  not reported: pass@4, maj@4 (n is smaller)" in out  # of the protocol's k, 1 and 4
     assert "WARNING: my_sums: 100 % of the responses are cut at max_tokens=2" in err
     (folder,) = (tmp_path / "home" / "evaluations").iterdir()
     assert f"rlvr page {folder}" in out
@@ -39,6 +40,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     assert main(["show", folder.name, "--json"]) == 0
     measured_by = json.loads(capsys.readouterr().out)["measured_by"]["my_sums"]
     assert (measured_by["prompt"], measured_by["n"], measured_by["max_tokens"]) == ("boxed_suffix", 2, 2)
+    assert measured_by["not reported"] == "pass@4, maj@4 (n is smaller)"
     tracker = Tracker.open()
     (logged,) = tracker.client.search_runs([tracker.experiment("evaluations")])
     assert logged.data.params["n"] == "2" and logged.data.metrics["my_sums/truncation_rate"] == 1.0

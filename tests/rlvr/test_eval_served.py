@@ -49,12 +49,20 @@ def test_a_server_that_says_nothing_is_told_and_its_use_is_counted(
     server.usual = lambda handler, body: handler.reply(200, completion(body, ""))
     assert main([*command, "engine.price_in=1", "engine.price_out=1000"]) == 0
     out, err = capsys.readouterr()
-    assert "WARNING: served_sums: 100 % of the responses are empty: the scores say nothing about" in err
+    assert "WARNING: served_sums: 100 % of the responses are empty: the scores say more about how it was asked" in err
     assert "load" not in err and "served_sums: asking the server for 4 samples" in err
     last = "server, this call: 4 requests, 0 sent again, 0 prompt tokens and 12 response tokens, 0.0120 USD"
     assert out.splitlines()[-1] == last  # 12 tokens at 1000 USD a million
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["usage"]["requests"] == 0  # measured already
+
+
+def test_withheld_responses_are_unscored_and_the_reason_is_printed(
+    command: list[str], server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.usual = lambda handler, body: handler.reply(200, completion(body, "so", 3, "content_filter"))
+    assert main(command) == 0
+    assert "\n  unscored: 4 x server: it gave no response (content_filter)\n" in capsys.readouterr().out
 
 
 def says_two(handler: Handler, body: dict[str, Any]) -> None:

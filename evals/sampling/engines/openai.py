@@ -203,6 +203,8 @@ class OpenAIEngine(Kind):
         """
         try:
             answer = json.loads(text)
+            if answer["choices"] == []:
+                raise IndexError("a choice")
             choice = answer["choices"][0]
             said = choice["text"] if request.messages is None else choice["message"].get("content")
             usage, reason = answer.get("usage") or {}, choice.get("finish_reason")

@@ -161,6 +161,7 @@ def test_a_missing_gold_is_named_with_all_columns_of_the_file(tmp_path: Path) ->
 
 def test_no_page_where_no_verdict_differs(tmp_path: Path, capsys: Any) -> None:
     path = lines(tmp_path, {"gold": "1", "response": r"\boxed{1}", "expected": True})
-    assert main(["grade", str(path), f"page={tmp_path / 'page.md'}"]) == 2
-    assert "none of 1 labelled rows has another verdict" in capsys.readouterr().err
+    assert main(["grade", str(path), f"page={tmp_path / 'page.md'}"]) == 0
+    out, err = capsys.readouterr()
+    assert "page.md; no verdict differs from a label" in err and "100.00% of 1 labelled rows as expected" in out
     assert not (tmp_path / "page.md").exists()

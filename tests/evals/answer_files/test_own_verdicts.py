@@ -74,7 +74,7 @@ def test_an_unscored_verdict_is_no_label(tmp_path: Path) -> None:
 def test_the_wrong_ones_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grade", str(save(tmp_path / "e")), "explain=wrong", "--json"]) == 0
     explained = json.loads(capsys.readouterr().out)["explanations"]
-    assert [(e["gold"], e["extracted"]) for e in explained] == [("1", "3"), ("2", "3"), ("2", "3")]
+    assert [(e["row"], e["gold"], e["extracted"]) for e in explained] == [(2, "1", "3"), (3, "2", "3"), (4, "2", "3")]
 
 
 def test_a_folder_of_several_benchmarks_and_none_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

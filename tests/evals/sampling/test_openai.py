@@ -86,7 +86,8 @@ def test_a_temporary_fault_is_retried(engine: OpenAIEngine, server: Server, faul
     [
         (code(400, "max_tokens is too large"), "HTTP 400: max_tokens is too large"),
         (code(200, '{"cho'), "the answer is not JSON"),
-        (code(200, '{"choices": []}'), "the answer lacks"),
+        (code(200, '{"choices": []}'), "the answer lacks a choice: "),
+        (code(200, '{"choices": [{}]}'), "the answer lacks 'message'"),
         (lambda h, b: h.reply(200, completion(b, "x", tokens="many")), "expected a text and numbers"),
     ],
 )
