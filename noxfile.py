@@ -142,6 +142,7 @@ def parity(session: nox.Session) -> None:
 def real(session: nox.Session) -> None:
     """A real model (SmolLM2-135M-Instruct, 93 MB from the package index) through transformers, vLLM, a server, TRL and
     veRL: the same prompts, responses, losses and gradients; arguments go to pytest."""
+    session.env["RLVR_TESTS_NEED_VERL"] = "1"
     with_real_model(session, python(session, True), *session.posargs)
 
 

@@ -21,7 +21,8 @@ JOBS_ON_CARD = "RLVR_JOBS_ON_CARD"
 
 
 def jobs_on_card() -> int:
-    """How many jobs of this command share this process's GPU; each may take its part of the memory."""
+    """How many jobs share this process's GPU, each with its part of the memory: of this command, or of several commands
+    that were started with this variable."""
     return int(os.environ.get(JOBS_ON_CARD, "1"))
 
 

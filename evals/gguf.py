@@ -31,12 +31,22 @@ def is_gguf(path: str | Path) -> bool:
 
 
 def how_to_convert(path: str | Path) -> str:
-    """What to do with a GGUF file where a model folder is expected."""
-    folder = Path(path).stem
+    """What to do with a GGUF file, here or of the hub (OWNER/NAME/FILE.gguf), or a repository of them (OWNER/NAME-GGUF)
+    where a model folder is expected."""
+    path, what, first = Path(path), "a GGUF file", ""
+    file = path
+    if path.suffix.lower() != ".gguf" and not path.exists():
+        what, file = "by its name a repository of GGUF files", Path("FILE.gguf")
+        first = f"`hf download {path} {file} --local-dir .`, "
+    elif not path.is_file():
+        what = "a GGUF file by its name, and not on this machine"
+        if not path.is_absolute() and len(path.parts) == 3:
+            file = Path(path.name)
+            first = f"`hf download {path.parent} {file} --local-dir .`, "
     return (
-        f"{str(path)!r}: a GGUF file, which no engine or trainer here loads; expected a folder, which `pip install "
-        f"gguf` and `python -m evals.gguf {path} {folder}` make of it (to evaluate it as it is, engine=openai asks a "
-        "server such as llama.cpp's)"
+        f"{str(path)!r}: {what}, which no engine or trainer here loads; expected the folder or hub id of a model's own "
+        f"weights, or a folder that {first}`pip install gguf` and `python -m evals.gguf {file} {file.stem}` make of it "
+        "(to evaluate it as it is, engine=openai asks a server such as llama.cpp's)"
     )
 
 

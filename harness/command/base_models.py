@@ -27,7 +27,7 @@ def check_base_models(jobs: Iterable[Job]) -> None:
     for job in jobs:
         base = job.base_model.value
         if Path(base).is_dir() or base in FAMILIES:
-            wanted |= dict.fromkeys((base, prompt) for prompt in _prompts(job))
+            wanted |= dict.fromkeys((base, prompt) for _, prompt in prompts_of(job))
     for base in dict.fromkeys(base for base, _ in wanted):
         tried = [p for b, p in wanted if b == base and p.chat and (base not in FAMILIES or p.system is not None)]
         if base in FAMILIES and not tried:
@@ -42,11 +42,12 @@ def check_base_models(jobs: Iterable[Job]) -> None:
             raise ValueError(f"base_model={base}: {error}") from error
 
 
-def _prompts(job: Job) -> Iterator[Prompt]:
+def prompts_of(job: Job) -> Iterator[tuple[str, Prompt]]:
+    """("training" or a benchmark's name, its prompt)."""
     if job.experiment is not None:
-        yield prompts.get(job.experiment.prompt.value)
+        yield "training", prompts.get(job.experiment.prompt.value)
     for benchmark in job.protocol.benchmarks.value:
-        yield job.protocol.prompt_of(benchmark)
+        yield benchmark, job.protocol.prompt_of(benchmark)
 
 
 def _check_weights(folder: Path) -> None:

@@ -32,10 +32,12 @@ def launch(prepared: Prepared) -> list[Outcome]:
 
         return run_on(Slurm(launcher), prepared)
     from harness.jobs.run import run_jobs
+    from harness.launch.task import keep_to_part_of_card
     from harness.runs.disk import full_disk_named
     from harness.runs.interrupt import handled
     from harness.runs.track import make_home
 
+    keep_to_part_of_card()
     with handled(), full_disk_named(make_home()):
         return run_jobs(
             prepared.jobs,

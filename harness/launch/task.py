@@ -106,6 +106,8 @@ def keep_to_part_of_card() -> None:
     if (jobs := jobs_on_card()) > 1:
         import torch
 
+        if not torch.cuda.is_available():
+            return
         total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(1 / jobs - CONTEXT / total)
 

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from evals.environment import jobs_on_card
 from evals.sampling import engines
 from harness.backends import backend
 from harness.backends.engine import sampling_engine
@@ -170,8 +171,9 @@ def check_memory(
 
 
 def sharing(slots: int, each: int, gpus: int) -> int:
-    """Jobs that share a card, if `slots` jobs of `each` GPUs run at once on `gpus`: only jobs of one GPU do."""
-    return -(-slots // gpus) if each == 1 and gpus else 1
+    """Jobs that share a card, if `slots` jobs of `each` GPUs run at once on `gpus`: only jobs of one GPU do. More, if
+    other commands share it too (`RLVR_JOBS_ON_CARD`)."""
+    return max(-(-slots // gpus), jobs_on_card()) if each == 1 and gpus else 1
 
 
 def device_memory(machines: Mapping[tuple[str, str], Hardware], slots: int) -> float:

@@ -12,6 +12,7 @@ from evals.notebook import text_table
 from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.command.watch import Watch
+from harness.plan.asked import as_lines, asked
 from harness.plan.context import context_need
 from harness.plan.costs import UNKNOWN, cost, disk_of_all, training_steps
 from harness.plan.profiles import changes, judge, measures
@@ -115,6 +116,7 @@ def plan(
         "on_a_card": on_a_card,
         "prices": {arm["cost_per_run"]["gpu"]: arm["cost_per_run"]["price_per_gpu_hour"] for arm in arms.values()},
         "cost_assumptions": seconds.ASSUMPTIONS,
+        "asked": asked(able),
         "departures": list(reproduction.departures),
         "doubts": list(reproduction.doubts),
     }
@@ -236,6 +238,7 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
                 f"{arm['model']}/{arm['arm']}"
             )
     lines += [f"{', '.join(arms)}: {why}" for why, arms in said.items()]
+    lines += as_lines(document["asked"])
     if (missing := document.get("missing")) is not None and document["runs"]:
         lines += ["", "this machine lacks:" if missing else "this machine has all that these runs need"]
         lines += [f"  - {line}" for line in missing]

@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from evals.environment import JOBS_ON_CARD
+from harness.plan.machine import gpu_count
 from studies.one_gpu.design import STUDY, Entry, arguments, entered
 from studies.one_gpu.pack import pack, receive, smaller_gguf
 
@@ -65,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def train(options: argparse.Namespace) -> int:
     """Start the runs, `--at-once` of them, each in a process of its own; stop them at the time given. 0, or 1 if one
-    failed or was stopped: the same command goes on."""
+    failed, was stopped or not started: the same command goes on."""
     entries: Sequence[Entry] = entered(*options.enter) if options.enter else STUDY.entries
     if options.only:
         entries = [entry for entry in entries if entry.key in options.only]
@@ -74,9 +76,14 @@ def train(options: argparse.Namespace) -> int:
     if not waiting:
         sys.exit(f"error: --only {' '.join(options.only)}: expected some of {', '.join(e.key for e in STUDY.entries)}")
     more = {"data_dir": options.benchmarks} | dict(word.split("=", 1) for word in options.more)
+    environment = {"OMP_NUM_THREADS": "2", **os.environ}
+    if gpu_count():  # each run is planned for its part of the card, and keeps to it
+        more = {"hardware": "auto", **more}
+        environment[JOBS_ON_CARD] = str(min(options.at_once, len(waiting)))
     end, bad = time.monotonic() + 60 * options.minutes, 0
     running: dict[str, subprocess.Popen[bytes]] = {}
     started: dict[str, float] = {}
+    stopped = False
     while waiting or running:
         while waiting and len(running) < options.at_once and time.monotonic() < end:
             entry, seed = waiting.pop(0)
@@ -89,14 +96,15 @@ def train(options: argparse.Namespace) -> int:
                     [sys.executable, "-m", "rlvr", "run", *words],
                     stdout=out,
                     stderr=out,
-                    env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "2")},
+                    env=environment,
                 )
             running[name], started[name] = process, time.monotonic()
             print(f"{name}: started", flush=True)
-        if time.monotonic() >= end:
+        if not stopped and time.monotonic() >= end:
+            bad += len(waiting)
+            stopped, waiting = True, []
             for process in running.values():
-                process.terminate()  # each keeps a checkpoint
-            waiting = []
+                process.terminate()  # once: each ends its step and saves; a second signal would stop it at once
         for name, process in list(running.items()):
             if process.poll() is not None:
                 del running[name]

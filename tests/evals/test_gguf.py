@@ -25,10 +25,19 @@ def test_a_folder_with_nothing_else_and_a_missing_file_too(tmp_path: Path) -> No
     (tmp_path / "a.gguf").write_bytes(b"GGUF")
     with pytest.raises(ValueError, match=r"python -m evals.gguf \S+a.gguf a"):
         check_model(tmp_path)
-    with pytest.raises(ValueError, match=r"Qwen/Qwen2.5-0.5B-Instruct-GGUF/q4.gguf q4"):
-        check_model("Qwen/Qwen2.5-0.5B-Instruct-GGUF/q4.gguf")  # of the hub: by its name
+    with pytest.raises(ValueError, match=r"nowhere.gguf': a GGUF file by its name, and not on this machine"):
+        check_model(tmp_path / "nowhere.gguf")
     (tmp_path / "config.json").write_text("{}")
     check_model(tmp_path)  # a model's folder may hold one beside its weights
+
+
+@pytest.mark.parametrize(("of_hub", "file"), [("/q4.gguf", "q4"), ("", "FILE")])
+def test_files_of_the_hub_are_downloaded_first(of_hub: str, file: str) -> None:
+    name = "Qwen/Qwen2.5-0.5B-Instruct-GGUF"
+    with pytest.raises(
+        ValueError, match=rf"`hf download {name} {file}.gguf .*python -m evals.gguf {file}.gguf {file}`"
+    ):
+        check_model(name + of_hub)
 
 
 def test_another_file_is_none(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import pytest
 import torch
 
 from evals.sampling import engines
-from evals.sampling.engines import Completion, Request
+from evals.sampling.engines import Request
 from evals.sampling.engines.encode import prompt_tokens
-from tests.real.conftest import GREEDY, PROBLEMS, log_probabilities, requests
+from tests.real.conftest import GREEDY, PROBLEMS, by_vllm, log_probabilities, requests
 from tests.real.test_sampling import EQUAL, NEAR, check_greedy
 
 pytestmark = pytest.mark.slow
@@ -31,32 +31,10 @@ def asked(engine: Any) -> list[Request]:
     return requests(engine.tokenizer)
 
 
-@pytest.fixture(scope="module")
-def by_vllm(model: Path, asked: list[Request]) -> Iterator[dict[str, tuple[Completion, Any]]]:
-    """Each completion, with what vLLM itself says of it."""
-    vllm = engines.create("vllm", str(model))
-    said: list[Any] = []
-    with pytest.MonkeyPatch.context() as patch:
-        completions, sampling = vllm._completions, vllm._sampling
-        patch.setattr(vllm, "_completions", lambda ready: (said.extend(ready), completions(ready))[1])
-
-        def with_log_probabilities(request: Request, decoding: Any) -> Any:
-            made = sampling(request, decoding)
-            made.logprobs = 0  # of the chosen token alone
-            return made
-
-        patch.setattr(vllm, "_sampling", with_log_probabilities)
-        done = {completion.key: completion for batch in vllm.generate(asked, GREEDY) for completion in batch}
-    yield {request.key[0]: (done[request.key], output) for request, output in said}
-    vllm.close()
-
-
-def test_vllm_s_greedy_responses_are_those_of_plain_passes(
-    engine: Any, asked: list[Request], by_vllm: dict[str, tuple[Completion, Any]]
-) -> None:
-    largest = 0.0
+def test_vllm_s_greedy_responses_are_those_of_plain_passes(model: Path, engine: Any, asked: list[Request]) -> None:
+    largest, responses = 0.0, by_vllm(model, asked)
     for request in asked:
-        completion, output = by_vllm[request.key[0]]
+        completion, output = responses[request.key[0]]
         tokens = list(output.token_ids)
         plain = check_greedy(engine, request, completion, tokens)
         theirs = torch.tensor([at[token].logprob for at, token in zip(output.logprobs, tokens, strict=True)])

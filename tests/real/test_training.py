@@ -9,18 +9,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from evals.files import read_json, read_jsonl
 from evals.sampling.engines.encode import prompt_tokens
 from evals.sampling.engines.transformers import TransformersEngine
 from harness.backends.checkpoints import WHOLE
 from rlvr.cli import main
 from tests.real.conftest import GREEDY, requests
-from tests.real.training import GRPO, Update, recorded, replayed, words
+from tests.real.training import GRPO, Update, check_description, check_updates, recorded, without_time, words
 
 STEPS = 4
 RUN = (*GRPO, "updates_per_rollout=2", f"max_steps={STEPS}", "hardware.save_every=1")
@@ -38,33 +36,11 @@ def trained(model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 
 def test_each_update_equals_a_separate_computation(model: Path, trained: tuple[Path, list[Update]]) -> None:
-    run, updates = trained
-    metrics = [row["metrics"] for row in read_jsonl(run / "metrics.jsonl")]
-    made, own = replayed(model, updates)
-    assert len(made) == len(metrics) == STEPS
-    for update, logged, (loss, norm) in zip(updates, metrics, made, strict=True):
-        assert len(set(update.rewards.tolist())) > 1
-        assert update.loss == pytest.approx(loss, rel=1e-3, abs=1e-6)
-        assert logged["train/grad_norm"] == pytest.approx(norm, rel=1e-3)
-        assert norm > 0.1
-    assert abs(made[1][0]) > 1e-3  # off the policy that sampled: the clipped objective is not 0 on average
-    from safetensors.torch import load_file
-
-    base, saved = load_file(model / "model.safetensors"), load_file(run / "train" / "final" / "model.safetensors")
-    apart = moved = 0.0
-    for name, weight in own.named_parameters():
-        apart += float((saved[name] - weight.detach()).square().sum())
-        moved += float((saved[name] - base[name].float()).square().sum())
-    assert apart < 1e-2 * moved  # Adam divides by the gradient's size: what is near 0 in both has another sign
+    check_updates(model, *trained)
 
 
 def test_what_is_saved_is_the_base_model_with_other_weights(model: Path, trained: tuple[Path, list[Update]]) -> None:
-    final = trained[0] / "train" / "final"
-    assert {path.name for path in final.iterdir()} == {path.name for path in model.iterdir()}
-    for path in model.iterdir():
-        if path.name not in ("model.safetensors", "config.json"):
-            assert (final / path.name).read_text() == path.read_text(), path.name
-    assert read_json(final / "config.json") == {**read_json(model / "config.json"), "dtype": "float32"}
+    check_description(model, trained[0] / "train" / "final")
 
 
 def test_a_saved_model_samples_as_it_does_in_plain_transformers(trained: tuple[Path, list[Update]]) -> None:
@@ -102,9 +78,3 @@ def test_a_killed_training_ends_with_the_same_weights(
     first = "train/final/model.safetensors"
     assert (again / first).read_bytes() == (trained[0] / first).read_bytes()
     assert [without_time(again)] == [without_time(trained[0])]
-
-
-def without_time(run: Path) -> list[dict[str, Any]]:
-    """The metrics of each step, but for how long it took."""
-    rows = read_jsonl(run / "metrics.jsonl")
-    return [{k: v for k, v in row["metrics"].items() if k != "train/step_seconds"} for row in rows]

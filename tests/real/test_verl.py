@@ -1,7 +1,13 @@
-"""One update of the real model by veRL equals a separate computation: loss, gradient and its norm."""
+"""The real model with veRL: an update equals a separate computation; a killed training ends with the weights of one
+that was not; what is saved is the base model with other weights, which vLLM loads."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +18,25 @@ from tests.needs_verl import need_verl
 
 need_verl()
 
+from evals.files import read_json  # noqa: E402
 from evals.provenance import Origin  # noqa: E402
+from evals.sampling.engines.transformers import TransformersEngine  # noqa: E402
+from harness.backends.checkpoints import WHOLE  # noqa: E402
 from tests.experiments import WHY, experiment  # noqa: E402
 from tests.parity.local_verl import make_worker, step  # noqa: E402
-from tests.real.conftest import requests  # noqa: E402
-from tests.real.training import BETA, TEMPERATURE, Update, grpo_loss, log_probabilities  # noqa: E402
+from tests.real.conftest import by_vllm, requests  # noqa: E402
+from tests.real.test_sampling import check_greedy  # noqa: E402
+from tests.real.training import (  # noqa: E402
+    BETA,
+    GRPO,
+    TEMPERATURE,
+    Update,
+    check_description,
+    grpo_loss,
+    log_probabilities,
+    without_time,
+    words,
+)  # fmt: skip
 
 pytestmark = pytest.mark.slow
 RESPONSES = ("It is 357.", "12 + 345 = \\boxed{357}.", "I am not sure, but I think that the answer is 350.", "357")
@@ -78,3 +98,53 @@ def row(
         "ref_log_prob": reference,
         "extra_fields": {"reward_extra_info": {"correct": reward, "reward/accuracy": reward, "base_accuracy": 0.5}},
     }
+
+
+RUN = (*GRPO, "backend=verl", "updates_per_rollout=1", "max_steps=2", "hardware.save_every=1")
+
+
+def test_a_killed_training_ends_with_the_same_weights(model: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    command = [sys.executable, "-m", "rlvr", *words(model, tmp_path, *RUN)]
+    runs = []
+    for name in ("whole", "killed"):
+        home = tmp_path / name
+        environment = {**os.environ, "RLVR_HOME": str(home)}
+        if name == "killed":
+            _kill_after_a_checkpoint(command, environment, home)
+        subprocess.run(command, env=environment, check=True)
+        runs += [path.parent for path in home.glob("egsw/small/*/run.json")]
+    whole, killed = runs
+    assert read_json(whole / "run.json")["training"]["resumed_from"] is None
+    assert read_json(killed / "run.json")["training"]["resumed_from"].endswith("global_step_1")
+    base = load_file(model / "model.safetensors")
+    first, second = (load_file(run / "train" / "final" / "model.safetensors") for run in runs)
+    assert first.keys() == second.keys() == base.keys()
+    assert any(not torch.equal(first[key].float(), base[key].float()) for key in base)
+    assert all(torch.equal(first[key], second[key]) for key in first)
+    assert without_time(whole) == without_time(killed)
+    for metrics in without_time(whole):
+        assert 0 < metrics["train/mismatch_max_logp_gap"] < 1e-3  # both in float32
+    _check_saved(model, whole / "train" / "final")
+
+
+def _kill_after_a_checkpoint(command: list[str], environment: dict[str, str], home: Path) -> None:
+    process = subprocess.Popen(command, env=environment)
+    while not any(home.glob(f"egsw/small/*/train/checkpoints/global_step_1/{WHOLE}")):
+        assert process.poll() is None, "the run ended before it saved"
+        time.sleep(0.2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not any(home.glob("egsw/small/*/train/final"))
+
+
+def _check_saved(model: Path, final: Path) -> None:
+    """It has the base model's description, and vLLM's greedy responses are its most likely tokens."""
+    check_description(model, final)
+    engine = TransformersEngine(str(final), device="cpu")
+    asked = requests(engine.tokenizer)[:4]
+    responses = by_vllm(final, asked)
+    for request in asked:
+        completion, output = responses[request.key[0]]
+        check_greedy(engine, request, completion, list(output.token_ids))

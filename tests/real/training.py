@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
+
+from evals.files import read_json, read_jsonl
 
 SUMS = ((2, 3), (10, 5), (7, 8), (12, 30), (9, 9), (21, 4), (6, 6), (1, 15))
 PROMPTS, GROUP, TOKENS, UPDATES = 2, 4, 24, 2  # a rollout is two updates of one group each
@@ -125,3 +128,40 @@ def replayed(folder: Path, updates: Sequence[Update]) -> tuple[list[tuple[float,
 
 def _of_all(model: Any, update: Update) -> list[Tensor]:
     return [log_probabilities(model, p, r) for p, r in zip(update.prompts, update.responses, strict=True)]
+
+
+def check_updates(model: Path, run: Path, updates: Sequence[Update]) -> None:
+    """Each update of a run from `model` has the loss and gradient norm of a separate computation, and so have the
+    weights at its end."""
+    from safetensors.torch import load_file
+
+    metrics = [row["metrics"] for row in read_jsonl(run / "metrics.jsonl")]
+    made, own = replayed(model, updates)
+    assert len(made) == len(metrics) >= UPDATES
+    for update, logged, (loss, norm) in zip(updates, metrics, made, strict=True):
+        assert len(set(update.rewards.tolist())) > 1
+        assert update.loss == pytest.approx(loss, rel=1e-3, abs=1e-6)
+        assert logged["train/grad_norm"] == pytest.approx(norm, rel=1e-3)
+        assert norm > 0.1
+    assert abs(made[1][0]) > 1e-3  # off the policy that sampled: the clipped objective is not 0 on average
+    base, saved = load_file(model / "model.safetensors"), load_file(run / "train" / "final" / "model.safetensors")
+    apart = moved = 0.0
+    for name, weight in own.named_parameters():
+        apart += float((saved[name] - weight.detach()).square().sum())
+        moved += float((saved[name] - base[name].float()).square().sum())
+    assert apart < 1e-2 * moved  # Adam divides by the gradient's size: what is near 0 in both has another sign
+
+
+def check_description(model: Path, final: Path) -> None:
+    """A saved model has the files of its base model; all but the weights and their type are the same."""
+    assert {path.name for path in final.iterdir()} == {path.name for path in model.iterdir()}
+    for path in model.iterdir():
+        if path.name not in ("model.safetensors", "config.json"):
+            assert (final / path.name).read_text() == path.read_text(), path.name
+    assert read_json(final / "config.json") == {**read_json(model / "config.json"), "dtype": "float32"}
+
+
+def without_time(run: Path) -> list[dict[str, Any]]:
+    """The metrics of each step, but for how long it took."""
+    rows = read_jsonl(run / "metrics.jsonl")
+    return [{k: v for k, v in row["metrics"].items() if k != "train/step_seconds"} for row in rows]

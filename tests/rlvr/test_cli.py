@@ -380,6 +380,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("eval --tasks gsm8k", "--tasks: no such option; expected benchmarks=[NAME,...]"),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
         ("run paper=egsw lr=1e-5", "lr=1e-5: no such option; expected learning_rate=X"),
+        ("run paper=egsw gguf_file=a.gguf", "gguf_file=a.gguf: no such option; expected base_model=FOLDER, which"),
         ("plan paper=egsw num_generations=8", "expected group_size=N"),
         ("run paper=egsw rehearse=true", "expected the command rlvr rehearse"),
         ("power paper=egsw", "expected the command rlvr seeds"),

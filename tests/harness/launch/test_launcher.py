@@ -46,6 +46,16 @@ def test_jobs_of_one_gpu_share_cards_where_there_are_more_of_them(monkeypatch: p
     assert "RLVR_JOBS_ON_CARD" not in slot_environments([TrlHardware(device="gpu")], 2, gpus=2)[0]
 
 
+def test_commands_that_share_a_card_are_each_planned_for_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"arm": ["grpo"], "seeds": 1, "scale": "small", "hardware": "h100", "max_completion_tokens": 384}
+    monkeypatch.setenv("RLVR_JOBS_ON_CARD", "4")
+    apart = _read("egsw", dict(values))
+    monkeypatch.delenv("RLVR_JOBS_ON_CARD")
+    together = _read("egsw", {**values, "seeds": 4, "launcher": "local", "jobs": 4})
+    assert apart.machine.on_a_card == 4
+    assert apart.hardware == together.hardware != _read("egsw", dict(values)).hardware
+
+
 def test_a_profile_plans_jobs_that_share_its_card_for_their_part_of_it() -> None:
     values = {"arm": ["grpo", "egsw"], "seeds": 2, "scale": "small", "launcher": "local", "hardware": "h100"}
     values["max_completion_tokens"] = 384

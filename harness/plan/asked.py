@@ -1,0 +1,83 @@
+"""What a base model at hand is asked and where its responses end, for the plan. Reads its tokenizer, no weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from evals.data import prompts
+from evals.data.prompts import Prompt
+from evals.sampling.engines.encode import load_tokenizer, model_stop_tokens
+from harness.command.base_models import PROBLEM, prompts_of
+from harness.spec.job import Job
+
+SAID = "3"  # a response, to see what the chat template writes after one
+
+
+def asked(jobs: Iterable[Job]) -> list[dict[str, Any]]:
+    """For each base model that is a folder here: its prompts as the model reads them, with an example problem and what
+    each is used for, its end tokens, and notes where it is not asked as it was trained. Other models are not read."""
+    uses: dict[str, dict[Prompt, dict[str, None]]] = {}
+    for job in jobs:
+        if Path(job.base_model.value).is_dir():
+            mine = uses.setdefault(job.base_model.value, {})
+            for use, prompt in prompts_of(job):
+                mine.setdefault(prompt, {})[use] = None
+    return [_of_model(base, by_prompt) for base, by_prompt in uses.items()]
+
+
+def _of_model(base: str, by_prompt: dict[Prompt, dict[str, None]]) -> dict[str, Any]:
+    made: dict[str, Any] = {"base_model": base, "ends": {}, "prompts": [], "notes": []}
+    try:
+        tokenizer = load_tokenizer(base)
+        ends = model_stop_tokens(base, tokenizer)
+        made["ends"] = {tokenizer.convert_ids_to_tokens(number): number for number in ends}
+        for prompt, use in by_prompt.items():
+            text = prompts.render(prompt, PROBLEM, tokenizer)
+            how = {"prompt": prompt.name, "for": list(use), "chat": prompt.chat, "text": text, "policy": prompt.policy}
+            made["prompts"].append({**how, "source": prompt.source})
+            if prompt.chat:
+                made["notes"] += _end_of_turn(prompt, text, tokenizer, ends)
+            elif tokenizer.chat_template:
+                made["notes"].append(f"prompt {prompt.name} is plain text: the model's chat template is not used")
+    except ValueError as error:  # also an error of the check of a machine, if this one is to run it
+        made["notes"].append(str(error))
+    made["notes"] = list(dict.fromkeys(made["notes"]))
+    return made
+
+
+def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> list[str]:
+    """A note if the chat template ends a response with a token that is none of the model's end tokens."""
+    conversation = [*prompts.messages(prompt, PROBLEM), {"role": "assistant", "content": SAID}]
+    if prompt.prefix:  # its last message already is the beginning of the response
+        return []
+    whole: str = tokenizer.apply_chat_template(conversation, tokenize=False, **(prompt.variables or {}))
+    _, said, after = whole.removeprefix(text).partition(SAID)
+    first = tokenizer.encode(after, add_special_tokens=False)[:1] if said else []
+    if not first or first[0] in ends:
+        return []
+    end = tokenizer.convert_ids_to_tokens(first[0])
+    return [
+        f"the chat template ends a response with {end!r}, which is none of the model's end tokens: it may write on to "
+        "the limit (add it to eos_token_id of generation_config.json, if it was trained to end there)"
+    ]
+
+
+def as_lines(models: Iterable[dict[str, Any]]) -> list[str]:
+    """As text, a few lines for each model."""
+    lines = []
+    for one in models:
+        ends = ", ".join(f"{token} ({number})" for token, number in one["ends"].items())
+        lines += [
+            "",
+            f"what {one['base_model']} reads, with an example problem" + (f"; it ends at {ends}" * bool(ends)),
+        ]
+        for prompt in one["prompts"]:
+            how = "its chat template" if prompt["chat"] else "plain text"
+            lines += [
+                f"  {prompt['prompt']} ({', '.join(prompt['for'])}), {how}: {prompt['text']!r}",
+                f"    the answer is read by {prompt['policy']}; prompt: {prompt['source']}",
+            ]
+        lines += [f"  note: {note}" for note in one["notes"]]
+    return lines
