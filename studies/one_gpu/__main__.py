@@ -19,8 +19,6 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evals.environment import JOBS_ON_CARD
-from harness.plan.machine import gpu_count
 from studies.one_gpu.design import STUDY, Entry, arguments, entered
 from studies.one_gpu.pack import pack, receive, smaller_gguf
 
@@ -68,6 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def train(options: argparse.Namespace) -> int:
     """Start the runs, `--at-once` of them, each in a process of its own; stop them at the time given. 0, or 1 if one
     failed, was stopped or not started: the same command goes on."""
+    from evals.environment import JOBS_ON_CARD  # here: `receive` runs where no package of ours is installed yet
+    from harness.plan.machine import gpu_count
+
     entries: Sequence[Entry] = entered(*options.enter) if options.enter else STUDY.entries
     if options.only:
         entries = [entry for entry in entries if entry.key in options.only]

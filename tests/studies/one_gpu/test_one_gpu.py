@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,14 @@ def test_pieces_are_joined_by_their_hashes_in_any_order(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="send it again"):
         receive(pieces[0], store)
     assert json.loads((pieces[0] / "index.json").read_text())
+
+
+def test_pieces_are_received_where_no_package_is_installed(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text("{}\n")
+    assert pack([tmp_path / "b.jsonl"], tmp_path / "out") == 1
+    command = [sys.executable, "-S", "-m", "studies.one_gpu", "receive", tmp_path / "out" / "piece-00", tmp_path / "to"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONPATH": "."})
+    assert done.stdout.startswith("all 1 pieces are here") and (tmp_path / "to" / "b.jsonl").is_file()
 
 
 def test_a_missing_source_is_named(tmp_path: Path) -> None:
