@@ -25,7 +25,7 @@ def audit(
     *source: PathLike,
     printed: str | None = None,
     metric: str | None = None,
-    files: Literal["checkpoints", "seeds"] = "checkpoints",
+    files: Literal["checkpoints", "seeds", "recipes"] | None = None,
     base: Sequence[PathLike] | None = None,
     problems: int | None = None,
     declared: str | None = None,
@@ -39,6 +39,7 @@ def audit(
 
         rlvr audit gemma.log printed=64.02 metric=val/test_score/openai/gsm8k problems=1319
         rlvr audit step_100.jsonl step_200.jsonl printed=52.4
+        rlvr audit lr_1.csv lr_2.csv lr_3.csv printed=52.4 metric=eval_acc files=recipes problems=500
         rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
     The verdict is one of: stands, stands with another number, not in the file, within selection, within seeds, made by
@@ -50,10 +51,13 @@ def audit(
             (id, correct, seed, step), a file a checkpoint; or runs of this project, a folder a seed.
         printed: the score in percent, with its digits as printed (default for runs: what `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark.
-        files: of graded responses: what one file is.
-        base: files of the model that it is compared with, or a glob of them.
-        problems: how many problems the benchmark has. Of curves: without it the choice of a checkpoint is not judged.
-            Of verdicts: those that the file lacks are named, and the range of scores over all.
+        files: what one file is (default: of curves a seed, of responses and verdicts a checkpoint); recipes: the
+            printed one may be the best of them.
+        base: files of the model that it is compared with, or a glob of them: the gain over it, with its interval.
+        problems: how many problems the benchmark has (default: n_problems of the curves; for files of responses or
+            verdicts that are named like a known benchmark and lack up to a fifth of it, that one's). Of curves: without
+            it a score has no interval, and the choice of a checkpoint is not judged. Of verdicts: those that the file
+            lacks are named, and the range of scores over all.
         declared: PAPER:ARM: list the settings in a log of veRL that differ from this declaration.
         label: which of the authors' verdicts, where a file has several.
         label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
@@ -83,11 +87,12 @@ def audit(
     elif metric is not None:
         refuse_unused("of training curves (metric=)", **of_responses)
     try:
+        reading = Reading(columns or {}, None, None, label, label_threshold)
         read = [
             _of_runs(group, metric)
             if ours
-            else _evidence(group, metric, files, problems, Reading(columns or {}, None, None, label, label_threshold))
-            for group in groups
+            else _evidence(group, metric, None if number and files == "recipes" else files, problems, reading)
+            for number, group in enumerate(groups)
         ]
         if printed is None and not ours:
             raise ValueError("printed: missing; expected a percentage such as 46.7")
@@ -110,14 +115,17 @@ def audit(
 def _evidence(
     paths: Sequence[Path],
     metric: str | None,
-    files: str,
+    files: str | None,
     problems: int | None,
     reading: Reading,
 ) -> Evidence:
+    from dataclasses import replace
+
     import pandas as pd
 
     from evals.answer_files.reading import read_answers
     from evals.audit import Evidence
+    from evals.audit.denominators import known_size
     from evals.audit.reading import (
         checkpoint_numbers,
         curve_evidence,
@@ -130,13 +138,17 @@ def _evidence(
     )
     from evals.grading import Grader
 
+    names = _names(paths)
     if metric is not None:
-        texts = {str(path): path.read_text(errors="replace") for path in paths}
-        curves = {name: read_curve(text, name=name) for name, text in texts.items()}
-        return curve_evidence(curves, metric, problems=problems, settings=verl_settings(texts[str(paths[0])]))
-    tables = []
-    what = "checkpoint" if files == "checkpoints" else "seed"
-    for number, path in zip(checkpoint_numbers(paths), paths, strict=True):
+        if files == "checkpoints":
+            raise ValueError("files=checkpoints: a curve has all checkpoints of a seed; expected seeds or recipes")
+        texts = [path.read_text(errors="replace") for path in paths]
+        curves = {name: read_curve(text, name=str(path)) for name, path, text in zip(names, paths, texts, strict=True)}
+        settings = verl_settings(texts[0])
+        return curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
+    tables, called = [], {}
+    numbers = checkpoint_numbers(paths)
+    for number, name, path in zip(numbers, names, paths, strict=True):
         table = verdict_table(path, reading.columns)
         if table is None:
             try:
@@ -148,8 +160,32 @@ def _evidence(
                     f"{path}: no verdicts of the authors; {read.note or 'it has none'}. A curve needs metric=NAME"
                 )
             table = graded_programs(read) if programs(read) else graded(read.rows, Grader())
-        tables.append(table if what in table else table.assign(**{what: number}))
-    return Evidence.of_samples(pd.concat(tables, ignore_index=True), problems=problems)
+        if files == "recipes":
+            table, called[number] = table.assign(checkpoint=number, seed=""), name
+        elif files == "seeds":
+            table = table if "seed" in table else table.assign(seed=name)
+        elif "checkpoint" not in table:
+            table, called[number] = table.assign(checkpoint=number), name
+        tables.append(table)
+    samples = pd.concat(tables, ignore_index=True)
+    named = [*map(str, samples.get("benchmark", pd.Series(dtype=str)).unique())] or [path.name for path in paths]
+    known, found = known_size(named), samples["problem_id"].nunique()
+    if problems is None and known is not None and found < known <= 1.25 * found:
+        problems = known
+    return replace(
+        Evidence.of_samples(samples, problems=problems),
+        names=called,
+        recipes=files == "recipes",
+    )
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """What the files are called: their names, with as many folders as it takes to tell them apart."""
+    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        names = ["/".join(path.parts[-parts:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{path} ({number})" for number, path in enumerate(paths, 1)]
 
 
 def _of_runs(names: Sequence[Path], benchmark: str | None) -> Evidence:

@@ -1,7 +1,8 @@
 """Audits: what is left of a printed number, given the files behind it."""
 
-from evals.audit.audit import Audit, Cause, Printed, audit
+from evals.audit.audit import Audit, Cause, audit
 from evals.audit.evidence import Evidence
+from evals.audit.printed import Printed
 from evals.audit.selection import Selection, selection
 
 __all__ = ["Audit", "Cause", "Evidence", "Printed", "Selection", "audit", "selection"]

@@ -31,7 +31,10 @@ class Evidence:
         resolution: one of the last digit of the file's scores, as a share; 0 for scores computed from verdicts.
         settings: of the run, as its files state them; compared with a declaration's.
         overwritten: points of a curve that a resumed run logged again, with the columns of `scores`; None without any.
-        stated: the number of problems that the user says the benchmark has; None if that was not said.
+        stated: the benchmark's number of problems, as the user or its known name says it; None if neither does.
+        names: checkpoint -> the name of its file, where it is no step of a training.
+        recipes: each row of `scores` is another recipe (its `checkpoint` numbers it), and not a checkpoint of one.
+        reward: the name of the score, if it is a reward while training, which no benchmark gives.
     """
 
     scores: pd.DataFrame = field(repr=False)
@@ -41,12 +44,16 @@ class Evidence:
     resolution: float = 0.0
     overwritten: pd.DataFrame | None = field(default=None, repr=False)
     stated: int | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
+    recipes: bool = False
+    reward: str = ""
 
     @classmethod
     def of_samples(
         cls, samples: pd.DataFrame, settings: Mapping[str, Any] | None = None, problems: int | None = None
     ) -> Evidence:
-        """Evidence from verdicts. `seed` and `checkpoint` may be absent: then all rows are of one checkpoint.
+        """Evidence from verdicts. `seed` and `checkpoint` may be absent: then all rows are of one checkpoint. Problems
+        of two values of `benchmark` are different ones, whatever their ids.
 
         Args:
             problems: how many the benchmark has, where the file may lack some.
@@ -64,6 +71,8 @@ class Evidence:
             checkpoint=samples.get("checkpoint", 0),
             problem_id=samples["problem_id"].astype(str),
         )
+        if "benchmark" in table and table["benchmark"].nunique() > 1:
+            table["problem_id"] = table["benchmark"].astype(str) + "/" + table["problem_id"]
         for name in set(SHARES) & set(table):
             table[name] = table[name].astype(float)
             if not table[name].dropna().between(0, 1).all():
@@ -111,9 +120,23 @@ class Evidence:
         return len(self.scores)
 
     @cached_property
+    def seeds(self) -> int:
+        """Training seeds."""
+        return int(self.scores["seed"].nunique())
+
+    @cached_property
     def last(self) -> pd.DataFrame:
-        """The last checkpoint of each seed."""
+        """The last checkpoint of each seed; of recipes, the one with the largest score."""
+        if self.recipes:
+            return self.scores.loc[[self.scores["value"].idxmax()]]
         return self.scores.loc[self.scores.groupby("seed")["checkpoint"].idxmax()]
+
+    def called(self, row: pd.Series) -> str:
+        """What a row of `scores` is, for a sentence: its checkpoint, by its file's name or step, and its seed."""
+        several = len(self.scores) > self.seeds
+        name = self.names.get(row["checkpoint"], f"checkpoint {row['checkpoint']:g}")
+        parts = ([name] if several else []) + ([f"seed {row['seed']}"] if self.seeds > 1 else [])
+        return ", ".join(parts) or "the file"
 
     def at(self, row: pd.Series) -> pd.DataFrame:
         """The samples of one checkpoint (a row of `scores`).
@@ -132,6 +155,11 @@ class Evidence:
             return None
         means = self.samples.groupby(["seed", "checkpoint", "problem_id"], sort=True)["label"].mean()
         return np.asarray(means.unstack().dropna(axis="columns"), dtype=float)
+
+    @property
+    def samples_in_score(self) -> int | None:
+        """Samples behind each score, at least; None if the number of problems is not known."""
+        return None if self.problems is None else self.problems * self.samples_per_problem
 
     @cached_property
     def samples_per_problem(self) -> int:

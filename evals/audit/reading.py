@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from evals.grading import Grade, Grader
 
 LONG = 100  # characters of a response: two that are alike are copies
+_ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
+CONVENTION = 0.8  # of the correct responses state their answer in such a form: then one without it has none
+SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
 STEPS = ("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "iteration", "total_steps")
 WORDS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0} | dict.fromkeys(("", "none", "nan"))
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
@@ -170,11 +173,14 @@ def curve_evidence(
     *,
     problems: int | None = None,
     settings: Mapping[str, Any] | None = None,
+    recipes: bool = False,
 ) -> Evidence:
     """The checkpoints that curves evaluated; percentages become shares.
 
     Args:
-        curves: seed -> its curve. metric: a column. problems: of the benchmark, if known. settings: of the run.
+        curves: seed (or recipe) -> its curve. metric: a column. settings: of the run.
+        problems: of the benchmark, if known; else what a column n_problems of the curves says.
+        recipes: each curve is another recipe, of which the last value counts.
     Raises:
         ValueError: a curve lacks the metric.
     """
@@ -185,11 +191,24 @@ def curve_evidence(
         before.append(_overwritten(curve, metric).assign(seed=seed))
         points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
         parts.append(points.assign(seed=seed))
+        if problems is None and SIZE in curve and curve[SIZE].nunique() == 1:
+            problems = int(curve[SIZE].dropna().iloc[0])
     scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
     if scores["value"].max() > 1:
         scores["value"] /= 100
         overwritten["value"] /= 100
-    return replace(Evidence.of_scores(scores, problems, settings), overwritten=overwritten)
+    names: dict[int, str] = {}
+    if recipes:
+        ends = scores.groupby("seed", sort=False).tail(1)
+        names = dict(enumerate(ends["seed"]))
+        scores = ends.assign(checkpoint=range(len(ends)), seed="")
+    return replace(
+        Evidence.of_scores(scores, problems, settings),
+        overwritten=None if recipes else overwritten,
+        names=names,
+        recipes=recipes,
+        reward=metric if training_reward(metric) else "",
+    )
 
 
 def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
@@ -222,21 +241,19 @@ def graded_programs(file: AnswerFile) -> pd.DataFrame:
     from evals.answer_files.formats import AS_PROGRAMS
     from evals.answer_files.reading import as_text
     from evals.code_execution.program_grader import ProgramGrader
-    from evals.grading.verdicts import Verdict
+    from evals.grading.reasoning import graded_part
 
     used = AS_PROGRAMS.get(file.format, "program")
-    triples = [(as_text(row["answer"]), str(row["response"]), row.get("finish_reason")) for row in file.rows]
-    table = pd.DataFrame(
-        {
-            "problem_id": [str(row["problem_id"]) for row in file.rows],
-            "label": [None if row.get("expected") is None else float(row["expected"]) for row in file.rows],
-            "truncated": [float(row.get("finish_reason") == "length") for row in file.rows],
-        }
-    )
+    triples = [
+        (as_text(row["answer"]), *graded_part(str(row["response"]), row.get("finish_reason"))) for row in file.rows
+    ]
     with ProgramGrader() as grader:
-        for column, policy in (("ours", used), ("strict", "program_fenced" if used == "program" else used)):
-            grades = grader.grade_responses(triples, policy)
-            table[column] = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in grades]
+        grades = {
+            column: grader.grade_responses(triples, policy)
+            for column, policy in (("ours", used), ("strict", "program_fenced" if used == "program" else used))
+        }
+    table = _labels(file.rows).join(pd.DataFrame({name: _as_numbers(of) for name, of in grades.items()}))
+    table["truncated"] = [float(finish == "length") for _, _, finish in triples]
     return table.astype(dict.fromkeys(("label", "ours", "strict"), float))
 
 
@@ -244,35 +261,63 @@ def by_policy(
     rows: Sequence[Mapping[str, Any]], grader: Grader, policies: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, list[Grade]]]:
     """Their labels, and our verdicts under each policy of extraction (`answer_tag` and `qwen` among them) and on the
-    answer wherever it stands (`ours`), as 1, 0 or missing; and the grades."""
+    answer wherever it stands (`ours`), as 1, 0 or missing; and the grades.
+
+    A thought that is never closed is truncated, and the box in it is the answer for `ours`, as it is for graders that
+    read the whole response.
+    """
     from evals.answer_files.differing import anywhere
     from evals.answer_files.reading import as_text
-    from evals.grading.verdicts import Verdict
+    from evals.grading.reasoning import graded_part
 
     triples = [(as_text(row["answer"]), str(row["response"]), row.get("finish_reason")) for row in rows]
+    parts = [graded_part(response, finish, grader.reasoning) for _, response, finish in triples]
     grades = {policy: grader.grade_responses(triples, policy) for policy in policies}
-    grades["ours"] = anywhere(grades["answer_tag"], grades["qwen"])
+    ours = anywhere(grades["answer_tag"], grades["qwen"])
+    inside = [
+        i
+        for i, (grade, (part, _)) in enumerate(zip(ours, parts, strict=True))
+        if grade.answer is None and part != triples[i][1]
+    ]
+    whole = replace(grader, reasoning="whole").grade_responses([triples[i] for i in inside], "boxed_last")
+    for i, grade in zip(inside, whole, strict=True):
+        ours[i] = ours[i] if grade.answer is None else grade
+    grades["ours"] = ours
+    columns: dict[str, Any] = {
+        "truncated": [float(finish == "length") for _, finish in parts],
+        "answer": [row.get("their_answer") or grade.answer for row, grade in zip(rows, ours, strict=True)],
+        "exchange": [text_sha256(f"{gold}\0{response}") for gold, response, _ in triples],
+        "long": [len(response) >= LONG for _, response, _ in triples],
+        **{policy: _as_numbers(of_policy) for policy, of_policy in grades.items()},
+    }
+    table = _labels(rows).join(pd.DataFrame(columns)).astype(dict.fromkeys(("label", *grades), float))
+    stated = pd.Series([_ANSWERED.search(response) is not None for _, response, _ in triples])
+    unknown = pd.Series([finish is None for _, finish in parts])
+    correct = table["label"] == 1
+    formless = ~stated & ~correct if stated[correct].mean() >= CONVENTION else stated & False
+    return table.assign(silent=unknown & (table["answer"].isna() | formless)), grades
+
+
+def _labels(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """`problem_id`, the authors' `label`, and `benchmark` where a row names one."""
     columns: dict[str, Any] = {
         "problem_id": [str(row["problem_id"]) for row in rows],
         "label": [None if row.get("expected") is None else float(row["expected"]) for row in rows],
-        "truncated": [float(row.get("finish_reason") == "length") for row in rows],
-        "answer": [row.get("their_answer") or grade.answer for row, grade in zip(rows, grades["ours"], strict=True)],
     }
-    # of long responses: short ones repeat by their nature
-    texts = [
-        f"{as_text(row['answer'])}\0{row['response']}" if len(str(row["response"])) >= LONG else None for row in rows
-    ]
-    columns["copy_of"] = [None if text is None else text_sha256(text) for text in texts]
     if any(row.get("benchmark") for row in rows):
         columns["benchmark"] = [str(row.get("benchmark")) for row in rows]
-    for policy, of_policy in grades.items():
-        columns[policy] = [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in of_policy]
-    return pd.DataFrame(columns).astype(dict.fromkeys(("label", *grades), float)), grades
+    return pd.DataFrame(columns)
+
+
+def _as_numbers(grades: Sequence[Grade]) -> list[bool | None]:
+    from evals.grading.verdicts import Verdict
+
+    return [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in grades]
 
 
 def verdict_table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame | None:
     """Verdicts without responses, as `Evidence` takes them: a table of `id`, `correct`, and where it has them `seed`,
-    `step` and `truncated`. None if the file is none.
+    `step`, `truncated`, `answer` and `benchmark`. None if the file is none.
 
     Args:
         columns: our column -> theirs.
@@ -292,10 +337,25 @@ def verdict_table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame | None
 
 
 def checkpoint_numbers(files: Sequence[Path]) -> list[int]:
-    """The checkpoint of each file: the one number that differs between their names, else their order."""
-    numbers = [[int(part) for part in re.findall(r"\d+", str(file))] for file in files]
-    if len({len(row) for row in numbers}) == 1 and numbers[0]:
-        varying = [column for column in zip(*numbers, strict=True) if len(set(column)) == len(files)]
-        if len(varying) == 1:
-            return list(varying[0])
-    return list(range(len(files)))
+    """The checkpoint of each file: the one number that differs between their names, else their order, where a name with
+    "final" or "last" comes after all others."""
+    final = [path for path in files if re.search(r"final|last", path.stem, re.IGNORECASE)]
+    named = [path for path in files if path not in final]
+    numbers = [[int(part) for part in re.findall(r"\d+", str(path))] for path in named]
+    known = list(range(len(named)))
+    if len({len(row) for row in numbers}) == 1:
+        varying = [column for column in zip(*numbers, strict=True) if len(set(column)) == len(named)]
+        known = list(varying[0]) if len(varying) == 1 else known
+    after = range(max(known, default=-1) + 1, max(known, default=-1) + 1 + len(final))
+    of_path = dict(zip([*named, *final], [*known, *after], strict=True))
+    return [of_path[path] for path in files]
+
+
+_REWARD = re.compile(r"reward|critic/score|advantage|\breturns?\b|\btrain")
+_EVALUATION = re.compile(r"(?:\b|_)(?:val|valid|validation|eval|evaluation|test)(?:\b|_)|bench")
+
+
+def training_reward(metric: str) -> bool:
+    """Whether a name is of what a trainer logs of its own rollouts, such as critic/rewards/mean, and not of an
+    evaluation, such as val-core/openai/gsm8k/reward/mean@1."""
+    return bool(_REWARD.search(metric.lower())) and not _EVALUATION.search(metric.lower())

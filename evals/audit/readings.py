@@ -6,7 +6,7 @@ so they stand in the order in which a reader would suspect them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from evals.audit.evidence import Evidence
+from evals.audit.printed import Printed
 
 Kind = Literal["another metric", "another checkpoint", "another denominator"]
 SHOWN_LATER = 5  # last checkpoints that people average over, at most
@@ -27,28 +28,42 @@ class Reading:
     Attributes:
         kind: which cause it is, if it is what was printed. text: what it is, for a sentence.
         value: as a share. row: the checkpoint whose samples it rests on, a position in `Evidence.scores`.
+        chance: of a number of another origin to be one of as many like this one (`hit_by_chance`); 0 for those that
+            are few.
+        finer: it is a mean of scores, which has values between those of single scores.
     """
 
     kind: Kind
     text: str
     value: float
     row: int
+    chance: float = 0.0
+    finer: bool = False
 
 
-def readings(evidence: Evidence, k: int) -> Iterator[Reading]:
-    """Every reading but the last checkpoint's own score, and single checkpoints of single seeds.
+def readings(evidence: Evidence, printed: Printed, base: Evidence | None = None) -> Iterator[Reading]:
+    """Every reading but the last checkpoint's own score.
 
     Args:
-        k: the number was printed as pass@k.
+        base: of the model that it is compared with: the number may be the gain over it.
     """
-    yield from _of_several_checkpoints(evidence)
+    yield from _of_several_seeds(evidence, printed.unit)
+    if not evidence.recipes:
+        yield from _of_single_checkpoints(evidence, printed)
+        yield from _means_of_checkpoints(evidence)
     for row in _looked_at(evidence):
-        yield from _of_samples(evidence, row, k)
-    if evidence.overwritten is not None:
-        points = evidence.overwritten[["checkpoint", "value"]].astype(float).to_numpy()
-        for checkpoint, value in points:
-            text = f"step {checkpoint:g} before a resumed run logged it again"
-            yield Reading("another checkpoint", text, float(value), _last(evidence)[-1])
+        yield from _of_samples(evidence, row, printed.k)
+    if base is not None:
+        gain = float(evidence.last["value"].mean() - base.last["value"].mean())
+        yield Reading("another metric", "the gain over the base model", gain, _last(evidence)[-1])
+
+
+def scores_at(evidence: Evidence, k: int) -> pd.DataFrame:
+    """`Evidence.scores` under pass@k."""
+    if k == 1 or evidence.samples is None:
+        return evidence.scores
+    values = [pass_at(evidence.at(row), k) for _, row in evidence.scores.iterrows()]
+    return evidence.scores.assign(value=values)
 
 
 def _last(evidence: Evidence) -> list[int]:
@@ -61,23 +76,48 @@ def _looked_at(evidence: Evidence) -> list[int]:
     return list(dict.fromkeys([*_last(evidence), int(evidence.scores["value"].argmax())]))
 
 
-def _of_several_checkpoints(evidence: Evidence) -> Iterator[Reading]:
-    scores, final = evidence.scores, _last(evidence)
+def _of_several_seeds(evidence: Evidence, unit: float) -> Iterator[Reading]:
+    scores, last = evidence.scores, _last(evidence)[-1]
     by_seed = scores.groupby("seed", sort=False)["value"]
-    seeds = by_seed.ngroups
-    each = "" if seeds == 1 else ", mean over seeds"
-    if seeds > 1 and len(scores) > seeds:
+    if evidence.seeds == 1:
+        return
+    if len(scores) > evidence.seeds:
         best = float(by_seed.max().mean())
-        yield Reading("another checkpoint", "the mean over seeds of each seed's best checkpoint", best, final[-1])
-        common = scores.pivot_table(index="checkpoint", columns="seed", values="value").dropna()
-        for checkpoint, row in common.iloc[:-1].iterrows():
-            text = f"checkpoint {checkpoint}, mean over seeds"
-            yield Reading("another checkpoint", text, float(row.mean()), final[-1])
+        yield Reading(
+            "another checkpoint", "the mean over seeds of each seed's best checkpoint", best, last, finer=True
+        )
+        common = scores.pivot_table(index="checkpoint", columns="seed", values="value").dropna().mean(axis=1)
+        of_each = evidence.samples_in_score
+        chance = hit_by_chance(common.tolist(), of_each and of_each * evidence.seeds, unit)
+        for checkpoint, value in common.iloc[:-1].items():
+            text = f"checkpoint {checkpoint:g}, mean over seeds"
+            yield Reading("another checkpoint", text, float(value), last, chance)
+    yield Reading("another metric", "the median over seeds", float(evidence.last["value"].median()), last)
+
+
+def _of_single_checkpoints(evidence: Evidence, printed: Printed) -> Iterator[Reading]:
+    """Single checkpoints of single seeds, also those that a resumed run logged again."""
+    scores = scores_at(evidence, printed.k)
+    values = [*scores["value"]]
+    before = pd.DataFrame(columns=scores.columns) if evidence.overwritten is None else evidence.overwritten
+    chance = hit_by_chance([*values, *before["value"]], evidence.samples_in_score, printed.unit)
+    for position, (_, row) in enumerate(scores.iterrows()):
+        yield Reading("another checkpoint", f"the score of {evidence.called(row)}", row["value"], position, chance)
+    for _, row in before.iterrows():
+        text = f"step {row['checkpoint']:g} before a resumed run logged it again"
+        yield Reading("another checkpoint", text, float(row["value"]), _last(evidence)[-1])
+
+
+def _means_of_checkpoints(evidence: Evidence) -> Iterator[Reading]:
+    by_seed = evidence.scores.groupby("seed", sort=False)["value"]
+    each = "" if evidence.seeds == 1 else ", mean over seeds"
     fewest = int(by_seed.size().min())
     for count in [*range(2, min(SHOWN_LATER, fewest) + 1), *([fewest] if fewest > SHOWN_LATER else [])]:
         value = float(np.mean([values.iloc[-count:].mean() for _, values in by_seed]))
         which = f"the last {count} checkpoints" if count < fewest or fewest <= SHOWN_LATER else "all checkpoints"
-        yield Reading("another metric", f"the mean of {which}{each}", value, final[-1])
+        yield Reading(
+            "another metric", f"the mean of {which}{each}", value, _last(evidence)[-1], finer=evidence.seeds == 1
+        )
 
 
 def _of_samples(evidence: Evidence, row: int, k: int) -> Iterator[Reading]:
@@ -86,39 +126,61 @@ def _of_samples(evidence: Evidence, row: int, k: int) -> Iterator[Reading]:
         return
     at = evidence.scores.iloc[row]
     samples = evidence.at(at)
-    where = "" if row in _last(evidence) else f" of checkpoint {at['checkpoint']}"
-    grouped = samples.groupby("problem_id")["label"]
-    n = int(grouped.size().min())
-
-    def reading(kind: Kind, text: str, value: float) -> Reading:
-        return Reading(kind, f"{text}{where}", value, row)
-
-    if n > 1:
-        yield reading("another metric", "the first sample of each problem", float(grouped.first().mean()))
-        if k != 1:
-            yield reading("another metric", f"the average of {n} samples", float(grouped.mean().mean()))
-        for other in _ks(n, k):
-            yield reading("another metric", f"pass@{other}", pass_at(samples, other))
-        if "answer" in samples:
-            yield reading("another metric", f"maj@{n}", majority(samples))
-    if grouped.size().nunique() > 1:
-        text = "all samples pooled, though problems have unequal numbers of them"
-        yield reading("another denominator", text, float(samples["label"].mean()))
-    if "benchmark" in samples and samples["benchmark"].nunique() > 1:
-        means = samples.groupby(["benchmark", "problem_id"])["label"].mean().groupby(level="benchmark").mean()
-        yield reading("another metric", f"the mean of {len(means)} benchmarks, each with the same weight", means.mean())
-    if "truncated" in samples and 0 < samples["truncated"].sum() < len(samples):
-        whole = samples[samples["truncated"] != 1]
-        text = f"only the {len(whole)} of {len(samples)} responses that were not cut off"
-        for value in (whole.groupby("problem_id")["label"].mean().mean(), whole["label"].mean()):
-            yield reading("another denominator", text, float(value))
-    if samples["label"].isna().any():
-        value = float(samples["label"].fillna(0).groupby(samples["problem_id"]).mean().mean())
-        yield reading("another denominator", "samples without a verdict counted as wrong", value)
+    where = "" if row in _last(evidence) and evidence.seeds == 1 else f" of {evidence.called(at)}"
+    for kind, text, value in _counted(samples, k):
+        if abs(value - at["value"]) < 1e-12:
+            continue  # counted so it is the checkpoint's own score
+        yield Reading(kind, f"{text}{where}", value, row)
     found = samples["problem_id"].nunique()
     for total in evidence.whole_sizes(found):
-        value = float(grouped.mean().sum() / total)
-        yield reading("another denominator", f"the {total - found} missing of {total} problems counted as wrong", value)
+        value = float(samples.groupby("problem_id")["label"].mean().sum() / total)
+        text = f"the {total - found} missing of {total} problems counted as wrong"
+        yield Reading("another denominator", text, value, row)
+
+
+def _counted(samples: pd.DataFrame, k: int) -> Iterator[tuple[Kind, str, float]]:
+    grouped = samples.groupby("problem_id")["label"]
+    n = int(grouped.size().min())
+    if n > 1:
+        yield "another metric", "the first sample of each problem", float(grouped.first().mean())
+        if k != 1:
+            yield "another metric", f"the average of {n} samples", float(grouped.mean().mean())
+        for other in _ks(n, k):
+            yield "another metric", f"pass@{other}", pass_at(samples, other)
+        for name, value in _majorities(samples, n):
+            yield "another metric", name, value
+        for first in (2**i for i in range(1, n.bit_length()) if 2**i < n):
+            value = float(grouped.head(first).groupby(samples["problem_id"]).mean().mean())
+            yield "another metric", f"the first {first} samples of each problem", value
+    if grouped.size().nunique() > 1:
+        text = "all samples pooled, though problems have unequal numbers of them"
+        yield "another denominator", text, float(samples["label"].mean())
+    if "benchmark" in samples and samples["benchmark"].nunique() > 1:
+        means = samples.groupby(["benchmark", "problem_id"])["label"].mean().groupby(level="benchmark").mean()
+        yield "another metric", f"the mean of {len(means)} benchmarks, each with the same weight", float(means.mean())
+        for benchmark, value in means.items():
+            yield "another metric", f"the benchmark {benchmark} alone", float(value)
+    for column, text in (("ours", "by our verdicts"), ("strict", "by our verdicts on answers in a box")):
+        if column in samples:
+            yield "another metric", text, float(samples.groupby("problem_id")[column].mean().mean())
+    yield from _left_out(samples)
+
+
+def _left_out(samples: pd.DataFrame) -> Iterator[tuple[Kind, str, float]]:
+    """Over some of the samples, or over those without a verdict too."""
+    kept = []
+    if "truncated" in samples:
+        kept.append((samples["truncated"] != 1, "that were not cut off"))
+    if "answer" in samples:
+        kept.append((samples["answer"].notna(), "with an answer"))
+    for which, text in kept:
+        if 0 < which.sum() < len(samples):
+            some = samples[which]
+            for value in (some.groupby("problem_id")["label"].mean().mean(), some["label"].mean()):
+                yield "another denominator", f"only the {len(some)} of {len(samples)} responses {text}", float(value)
+    if samples["label"].isna().any():
+        value = float(samples["label"].fillna(0).groupby(samples["problem_id"]).mean().mean())
+        yield "another denominator", "samples without a verdict counted as wrong", value
 
 
 def _ks(n: int, k: int) -> list[int]:
@@ -135,28 +197,43 @@ def pass_at(samples: pd.DataFrame, k: int) -> float:
     return float(np.mean(values)) if values else float("nan")
 
 
-def majority(samples: pd.DataFrame) -> float:
-    """maj@n: whether the most frequent answer is labelled correct, ties shared equally; a problem without any answer is
-    wrong. Answers are the same if their texts are."""
+def _majorities(samples: pd.DataFrame, n: int) -> Iterator[tuple[str, float]]:
+    """maj@n by answers, however ties are broken; without answers, the problems of which most samples are correct."""
+    if "answer" in samples:
+        yield f"maj@{n}", majority(samples)
+        yield f"maj@{n}, of equally many the first answer", majority(samples, first=True)
+    else:
+        share = samples.groupby("problem_id")["label"].mean()
+        yield f"problems of which most of {n} samples are correct", float((share > 0.5).mean())
+
+
+def majority(samples: pd.DataFrame, first: bool = False) -> float:
+    """maj@n: whether the most frequent answer is labelled correct; a problem without any answer is wrong. Answers are
+    the same if their texts are.
+
+    Args:
+        first: of answers that are equally frequent, the one that came first counts; else they share equally.
+    """
     answered = samples.dropna(subset=["answer"])
-    votes = answered.groupby(["problem_id", "answer"])["label"].agg(["size", "mean"]).reset_index()
-    most = votes["size"] == votes.groupby("problem_id")["size"].transform("max")
-    of_problem = votes[most].groupby("problem_id")["mean"].mean()
+    votes = answered.groupby(["problem_id", "answer"], sort=False)["label"].agg(["size", "mean"]).reset_index()
+    most = votes[votes["size"] == votes.groupby("problem_id")["size"].transform("max")]
+    by_problem = most.groupby("problem_id")["mean"]
+    of_problem = by_problem.first() if first else by_problem.mean()
     return float(of_problem.reindex(samples["problem_id"].unique(), fill_value=0.0).mean())
 
 
-def hit_by_chance(values: Sequence[float], problems: int | None, unit: float) -> float:
+def hit_by_chance(values: Iterable[float], samples: int | None, unit: float) -> float:
     """The chance that a number of another origin has the digits of one of these: the share of the scores that the
     benchmark has between the least and the largest of them, or within five points of their middle if that is wider.
 
     Args:
-        values: shares. problems: of the benchmark; its scores are multiples of 1 / problems, or of `unit` if that is
-            wider or the number is not known. unit: one of the last printed digit, as a share.
+        values: shares. samples: behind each; scores are multiples of 1 / samples, or of `unit` if that is wider or the
+            number is not known. unit: one of the last printed digit, as a share.
     """
-    known = np.asarray([value for value in values if np.isfinite(value)])
-    middle = (known.min() + known.max()) / 2
-    low, high = min(known.min(), middle - 0.05), max(known.max(), middle + 0.05)
-    step = max(unit, 1 / problems if problems else 0.0)
+    known: Sequence[float] = [value for value in values if np.isfinite(value)]
+    middle = (min(known) + max(known)) / 2
+    low, high = min(*known, middle - 0.05), max(*known, middle + 0.05)
+    step = max(unit, 1 / samples if samples else 0.0)
     cells = np.floor(np.clip([low, high], 0, 1) / step + 1e-9)
     there = {int(value / step + 0.5) for value in known}
     return float(min(1.0, len(there) / (cells[1] - cells[0] + 1)))

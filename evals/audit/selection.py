@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from evals.audit.evidence import Evidence, Vector
 
 SPLITS = 200  # of the problems into halves
+RECIPES = "recipes"
 ALIKE = 0.01  # p-value below which consecutive checkpoints are not one model
 
 
@@ -18,10 +19,10 @@ class Selection:
     """The checkpoints of one recipe on one benchmark. All scores are shares in [0, 1].
 
     Attributes:
-        checkpoints: how many. plateau: how many of them, around the largest, may be one model (`plateau_of`).
-        mean: of the plateau's scores. last, maximum: of all.
-        expected: the mean of the largest score if all of the plateau were one model; low, high: its central 95 %.
-        chance: of a largest score of at least the printed one, if all of the plateau were one model.
+        checkpoints: how many. plateau: how many of them, around each seed's largest, may be one model (`plateau_of`).
+        mean: of the plateau's scores. last: of the last checkpoints (of recipes, of the best). maximum: of all.
+        expected: the mean of the largest score if all of a seed's plateau were one model; low, high: its central 95 %.
+        chance: of a largest score of at least the printed one, if all of a seed's plateau were one model.
         cross_fitted: the score of the checkpoint that is best on one half of the problems, on the other half; the mean
             over `SPLITS` random halves. None without verdicts.
     """
@@ -36,27 +37,27 @@ class Selection:
     high: float
     chance: float
     cross_fitted: float | None
+    what: str = "checkpoints"
 
     def __str__(self) -> str:
-        fitted = (
-            "" if self.cross_fitted is None else f"; the chosen checkpoint, cross-fitted, {100 * self.cross_fitted:.1f}"
-        )
+        fitted = "" if self.cross_fitted is None else f"; the chosen one, cross-fitted, {100 * self.cross_fitted:.1f}"
         few = self.plateau < self.checkpoints
-        which = f"{self.plateau} of {self.checkpoints} checkpoints" if few else f"{self.checkpoints} checkpoints"
+        which = f"{self.plateau} of {self.checkpoints} {self.what}" if few else f"{self.checkpoints} {self.what}"
         alike = " are a plateau" if few else ""
+        last = f"last {100 * self.last:.1f}, " if self.what != RECIPES else ""
         return (
-            f"{which}{alike}: mean {100 * self.mean:.1f}, last {100 * self.last:.1f}, largest "
-            f"{100 * self.maximum:.1f}; were all of them one model, the largest would be {100 * self.expected:.1f} "
-            f"[{100 * self.low:.1f}, {100 * self.high:.1f}], and at least the printed one with probability "
-            f"{self.chance:.2f}{fitted}"
+            f"{which}{alike}: mean {100 * self.mean:.1f}, {last}largest {100 * self.maximum:.1f}; were all of them one "
+            f"model, the largest would be {100 * self.expected:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}], and "
+            f"at least the printed one with probability {self.chance:.2f}{fitted}"
         )
 
 
 def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> Selection:
-    """Compare the largest score with that of as many evaluations of one model.
+    """Compare the largest score with that of as many evaluations of one model (of one a seed, of several seeds).
 
     The one model solves each problem at its mean rate over the checkpoints of the plateau around the largest score:
-    those before it had learned less, those after a collapse are another model. Without verdicts, every problem has the
+    those before it had learned less, those after a collapse are another model. Recipes have no order and no plateau.
+    Without verdicts, every problem has the
     mean score as its rate: of all rates with this mean these vary most, so `chance` and `expected` are upper bounds.
 
     Args:
@@ -68,16 +69,21 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
         raise ValueError(f"selection: expected at least two checkpoints, got {evidence.checkpoints}")
     values = evidence.scores["value"].to_numpy(dtype=float)
     table = evidence.table
-    if table is not None:
+    if table is not None and table.size:
         rates, samples = table, evidence.samples_per_problem
     elif evidence.problems is not None:
         rates, samples = np.repeat(values[:, None], evidence.problems, axis=1), 1
     else:
         raise ValueError("selection: scores without verdicts need the number of problems")
-    alike = np.arange(len(values))
-    if evidence.scores["seed"].nunique() == 1:
-        alike = plateau_of(values, rates, samples)
-    chances = largest_of_equal(rates[alike].mean(axis=0), samples, len(alike))
+    seeds = evidence.scores["seed"].to_numpy()
+    plateaus = []
+    for seed in dict.fromkeys(seeds):
+        [of_seed] = np.nonzero(seeds == seed)
+        inside = np.arange(len(of_seed)) if evidence.recipes else plateau_of(values[of_seed], rates[of_seed], samples)
+        plateaus.append(of_seed[inside])
+    alike = np.concatenate(plateaus)
+    below = [largest_of_equal(rates[one].mean(axis=0), samples, len(one)).cumsum() for one in plateaus]
+    chances = np.diff(np.prod(below, axis=0), prepend=0)
     largest = np.linspace(0, 1, len(chances))
     low, high = largest[np.searchsorted(chances.cumsum(), [0.025, 0.975])]
     return Selection(
@@ -91,6 +97,7 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
         high=float(high),
         chance=float(chances[largest >= printed - 1e-9].sum()),
         cross_fitted=None if table is None or table.shape[1] < 2 else cross_fitted(table[alike], rng),
+        what=RECIPES if evidence.recipes else "checkpoints",
     )
 
 

@@ -12,13 +12,12 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from evals import grading
-from evals.answer_files import formats
+from evals import answer_files, grading
 from evals.answer_files.differing import GOLD_CUT, POLICIES, differing
 from evals.answer_files.formats import Row
 from evals.answer_files.reading import Reading, as_text, read_answers
 from evals.answer_files.table import columns_of_responses
-from evals.audit import Evidence
+from evals.audit import Evidence, reading
 from evals.audit.reading import by_policy
 from evals.files import write_parquet
 from evals.grading import Grader
@@ -91,9 +90,9 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
 
 
 def _key(content: str, series: Series) -> str:
-    """Of a graded file: its content, how it is read, and the code of the grader."""
-    read = Path(formats.__file__)
-    rules = (*sorted(Path(grading.__file__).parent.rglob("*.py")), read, read.with_name("differing.py"))
+    """Of a graded file: its content, how it is read, and the code that reads and grades it."""
+    code_of = (Path(grading.__file__).parent, Path(answer_files.__file__).parent)
+    rules = [*(path for folder in code_of for path in sorted(folder.rglob("*.py"))), Path(reading.__file__)]
     code = [path.read_bytes() for path in rules]
     parts = [content.encode(), repr((series.responses, series.only)).encode(), *code]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()

@@ -8,129 +8,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.audit import Audit, Evidence, Printed, audit
-from evals.audit.reading import curve_evidence, graded, read_curve
+from benchmarks.audit import CAUSES, CLEAN, repeat
+from evals.audit import Evidence, Printed, audit, selection
+from evals.audit.denominators import known_size
+from evals.audit.reading import curve_evidence, graded, read_curve, training_reward
 from evals.audit.readings import hit_by_chance, majority
 from evals.grading import Grader
 
-REPETITIONS = 20
-Practice = tuple[Evidence, float]  # the files, and the share that is printed
 
-
-def verdicts(
-    rng: np.random.Generator, *, problems: int = 170, seeds: int = 1, steps: int = 1, samples: int = 1
-) -> pd.DataFrame:
-    """Checkpoints of seeds that differ by a few points, problems of any difficulty, and an answer for each sample."""
-    rates = rng.beta(0.8, 1.0, problems)
-    rows = []
-    for seed in range(seeds):
-        for step in range(steps):
-            lift = 0.05 * rng.standard_normal() + 0.04 * step
-            solved = rng.random((problems, samples)) < np.clip(rates + lift, 0, 1)[:, None]
-            wrong = rng.integers(1, 4, (problems, samples))  # one of three wrong answers
-            for problem in range(problems):
-                for sample in range(samples):
-                    label = float(solved[problem, sample])
-                    answer = "right" if label else f"wrong {wrong[problem, sample]}"
-                    rows.append((str(seed), step, problem, label, answer, float(rng.random() < 0.12)))
-    return pd.DataFrame(rows, columns=["seed", "checkpoint", "problem_id", "label", "answer", "truncated"])
-
-
-def means(table: pd.DataFrame) -> pd.DataFrame:
-    """[seed, checkpoint]: the scores."""
-    by_problem = table.groupby(["seed", "checkpoint", "problem_id"])["label"].mean()
-    return by_problem.groupby(["seed", "checkpoint"]).mean().unstack()
-
-
-def best_of_each_seed(rng: np.random.Generator) -> Practice:
-    table = verdicts(rng, seeds=3, steps=4)
-    return Evidence.of_samples(table), float(means(table).max(axis=1).mean())
-
-
-def a_common_earlier_step(rng: np.random.Generator) -> Practice:
-    table = verdicts(rng, seeds=3, steps=4)
-    return Evidence.of_samples(table), float(means(table)[1].mean())
-
-
-def the_last_three(rng: np.random.Generator) -> Practice:
-    table = verdicts(rng, steps=6)
-    return Evidence.of_samples(table), float(means(table).iloc[0, -3:].mean())
-
-
-def pass_at_2_of_8(rng: np.random.Generator) -> Practice:
-    table = verdicts(rng, samples=8)
-    c = table.groupby("problem_id")["label"].sum()
-    return Evidence.of_samples(table), float((1 - (8 - c) * (7 - c) / 56).mean())  # 1 - C(8 - c, 2) / C(8, 2)
-
-
-def maj_at_8(rng: np.random.Generator) -> Practice:
-    table = verdicts(rng, samples=8)
-    values = []
-    for _, rows in table.groupby("problem_id"):
-        votes = rows["answer"].value_counts()
-        most = [answer for answer, count in votes.items() if count == votes.max()]
-        values.append(("right" in most) / len(most))
-    return Evidence.of_samples(table), float(np.mean(values))
-
-
-def mean_of_two_benchmarks(rng: np.random.Generator) -> Practice:
-    parts = [verdicts(rng, problems=size).assign(benchmark=name) for name, size in (("a", 30), ("b", 170))]
-    table = pd.concat(
-        [
-            part.assign(problem_id=f"{name}-" + part["problem_id"].astype(str))
-            for part, name in zip(parts, "ab", strict=True)
-        ]
-    )
-    return Evidence.of_samples(table), float(np.mean([part["label"].mean() for part in parts]))
-
-
-def finished_responses_only(rng: np.random.Generator) -> Practice:
-    table = verdicts(rng)
-    table["label"] = np.where(table["truncated"] == 1, 0.0, table["label"])
-    return Evidence.of_samples(table), float(table[table["truncated"] == 0]["label"].mean())
-
-
-def missing_problems_as_wrong(rng: np.random.Generator) -> Practice:
-    table = verdicts(rng, problems=27)
-    return Evidence.of_samples(table, problems=30), float(table["label"].sum() / 30)
-
-
-def pooled_samples(rng: np.random.Generator) -> Practice:
-    table = verdicts(rng, samples=8)
-    hard = table.groupby("problem_id")["label"].transform("mean") < 0.5
-    table = table[~hard | (table.groupby("problem_id").cumcount() < 4)]
-    return Evidence.of_samples(table), float(table["label"].mean())
-
-
-PRACTICES: dict[Callable[[np.random.Generator], Practice], str] = {
-    best_of_each_seed: "the mean over seeds of each seed's best checkpoint",
-    a_common_earlier_step: "checkpoint 1, mean over seeds",
-    the_last_three: "the mean of the last 3 checkpoints",
-    pass_at_2_of_8: "pass@2",
-    maj_at_8: "maj@8",
-    mean_of_two_benchmarks: "the mean of 2 benchmarks, each with the same weight",
-    finished_responses_only: "responses that were not cut off",
-    missing_problems_as_wrong: "the 3 missing of 30 problems counted as wrong",
-    pooled_samples: "all samples pooled, though problems have unequal numbers of them",
-}
-
-
-@pytest.mark.parametrize("practice", PRACTICES, ids=lambda practice: practice.__name__)
-def test_an_ordinary_practice_is_named(practice: Callable[[np.random.Generator], Practice]) -> None:
-    found: list[Audit] = []
-    for repetition in range(REPETITIONS):
-        evidence, value = practice(np.random.default_rng(repetition))
-        found.append(audit(Printed(f"{100 * value:.2f}"), evidence))
-    assert not any(result.verdict == "not in the file" for result in found)
-    named = [PRACTICES[practice] in result.reading for result in found]
-    # another reading may have the same two decimals
-    assert sum(named) >= REPETITIONS - 3, [result.reading for result in found]
-    assert all(r.verdict == "stands with another number" for r, n in zip(found, named, strict=True) if n)
+@pytest.mark.parametrize("name", [*CAUSES, *CLEAN])
+@pytest.mark.parametrize("repetitions", [1, pytest.param(20, marks=pytest.mark.exhaustive)])
+def test_a_planted_cause_is_named_and_a_clean_log_left_alone(name: str, repetitions: int) -> None:
+    """As files, by `rlvr audit`: results/audit.md has 20 repetitions of each."""
+    found = repeat({**CAUSES, **CLEAN}[name], repetitions)
+    assert found.named >= repetitions - repetitions // 20, found.missed
 
 
 def test_a_share_and_other_spellings_of_a_number() -> None:
     table = pd.DataFrame({"problem_id": range(30), "label": [1.0] * 14 + [0.0] * 16})  # 46.67 %
-    for text in ("46.7", "46.7%", "46.7\\%", "46.7 ± 1.2", "0.467", "0.4667"):
+    for text in ("46.7", "46.7%", "46.7\\%", "46.7 ± 1.2", "46.7±1.2", "$46.7_{1.2}$", "46.7 (1.2)", "0.467", "0.4667"):
         assert audit(Printed(text), Evidence.of_samples(table)).verdict == "stands", text
     assert audit(Printed("46.6"), Evidence.of_samples(table)).verdict == "stands with another number"  # 46.67 cut off
     assert audit(Printed("0.9"), Evidence.of_samples(table)).verdict == "not in the file"  # neither 90 % nor 0.9 %
@@ -188,7 +84,7 @@ def test_one_of_many_checkpoints_may_be_found_by_chance() -> None:
         curve = Evidence.of_scores(pd.DataFrame({"checkpoint": range(count), "value": values}), problems)
         printed = next(v for v in values[:-1] if v not in (values.max(), values[-1]))
         result = audit(Printed(f"{100 * printed:.2f}"), curve)
-        assert result.verdict == "cannot tell" and "a foreign number would be one of the" in result.why
+        assert result.verdict == "cannot tell" and "a foreign number would be one of" in result.why
     # 2 of the 1,001 tenths of a percent from 20.0 to 80.0 (601 of them)
     assert hit_by_chance([0.2, 0.8], None, 0.001) == pytest.approx(2 / 601)
 
@@ -259,3 +155,65 @@ def test_responses_without_an_answer_are_named() -> None:
     correct = sum(bool(row["expected"]) for row in rows)
     result = audit(Printed(f"{100 * correct / 60:.1f}"), Evidence.of_samples(graded(rows, Grader())))
     assert result.verdict == "stands with another number" and "25.0% of the samples are without an answer" in result.why
+
+
+def curve_of(*values: float, problems: int | None = None) -> Evidence:
+    return Evidence.of_scores(pd.DataFrame({"checkpoint": range(len(values)), "value": values}), problems)
+
+
+def test_a_curve_of_a_known_number_of_problems_has_an_interval() -> None:
+    """46 of 100: Wilson's interval is [36.6, 55.7]."""
+    interval = audit(Printed("46.0"), curve_of(0.3, 0.46, problems=100)).interval
+    assert interval is not None and (interval.low, interval.high) == pytest.approx((0.3656, 0.5574), abs=1e-3)
+    table = read_curve("step,acc,n_problems\n1,0.3,100\n2,0.46,100\n")
+    assert audit(Printed("46.0"), curve_evidence({"a": table}, "acc")).interval == interval
+    assert audit(Printed("46.0"), curve_of(0.3, 0.46)).interval is None
+
+
+def test_the_gain_of_two_curves_has_an_interval() -> None:
+    """Newcombe's example of 56 of 70 against 48 of 80 (Stat. Med. 17, 1998, Table II (a), method 10): [0.0524, 0.3339].
+    The difference is 0.2."""
+    result = audit(Printed("80.0"), curve_of(56 / 70, problems=70), base=curve_of(48 / 80, problems=80))
+    assert result.gain is not None and result.gain.interval is not None
+    found = (result.gain.value, result.gain.interval.low, result.gain.interval.high)
+    assert found == pytest.approx((0.2, 0.0524, 0.3339), abs=1e-4)
+    assert "gain over the base model: +20.0 points [5.2, 33.4]" in str(result)
+    without = audit(Printed("80.0"), curve_of(0.8), base=curve_of(0.6))
+    assert without.gain is not None and without.gain.interval is None and "needs problems=N" in str(without)
+
+
+@pytest.mark.parametrize(
+    ("metric", "is_reward"),
+    [
+        ("critic/rewards/mean", True),
+        ("critic/score/mean", True),
+        ("reward", True),
+        ("train/accuracy", True),
+        ("rewards/accuracy_reward/mean", True),
+        ("val-core/openai/gsm8k/reward/mean@1", False),
+        ("val/test_score/openai/gsm8k", False),
+        ("eval_reward", False),
+        ("eval_acc", False),
+        ("rewardbench", False),
+        ("accuracy", False),
+    ],
+)
+def test_a_reward_while_training_is_known_by_its_name(metric: str, is_reward: bool) -> None:
+    assert training_reward(metric) == is_reward
+
+
+def test_known_benchmarks_have_their_number_of_problems() -> None:
+    assert known_size(["samples_math_500_2025.jsonl"]) == 500
+    assert known_size(["aime_2024/run1.jsonl"]) == 30
+    assert known_size(["mbpp_plus.jsonl"]) == 378
+    assert known_size(["aime24.jsonl", "gsm8k.jsonl"]) is None  # of several there is no one number
+    assert known_size(["verdicts.csv"]) is None
+
+
+def test_choice_among_seeds_keeps_the_seeds_apart() -> None:
+    """One problem, two checkpoints a seed: seed a solves it with probability 1/2, seed b never. The largest is 1 unless
+    both of seed a's fail: 3/4. Were all four one model of 1/4, it would be 1 - (3/4)^4 = 0.68."""
+    rows = [("a", 0, 1.0), ("a", 1, 0.0), ("b", 0, 0.0), ("b", 1, 0.0)]
+    table = pd.DataFrame(rows, columns=["seed", "checkpoint", "label"]).assign(problem_id="x")
+    found = selection(Evidence.of_samples(table), 1.0, np.random.default_rng(0))
+    assert found.chance == pytest.approx(3 / 4)

@@ -70,6 +70,30 @@ def test_an_unknown_metric_is_refused() -> None:
 def test_checkpoints_are_the_number_that_differs_between_names() -> None:
     assert checkpoint_numbers([Path("7B/step_10.jsonl"), Path("7B/step_2.jsonl")]) == [10, 2]
     assert checkpoint_numbers([Path("a.jsonl"), Path("b.jsonl")]) == [0, 1]
+    assert checkpoint_numbers([Path("final.jsonl"), Path("step_20.jsonl"), Path("step_3.jsonl")]) == [21, 20, 3]
+
+
+def test_checkpoints_and_seeds_are_called_by_their_files(tmp_path: Path) -> None:
+    for name, correct in (("first", (1, 0, 0, 0)), ("second", (1, 1, 0, 0)), ("third", (1, 1, 1, 0))):
+        rows = "".join(f"{i},{c}\n" for i, c in enumerate(correct))
+        (tmp_path / f"{name}.csv").write_text("id,correct\n" + rows)
+    files = [tmp_path / f"{name}.csv" for name in ("first", "second", "third")]
+    assert "second.csv" in str(rlvr.audit(*files, printed="50.0"))
+    assert "seed third.csv of 3" in str(rlvr.audit(*files, printed="75.0", files="seeds"))
+    assert "the largest of 3 recipes, third.csv" in str(rlvr.audit(*files, printed="75.0", files="recipes"))
+    with pytest.raises(UsageError, match="files=checkpoints: a curve has all checkpoints"):
+        rlvr.audit(files[0], printed="50.0", metric="correct", files="checkpoints")
+
+
+def test_the_box_in_a_thought_that_never_ends_counts_and_the_response_is_truncated() -> None:
+    """Graders that read the whole response label it correct: that is no misreading of theirs."""
+    rows = [
+        {"problem_id": "1", "answer": "5", "response": "<think>so \\boxed{5}, or", "expected": True},
+        {"problem_id": "2", "answer": "5", "response": "<think>6?</think>\\boxed{5}", "expected": True},
+        {"problem_id": "3", "answer": "5", "response": "<think>5", "expected": False},
+    ]
+    table = graded(rows, Grader())
+    assert table[["ours", "truncated"]].to_numpy().tolist() == [[1, 1], [1, 0], [0, 1]]
 
 
 def test_responses_have_verdicts_of_both_policies() -> None:

@@ -1,0 +1,67 @@
+"""A score as it is printed, and what rounds to it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A score as it is printed.
+
+    Attributes:
+        text: its digits, such as "46.7" (also "46.7%", "46.7 ± 1.2" or "46.7 (1.2)"): their number gives the rounding.
+        where: it is printed.
+        k: it is pass@k; 1 for an average over samples.
+        share: it is printed as a share, such as 0.467, and not in percent.
+    """
+
+    text: str
+    where: str = ""
+    k: int = 1
+    share: bool = False
+
+    def __post_init__(self) -> None:
+        try:
+            valid = 0 <= self.value <= 1
+        except ValueError:
+            valid = False
+        if not valid or self.k < 1:
+            raise ValueError(f"printed: expected a percentage such as 46.7 and k >= 1, got {self.text!r}, k = {self.k}")
+
+    @property
+    def digits(self) -> str:
+        """The number alone, without percent sign and spread."""
+        number = re.split(r"±|\+|\\pm|[(\[_^]", self.text.replace("$", ""))[0]
+        return number.strip().removesuffix("%").removesuffix("\\").strip()
+
+    @property
+    def may_be_share(self) -> bool:
+        """Whether it may be a share: at most 1, and not marked as a percentage."""
+        return "%" not in self.text and float(self.digits) <= 1
+
+    @property
+    def value(self) -> float:
+        """As a share in [0, 1]."""
+        return float(self.digits) / (1 if self.share else 100)
+
+    @property
+    def unit(self) -> float:
+        """One of its last digit, as a share."""
+        return 10.0 ** -(len(self.digits.partition(".")[2]) + (0 if self.share else 2))
+
+    def rounds_from(self, value: float, resolution: float = 0.0) -> bool:
+        """The printed digits are this share, rounded; it is known to half a `resolution` itself, or exactly, and then
+        rounds both ways from half-way."""
+        return abs(value - self.value) <= (self.unit + resolution) / 2 + (-1e-9 if resolution else 1e-9)
+
+    def may_be_one_of(self, samples: int | None) -> bool:
+        """It is a share of this many samples, where such shares are further apart than its digits."""
+        return (
+            samples is not None and 1 / samples > self.unit and self.rounds_from(round(self.value * samples) / samples)
+        )
+
+    def cut_from(self, value: float) -> bool:
+        """The printed digits are this share with further digits cut off, or rounded up."""
+        return abs(value - self.value) < self.unit - 1e-9
