@@ -105,9 +105,11 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     for word in words[1:]:
         if (flag := f"--{word.partition('=')[0]}") in FLAGS:
             raise UsageError(f"{word}: expected {flag}")
-    for word in words[1:]:
+    for place, word in enumerate(words[1:], 2):
         option = word.removeprefix("--").partition("=")[0].replace("-", "_") if "=" in word or word[0] == "-" else ""
-        if option not in signature.options(function) and (ours := renamed(words[0], option)):
+        runner = word.partition("=")[2] or next(iter(words[place:]), "") if word.startswith("--model") else ""
+        known = option in signature.options(function) and not runner
+        if not known and (ours := renamed(words[0], option, runner)):
             raise UsageError(f"{word}: no such option; expected {ours}")
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])

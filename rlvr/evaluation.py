@@ -174,7 +174,8 @@ def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:
     protocol = protocols.get(name)
     for key in values:
         if key not in protocols.names():
-            raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, protocols.names())}")
+            known = [*protocols.names(), *(name for name in signature.options(evaluate) if name != "values")]
+            raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, known)}")
     choose("benchmarks", [b for b in values.get("benchmarks", ()) if not benchmarks.is_file(b)], benchmarks.names())
     try:
         return protocol.override(values, Origin.USER, "command line") if values else protocol

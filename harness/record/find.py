@@ -6,7 +6,6 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from textwrap import shorten
 
 from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
@@ -73,7 +72,7 @@ def places(text: str, expected: str = EXPECTED) -> list[Path]:
     named = [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
     exact = [folder for folder in named if folder.name == text] or named
     if len(exact) != 1:
-        names = shorten(", ".join(folder.name for folder in exact), 200, placeholder=" ...")
+        names = ", ".join(folder.name for folder in exact)
         raise UsageError(f"{text}: {expected}" + (f"; {len(exact)} names of runs begin so: {names}" if exact else ""))
     return exact
 

@@ -13,6 +13,7 @@ import pytest
 from harness.launch.prepare import planned
 from harness.spec.catalogue import papers
 from rlvr.cli import parse
+from rlvr.commands import ELSEWHERE, MEASURE, TRAIN
 from rlvr.listing import list_
 from tests.options import options_of
 
@@ -69,6 +70,14 @@ def test_commands_of_the_pages_exist(page: str, line: str) -> None:
         if any(word.startswith("hardware=") for word in shown):  # and on the named machine
             needs = [arm["memory"] for arm in document["arms"] if arm["memory"] is not None]
             assert needs and all(memory["fits"] for memory in needs)
+
+
+def test_the_page_for_users_of_other_tools_has_the_words_that_errors_have() -> None:
+    text = (ROOT / "docs" / "tutorials" / "coming-from.md").read_text(encoding="utf-8").replace("\\|", "\0")
+    for heading, words in zip(("Measure", "Train"), (ELSEWHERE[MEASURE], ELSEWHERE[TRAIN]), strict=True):
+        rows = re.findall(r"^\| (`.*?) \| (.*) \|$", text.partition(f"## {heading}\n")[2].partition("\n## ")[0], re.M)
+        on_page = {word: ours.replace("\0", "|") for theirs, ours in rows for word in re.findall(r"`(\w+)`", theirs)}
+        assert on_page == words
 
 
 def load_hooks() -> Any:

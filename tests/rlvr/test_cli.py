@@ -378,6 +378,13 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
     ("line", "ours"),
     [
         ("eval --tasks gsm8k", "--tasks: no such option; expected benchmarks=[NAME,...]"),
+        ("eval --model hf --tasks gsm8k", "--model: no such option; expected model=PATH, a folder or a hub id"),
+        ("eval --model_args pretrained=M", "expected model=PATH and engine.KEY=VALUE"),
+        ("eval model=M num_fewshot=5", "num_fewshot=5: no such option; expected examples=FILE"),
+        ("eval model=M device=cuda", "expected the environment variable CUDA_VISIBLE_DEVICES"),
+        ("eval model=M zzz=1", "choice_seed, columns, data_dir, engine, examples"),  # its options and the protocol's
+        ("run paper=egsw actor_rollout_ref.actor.optim.lr=1e-6", "expected learning_rate=X"),
+        ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
         ("run paper=egsw lr=1e-5", "lr=1e-5: no such option; expected learning_rate=X"),
         ("run paper=egsw gguf_file=a.gguf", "gguf_file=a.gguf: no such option; expected base_model=FOLDER, which"),
