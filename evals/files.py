@@ -23,6 +23,10 @@ class RefusedError(ValueError):
         return [f"{type(self).__name__}: {self}"]
 
 
+class UsageError(RefusedError):
+    """A value, name or file that a user gave cannot be used; the text names it, and what was expected."""
+
+
 class DamagedFileError(RefusedError):
     """One of our files is damaged; the message names it and says what to do."""
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
+from evals.files import UsageError
 from evals.gguf import how_to_convert, is_gguf
 
 DESCRIPTION = (  # of a model beside its configuration and weights
@@ -19,26 +20,26 @@ FILES = (
 
 
 def check_model(model_path: str | Path) -> None:
-    """Raise ValueError unless `model_path` is a model folder (with a configuration) or has the form of a hub id."""
+    """Raise UsageError unless `model_path` is a model folder (with a configuration) or has the form of a hub id."""
     folder = Path(model_path)
     if is_gguf(folder):
-        raise ValueError(f"model {how_to_convert(folder)}")
+        raise UsageError(f"model {how_to_convert(folder)}")
     if not folder.is_dir():
         if str(model_path).lower().endswith("gguf"):  # as the hub's repositories of such files are named
             raise ValueError(f"model {how_to_convert(folder)}")
         if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", str(model_path)):
-            raise ValueError(f"model {str(model_path)!r}: no such folder; expected a folder or a hub id (owner/name)")
+            raise UsageError(f"model {str(model_path)!r}: no such folder; expected a folder or a hub id (owner/name)")
     elif not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():
         if files := sorted(folder.glob("*.gguf")):
-            raise ValueError(f"model {how_to_convert(files[0])}")
-        raise ValueError(f"model {str(model_path)!r}: no config.json in {folder}, expected a transformers model")
+            raise UsageError(f"model {how_to_convert(files[0])}")
+        raise UsageError(f"model {str(model_path)!r}: no config.json in {folder}, expected a transformers model")
 
 
 def model_folder(model_path: str | Path) -> Path:
     """The folder with a model's files; a hub id is downloaded first.
 
     Raises:
-        ValueError: as `check_model`.
+        UsageError: as `check_model`.
     """
     check_model(model_path)
     folder = Path(model_path)
@@ -56,7 +57,7 @@ def model_fingerprint(model_path: str | Path) -> str:
     Training leftovers beside them (optimiser, trainer state) do not count. A hub id is downloaded first.
 
     Raises:
-        ValueError: as `check_model`.
+        UsageError: as `check_model`.
     """
     folder = model_folder(model_path)
     whole = hashlib.sha256()

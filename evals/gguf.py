@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from evals.files import rename_folder
+from evals.files import UsageError, rename_folder
 
 MAGIC = b"GGUF"
 SPECIAL = {"bos_token": "bos_token_id", "eos_token": "eos_token_id", "pad_token": "padding_token_id"}
@@ -54,14 +54,14 @@ def convert(source: Path, folder: Path) -> Path:
     """Write the model of a GGUF file into `folder` (weights in bfloat16), and return it.
 
     Raises:
-        ValueError: not a GGUF file, a tokenizer that splits text in a way that is not known here, no package `gguf`.
+        UsageError: not a GGUF file, a tokenizer that splits text in a way that is not known here, no package `gguf`.
     """
     if not source.is_file() or not is_gguf(source):
-        raise ValueError(f"{source}: expected a GGUF file")
+        raise UsageError(f"{source}: expected a GGUF file")
     try:
         from gguf import GGUFReader
     except ImportError as error:
-        raise ValueError(f"{source}: expected the package gguf to read it (`pip install gguf`)") from error
+        raise UsageError(f"{source}: expected the package gguf to read it (`pip install gguf`)") from error
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
@@ -73,7 +73,7 @@ def convert(source: Path, folder: Path) -> Path:
 
     kind, split = field("tokenizer.ggml.model"), field("tokenizer.ggml.pre")
     if kind != "gpt2" or split not in SPLITS:
-        raise ValueError(
+        raise UsageError(
             f"{source}: its tokenizer is {kind!r} with text split as {split!r}; expected gpt2 with one of "
             f"{', '.join(SPLITS)}: take this model's own files instead"
         )
@@ -96,7 +96,7 @@ def convert(source: Path, folder: Path) -> Path:
     tokenizer.save_pretrained(part)
     ends = json.loads((part / "generation_config.json").read_text())["eos_token_id"]
     if ends != tokenizer.eos_token_id:
-        raise ValueError(f"{source}: the model ends at token {ends}, its tokenizer at {tokenizer.eos_token_id}")
+        raise UsageError(f"{source}: the model ends at token {ends}, its tokenizer at {tokenizer.eos_token_id}")
     rename_folder(part, folder)
     return folder
 

@@ -62,13 +62,13 @@ def html_text(text: str) -> str:
     return "".join(parts)
 
 
-Printed = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and cells of a table, as text
+TextTable = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and cells of a table, as text
 
 
 class Tabular:
     """What has rows, and so becomes a data frame, LaTeX, or a file."""
 
-    printed: Sequence[Printed] = ()  # the tables of LaTeX and Markdown, as a terminal shows them; none: `rows`
+    printed: Sequence[TextTable] = ()  # the tables of LaTeX and Markdown, as a terminal shows them; none: `rows`
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """The table, a dictionary a row; empty if there is none."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from evals.files import UsageError
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -36,7 +38,7 @@ class Sourced(Generic[T]):
 
     def __post_init__(self) -> None:
         if not self.note.strip():
-            raise ValueError(f"the value {self.value!r} has no source: say where it is stated, or why it is assumed")
+            raise UsageError(f"the value {self.value!r} has no source: say where it is stated, or why it is assumed")
 
     def replace(self, value: U, origin: Origin, note: str) -> Sourced[U]:
         """The same setting with another value; this one stays on record as `was`."""

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evals import suggest as naming
-from evals.files import RefusedError
+from evals.files import UsageError
+
+__all__ = ["UsageError", "choose", "nearest", "refuse_unused"]
 
 NOUNS = {"what": "list", "only": "family"}  # what an error calls one, where not by its key
-
-
-class UsageError(RefusedError):
-    """A value, name or file that cannot be used; the text names field and value, and what was expected."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

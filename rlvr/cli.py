@@ -178,7 +178,7 @@ def _report(name: str, error: BaseException) -> int:
         print(f"{name}: needs {error.name}, which is not installed; {extra}", file=sys.stderr)
         return 2
     print(f"{name}: {text or type(error).__name__} ({type(error).__name__}; --debug shows where)", file=sys.stderr)
-    return 2 if isinstance(error, (ValueError, FileNotFoundError)) else 1
+    return 1
 
 
 def shown(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evals.notebook import Printed
+from evals.notebook import TextTable
 from evals.stats.compare import CompareResult, Line
 from evals.stats.differences import ALPHA
 from evals.stats.intervals import ROUGH
@@ -26,7 +26,7 @@ def as_text(result: CompareResult) -> str:
     return "\n".join(lines)
 
 
-def printed(result: CompareResult) -> Printed:
+def printed(result: CompareResult) -> TextTable:
     """All lines as one table, for a paper: the methods' names as headings, the metrics with their units."""
     header = ("benchmark", "metric", result.a, result.b, "difference", "95 % interval", "p (Holm)", "verdict")
     return header, [(line.benchmark, f"{line.name} ({line.unit})", *_row(line)[1:]) for line in result.lines]

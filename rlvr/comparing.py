@@ -92,9 +92,9 @@ def compare(
 
     if paper is None and (a is None or b is None):  # before anything heavy is imported
         raise UsageError("b: missing; give two runs, or paper=KEY arm=A,B")
-    from evals.stats.verdict_table import METRICS, OF_K
+    from evals.stats.verdict_table import COMPARED, METRICS, OF_K
 
-    metrics = choose("metrics", metrics, METRICS, default=["avg", "pass", "maj"])
+    metrics = choose("metrics", metrics, METRICS, default=[*COMPARED])
     ks = at_least_one("ks", ks)
     if margin is not None and not 0 < margin < 1:
         raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")

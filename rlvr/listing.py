@@ -243,7 +243,7 @@ def _one(name: str) -> Result:
 def _states(papers: Sequence[str] | None) -> Result:
     from evals.stats.score import number_text
     from harness.record.evaluations import curves, evaluations
-    from harness.runs.state import job_states
+    from harness.record.state import job_states
     from harness.runs.track import home
     from harness.spec import catalogue
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evals.notebook import Printed, Tabular, html_table, plain, text_table
+from evals.notebook import Tabular, TextTable, html_table, plain, text_table
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class Result(Tabular):
         text: str | Callable[[], str],
         rows: Sequence[Mapping[str, Any]] = (),
         *,
-        printed: Sequence[Printed] = (),
+        printed: Sequence[TextTable] = (),
         exit_code: int = 0,
     ) -> None:
         self.document = document
@@ -67,7 +67,7 @@ class Rows(list[T], Tabular):
         return [dict(zip(self.header, self.cells(row), strict=True)) for row in self]
 
     @property
-    def printed(self) -> list[Printed]:  # type: ignore[override]
+    def printed(self) -> list[TextTable]:  # type: ignore[override]
         return [(self.header, [self.cells(row) for row in self])]
 
     def _repr_html_(self) -> str:

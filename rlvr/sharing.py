@@ -40,7 +40,7 @@ def export(
     """
     from harness.record.archive import SUFFIX, newest, write_archive
     from harness.record.find import runs
-    from harness.runs.state import job_states
+    from harness.record.state import job_states
     from harness.runs.track import home
     from harness.spec.catalogue import papers
 

@@ -10,7 +10,7 @@ from harness.errors import UsageError, choose
 from rlvr.results import Result
 
 if TYPE_CHECKING:
-    from evals.notebook import Printed
+    from evals.notebook import TextTable
 
 
 def power(
@@ -96,7 +96,7 @@ def _check_power(power: float) -> None:
         raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
 
 
-def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: Printed) -> str:
+def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: TextTable) -> str:
     from evals.notebook import text_table
     from evals.stats.intervals import MIN_SEEDS
 

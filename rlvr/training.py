@@ -120,7 +120,6 @@ def run(
     """
     given = {key: value for key, value in locals().items() if key != "values"} | values
     what, asked, in_process = _asked(**given)
-    from evals.files import RefusedError
     from harness.launch import launch
     from harness.launch.prepare import prepare
 
@@ -129,9 +128,7 @@ def run(
         _check_in_process(prepared, in_process)
     try:
         outcomes = launch(prepared)
-    except RefusedError:
-        raise
-    except ValueError as error:  # of a training, not of what the call said: that has been checked
+    except UsageError as error:  # of a training, not of what the call said: that has been checked
         raise RuntimeError(f"a run failed: {error}") from error
     return _summary(outcomes, prepared.paper)
 

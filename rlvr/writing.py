@@ -337,7 +337,7 @@ def _joined(names: Iterable[str]) -> str:
 def _training(paper: str | None) -> tuple[str, ...]:
     """What trains now, with its last step and reward."""
     from evals.stats.score import number_text
-    from harness.runs.state import job_states
+    from harness.record.state import job_states
     from harness.runs.track import home
 
     states = [s for s in job_states(home()) if s.state == "running" and paper in (None, s.paper)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import rehearsal
-from harness.jobs.rehearsal import STAGES, Row
+from harness.jobs.rehearsal import STAGES, Rehearsed
 from harness.spec import catalogue
 from tests.harness.jobs.test_rehearsal import TENTH
 
@@ -28,13 +28,13 @@ def test_a_stopped_rehearsal_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     done: list[str] = []
 
-    def rehearsed(paper: str, options: dict[str, Any]) -> list[Row]:
+    def rehearsed(paper: str, options: dict[str, Any]) -> list[Rehearsed]:
         (arm,) = options["arm"]
         if arm == "egsw" and len(done) == 2:
             raise KeyboardInterrupt
         done.append(arm)
         stages = dict.fromkeys(STAGES, "yes") | ({"trained": "no"} if arm == "grpo" else {})
-        return [Row(f"{paper} {arm}", stages, ["trained: too long"] if arm == "grpo" else [])]
+        return [Rehearsed(f"{paper} {arm}", stages, ["trained: too long"] if arm == "grpo" else [])]
 
     monkeypatch.setattr(rehearsal, "rehearsed", rehearsed)
     asked = rehearsal.cases(["egsw"], ["small"])

@@ -16,6 +16,8 @@ from evals.analysis import EGSW, ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
 from evals.plots.figures import NO_LIMITS, band_lines
 from evals.plots.plot import Plot
 from evals.stats.intervals import t_quantile
+from evals.stats.score import unit
+from evals.stats.verdict_table import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +188,7 @@ def _of_training(
 
 
 AVERAGE = "average of benchmarks"
-PERCENT = ("avg", "pass", "maj", "fmt", "no_answer_rate", "truncation_rate")
+PERCENT = tuple(metric for metric in METRICS if unit(metric) == "%")
 SCORES = {
     "avg": "avg@{k} (%)", "pass": "pass@{k} (%)", "maj": "maj@{k} (%)", "fmt": "with a box (%)",
     "mean_tokens": "response length (tokens)", "truncation_rate": "truncated (%)",

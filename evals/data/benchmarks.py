@@ -40,6 +40,7 @@ from urllib.parse import parse_qsl, urlencode
 from evals.data.hub import check_hub
 from evals.data.program_rows import READERS
 from evals.data.rows import read_rows
+from evals.files import UsageError
 from evals.suggest import expected
 
 TASKS = Path(__file__).parent / "tasks"
@@ -77,12 +78,12 @@ class Benchmark:
         """The first `rows` problems (all of them for None).
 
         Raises:
-            ValueError: there are fewer, or `rows` < 1.
+            UsageError: there are fewer, or `rows` < 1.
         """
         if rows is None:
             return self
         if not 1 <= rows <= len(self.problems):
-            raise ValueError(f"rows={rows} for {self.name}: expected 1 to {len(self.problems)}, the problems it has")
+            raise UsageError(f"rows={rows} for {self.name}: expected 1 to {len(self.problems)}, the problems it has")
         return replace(self, problems=self.problems[:rows])
 
 
@@ -96,13 +97,13 @@ def adopt(path: str | Path) -> str:
     other names than ours.
 
     Raises:
-        ValueError: the name is taken.
+        UsageError: the name is taken.
     """
     given, _, columns = str(path).partition("?")
     file = Path(given).resolve()
     name = re.sub(r"\W", "_", file.name.partition(".")[0].lower(), flags=re.ASCII)
     if name in names() or OWN.get(name, (file,))[0] != file:
-        raise ValueError(f"benchmark {file}: expected a file of another name, {name!r} is taken")
+        raise UsageError(f"benchmark {file}: expected a file of another name, {name!r} is taken")
     OWN[name] = file, dict(parse_qsl(columns))
     return name
 
@@ -134,7 +135,7 @@ def task(name: str) -> dict[str, Any]:
     """The task file of a benchmark with its includes merged, as lm-eval merges them (local keys win).
 
     Raises:
-        ValueError: no such benchmark (the nearest name is given).
+        UsageError: no such benchmark (the nearest name is given).
     """
     check_name(name)
     if name in OWN:
@@ -146,7 +147,7 @@ def count(name: str) -> int:
     """How many problems a benchmark has; those of a user's own file are counted.
 
     Raises:
-        ValueError: no such benchmark, or a file that cannot be used.
+        UsageError: no such benchmark, or a file that cannot be used.
     """
     rows: int | None = task(name)["metadata"].get("rows")
     return len(load(name).problems) if rows is None else rows
@@ -156,7 +157,7 @@ def check_name(name: str) -> None:
     """Raises ValueError, with the nearest name, if there is no such benchmark."""
     valid = (*names(), *OWN)
     if name not in valid:
-        raise ValueError(f"unknown benchmark {name!r}: {expected(name, valid)}")
+        raise UsageError(f"unknown benchmark {name!r}: {expected(name, valid)}")
 
 
 def load(
@@ -174,7 +175,7 @@ def load(
         choice_seed: orders the choices of a multiple-choice benchmark, separately for each problem; None keeps the
             file's order, the correct answer first.
     Raises:
-        ValueError: unknown name, no file, missing column, empty value, repeated id, wrong row count or wrong content.
+        UsageError: unknown name, no file, missing column, empty value, repeated id, wrong row count or wrong content.
     """
     config = task(name)
     metadata = config["metadata"]
@@ -189,7 +190,7 @@ def load(
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
     if wrong and not allow_changed_data:
-        raise ValueError(
+        raise UsageError(
             f"{name} from {source} is not the pinned version: {wrong}. "
             "Give allow_changed_data=true to use it; the record and its scores are marked so."
         )
@@ -263,12 +264,12 @@ def _problems(
         if mark is not None and mark in answer:
             answer = answer.rpartition(mark)[2].strip()
             if not answer:
-                raise ValueError(f"{where}: expected an answer after {mark!r}")
+                raise UsageError(f"{where}: expected an answer after {mark!r}")
         text = _cell(row, "problem", columns, where, as_written="program" in columns)
         problems.append(Problem(identifier, text, answer, others))
     repeated = [identifier for identifier, count in Counter(p.id for p in problems).items() if count > 1]
     if repeated:
-        raise ValueError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
+        raise UsageError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
     return problems
 
 
@@ -276,7 +277,7 @@ def _read_as(reader: str, row: Mapping[str, Any], where: str) -> dict[str, Any]:
     try:
         return dict(READERS[reader](row))
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
+        raise UsageError(f"{where}: {error}") from error
 
 
 def _program(row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> str | None:
@@ -305,7 +306,7 @@ def _cell(
 
 
 def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> None:
-    """Raise ValueError with all missing columns, and for a user's own file with the option that names theirs."""
+    """Raise UsageError with all missing columns, and for a user's own file with the option that names theirs."""
     needed = ("problem",) if "program" in columns else ("problem", "answer")
     missing = [(ours, columns.get(ours, ours)) for ours in needed if not {ours, columns.get(ours)} & row.keys()]
     if missing:
@@ -313,13 +314,13 @@ def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any]
         usual = {ours: (columns.get(ours), *USUAL[ours]) for ours in needed if ours not in row}
         theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
         hint = f"; give columns={','.join(map(':'.join, theirs.items()))}" if name in OWN else ""
-        raise ValueError(f"{where}: no column {accepted}; it has {', '.join(map(repr, row))}{hint}")
+        raise UsageError(f"{where}: no column {accepted}; it has {', '.join(map(repr, row))}{hint}")
 
 
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:
     """A cell as text: strings as written, whole numbers without a decimal point, lists joined by commas."""
     if column not in row:
-        raise ValueError(f"{where}: no column {column!r}; it has {', '.join(map(repr, row))}")
+        raise UsageError(f"{where}: no column {column!r}; it has {', '.join(map(repr, row))}")
     value = row[column]
     if isinstance(value, (list, tuple)):
         value = ", ".join(map(str, value))
@@ -327,7 +328,7 @@ def _text(row: Mapping[str, Any], column: str, where: str) -> str:
         value = int(value)
     text = "" if value is None else str(value).strip()
     if not text:
-        raise ValueError(f"{where}: column {column!r} is empty")
+        raise UsageError(f"{where}: column {column!r} is empty")
     return text
 
 
@@ -339,13 +340,13 @@ def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path:
         if path.is_file():
             return path
     looked = ", ".join(path.name for path in candidates)
-    raise ValueError(f"data_dir={str(data_dir)!r} has no file for {name}: expected one of {looked}")
+    raise UsageError(f"data_dir={str(data_dir)!r} has no file for {name}: expected one of {looked}")
 
 
 def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     path, split = config["dataset_path"], config["test_split"]
     if path is None:
-        raise ValueError(f"{config['task']} is on no hub; expected data_dir, a folder with {config['task']}.jsonl")
+        raise UsageError(f"{config['task']} is on no hub; expected data_dir, a folder with {config['task']}.jsonl")
     revision = (config.get("dataset_kwargs") or {}).get("revision")
     try:
         if not Path(path).exists():
@@ -356,7 +357,7 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     except (OSError, ValueError) as error:  # no network, no such dataset, no right to it
         name, example = config["task"], '{"problem": "1+1=?", "answer": "2"}'
         hint = f"give data_dir=FOLDER with a file for each benchmark, as {name}.jsonl with lines such as {example}"
-        raise ValueError(f"{name}: {error}; without the hub, {hint}") from error
+        raise UsageError(f"{name}: {error}; without the hub, {hint}") from error
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 

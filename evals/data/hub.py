@@ -6,13 +6,15 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from evals.files import UsageError
+
 SECONDS = 1.5  # to wait for the hub; downloading it later would retry for half a minute
 
 Kind = Literal["model", "dataset"]
 
 
 def check_hub(kind: Kind, name: str) -> None:
-    """Raise ValueError unless the model or data set `name` is in a local cache or the hub says that it has it."""
+    """Raise UsageError unless the model or data set `name` is in a local cache or the hub says that it has it."""
     if cached(kind, name):
         return
     from huggingface_hub import HfApi, constants
@@ -20,16 +22,16 @@ def check_hub(kind: Kind, name: str) -> None:
 
     local = {"model": "a model folder", "dataset": "a local file"}[kind]
     if constants.HF_HUB_OFFLINE:
-        raise ValueError(f"{kind} {name!r}: not in the local cache, and the hub is switched off; give {local}")
+        raise UsageError(f"{kind} {name!r}: not in the local cache, and the hub is switched off; give {local}")
     api = HfApi()
     try:
         (api.model_info if kind == "model" else api.dataset_info)(name, timeout=SECONDS)
     except GatedRepoError as error:
-        raise ValueError(f"{kind} {name!r}: access on the hub is restricted; log in to the hub first") from error
+        raise UsageError(f"{kind} {name!r}: access on the hub is restricted; log in to the hub first") from error
     except RepositoryNotFoundError as error:
-        raise ValueError(f"{kind} {name!r}: the hub has none of that name (or it is private); give {local}") from error
+        raise UsageError(f"{kind} {name!r}: the hub has none of that name (or it is private); give {local}") from error
     except Exception as error:  # errors differ by version; after any of them nothing can be downloaded
-        raise ValueError(
+        raise UsageError(
             f"{kind} {name!r}: not in the local cache, and the hub does not answer ({type(error).__name__}); "
             f"give {local}"
         ) from error

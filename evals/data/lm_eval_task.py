@@ -32,9 +32,7 @@ from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data import benchmarks, prompts
 from evals.grading import Grader
 from evals.stats.score import metric_name
-from evals.stats.verdict_table import OF_K, VerdictTable
-
-METRICS = ("avg", "pass", "maj")
+from evals.stats.verdict_table import COMPARED, OF_K, VerdictTable
 
 
 class SampledTask(ConfigurableTask):  # type: ignore[misc]
@@ -143,7 +141,7 @@ def verdicts(doc: Mapping[str, str], responses: Sequence[str]) -> list[dict[str,
 
 def _names(n: int, ks: Sequence[int]) -> dict[str, tuple[str, int]]:
     """Each metric's name, as `evals.stats.score` names it."""
-    reported = [(metric, k) for metric in METRICS for k in (ks if metric in OF_K else (n,))]
+    reported = [(metric, k) for metric in COMPARED for k in (ks if metric in OF_K else (n,))]
     return {metric_name(metric, k): (metric, k) for metric, k in reported}
 
 

@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from evals.files import UsageError
+
 Row = Mapping[str, Any]
 _CALLED = re.compile(r"(\w+)\(\*inp\)")  # the function that MBPP+'s tests call; a reference may follow it
 _SWAPPED = ("_poly(*candidate(*inp), inp)", "_poly(*inp, candidate(*inp))")
@@ -37,10 +39,10 @@ def _mbpp(row: Row, tests: Callable[[], str]) -> Row:
     if "answer" in row:  # in our columns already
         return row
     if missing := [name for name in ("task_id", "prompt", "test_imports", "test_list", "test") if name not in row]:
-        raise ValueError(f"no column {missing[0]!r}; it has {', '.join(map(repr, row))}")
+        raise UsageError(f"no column {missing[0]!r}; it has {', '.join(map(repr, row))}")
     called = _CALLED.search(str(row["test"]))
     if called is None:
-        raise ValueError(f"task {row['task_id']}: no call of a function on `*inp` in column 'test'")
+        raise UsageError(f"task {row['task_id']}: no call of a function on `*inp` in column 'test'")
     answer = {"prompt": "", "tests": tests(), "entry_point": called[1]}
     text = f'"""\n{row["prompt"]}\n{row["test_list"][0]}\n"""\n'
     return {"id": f"Mbpp/{row['task_id']}", "problem": text, "answer": json.dumps(answer, ensure_ascii=False)}

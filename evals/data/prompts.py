@@ -14,6 +14,7 @@ from typing import Any
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data.benchmarks import LETTERS, Problem, task
 from evals.data.rows import read_rows
+from evals.files import UsageError
 from evals.grading.extraction import POLICIES
 from evals.suggest import expected
 
@@ -60,7 +61,7 @@ def of(benchmark: str) -> Prompt:
     """A benchmark's own prompt: that of its task file, else `WRITTEN`.
 
     Raises:
-        ValueError: no such benchmark.
+        UsageError: no such benchmark.
     """
     return PROMPTS[task(benchmark)["metadata"].get("prompt", WRITTEN)]
 
@@ -69,12 +70,12 @@ def get(name: str) -> Prompt:
     """The prompt of that name, or in that YAML file (`read`).
 
     Raises:
-        ValueError: there is none (the nearest name is given).
+        UsageError: there is none (the nearest name is given).
     """
     if isinstance(name, str) and name.endswith((".yaml", ".yml")):
         return read(name)
     if not isinstance(name, str) or name not in PROMPTS:
-        raise ValueError(f"prompt: got {name!r}, {expected(name, PROMPTS)}")
+        raise UsageError(f"prompt: got {name!r}, {expected(name, PROMPTS)}")
     return PROMPTS[name]
 
 
@@ -88,7 +89,7 @@ def read(path: str | Path) -> Prompt:
         prefix: "<think>\\n"          # how every response begins (optional)
 
     Raises:
-        ValueError: no such file, no YAML mapping, an unknown field, or a value that does not fit.
+        UsageError: no such file, no YAML mapping, an unknown field, or a value that does not fit.
     """
     return _prompt(str(path), _yaml(Path(path)), f"yours, in {Path(path).name}")
 
@@ -99,23 +100,23 @@ def _yaml(path: Path) -> Any:
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"prompt={path}: cannot be read ({error})") from error
+        raise UsageError(f"prompt={path}: cannot be read ({error})") from error
 
 
 def _prompt(name: str, values: Any, source: str = "") -> Prompt:
     if not isinstance(values, dict):
-        raise ValueError(f"prompt={name}: expected a mapping of fields, got {type(values).__name__}")
+        raise UsageError(f"prompt={name}: expected a mapping of fields, got {type(values).__name__}")
     kinds = {"user": str, "system": str, "chat": bool, "policy": str, "source": str, "prefix": str}
     for key, value in values.items():
         if key not in kinds:
-            raise ValueError(f"prompt={name}: no field {key!r}; {expected(str(key), kinds)}")
+            raise UsageError(f"prompt={name}: no field {key!r}; {expected(str(key), kinds)}")
         if not isinstance(value, kinds[key]):
-            raise ValueError(f"prompt={name}: {key}: expected {kinds[key].__name__}, got {type(value).__name__}")
+            raise UsageError(f"prompt={name}: {key}: expected {kinds[key].__name__}, got {type(value).__name__}")
     if "{problem}" not in values.get("user", ""):
-        raise ValueError(f"prompt={name}: user: expected a text with {{problem}} in it, got {values.get('user')!r}")
+        raise UsageError(f"prompt={name}: user: expected a text with {{problem}} in it, got {values.get('user')!r}")
     policies = (*POLICIES, *PROGRAMS)
     if (policy := values.get("policy", "boxed_last")) not in policies:
-        raise ValueError(f"prompt={name}: policy: no policy {policy!r}; {expected(policy, policies)}")
+        raise UsageError(f"prompt={name}: policy: no policy {policy!r}; {expected(policy, policies)}")
     return Prompt(name=name, **{"policy": "boxed_last", "source": source, **values})
 
 
@@ -130,11 +131,11 @@ def with_parts(
     Args:
         system: the system message; "" for none. examples: a file, as `read_examples`. variables: of the chat template.
     Raises:
-        ValueError: a plain prompt has no system message and no chat template; or as `read_examples`.
+        UsageError: a plain prompt has no system message and no chat template; or as `read_examples`.
     """
     for name, value in (("system", system), ("chat_template_kwargs", variables)):
         if value is not None and not prompt.chat:
-            raise ValueError(f"{name}={value!r}: prompt {prompt.name!r} is plain text, expected one with chat: true")
+            raise UsageError(f"{name}={value!r}: prompt {prompt.name!r} is plain text, expected one with chat: true")
     if system is not None:
         prompt = replace(prompt, system=system or None, own_system=True)
     if examples is not None:
@@ -146,19 +147,19 @@ def read_examples(path: Path) -> tuple[tuple[str, str], ...]:
     """The few-shot examples of a file of rows (`evals.data.rows`): problem, and response, solution or answer.
 
     Raises:
-        ValueError: it cannot be read, has no row, or a row lacks a text.
+        UsageError: it cannot be read, has no row, or a row lacks a text.
     """
     pairs = []
     for number, row in enumerate(read_rows(path), 1):
         said = next((row[key] for key in ("response", "solution", "answer") if row.get(key) is not None), None)
         if row.get("problem") is None or said is None:
-            raise ValueError(
+            raise UsageError(
                 f"examples={path}, row {number}: expected problem, and response, solution or answer; it has "
                 f"{', '.join(map(str, row))}"
             )
         pairs.append((str(row["problem"]), str(said)))
     if not pairs:
-        raise ValueError(f"examples={path}: expected one row or more, got none")
+        raise UsageError(f"examples={path}: expected one row or more, got none")
     return tuple(pairs)
 
 
@@ -213,13 +214,13 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
     """The exact text that the model continues.
 
     Raises:
-        ValueError: a chat prompt, but the tokenizer has no chat template.
+        UsageError: a chat prompt, but the tokenizer has no chat template.
     """
     if not prompt.chat:
         before = [_continued(prompt.user.replace("{problem}", asked), said) for asked, said in prompt.examples]
         return "\n\n".join([*before, prompt.user.replace("{problem}", question(problem))]) + prompt.prefix
     if not tokenizer.chat_template:
-        raise ValueError(
+        raise UsageError(
             f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "
             f"expected one, or a plain prompt ({', '.join(p.name for p in PROMPTS.values() if not p.chat)})"
         )
@@ -232,7 +233,7 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         )
     except TemplateError as error:
         roles = ", ".join(message["role"] for message in asked)
-        raise ValueError(
+        raise UsageError(
             f"prompt {prompt.name!r}: the chat template of {tokenizer.name_or_path!r} fails on a conversation of "
             f"{roles} ({error}); expected another prompt, such as plain, or a template that takes these roles"
         ) from error

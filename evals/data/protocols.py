@@ -15,6 +15,7 @@ from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.code_execution.programs import reward_of
 from evals.data import benchmarks, prompts
 from evals.data.prompts import Prompt
+from evals.files import UsageError
 from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import READ
 from evals.provenance import Origin, Sourced, assumed, code, paper
@@ -88,11 +89,11 @@ class Protocol:
         """The value of a field for one benchmark.
 
         Raises:
-            ValueError: the field has values by benchmark, but none for this one and no "default".
+            UsageError: the field has values by benchmark, but none for this one and no "default".
         """
         stated = getattr(self, field_name).value
         if not self.has_value(field_name, benchmark):
-            raise ValueError(
+            raise UsageError(
                 f"protocol {self.name}: {field_name} has no value for {benchmark}, just for {', '.join(stated)}"
             )
         if not isinstance(stated, Mapping) or field_name in MAPPINGS:
@@ -133,12 +134,12 @@ class Protocol:
         """The same protocol with other values; each keeps the value that it replaces (`Sourced.was`).
 
         Raises:
-            ValueError: an unknown field (the nearest name is given), or a value that does not fit.
+            UsageError: an unknown field (the nearest name is given), or a value that does not fit.
         """
         sourced = self._all()
         for key in values:
             if key not in sourced:
-                raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
+                raise UsageError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
         new: dict[str, Any] = {key: sourced[key].replace(_given(key, v), origin, note) for key, v in values.items()}
         n = values.get("n")
         if isinstance(n, int) and "ks" not in values:  # of the k there are, those that n allows
@@ -151,10 +152,10 @@ def get(name: str) -> Protocol:
     """The protocol of that name.
 
     Raises:
-        ValueError: there is none (the nearest name is given).
+        UsageError: there is none (the nearest name is given).
     """
     if name not in PROTOCOLS:
-        raise ValueError(f"unknown protocol {name!r}: {expected(name, PROTOCOLS)}")
+        raise UsageError(f"unknown protocol {name!r}: {expected(name, PROTOCOLS)}")
     return PROTOCOLS[name]
 
 
@@ -210,15 +211,15 @@ def check(protocol: Protocol) -> None:
     """Raises ValueError, naming field, value and what was expected, if a value does not fit."""
     names = protocol.benchmarks.value
     if not isinstance(names, tuple) or not names or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"benchmarks={protocol.benchmarks.value!r}: expected a list of one or more names")
+        raise UsageError(f"benchmarks={protocol.benchmarks.value!r}: expected a list of one or more names")
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
-        raise ValueError(f"benchmarks={names!r}: expected each name once, got {twice} more than once")
+        raise UsageError(f"benchmarks={names!r}: expected each name once, got {twice} more than once")
     for name in names:
         benchmarks.check_name(name)
         if missing := [key for key in protocol.sourced() if not protocol.has_value(key, name)]:
             known = ", ".join(getattr(protocol, missing[0]).value)
-            raise ValueError(
+            raise UsageError(
                 f"protocol {protocol.name}: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no value "
                 f"for {name}, just for {known}; expected {', '.join(f'{key}=...' for key in missing)} too"
             )
@@ -226,7 +227,7 @@ def check(protocol: Protocol) -> None:
         if asked != "benchmark":
             prompts.get(asked)
         if problems := list(_misfits(protocol, name)):
-            raise ValueError(f"protocol {protocol.name}, benchmark {name}: {'; '.join(problems)}")
+            raise UsageError(f"protocol {protocol.name}, benchmark {name}: {'; '.join(problems)}")
         protocol.prompt_of(name)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
-from evals.files import Unpacked
+from evals.files import Unpacked, UsageError
 
 LONGEST_LINE = 1 << 28  # bytes; reading it takes several times as much memory
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
@@ -22,16 +22,16 @@ def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, An
     Args:
         of_any_name: whatever its suffix; a file of one JSON object is its one row.
     Raises:
-        ValueError: no such file, another suffix, content that does not match it, or a row that is not a JSON object in
+        UsageError: no such file, another suffix, content that does not match it, or a row that is not a JSON object in
             UTF-8 (with its line).
     """
     if not of_any_name and not path.name.endswith(SUFFIXES):
-        raise ValueError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}")
+        raise UsageError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}")
     if not path.is_file():
-        raise ValueError(f"{path}: expected a file, there is none")
+        raise UsageError(f"{path}: expected a file, there is none")
     name = path.name.removesuffix(".gz")
     if path.name.endswith(".parquet.gz"):
-        raise ValueError(f"{path}: expected Parquet as it is (gunzip it): its pages are compressed already")
+        raise UsageError(f"{path}: expected Parquet as it is (gunzip it): its pages are compressed already")
     if _start(path) == b"PAR1" or name.endswith(".parquet"):
         yield from _parquet(path)
     elif name.endswith((".csv", ".tsv")):
@@ -39,7 +39,7 @@ def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, An
     elif not of_any_name and name.endswith(".json"):
         rows = _json("".join(_lines(path)), f"{path}")
         if not isinstance(rows, list):
-            raise ValueError(f"{path}: expected a JSON list of rows, got {type(rows).__name__}")
+            raise UsageError(f"{path}: expected a JSON list of rows, got {type(rows).__name__}")
         yield from (_object(row, f"{path}, row {number}") for number, row in enumerate(rows))
     else:
         yield from _json_lines(path)
@@ -80,12 +80,12 @@ def _lines(path: Path) -> Iterator[str]:
             while line := lines.readline(LONGEST_LINE + 1):
                 number += 1
                 if len(line) > LONGEST_LINE:
-                    raise ValueError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB")
+                    raise UsageError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB")
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise UsageError(f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})") from error
     except (OSError, EOFError, zlib.error) as error:  # of gzip: not gzipped, or cut off
-        raise ValueError(f"{path}: cannot be read ({error})") from error
+        raise UsageError(f"{path}: cannot be read ({error})") from error
 
 
 def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
@@ -93,10 +93,10 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
     try:
         for row in reader:
             if None in row or None in row.values():
-                raise ValueError(f"{path}, line {reader.line_num}: expected {len(reader.fieldnames or ())} cells")
+                raise UsageError(f"{path}, line {reader.line_num}: expected {len(reader.fieldnames or ())} cells")
             yield row
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
+        raise UsageError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
 
 
 def _json(text: str, where: str) -> Any:
@@ -104,17 +104,17 @@ def _json(text: str, where: str) -> Any:
         value = json.loads(text)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(f"{where}: half of a surrogate pair, which is no character") from error
+        raise UsageError(f"{where}: half of a surrogate pair, which is no character") from error
     except RecursionError as error:
-        raise ValueError(f"{where}: nested too deeply") from error
+        raise UsageError(f"{where}: nested too deeply") from error
     except ValueError as error:  # not JSON, or a number of thousands of digits
-        raise ValueError(f"{where}: not JSON ({str(error).splitlines()[0]})") from error
+        raise UsageError(f"{where}: not JSON ({str(error).splitlines()[0]})") from error
     return value
 
 
 def _object(row: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, dict):
-        raise ValueError(f"{where}: expected a JSON object, got {type(row).__name__}")
+        raise UsageError(f"{where}: expected a JSON object, got {type(row).__name__}")
     return row
 
 
@@ -127,4 +127,4 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
         for batch in pq.ParquetFile(path).iter_batches(use_threads=False):
             yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
+        raise UsageError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error

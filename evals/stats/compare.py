@@ -16,16 +16,19 @@ from evals.stats.intervals import Interval
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import (
     FRACTIONS,
+    NONE,
     bounds_of,
+    bounds_text,
     common_values,
     factor,
     mean_of,
     metric_name,
     number_text,
+    p_text,
     score,
     unit,
 )
-from evals.stats.verdict_table import OF_K, VerdictTable, check_request
+from evals.stats.verdict_table import COMPARED, OF_K, VerdictTable, check_request
 
 AVERAGE = "average"  # the benchmark of a line over the mean of several
 
@@ -107,6 +110,25 @@ class Line:
         return word(self.difference, self.p_holm, self.p_equal_holm, self.seeds_covered)
 
 
+def line_form(line: Line) -> str:
+    """The format of a difference: one digit, or three significant ones for a training curve in its own unit."""
+    return "+.3g" if line.unit == "value" else "+.1f"
+
+
+def difference_text(line: Line) -> str:
+    """ "+4.5 [+1.2, +7.8]"; without a difference, the reason."""
+    if line.difference is None:
+        return f"{NONE} ({line.why})"
+    form = line_form(line)
+    return f"{number_text(line.difference, line.factor, form)} {bounds_text(line.interval, line.factor, form)}"
+
+
+def method_p_text(line: Line, p: float | None = None) -> str:
+    """The p-value of a difference (Holm's, or `p`) in a table about methods: a dash where the difference is one of
+    checkpoints, with fewer than three training seeds of a trained arm, because it is none of the methods."""
+    return p_text(line.p_holm if p is None else p) if line.seeds_covered else NONE
+
+
 def corrected(lines: Sequence[Line], family: str, size: int | None = None) -> list[Line]:
     """The lines with p-values corrected together (Holm).
 
@@ -142,7 +164,7 @@ def compare_runs(
     a: MeasuredRun,
     b: MeasuredRun,
     *,
-    metrics: Sequence[str] = ("avg", "pass", "maj"),
+    metrics: Sequence[str] = COMPARED,
     ks: Sequence[int] | None = None,
     benchmarks: Sequence[str] | None = None,
     margin: float | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from evals.stats.verdict_table import (
     check_request,
     complete,
 )
-
-if TYPE_CHECKING:
-    from evals.stats.compare import Line
 
 NONE = "–"
 FRACTIONS = {"%": "fraction", "problems": "fraction"}  # unit as printed -> of the value in JSON and CSV
@@ -63,19 +60,6 @@ def score_text(score: Score | None) -> str:
     return f"{text} ({score.unscored} unscored; as wrong {number_text(score.as_wrong, score.factor)})"
 
 
-def line_form(line: Line) -> str:
-    """The format of a difference: one digit, or three significant ones for a training curve in its own unit."""
-    return "+.3g" if line.unit == "value" else "+.1f"
-
-
-def difference_text(line: Line) -> str:
-    """ "+4.5 [+1.2, +7.8]"; without a difference, the reason."""
-    if line.difference is None:
-        return f"{NONE} ({line.why})"
-    form = line_form(line)
-    return f"{number_text(line.difference, line.factor, form)} {bounds_text(line.interval, line.factor, form)}"
-
-
 def p_words(p: float | None) -> str:
     """ "p = 0.043" or "p < 0.001", for a caption; "" for None."""
     return "" if p is None or p != p else f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
@@ -84,12 +68,6 @@ def p_words(p: float | None) -> str:
 def p_text(p: float | None) -> str:
     """ "0.043", "<0.001", or a dash."""
     return NONE if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
-
-
-def method_p_text(line: Line, p: float | None = None) -> str:
-    """The p-value of a difference (Holm's, or `p`) in a table about methods: a dash where the difference is one of
-    checkpoints, with fewer than three training seeds of a trained arm, because it is none of the methods."""
-    return p_text(line.p_holm if p is None else p) if line.seeds_covered else NONE
 
 
 @dataclass(frozen=True, repr=False)

@@ -138,6 +138,7 @@ METRICS: Mapping[str, str] = {  # the one table of metrics: name -> what it is, 
 }
 REPORTED = tuple(metric for metric in METRICS if metric != "unsolvable")
 """What every evaluation records, and every command and page shows of it (`score.reported`)."""
+COMPARED = ("avg", "pass", "maj")  # where no others are asked for
 OF_K = ("pass", "maj", "unsolvable")  # one score per k; the others are one score in all
 
 RATIOS = {  # numerator and denominator, of the columns of `counts_of_rows`

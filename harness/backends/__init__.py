@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.backends.errors import CannotExpress
 from harness.command.resolve import BACKENDS
+from harness.errors import UsageError
 from harness.spec.hardware import Machines, of_job
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ def backend(name: str) -> Backend[Any]:
     """The backend of that name, imported when it is first used.
 
     Raises:
-        ValueError: there is no such backend.
+        UsageError: there is no such backend.
     """
     if name not in BACKENDS:
-        raise ValueError(f"backend: expected one of {tuple(BACKENDS)}, got {name!r}")
+        raise UsageError(f"backend: expected one of {tuple(BACKENDS)}, got {name!r}")
     found: Backend[Any] = importlib.import_module(BACKENDS[name]).BACKEND
     return found
 
@@ -36,7 +37,7 @@ def refusals(jobs: Iterable[Job], hardware: Machines | None = None) -> dict[tupl
         hardware: of all arms, or by (model, arm); None: the backend's defaults.
 
     Raises:
-        ValueError: a value that no arm can have (for example, the number of processes does not divide the batch).
+        UsageError: a value that no arm can have (for example, the number of processes does not divide the batch).
     """
     refused: dict[tuple[str, str], CannotExpress] = {}
     for job in jobs:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from harness.backends.memory import Need
-from harness.backends.seconds import Rules, Step
+from harness.backends.seconds import Rules, StepSeconds
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture
 from harness.spec.hardware import Gpu, Hardware
@@ -77,7 +77,7 @@ class Backend(ABC, Generic[H]):
     @abstractmethod
     def step_seconds(
         self, a: Architecture, gpu: Gpu, e: Experiment, hardware: H, rules: Rules, mean: float | None
-    ) -> Step:
+    ) -> StepSeconds:
         """Time of one rollout and its updates on all devices. `mean`: published mean length of a response, or None."""
 
     def host(self, a: Architecture, training: Training, hardware: H) -> float:

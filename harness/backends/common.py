@@ -15,6 +15,7 @@ from typing import Any
 from evals.files import read_json, write_text
 from evals.fingerprint import DESCRIPTION, model_folder
 from harness.backends.errors import CannotExpress
+from harness.errors import UsageError
 from harness.record.write import Recorder
 from harness.runs.interrupt import requested
 from harness.spec import Experiment, Training
@@ -26,9 +27,9 @@ from harness.step.mismatch import FLAGS, mismatch_flag
 
 
 def needs_gpu(training: Training, hardware: Hardware) -> None:
-    """Raise ValueError for a precision that this device cannot train in."""
+    """Raise UsageError for a precision that this device cannot train in."""
     if training.precision.value == "float16" and hardware.device == "cpu":
-        raise ValueError(
+        raise UsageError(
             "precision: expected float32, bfloat16 or pure_bfloat16 on a CPU, got 'float16', whose scaled loss needs a "
             "GPU"
         )
@@ -54,17 +55,17 @@ def cut_update(sequences: int, hardware: Hardware) -> tuple[int, int]:
     Args:
         sequences: of an optimiser step (for fine-tuning: rows).
     Raises:
-        ValueError: the counts do not divide (the key, its value and what was expected are named).
+        UsageError: the counts do not divide (the key, its value and what was expected are named).
     """
     share, remainder = divmod(sequences, hardware.ranks)
     if remainder or not share:
-        raise ValueError(
+        raise UsageError(
             f"hardware.processes: expected a divisor of the {sequences} sequences of an update (with several machines, "
             f"processes x nodes / sequence_parallel), got {hardware.ranks}"
         )
     micro_batch = hardware.micro_batch or share
     if share % micro_batch:
-        raise ValueError(
+        raise UsageError(
             f"hardware.micro_batch: expected a divisor of the {share} sequences that a process holds of an update, "
             f"got {micro_batch}"
         )
@@ -112,7 +113,7 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
     teaches itself; how many were too long; hash of the data).
 
     Raises:
-        ValueError: the data cannot be loaded, or too few rows are short enough for one rollout.
+        UsageError: the data cannot be loaded, or too few rows are short enough for one rollout.
     """
     from evals.data import prompts
     from evals.data.benchmarks import Problem
@@ -132,7 +133,7 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
                 shown = replace(asked, problem=asked.problem + SHOWN)
                 rows[-1]["with_response"] = prompts.render(prompt, shown, tokenizer)
     if len(rows) < experiment.prompts_per_rollout.value:
-        raise ValueError(
+        raise UsageError(
             f"max_prompt_tokens: {len(rows)} of {len(problems)} prompts have at most {limit} tokens; expected at least "
             f"prompts_per_rollout={experiment.prompts_per_rollout.value}"
         )

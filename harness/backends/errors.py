@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from evals.provenance import Origin, Sourced
+from harness.errors import UsageError
 
 
-class CannotExpress(ValueError):
+class CannotExpress(UsageError):
     """A declared value that a backend cannot train with; names the value and its source."""
 
     def __init__(self, backend: str, key: str, sourced: Sourced[Any], why: str) -> None:

@@ -93,7 +93,7 @@ def decode_seconds(
 
 
 @dataclass(frozen=True)
-class Step:
+class StepSeconds:
     """Seconds of one rollout with its updates: sampling, passes without gradients, passes with them."""
 
     sample: float
@@ -108,7 +108,7 @@ class Step:
 def rollout_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: Hardware, rules: Rules, mean: float | None, *,
     passes: float, eager: bool,
-) -> Step:  # fmt: skip
+) -> StepSeconds:  # fmt: skip
     """One rollout and its updates on all devices.
 
     Args:
@@ -131,12 +131,12 @@ def rollout_seconds(
     forward = pass_flops(a, length, backward=False, recompute=False)
     backward = pass_flops(a, length, backward=True, recompute=hardware.gradient_checkpointing, frozen=frozen)
     speed = reached(a, gpu, rules) * hardware.devices / (sequences * length)
-    return Step(sample, (passes + critic) * forward / speed, (1 + critic) * backward / speed)
+    return StepSeconds(sample, (passes + critic) * forward / speed, (1 + critic) * backward / speed)
 
 
 def training_seconds(
     a: Architecture, gpu: Gpu, e: Experiment | Finetune, steps: int, hardware: Hardware, rules: Rules,
-    mean: float | None, step: Callable[..., Step],
+    mean: float | None, step: Callable[..., StepSeconds],
 ) -> float:  # fmt: skip
     """Seconds of a training of `steps` optimiser steps. `step`: the backend's `step_seconds`."""
     if isinstance(e, Experiment):

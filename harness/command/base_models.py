@@ -11,6 +11,7 @@ from evals.data.prompts import Prompt
 from evals.sampling.engines.encode import load_tokenizer, model_stop_tokens
 from harness.data.base_models import locate
 from harness.data.tiny import FAMILIES
+from harness.errors import UsageError
 from harness.spec.job import Job
 
 WEIGHTS = ("model*.safetensors", "pytorch_model*.bin", "adapter_model*.safetensors", "adapter_model*.bin")
@@ -18,7 +19,7 @@ PROBLEM = Problem("0", "What is 1 plus 2?", "3")
 
 
 def check_base_models(jobs: Iterable[Job]) -> None:
-    """Raise ValueError for a folder without weights, tokenizer or end token, or with a chat template that cannot render
+    """Raise UsageError for a folder without weights, tokenizer or end token, or with a chat template that cannot render
     the prompts of training and evaluation (which would fail hours later). Hub ids are not checked.
 
     The shipped base models have all of these, but their template takes no system message.
@@ -38,8 +39,8 @@ def check_base_models(jobs: Iterable[Job]) -> None:
             model_stop_tokens(locate(base), tokenizer)
             for prompt in tried:
                 prompts.render(prompt, PROBLEM, tokenizer)
-        except ValueError as error:
-            raise ValueError(f"base_model={base}: {error}") from error
+        except UsageError as error:
+            raise UsageError(f"base_model={base}: {error}") from error
 
 
 def prompts_of(job: Job) -> Iterator[tuple[str, Prompt]]:
@@ -52,4 +53,4 @@ def prompts_of(job: Job) -> Iterator[tuple[str, Prompt]]:
 
 def _check_weights(folder: Path) -> None:
     if not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
-        raise ValueError(f"it has no weights; expected one of {', '.join(WEIGHTS[:2])} in the folder")
+        raise UsageError(f"it has no weights; expected one of {', '.join(WEIGHTS[:2])} in the folder")

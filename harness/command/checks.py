@@ -12,6 +12,7 @@ from evals.grading.extraction import POLICIES
 from evals.suggest import expected
 from harness.data.problems import count_rows, source
 from harness.data.tiny import FAMILIES
+from harness.errors import UsageError
 from harness.spec import Experiment, Origin, Sourced, Training
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
@@ -20,25 +21,25 @@ from harness.step.rewards import RANGES
 
 
 def check_base_model(base_model: Sourced[str]) -> None:
-    """Raise ValueError unless it names a tiny family or a model folder, or has the form of a hub id."""
+    """Raise UsageError unless it names a tiny family or a model folder, or has the form of a hub id."""
     if base_model.value not in FAMILIES:
         try:
             check_model(base_model.value)
-        except ValueError as error:
-            raise ValueError(
+        except UsageError as error:
+            raise UsageError(
                 f"base_model: expected {', '.join(FAMILIES)}, a model folder or a hub id; {error}"
             ) from error
 
 
 def check_rewards(names: Iterable[Any]) -> None:
-    """Raise ValueError for the first name that is neither a built-in reward nor of the form MODULE:FUNCTION."""
+    """Raise UsageError for the first name that is neither a built-in reward nor of the form MODULE:FUNCTION."""
     for name in map(str, names):
         if not own_rewards.is_own(name) and name not in RANGES:
-            raise ValueError(f"rewards: no reward {name!r}; {expected(name, RANGES)}")
+            raise UsageError(f"rewards: no reward {name!r}; {expected(name, RANGES)}")
 
 
 def check_training(training: Training) -> None:
-    """Raise ValueError for unknown names and missing files, with field, value and what was expected."""
+    """Raise UsageError for unknown names and missing files, with field, value and what was expected."""
     if isinstance(training, Experiment):
         check_rewards(training.rewards.value)
         for name in filter(own_rewards.is_own, training.rewards.value):
@@ -46,12 +47,12 @@ def check_training(training: Training) -> None:
     prompts.get(training.prompt.value)
     rows = training.dataset_rows.value
     if isinstance(training, Experiment) and rows < training.prompts_per_rollout.value:
-        raise ValueError(
+        raise UsageError(
             f"dataset: expected at least prompts_per_rollout={training.prompts_per_rollout.value} problems, got "
             f"{rows} (dataset_rows) in {training.dataset.value!r}"
         )
     if isinstance(training, Rejection) and rows < training.problems_per_round.value:
-        raise ValueError(
+        raise UsageError(
             f"dataset: expected at least problems_per_round={training.problems_per_round.value} problems, got {rows} "
             f"(dataset_rows) in {training.dataset.value!r}"
         )
@@ -80,19 +81,19 @@ def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Train
     """`dataset_rows` of a data set given on the command line, unless the command line gives `dataset_rows` too.
 
     Raises:
-        ValueError: the file is missing or cannot be read, or the number of rows is not known.
+        UsageError: the file is missing or cannot be read, or the number of rows is not known.
     """
     if "dataset" not in overrides or "dataset_rows" in overrides:
         return training
     dataset = training.dataset.value
     rows = count_rows(dataset)
     if rows is None:
-        raise ValueError(
+        raise UsageError(
             f"dataset_rows: expected a number with dataset={dataset!r}, whose number of problems is not known before "
             f"it is downloaded; give dataset_rows=N (the plan reads it), or a local file ({', '.join(SUFFIXES)})"
         )
     if rows < 1:
-        raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
+        raise UsageError(f"dataset: expected rows in {dataset!r}, got none")
     file = source(dataset).file
     note = f"counted in {file.name if file else dataset}"
     return training.override({"dataset_rows": rows}, Origin.USER, note)

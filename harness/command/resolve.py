@@ -55,18 +55,15 @@ def resolve(
     picked = _picked(reproduction, models, arms, sets, size)
     seeds = seeds if seeds is not None else list(range(reproduction.seeds.value))
     overrides = dict(overrides or {})
-    try:
-        built = [
-            (
-                _under(arm, control),
-                *_arm(arm, reproduction, size, overrides, control),
-                _protocol(arm, reproduction, size, overrides),
-                _context(arm, reproduction, size, overrides),
-            )
-            for arm, control in picked
-        ]
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    built = [
+        (
+            _under(arm, control),
+            *_arm(arm, reproduction, size, overrides, control),
+            _protocol(arm, reproduction, size, overrides),
+            _context(arm, reproduction, size, overrides),
+        )
+        for arm, control in picked
+    ]
     _all_used(overrides, [e for _, _, e, _, _ in built])
     return [
         Job(
@@ -154,7 +151,7 @@ def _context(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapp
     if declared is not None:
         return declared.override(given, Origin.USER, "command line")
     if len(given) < len(fields(Context)):
-        raise ValueError(f"context.{next(iter(given))}: expected context.positions and context.rope_theta together")
+        raise UsageError(f"context.{next(iter(given))}: expected context.positions and context.rope_theta together")
     return Context(**{key: Sourced(value, Origin.USER, "command line") for key, value in given.items()})
 
 
@@ -199,13 +196,13 @@ def as_in(framework: str, experiment: Experiment) -> Experiment:
     aggregation. Its own rewards, shaping, weights, gates and penalties stay.
 
     Raises:
-        ValueError: no such framework, or the arm's advantage or objective is not GRPO's.
+        UsageError: no such framework, or the arm's advantage or objective is not GRPO's.
     """
     baselines, own = catalogue.load(catalogue.BASELINES), experiment.method
     choose("like", [str(framework)], [key.removeprefix("grpo_") for key in baselines.sets["frameworks"]])
     if own.advantage.name != "grpo" or own.objective is not None:
         used = own.objective or own.advantage
-        raise ValueError(f"like={framework}: expected arms with GRPO's advantage and surrogate, got {used.name}")
+        raise UsageError(f"like={framework}: expected arms with GRPO's advantage and surrogate, got {used.name}")
     theirs: Any = next(arm.train for arm in baselines.arms if arm.key == f"grpo_{framework}")
     changed = {name: getattr(theirs, name) for name in ("clip_low", "clip_high", "dual_clip", "kl_beta")}
     parts = {name: getattr(theirs.method, name) for name in ("advantage", "aggregation", "objective")}

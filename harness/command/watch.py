@@ -76,12 +76,12 @@ def _is_number(value: Any) -> bool:
 
 
 def check_watch(watch: Watch, jobs: Sequence[Any]) -> None:
-    """Raise ValueError for values that do not fit the jobs: a protocol, or steps within a training of rounds."""
+    """Raise UsageError for values that do not fit the jobs: a protocol, or steps within a training of rounds."""
     for job in jobs:
         if watch.snapshot_every and hasattr(job.experiment, "rounds"):
-            raise ValueError(f"eval.every: {job.label} trains in rounds, and is evaluated when the last one has ended")
+            raise UsageError(f"eval.every: {job.label} trains in rounds, and is evaluated when the last one has ended")
         if (longest := watch.protocol(job.protocol).longest) > job.protocol.longest:
-            raise ValueError(
+            raise UsageError(
                 f"eval.max_tokens: expected at most {job.protocol.longest}, by which context and memory of "
                 f"{job.label} are judged (protocol.max_tokens), got {longest}"
             )

@@ -18,6 +18,8 @@ from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
+from harness.errors import UsageError
+
 HELD_OUT = 200
 LONGEST = 200  # characters of an expression
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
@@ -78,7 +80,7 @@ def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20) -> li
     """Different problems with a target of 1 to `largest` squared.
 
     Raises:
-        ValueError: there are not that many.
+        UsageError: there are not that many.
     """
     rng = random.Random(f"countdown {seed}")
     made: dict[str, dict[str, str]] = {}
@@ -96,7 +98,7 @@ def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20) -> li
             made.setdefault(problem, {"answer": f"{shown} = {found[0]}", "solution": f"\\boxed{{{text}}}"})
         if len(made) == rows:
             return [{"problem": problem, **rest} for problem, rest in made.items()]
-    raise ValueError(
+    raise UsageError(
         f"rows: expected at most {len(made)} different problems of {numbers} numbers to {largest}, got {rows}"
     )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data.prompts import PROMPTS
+from harness.errors import UsageError
 from harness.spec.architecture import configuration
 
 CHAT = (
@@ -35,7 +36,7 @@ def make(base_model: str, folder: Path, *, limit: int) -> Path:
     Args:
         limit: tokens of a response; about a third of all responses reach it, the others end before.
     Raises:
-        ValueError: the configuration of the model is not known here.
+        UsageError: the configuration of the model is not known here.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -43,7 +44,7 @@ def make(base_model: str, folder: Path, *, limit: int) -> Path:
 
     own = configuration(base_model)
     if own is None:
-        raise ValueError(f"the configuration of {base_model} is not known here (harness/spec/models.json)")
+        raise UsageError(f"the configuration of {base_model} is not known here (harness/spec/models.json)")
     tokenizer = _tokenizer()
     kept = {key: value for key, value in own.items() if key not in OF_THE_FILE}
     values: dict[str, Any] = {**kept, **SIZE, "vocab_size": len(tokenizer)}

@@ -14,6 +14,7 @@ from typing import Any
 
 from evals.data import prompts
 from evals.data.rows import read_rows
+from harness.errors import UsageError
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -23,8 +24,8 @@ def file_rows(path: Path) -> Iterator[Row]:
     """The rows of a local file, in order. Raises ValueError as `read_rows`."""
     try:
         yield from read_rows(path)
-    except ValueError as error:
-        raise ValueError(f"dataset: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"dataset: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class NamedSet:
         """The set's rows -> our kept rows.
 
         Raises:
-            ValueError: a row lacks a column or holds no text there (row and column are named); or the number of rows is
+            UsageError: a row lacks a column or holds no text there (row and column are named); or the number of rows is
                 not the required one.
         """
         seen = 0
@@ -70,11 +71,11 @@ class NamedSet:
 
         kept = self.select(ours())
         if self.read not in (None, seen):
-            raise ValueError(
+            raise UsageError(
                 f"dataset: expected {self.read} rows in {self.hub} ({self.split}), got {seen}; is it another version?"
             )
         if self.rows not in (None, len(kept)):
-            raise ValueError(
+            raise UsageError(
                 f"dataset: expected to keep {self.rows} of the rows of {self.hub} ({self.split}), kept {len(kept)} of "
                 f"{seen}; is it another version?"
             )
@@ -84,8 +85,8 @@ class NamedSet:
         try:
             ours = {name: text_at(row, column) for name, column in self.columns.items()}
             return {**ours, "problem": self.problem(ours["problem"])}
-        except ValueError as error:
-            raise ValueError(f"dataset {self.hub!r}, row {number}: {error}") from error
+        except UsageError as error:
+            raise UsageError(f"dataset {self.hub!r}, row {number}: {error}") from error
 
     def load(self, path: Path | None = None) -> Rows:
         """Read from a local file with the same columns, or from the hub (or its cache)."""
@@ -100,20 +101,20 @@ def text_at(row: Row, column: str) -> str:
     """The text in a column; "a.b" is column b within column a, and a list stands for its only element.
 
     Raises:
-        ValueError: no such column, a list without exactly one element, or a value that is no text.
+        UsageError: no such column, a list without exactly one element, or a value that is no text.
     """
     value: Any = row
     for name in column.split("."):
         if isinstance(value, list):
             if len(value) != 1:
-                raise ValueError(f"expected one element before {name!r} in {column!r}, got {len(value)}")
+                raise UsageError(f"expected one element before {name!r} in {column!r}, got {len(value)}")
             value = value[0]
         if not isinstance(value, dict) or name not in value:
             has = ", ".join(value) if isinstance(value, dict) else repr(value)
-            raise ValueError(f"expected text in {column!r}, found no {name!r} (there is {has})")
+            raise UsageError(f"expected text in {column!r}, found no {name!r} (there is {has})")
         value = value[name]
     if not isinstance(value, str):
-        raise ValueError(f"expected text in {column!r}, got {value!r}")
+        raise UsageError(f"expected text in {column!r}, got {value!r}")
     return value
 
 
@@ -122,7 +123,7 @@ def bare_problem(text: str) -> str:
     head, tail = prompts.get("dapo").user.split("{problem}")
     text = text.strip()
     if not (text.startswith(head) and text.endswith(tail) and len(text) > len(head) + len(tail)):
-        raise ValueError(f"expected a problem inside DAPO's prompt, got {text[:60]!r} ... {text[-60:]!r}")
+        raise UsageError(f"expected a problem inside DAPO's prompt, got {text[:60]!r} ... {text[-60:]!r}")
     return text[len(head) : -len(tail)]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from evals.data.rows import SUFFIXES
 from harness.data.named import SETS, NamedSet, file_rows
 from harness.data.tiny import FAMILIES, family
+from harness.errors import UsageError
 
 COLUMNS = ("problem", "answer")
 PERFECTIBLE, SOLVED = "perfectible", (0.2, 0.8)  # arXiv 2510.26788, section 4: solved in 20 to 80 % of the samples
@@ -42,7 +43,7 @@ def source(dataset: str) -> Source:
     FILE?our=theirs&perfectible=VERDICTS, or an id on the hub.
 
     Raises:
-        ValueError: NAME:FILE without such a set, or a map that is not of that form, or of a column that there is not.
+        UsageError: NAME:FILE without such a set, or a map that is not of that form, or of a column that there is not.
     """
     if dataset in FAMILIES:
         return Source()
@@ -50,7 +51,7 @@ def source(dataset: str) -> Source:
     if name in SETS:
         return Source(Path(path), None, SETS[name]) if colon else Source(None, SETS[name].hub, SETS[name])
     if colon and not Path(dataset).exists():
-        raise ValueError(f"dataset: expected NAME:FILE with a NAME of {', '.join(SETS)}, got {dataset!r}")
+        raise UsageError(f"dataset: expected NAME:FILE with a NAME of {', '.join(SETS)}, got {dataset!r}")
     file, mark, mapped = dataset.partition("?")
     if not file.endswith(SUFFIXES):
         return Source(hub=dataset)
@@ -58,7 +59,7 @@ def source(dataset: str) -> Source:
     for pair in mapped.split("&") if mark else ():
         our, equals, their = pair.partition("=")
         if our not in (*COLUMNS, *SOLUTION_COLUMNS, PERFECTIBLE) or not equals or not their:
-            raise ValueError(
+            raise UsageError(
                 f"dataset: expected FILE?problem=THEIRS&answer=THEIRS (or solution=THEIRS, perfectible=VERDICTS), got "
                 f"{dataset!r}"
             )
@@ -78,7 +79,7 @@ def load_problems(dataset: str, *, seed: int = 0, more: tuple[str, ...] = ()) ->
         seed: of the tiny families only.
         more: further columns of text or numbers, returned as text.
     Raises:
-        ValueError: the file is missing, a row lacks a column (row and column are named), there are no rows, or the rows
+        UsageError: the file is missing, a row lacks a column (row and column are named), there are no rows, or the rows
             are not those of the named set.
     """
     return _loaded(dataset, (*COLUMNS, *more), seed)
@@ -90,7 +91,7 @@ def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     Args:
         dataset, seed: as for `load_problems`; the tiny family gives the same problems, with correct solutions.
     Raises:
-        ValueError: as for `load_problems`.
+        UsageError: as for `load_problems`.
     """
     return _loaded(dataset, SOLUTION_COLUMNS, seed)
 
@@ -109,13 +110,13 @@ def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str
 def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[dict[str, str]]:
     """The requested columns of every row; ValueError names the first row that lacks one."""
     if not rows:
-        raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
+        raise UsageError(f"dataset: expected rows in {dataset!r}, got none")
     for number, row in enumerate(rows):
         for column in columns:
             if column not in (*COLUMNS, *SOLUTION_COLUMNS) and isinstance(row.get(column), (int, float)):
                 row[column] = str(row[column])
             if not isinstance(row.get(column), str) or not row[column].strip():
-                raise ValueError(
+                raise UsageError(
                     f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}"
                 )
     return [{column: row[column] for column in columns} for row in rows]
@@ -128,7 +129,7 @@ def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, An
     Args:
         verdicts: of an evaluation of that model on these rows (`rlvr eval benchmarks=[FILE] n=16`), in their order.
     Raises:
-        ValueError: it is of other problems.
+        UsageError: it is of other problems.
     """
     import pandas as pd
 
@@ -139,7 +140,7 @@ def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, An
     problems = table.groupby("problem_id", sort=False)
     golds, given = problems["gold"].first().tolist(), [str(row.get("answer")).strip() for row in rows]
     if golds != given:
-        raise ValueError(f"dataset: expected verdicts of the file's {len(rows)} problems, {verdicts} has others")
+        raise UsageError(f"dataset: expected verdicts of the file's {len(rows)} problems, {verdicts} has others")
     scored = table["verdict"].ne(Verdict.UNSCORED)
     solved = table["verdict"].eq(Verdict.CORRECT).where(scored).astype(float).groupby(table["problem_id"], sort=False)
     low, high = SOLVED
@@ -167,7 +168,7 @@ def count_rows(dataset: str) -> int | None:
     Args:
         dataset: as for `load_problems`.
     Raises:
-        ValueError: the file is missing or cannot be read, or the form is none of those.
+        UsageError: the file is missing or cannot be read, or the form is none of those.
     """
     at = source(dataset)
     if at.verdicts:
@@ -179,7 +180,7 @@ def count_rows(dataset: str) -> int | None:
     if at.hub is None:
         return TINY_PROBLEMS
     if not at.named and not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
-        raise ValueError(
+        raise UsageError(
             f"dataset: expected {', '.join(FAMILIES)}, a name of {', '.join(SETS)}, a file ({', '.join(SUFFIXES)}) or "
             f"a hub id (owner/name), got {dataset!r}"
         )

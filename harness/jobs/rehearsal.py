@@ -51,7 +51,7 @@ SHORT = 32  # mean tokens of the responses beside the one that is forced to the 
 
 
 @dataclass
-class Row:
+class Rehearsed:
     """One arm: what went well, by stage, and what did not or was shortened, in sentences."""
 
     arm: str
@@ -64,13 +64,13 @@ class Row:
         return not faults
 
 
-def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproduction) -> list[Row]:
+def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproduction) -> list[Rehearsed]:
     """One row for each arm; every fault is in it, and none is raised. `machines` are those of the real runs. BusyError:
     another process rehearses the same run."""
-    rows: list[Row] = []
+    rows: list[Rehearsed] = []
     for job in {(job.model, job.arm): job for job in jobs}.values():
         say(f"rehearsing {job.paper} {job.label}")
-        row = Row(f"{job.paper} {job.label} {backend(job.backend).label}".rstrip())
+        row = Rehearsed(f"{job.paper} {job.label} {backend(job.backend).label}".rstrip())
         hardware = of_job(machines, job.model, job.arm)
         planned = row.mark("planned", plan_faults(job, hardware))
         configured = row.mark("configured", configuration_faults(job, hardware))
@@ -83,7 +83,7 @@ def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproducti
     return rows
 
 
-def as_text(rows: Sequence[Row]) -> str:
+def as_text(rows: Sequence[Rehearsed]) -> str:
     """The table, and the sentences below it."""
     table = [[row.arm, *(row.stages.get(stage, "-") for stage in STAGES)] for row in rows]
     notes = [f"{row.arm}: {note}" for row in rows for note in row.notes]
@@ -266,7 +266,7 @@ def one_of_full_length() -> Iterator[None]:
         yield
 
 
-def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, folder: Path) -> None:
+def _run(job: Job, hardware: Hardware, row: Rehearsed, paper: str | Reproduction, folder: Path) -> None:
     """Train, resume, evaluate and pack the dwarf in `folder`; what fails goes into the row."""
     if hardware.sampler.served:
         row.notes.append("evaluated: not here, a server has the model")
@@ -327,7 +327,7 @@ def _run(job: Job, hardware: Hardware, row: Row, paper: str | Reproduction, fold
         row.mark(stage, [f"{type(error).__name__}: {error}"])
 
 
-def _stopped(run: JobRun, row: Row, folder: Path, *, at_once: bool) -> None:
+def _stopped(run: JobRun, row: Rehearsed, folder: Path, *, at_once: bool) -> None:
     """Train a rollout with its updates, and stop with a checkpoint.
 
     Args:

@@ -24,11 +24,11 @@ from harness.command.watch import Watch, due
 from harness.data.base_models import fingerprint, located
 from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
-from harness.record.run import CURVE, FINAL, METRICS, RECORD, Run, folder_name, run_identity
+from harness.record.run import CURVE, FINAL, RECORD, TRAINING_LOG, Run, folder_name, run_identity
+from harness.record.state import ERROR
 from harness.record.write import Recorder, now
 from harness.runs.interrupt import MINUTES, Interrupted, budget, check, finishing
 from harness.runs.record import environment, gpus
-from harness.runs.state import ERROR
 from harness.runs.track import home
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
@@ -140,7 +140,7 @@ class JobRun:
             if not (self.folder / RECORD).is_file() or not before.is_finished:
                 self.start()
             elif damaged := before.damage():
-                for name in (METRICS, CURVE):  # no command makes these again
+                for name in (TRAINING_LOG, CURVE):  # no command makes these again
                     if name in before.record["files"]:
                         before.file(name)
                 say(f"    {'; '.join(damaged)}: made again")
@@ -306,7 +306,7 @@ def fixed_threads(threads: int | None) -> Iterator[None]:
 
 def _files(folder: Path) -> list[Path]:
     """The files that a finished record lists: the model, the curve, and every evaluation."""
-    files = [folder / METRICS, folder / CURVE, *(folder / FINAL).rglob("*")]
+    files = [folder / TRAINING_LOG, folder / CURVE, *(folder / FINAL).rglob("*")]
     for place in ("eval/*", "curve/*/*"):
         files += [*folder.glob(f"{place}/verdicts.parquet"), *folder.glob(f"{place}/manifest.json")]
     return [path for path in files if path.is_file()]

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from evals.environment import JOBS_ON_CARD, variables
+from evals.files import RefusedError
 from harness.backends.checkpoints import WHOLE
-from harness.errors import UsageError
 from harness.jobs.run import say
 from harness.launch.task import RUNNING, WAITING, Task
 from harness.plan.machine import sharing
@@ -40,7 +40,7 @@ def slot_environments(machines: Iterable[Hardware], slots: int, *, gpus: int) ->
     Args:
         machines: of all jobs, with their device. gpus: how many there are.
     Raises:
-        UsageError: fewer GPUs than the slots need.
+        RefusedError: fewer GPUs than the slots need.
     """
     machines = list(machines)
     if not any(machine.device == "gpu" for machine in machines):
@@ -53,7 +53,7 @@ def slot_environments(machines: Iterable[Hardware], slots: int, *, gpus: int) ->
         share = {JOBS_ON_CARD: str(sharing(slots, each, len(names)))}
         return [{**common, **share, VISIBLE: names[i % len(names)]} for i in range(slots)]
     if slots > most:
-        raise UsageError(
+        raise RefusedError(
             f"jobs={slots}: expected at most {most}: a job needs {each} of the {len(names)} GPUs here, got {slots}"
         )
     return [{**common, VISIBLE: ",".join(names[i * each : (i + 1) * each])} for i in range(slots)]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,7 @@ from harness.spec.job import Job
 from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
-    from harness.jobs.rehearsal import Row
+    from harness.jobs.rehearsal import Rehearsed
 
 
 Refusals = Mapping[tuple[str, str], CannotExpress]
@@ -155,16 +154,6 @@ def _with_others(
     return jobs, hardware, refused, moved
 
 
-@contextmanager
-def _usage() -> Iterator[None]:
-    """What the checks raise is an error in what the command says."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
-
-
-@_usage()
 def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) -> Prepared:
     """Check what a run was asked for, and this machine, before anything starts.
 
@@ -196,7 +185,6 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
     return replace(asked, jobs=jobs, hardware=hardware, data_dir=data_dir, command=redact(command))
 
 
-@_usage()
 def planned(
     paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None, check: bool = True
 ) -> dict[str, Any]:
@@ -216,7 +204,7 @@ def planned(
         missing = []
         try:
             asked.within_memory().check_machine()
-        except ValueError as error:
+        except UsageError as error:
             missing = str(error).splitlines()
     how: dict[str, Any] = {"machines": asked.hardware, "explicit": asked.machine.explicit, "watch": asked.watch}
     how |= {"moved": asked.moved, "price": price, "on_a_card": asked.machine.on_a_card}
@@ -229,7 +217,6 @@ def card(scale: str) -> str:
     return "rtx4090" if scale == "small" else "h100x8"
 
 
-@_usage()
 def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str, Any]:
     """model/arm -> the trainer's own configuration.
 
@@ -242,8 +229,7 @@ def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str
     return trainer_configs(that_run(asked), asked.hardware)
 
 
-@_usage()
-def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Row]:
+def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Rehearsed]:
     """A rehearsal of what the options name, each arm by the backend that would train it.
 
     Raises:

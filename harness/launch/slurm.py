@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from evals.environment import threads_sleep
-from harness.errors import UsageError
+from evals.files import RefusedError
 from harness.launch.launcher import Launcher
 from harness.launch.slurm_parameters import REQUEUES, executor
 from harness.launch.task import RUNNING, WAITING, Task
+from harness.record.state import in_slurm, note_slurm
 from harness.runs.interrupt import RESUMABLE, Interrupted, handled
-from harness.runs.state import in_slurm, note_slurm
 
 QUEUED = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SUSPENDED", "CONFIGURING", "RESIZING", "SPECIAL_EXIT")
 ACTIVE = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "STOPPED")
@@ -38,7 +38,7 @@ class Slurm:
         """Find jobs that are already in the queue; submit the others as one array.
 
         Raises:
-            UsageError: sbatch refuses the options.
+            RefusedError: sbatch refuses the options.
         """
         known = {task.folder: job for task in tasks if (job := in_slurm(task.folder)) is not None}
         states = queue(known.values())
@@ -53,7 +53,7 @@ class Slurm:
             with slurm.batch():
                 submitted = [slurm.submit(run_task, task) for task in new]
         except FailedJobError as error:
-            raise UsageError(f"launcher=slurm: sbatch refused the jobs: {error}") from error
+            raise RefusedError(f"launcher=slurm: sbatch refused the jobs: {error}") from error
         for task, job in zip(new, submitted, strict=True):
             self._ids[task.folder] = str(job.job_id)
             note_slurm(task.folder, str(job.job_id))

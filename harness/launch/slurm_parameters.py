@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from harness.errors import UsageError
 from harness.launch.launcher import Launcher
 from harness.runs.track import home
 from harness.spec.hardware import Hardware
@@ -17,14 +18,14 @@ def executor(launcher: Launcher, machines: Iterable[Hardware]) -> Any:
     """submitit's executor with the user's parameters, and the needs of the jobs.
 
     Raises:
-        ValueError: no submitit, no Slurm, or no such parameter.
+        UsageError: no submitit, no Slurm, or no such parameter.
     """
     try:
         import submitit
 
         slurm = submitit.AutoExecutor(folder=home() / "slurm", cluster="slurm", slurm_max_num_timeout=REQUEUES)
     except (ImportError, RuntimeError) as error:
-        raise ValueError(f"launcher=slurm: expected submitit and Slurm's commands on this machine ({error})") from error
+        raise UsageError(f"launcher=slurm: expected submitit and Slurm's commands on this machine ({error})") from error
     machines = list(machines)
     made: dict[str, Any] = {
         **DEFAULTS,
@@ -41,5 +42,5 @@ def executor(launcher: Launcher, machines: Iterable[Hardware]) -> Any:
             **{key if key in generic else f"slurm_{key}": value for key, value in made.items() if value is not None}
         )
     except (NameError, AssertionError, TypeError) as error:
-        raise ValueError(f"launcher=slurm: submitit refuses its parameters: {str(error).splitlines()[0]}") from error
+        raise UsageError(f"launcher=slurm: submitit refuses its parameters: {str(error).splitlines()[0]}") from error
     return slurm

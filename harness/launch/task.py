@@ -27,10 +27,10 @@ from harness.command.watch import Watch
 from harness.data.base_models import fingerprint, located
 from harness.jobs.run import JobRun, job_folder
 from harness.launch.prepare import Prepared
+from harness.record.state import ERROR
 from harness.record.write import now
 from harness.runs.disk import full_disk_named
 from harness.runs.interrupt import Interrupted, StoppedAtOnce, handled
-from harness.runs.state import ERROR
 from harness.runs.track import home, make_home
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from evals.redaction import redact
 from harness.launch.task import Task
 from harness.plan.costs import training_steps
-from harness.record.run import METRICS
-from harness.runs.state import last_step
+from harness.record.run import TRAINING_LOG
+from harness.record.state import last_step
 
 
 class View:
@@ -68,7 +68,7 @@ class View:
         self._read = time.monotonic()
         before = {bar.id: bar.completed for bar in self._bars.tasks}
         for folder, row in self._rows.items():
-            step, metrics = last_step(folder / METRICS)
+            step, metrics = last_step(folder / TRAINING_LOG)
             if step is not None:
                 shown = [f"{k} {metrics[f'train/{k}']:.3f}" for k in ("reward", "entropy") if f"train/{k}" in metrics]
                 self._bars.update(row, completed=step, metrics="  ".join(shown))

@@ -17,9 +17,9 @@ from harness.launch.task import RUNNING, WAITING, Task, tasks_of
 from harness.launch.view import View
 from harness.record.mirror import mirroring
 from harness.record.run import RECORD, Run
+from harness.record.state import ERROR
 from harness.runs.disk import full_disk_named
 from harness.runs.interrupt import Interrupted, finishing, handled, requested
-from harness.runs.state import ERROR
 from harness.runs.track import make_home
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.errors import UsageError
 from harness.spec import Experiment
 from harness.spec.architecture import positions
 from harness.spec.declarations import SELF
@@ -43,12 +44,12 @@ def context_need(job: Job) -> ContextNeed:
 
 
 def check_context(job: Job) -> None:
-    """Raise ValueError for sequences longer than the model's positions, before anything starts."""
+    """Raise UsageError for sequences longer than the model's positions, before anything starts."""
     need = context_need(job)
     if not need.fits:
         what = "trained" if need.training > need.evaluation else "measured"
         longest = max(need.training, need.evaluation + 1)
-        raise ValueError(
+        raise UsageError(
             f"context.positions: {job.label} is {what} with {longest:,} tokens, and {job.base_model.value} "
             f"has {need.positions:,} positions; shorten max_completion_tokens and protocol.max_tokens, or extend its "
             "context (context.positions=N context.rope_theta=BASE)"

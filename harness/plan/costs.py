@@ -14,6 +14,7 @@ from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.backends.common import optimiser_steps
 from harness.command.watch import Watch, due
+from harness.errors import UsageError
 from harness.spec import Experiment, Finetune, catalogue
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import Hardware
@@ -134,7 +135,7 @@ def price_of(hardware: Hardware, given: float | None) -> Sourced[float]:
     """USD for an hour of one of these GPUs."""
     if given is not None:
         if not (math.isfinite(given) and given >= 0):
-            raise ValueError(f"price: expected USD for an hour of one GPU, got {given}")
+            raise UsageError(f"price: expected USD for an hour of one GPU, got {given}")
         return Sourced(given, Origin.USER, "price=")
     return Sourced(
         _prices()[hardware.gpu or "h100"], Origin.ASSUMED, "typical offers as of 2026-11; price= replaces it"

@@ -51,10 +51,7 @@ def take_hardware(values: dict[str, Any], name: str = DEFAULT) -> Hardware:
             others = [other for other in BACKENDS if key.removeprefix("hardware.") in backend(other).hardware.help()]
             missing = f"backend={name} has no such setting; backend={', '.join(others)} has it"
             raise UsageError(f"{key}={value}: {missing if others else f'no such key; {nearest(key, valid)}'}")
-    try:
-        return kind(**{key.removeprefix("hardware."): value for key, value in mine.items()})
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    return kind(**{key.removeprefix("hardware."): value for key, value in mine.items()})
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ def take_machine(values: dict[str, Any]) -> Machine:
         raise UsageError(f"hardware={profile}: no such profile; {nearest(str(profile), [*PROFILES, AUTO])}")
     try:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
-    except ValueError as error:
+    except UsageError as error:
         raise UsageError(f"hardware={profile}: {error}") from error
     given = take_hardware(values, name)
     return Machine(replace(base, **{key: getattr(given, key) for key in explicit}), profile, explicit)
@@ -125,7 +122,7 @@ def this_machine() -> Profile:
     """The profile of the GPUs that torch sees.
 
     Raises:
-        ValueError: as `profile_of`.
+        UsageError: as `profile_of`.
     """
     import torch
 
@@ -136,7 +133,7 @@ def this_machine() -> Profile:
 def check_memory(
     jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], *, memory: float | None = None
 ) -> None:
-    """Raise ValueError for arms that cannot fit the device, with what would make them fit: a line for each.
+    """Raise UsageError for arms that cannot fit the device, with what would make them fit: a line for each.
 
     Args:
         memory: bytes of each device; None: of the GPU that the settings name.
@@ -167,7 +164,7 @@ def check_memory(
                 f"{phase}: {remedy} (`rlvr plan` shows the parts; force=true runs it anyway)"
             )
     if lines:
-        raise ValueError("\n".join(lines))
+        raise UsageError("\n".join(lines))
 
 
 def sharing(slots: int, each: int, gpus: int) -> int:
@@ -213,7 +210,7 @@ def check_machine(
     force: bool = False,
     watch: Watch | None = None,
 ) -> None:
-    """Raise ValueError if this machine cannot run the jobs, with a line for each thing that is missing. Reads local
+    """Raise UsageError if this machine cannot run the jobs, with a line for each thing that is missing. Reads local
     training data in full; loads no model.
 
     Args:
@@ -242,10 +239,10 @@ def check_machine(
     for check in checks:
         try:
             check()
-        except (ValueError, OSError) as error:
+        except (UsageError, OSError) as error:
             missing[str(error)] = None
     if missing:
-        raise ValueError("\n".join(missing))
+        raise UsageError("\n".join(missing))
 
 
 def jobs_at_once(jobs: Sequence[Job], machines: Mapping[tuple[str, str], Hardware], slots: int) -> int:
@@ -259,7 +256,7 @@ def jobs_at_once(jobs: Sequence[Job], machines: Mapping[tuple[str, str], Hardwar
     while slots > 1:
         try:
             check_memory(jobs, placed, memory=device_memory(placed, slots))
-        except ValueError:
+        except UsageError:
             slots -= 1
         else:
             return slots
@@ -279,7 +276,7 @@ def _largest_host_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str],
 def check_room(
     jobs: Sequence[Job], machines: Mapping[tuple[str, str], Hardware], watch: Watch, *, slots: int, force: bool
 ) -> None:
-    """Raise ValueError, with a line for each, if disk, memory, /dev/shm or the limit of open files are too small."""
+    """Raise UsageError, with a line for each, if disk, memory, /dev/shm or the limit of open files are too small."""
     import psutil
 
     from harness.runs.track import home
@@ -308,38 +305,38 @@ def check_room(
         if files != resource.RLIM_INFINITY and files < OPEN_FILES:
             lines.append(f"open files: expected a limit of {OPEN_FILES} (`ulimit -n {OPEN_FILES}`), it is {files}")
     if lines:
-        raise ValueError("\n".join(lines))
+        raise UsageError("\n".join(lines))
 
 
 def check_device(hardware: Hardware, gpus: int) -> None:
-    """Raise ValueError if the GPUs asked for are missing. `gpus`: how many the driver shows."""
+    """Raise UsageError if the GPUs asked for are missing. `gpus`: how many the driver shows."""
     if hardware.device == "gpu" and not gpus:
-        raise ValueError("hardware.device: expected cpu or auto, got 'gpu': this machine has no GPU that can be used")
+        raise UsageError("hardware.device: expected cpu or auto, got 'gpu': this machine has no GPU that can be used")
     if hardware.device == "gpu" and hardware.processes > gpus and hardware.ray_address is None:
-        raise ValueError(f"hardware.processes: expected at most the {gpus} GPUs here, got {hardware.processes}")
+        raise UsageError(f"hardware.processes: expected at most the {gpus} GPUs here, got {hardware.processes}")
 
 
 def check_sharing(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], slots: int, gpus: int) -> None:
-    """Raise ValueError for jobs that share a card and use vLLM, which takes its part of a whole card at its start and
-    fails where another process takes memory meanwhile."""
+    """Raise UsageError for jobs that share a card and use vLLM's rollouts or an engine like it, which takes its part of
+    a whole card at its start and fails where another process takes memory meanwhile."""
     together = sharing(slots, max(settings.gpus for settings in machines.values()), gpus)
     for job in jobs if together > 1 else ():
         settings, e = machines[job.model, job.arm], job.experiment
         wrong = ["rollouts"] if e is not None and backend(job.backend).colocated(e, settings) else []
-        wrong += ["engine"] if settings.engine == "vllm" else []
+        wrong += ["engine"] if settings.sampler.gpu_share is not None else []
         if wrong:
             needed = " ".join(f"hardware.{name}=transformers" for name in wrong)
-            raise ValueError(
-                f"jobs={slots}: {together} jobs share a GPU, where vLLM cannot be used ({job.label}): "
+            raise UsageError(
+                f"jobs={slots}: {together} jobs share a GPU, where vLLM cannot reserve its part ({job.label}): "
                 f"expected {needed} with backend=trl"
             )
 
 
 def check_engine(hardware: Hardware) -> None:
-    """Raise ValueError if the engine that evaluates is missing."""
+    """Raise UsageError if the engine that evaluates is missing."""
     package = hardware.sampler.package
     if package is not None and find_spec(package) is None:
-        raise ValueError(
+        raise UsageError(
             f"hardware.engine: expected {Hardware().engine}, got {hardware.engine!r}: {package} is not installed in "
             "this environment"
         )
@@ -375,10 +372,10 @@ def gpu_count() -> int:
 
 
 def check_served(job: Job, engine: str) -> None:
-    """Raise ValueError for a model that no server can have."""
+    """Raise UsageError for a model that no server can have."""
     if job.experiment is not None:
         local = [name for name in engines.ENGINES if not engines.kind(name).served]
-        raise ValueError(
+        raise UsageError(
             f"hardware.engine: expected {' or '.join(local)}, got {engine!r}, which cannot have the model that "
             f"{job.label} trains"
         )
@@ -410,8 +407,8 @@ def _check_benchmark(name: str, path: str) -> None:
 
     try:
         check_hub("dataset", path)
-    except ValueError as error:
-        raise ValueError(f"benchmark {name}: {error}, in data_dir=FOLDER") from error
+    except UsageError as error:
+        raise UsageError(f"benchmark {name}: {error}, in data_dir=FOLDER") from error
 
 
 def _training_data(jobs: Sequence[Job]) -> Iterator[Callable[[], object]]:

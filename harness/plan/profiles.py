@@ -11,6 +11,7 @@ from typing import Any
 from harness.backends import backend
 from harness.backends.engine import PROMPT_TOKENS
 from harness.backends.memory import CONTEXT, USABLE, Need, divisors, engine_need, fits, weights_bytes
+from harness.errors import UsageError
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import GPUS, NO_GPU, Hardware
@@ -38,11 +39,11 @@ class Profile:
         """The settings that all arms share on these machines, under the backend of that name.
 
         Raises:
-            ValueError: it does not train on several machines.
+            UsageError: it does not train on several machines.
         """
         trainer = backend(name)
         if self.nodes > 1 and not trainer.nodes:
-            raise ValueError(f"backend={name} trains on one machine, got {self.nodes}")
+            raise UsageError(f"backend={name} trains on one machine, got {self.nodes}")
         several: dict[str, Any] = {"nodes": self.nodes, "ray_address": "auto"} if self.nodes > 1 else {}
         settings: Hardware = trainer.hardware(
             device="gpu",
@@ -72,21 +73,21 @@ def profile_of(names: Sequence[str], memory: float) -> Profile:
     Args:
         names: of its GPUs, as torch gives them. memory: of the first one, in bytes.
     Raises:
-        ValueError: no GPU, GPUs of several kinds, or a kind whose speed and memory are not known here.
+        UsageError: no GPU, GPUs of several kinds, or a kind whose speed and memory are not known here.
     """
     if not names:
-        raise ValueError(f"{NO_GPU}; expected hardware={'|'.join(PROFILES)}, or no hardware= for this CPU")
+        raise UsageError(f"{NO_GPU}; expected hardware={'|'.join(PROFILES)}, or no hardware= for this CPU")
     if len(set(names)) > 1:
-        raise ValueError(f"GPUs of several kinds ({', '.join(sorted(set(names)))}); CUDA_VISIBLE_DEVICES chooses some")
+        raise UsageError(f"GPUs of several kinds ({', '.join(sorted(set(names)))}); CUDA_VISIBLE_DEVICES chooses some")
     spelt = {gpu: re.sub("_(80|40)g|_", "", gpu) for gpu in GPUS}  # these cards are told apart by their memory
     kinds = [gpu for gpu, name in spelt.items() if name in names[0].lower().replace(" ", "")]
     if not kinds:
-        raise ValueError(f"{names[0]!r} is not among {', '.join(GPUS)}; give hardware.gpu and hardware.KEY=VALUE")
+        raise UsageError(f"{names[0]!r} is not among {', '.join(GPUS)}; give hardware.gpu and hardware.KEY=VALUE")
     return Profile(min(kinds, key=lambda gpu: abs(GPUS[gpu].memory - memory)), gpus=len(names))
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Fit:
     """Whether an arm fits with its settings, and how much memory it then needs.
 
     Args:
@@ -118,7 +119,7 @@ def judge(
     explicit: frozenset[str] = frozenset(),
     *,
     memory: float | None = None,
-) -> Verdict:
+) -> Fit:
     """Whether an arm fits with these settings of the backend `name`; if not, settings that would fit.
 
     Args:
@@ -126,17 +127,17 @@ def judge(
     """
     a = architecture(training.base_model.value)
     if a is None:
-        return Verdict(True, None)
+        return Fit(True, None)
     needs = backend(name).need(a, training, hardware, memory or hardware.card.memory)
     if holds(a, training, name, hardware, memory):
-        return Verdict(True, needs)
+        return Fit(True, needs)
     for fixed in (explicit, frozenset[str]()):
         for start in (_as_a_profile(name, hardware, fixed), hardware):  # vLLM samples faster
             for better in candidates(training, name, start, fixed):
                 if holds(a, training, name, better, memory):
-                    return Verdict(False, needs, changes(hardware, better))
+                    return Fit(False, needs, changes(hardware, better))
     adapters = ""
-    with suppress(ValueError):  # what the backend cannot train is no remedy
+    with suppress(UsageError):  # what the backend cannot train is no remedy
         lora = replace(training, lora_rank=replace(training.lora_rank, value=RANK))
         backend(name).check(lora, hardware)
         fitting = (holds(a, lora, name, each, memory) for each in candidates(lora, name, hardware, explicit))
@@ -146,8 +147,8 @@ def judge(
         if profile.nodes > 1 and not backend(name).nodes:
             continue
         if any(holds(a, training, name, each) for each in candidates(training, name, profile.base(name))):
-            return Verdict(False, needs, f"{adapters}hardware={profile_name}")
-    return Verdict(False, needs)
+            return Fit(False, needs, f"{adapters}hardware={profile_name}")
+    return Fit(False, needs)
 
 
 def _as_a_profile(name: str, hardware: Hardware, fixed: frozenset[str]) -> Hardware:

@@ -9,7 +9,7 @@ from pathlib import Path
 from evals.audit.reading import read_curve
 from evals.files import append_jsonl, file_sha256
 from harness.errors import UsageError, nearest
-from harness.record.run import CURVES, METRICS, Run
+from harness.record.run import CURVES, TRAINING_LOG, Run
 from harness.record.write import Recorder, now
 from harness.runs.track import make_home
 
@@ -60,9 +60,9 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
     folder.mkdir(parents=True)
     for row in curve.to_dict("records"):
         values = {ours: float(row[theirs]) for ours, theirs in found.items() if row[theirs] == row[theirs]}
-        append_jsonl(folder / METRICS, {"step": int(row["step"]), "metrics": values, "time": 0})
+        append_jsonl(folder / TRAINING_LOG, {"step": int(row["step"]), "metrics": values, "time": 0})
     left = [str(column) for column in curve if column not in ("step", *found.values())]
     source = {"file": str(path), "sha256": file_sha256(path), "columns": found, "left": left, "replaced": replaced}
     recorder.start(kind=CURVES, arm=name, seed=seed, source=source)
-    recorder.update(files=recorder.hashes([folder / METRICS]), state="finished", finished=now())
+    recorder.update(files=recorder.hashes([folder / TRAINING_LOG]), state="finished", finished=now())
     return Run(folder)

@@ -40,9 +40,9 @@ from harness.record.run import (
     IDENTITY,
     JOB_FOLDER,
     LINK,
-    METRICS,
     RECORD,
     RESTORE,
+    TRAINING_LOG,
     Run,
     as_typed,
     base_of,
@@ -101,7 +101,7 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
         link |= {"experiment": tracker.experiment(record["paper"]), "run_id": run_id, "metrics": 0, "record": ""}
         link |= {"run": record["id"], "folder": run.folder.name}
         write_json(run.folder / LINK, link)
-    run_id, metrics = link["run_id"], run.folder / METRICS
+    run_id, metrics = link["run_id"], run.folder / TRAINING_LOG
     rows = read_jsonl_from(metrics, link["metrics"], "step", "metrics") if metrics.is_file() else []
     points = [
         Metric(name, value, row.get("time", 0), row["step"])
@@ -142,7 +142,7 @@ def _link(run: Run) -> dict[str, Any]:
 
 def _lacks(run: Run, link: Mapping[str, Any]) -> bool:
     """Whether MLflow lacks something of the run."""
-    metrics = run.folder / METRICS
+    metrics = run.folder / TRAINING_LOG
     size = metrics.stat().st_size if metrics.is_file() else 0
     return not link or link["record"] != run.record["sha256"] or link["metrics"] < size
 
@@ -169,7 +169,7 @@ def final_scores(record: Mapping[str, Any]) -> tuple[int, dict[str, float]]:
 
 def started(folder: Path) -> bool:
     """Whether there is something to mirror: a step or a result. A run that could not start leaves nothing in MLflow."""
-    metrics = folder / METRICS
+    metrics = folder / TRAINING_LOG
     if (folder / LINK).is_file() or (metrics.is_file() and metrics.stat().st_size > 0):
         return (folder / RECORD).is_file()
     return (folder / RECORD).is_file() and Run(folder).is_finished
@@ -327,7 +327,7 @@ class BackgroundMirror:
 
 def _state(folder: Path) -> Any:
     """What changes with every change of a run."""
-    return [(at.st_size, at.st_mtime_ns) for name in (RECORD, METRICS) if (at := _stat(folder / name)) is not None]
+    return [(at.st_size, at.st_mtime_ns) for name in (RECORD, TRAINING_LOG) if (at := _stat(folder / name)) is not None]
 
 
 def _stat(path: Path) -> Any:
@@ -361,7 +361,7 @@ def mirroring() -> Iterator[BackgroundMirror]:
 def run_folders(paper: str | None = None) -> list[Path]:
     """Every run under RLVR_HOME, or of one paper; also one whose record is lost, so that it is missed."""
     folders = sorted(home().glob(f"{paper or '*'}/*/*"))
-    marks = (RECORD, METRICS, LINK)
+    marks = (RECORD, TRAINING_LOG, LINK)
     return [
         folder
         for folder in folders

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evals.stats.measured_run import Conditions
     from evals.stats.verdict_table import VerdictTable
 
-RECORD, METRICS, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.jsonl", "train/final", "mlflow.json"
+RECORD, TRAINING_LOG, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.jsonl", "train/final", "mlflow.json"
 SHA256 = "sha256"  # of a record's content, in the record
 CURVES = "curves"  # the kind of a run that is another tool's curve alone (`harness.record.curves`)
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
@@ -258,11 +258,11 @@ class Run:
         Raises:
             DamagedFileError: metrics.jsonl is damaged, or lacks steps.
         """
-        path = self.folder / METRICS
-        if METRICS not in self.record.get("files", {}) and not path.is_file():
+        path = self.folder / TRAINING_LOG
+        if TRAINING_LOG not in self.record.get("files", {}) and not path.is_file():
             return {}
         if self.is_finished:
-            path = self.file(METRICS)
+            path = self.file(TRAINING_LOG)
         steps: dict[int, dict[str, float]] = {}
         for row in read_jsonl(path, "step", "metrics"):
             steps.setdefault(int(row["step"]), {}).update(row["metrics"])

@@ -13,10 +13,10 @@ from evals.analysis.forks import fork_threshold
 from evals.analysis.subjects import Subject
 from evals.plots.comparison import differences
 from evals.plots.plot import Plot
-from evals.stats.compare import Line, compare_runs
+from evals.stats.compare import Line, compare_runs, line_form, method_p_text
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.intervals import ROUGH
-from evals.stats.score import bounds_text, line_form, meanings, method_p_text, number_text, reported, score_text
+from evals.stats.score import bounds_text, meanings, number_text, reported, score_text
 from harness.analysis.questions import shared
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.errors import nearest
+from harness.errors import UsageError, nearest
 from harness.spec import declarations
 from harness.spec.declarations import Reproduction
 
@@ -57,7 +57,7 @@ def package(key: str) -> str:
     return BASELINES if key == BASELINES else f"reproductions.{key}"
 
 
-class BrokenPaper(ValueError):
+class BrokenPaper(UsageError):
     """The declaration of a paper cannot be imported; the text names its file and line."""
 
 

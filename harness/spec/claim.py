@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_type_hints
 
+from harness.errors import UsageError
 from harness.spec.ranges import check_value
 
 Metric = Literal["avg", "pass", "maj", "fmt", "no_answer_rate", "mean_tokens", "truncation_rate", "unsolvable"]
@@ -40,7 +41,7 @@ class Curve:
         for name in ("window", "than_window"):
             window = getattr(self, name)
             if window is not None and not 0 <= window[0] < window[1] <= 1:
-                raise ValueError(f"curve {self.metric}: {name}: expected 0 <= start < end <= 1, got {window}")
+                raise UsageError(f"curve {self.metric}: {name}: expected 0 <= start < end <= 1, got {window}")
 
 
 @dataclass(frozen=True)
@@ -89,21 +90,21 @@ class Claim:
         for metric in self.metrics:
             check_value("claim.metrics", metric, _KINDS["metric"])
         if bool(self.arm) != bool(self.than) or bool(self.arm) == bool(self.undecided):
-            raise ValueError(
+            raise UsageError(
                 f"claim {self.text!r}: expected two arms, or none and `undecided`, got arm={self.arm!r}, "
                 f"than={self.than!r}, undecided={self.undecided!r}"
             )
         if self.margin is not None and not self.margin > 0:
-            raise ValueError(f"claim {self.text!r}: margin: expected a number above 0, got {self.margin!r}")
+            raise UsageError(f"claim {self.text!r}: margin: expected a number above 0, got {self.margin!r}")
         if self.direction in NEED_MARGIN and self.margin is None:
-            raise ValueError(
+            raise UsageError(
                 f"claim {self.text!r}: direction={self.direction!r} needs a margin: the largest difference that counts "
                 "as none (a fraction, 0.01 is one point)"
             )
         curve = self.curve
         same = curve is None or (curve.than_window in (None, curve.window) and curve.than_metric in ("", curve.metric))
         if self.arm and self.arm == self.than and not self.than_model and same:
-            raise ValueError(f"claim {self.text!r}: compares {self.arm!r} with itself")
+            raise UsageError(f"claim {self.text!r}: compares {self.arm!r} with itself")
 
     @property
     def compared(self) -> tuple[Metric, ...]:

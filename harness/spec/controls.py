@@ -22,7 +22,7 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.provenance import Origin, assumed
-from harness.errors import nearest
+from harness.errors import UsageError, nearest
 from harness.spec.declarations import Experiment, Finetune, Training
 from harness.spec.equation import stage
 from harness.spec.method import Use, use
@@ -140,12 +140,12 @@ def placebo(equation: Use, among: Among) -> Use:
     """The same equation with the same values, on permuted signals (see `permuted`).
 
     Raises:
-        ValueError: the equation reads no signal, or trains a critic, whose values are its own target.
+        UsageError: the equation reads no signal, or trains a critic, whose values are its own target.
     """
     if equation.reads.isdisjoint(TOKEN_SIGNALS):
-        raise ValueError(f"{equation.name} reads no signal of the tokens, so there is nothing to permute")
+        raise UsageError(f"{equation.name} reads no signal of the tokens, so there is nothing to permute")
     if getattr(equation.function, "critic_target", None) is not None:
-        raise ValueError(f"{equation.name}: its signal is a critic's estimate, which the critic's target reads too")
+        raise UsageError(f"{equation.name}: its signal is a critic's estimate, which the critic's target reads too")
     why = f"the placebo: signals permuted among the tokens of the same {among}"
     return Use(OnPermuted(equation.function), {**equation.values, "placebo": assumed(among, why)})
 
@@ -210,7 +210,7 @@ def _shuffled(among: Among) -> Callable[[Experiment], Experiment]:
     def change(experiment: Experiment) -> Experiment:
         if experiment.method.reads.isdisjoint(TOKEN_SIGNALS):
             names = [u.name for u in experiment.method.uses()]
-            raise ValueError(f"no equation of its method reads a signal of the tokens: {names}")
+            raise UsageError(f"no equation of its method reads a signal of the tokens: {names}")
         method = experiment.method.map(lambda u: u if u.reads.isdisjoint(TOKEN_SIGNALS) else placebo(u, among))
         return replace(experiment, method=method)
 
@@ -240,24 +240,24 @@ def controlled(training: Training | None, control: str) -> Experiment:
     """The training under a control (a key of CONTROLS).
 
     Raises:
-        ValueError: there is no such control, or it does not apply; says why.
+        UsageError: there is no such control, or it does not apply; says why.
     """
     if control not in CONTROLS:
-        raise ValueError(f"{control}: no such control; {nearest(control, CONTROLS)}")
+        raise UsageError(f"{control}: no such control; {nearest(control, CONTROLS)}")
     if training is None:
-        raise ValueError(f"{control}: the arm is not trained")
+        raise UsageError(f"{control}: the arm is not trained")
     if isinstance(training, Finetune):
-        raise ValueError(f"{control}: expected reinforcement learning, got supervised fine-tuning")
+        raise UsageError(f"{control}: expected reinforcement learning, got supervised fine-tuning")
     try:
         return CONTROLS[control].change(training)
-    except ValueError as error:
-        raise ValueError(f"{control}: {error}; these apply: {', '.join(_that_apply(training))}") from error
+    except UsageError as error:
+        raise UsageError(f"{control}: {error}; these apply: {', '.join(_that_apply(training))}") from error
 
 
 def _that_apply(experiment: Experiment) -> Iterator[str]:
     """The controls that this experiment can be put under."""
     for name, control in CONTROLS.items():
-        with suppress(ValueError):
+        with suppress(UsageError):
             control.change(experiment)
             yield name
 

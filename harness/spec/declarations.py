@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from evals.data import protocols
 from evals.provenance import Origin, Sourced, assumed, code, paper
+from harness.errors import UsageError
 from harness.spec.claim import Claim, Curve
 from harness.spec.declared import Declared
 from harness.spec.method import Method, Use, use
@@ -155,33 +156,33 @@ class Experiment(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.rewards.value) != len(self.reward_weights.value):
-            raise ValueError(
+            raise UsageError(
                 f"reward_weights: expected {len(self.rewards.value)} (one a reward), got {self.reward_weights.value!r}"
             )
         if self.group_size.value < 2 and not self.critic.value:
-            raise ValueError(
+            raise UsageError(
                 "group_size: expected >= 2, as a group of one has no advantage without a critic, got "
                 f"{self.group_size.value}"
             )
         if self.reference_reset_every.value is not None and not self.kl_beta.value:
-            raise ValueError(
+            raise UsageError(
                 "reference_reset_every: expected null without a KL term (kl_beta=0), got "
                 f"{self.reference_reset_every.value}"
             )
         if self.prompts_per_rollout.value % self.updates_per_rollout.value:
-            raise ValueError(
+            raise UsageError(
                 f"updates_per_rollout: expected a divisor of prompts_per_rollout={self.prompts_per_rollout.value}, "
                 f"so that no prompt group is split over two updates, got {self.updates_per_rollout.value}"
             )
         reads_values = "values" in self.method.reads
         if not self.critic.value == reads_values == (self.ppo is not None):
-            raise ValueError(
+            raise UsageError(
                 f"critic: expected true with an advantage that reads a critic's values and with the ppo group, false "
                 f"without both, got {self.critic.value} with {self.method.advantage.name}"
                 + ("" if self.ppo is None else " and a ppo group")
             )
         if (self.entropy_target.value is None) != (self.entropy_search is None):
-            raise ValueError(
+            raise UsageError(
                 f"entropy_target: expected a number where the arm declares an entropy_search, else null, got "
                 f"{self.entropy_target.value!r}"
             )
@@ -189,14 +190,14 @@ class Experiment(Declared):
         for key in bounds:
             if getattr(self, key).value is not None:
                 assert self.method.objective is not None
-                raise ValueError(
+                raise UsageError(
                     f"{key}: expected null with the objective {self.method.objective.name}, which takes the place of "
                     f"the clipped surrogate, got {getattr(self, key).value}"
                 )
         for equation in self.method.uses():
             misfit = equation.misfit(self)
             if misfit:
-                raise ValueError(f"{equation.name} cannot be used here: {misfit}")
+                raise UsageError(f"{equation.name} cannot be used here: {misfit}")
 
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value of the declaration by its key: `learning_rate`, `aggregation`, `egsw.alpha`, ..."""
@@ -308,24 +309,24 @@ class Reproduction:
     def __post_init__(self) -> None:
         names = [(a.model, a.key) for a in self.arms]
         if len(set(names)) != len(names):
-            raise ValueError(f"{self.key}: an arm is declared twice in {names}")
+            raise UsageError(f"{self.key}: an arm is declared twice in {names}")
         for name in (self.protocol, *(arm.protocol for arm in self.arms if arm.protocol is not None)):
             protocols.get(name)
         for arm in self.arms:
             if arm.model not in self.models:
-                raise ValueError(f"{self.key}: arm {arm.key!r} names the model {arm.model!r}, not in {[*self.models]}")
+                raise UsageError(f"{self.key}: arm {arm.key!r} names the model {arm.model!r}, not in {[*self.models]}")
             if arm.same_as and (arm.model, arm.same_as) not in names:
-                raise ValueError(f"{self.key}: arm {arm.key!r} names the arm {arm.same_as!r}, which {arm.model} lacks")
+                raise UsageError(f"{self.key}: arm {arm.key!r} names the arm {arm.same_as!r}, which {arm.model} lacks")
         for name, members in self.sets.items():
             for key in members:
                 if not any(key in (arm, f"{model}/{arm}") for model, arm in names):
-                    raise ValueError(f"{self.key}: the set {name!r} names the arm {key!r}, which is not declared")
+                    raise UsageError(f"{self.key}: the set {name!r} names the arm {key!r}, which is not declared")
         for claim in self.claims:
             for model in (*claim.models, *((claim.than_model,) if claim.than_model else ())):
                 if model not in self.models:
-                    raise ValueError(f"{self.key}: a claim names the model {model!r}, not in {[*self.models]}")
+                    raise UsageError(f"{self.key}: a claim names the model {model!r}, not in {[*self.models]}")
             if claim.arm and not self.claimed_models(claim):
-                raise ValueError(f"{self.key}: no base model has the arms {claim.arm!r} and {claim.than!r} of a claim")
+                raise UsageError(f"{self.key}: no base model has the arms {claim.arm!r} and {claim.than!r} of a claim")
 
     def compared_arms(self) -> tuple[tuple[str, str], ...]:
         """The declared contrasts (arm, than): those of the claims, and every trained arm against the untrained base

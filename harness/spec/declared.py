@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, get_args, get_type_hints
 
 from evals.notebook import Tabular, html_table
 from evals.provenance import Origin, Sourced
+from harness.errors import UsageError
 from harness.spec.ranges import check_value
 
 
@@ -23,7 +24,7 @@ class Declared(Tabular):
         kinds = self.kinds()
         for key, sourced in self._own():
             if not isinstance(sourced, Sourced):
-                raise ValueError(f"{self.PREFIX}{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
+                raise UsageError(f"{self.PREFIX}{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
             check_value(self.PREFIX + key, sourced.value, kinds[key])
 
     @classmethod
@@ -58,7 +59,7 @@ class Declared(Tabular):
         """The same declaration with other values; each new value keeps the old one (`was`). `note` may differ by key.
 
         Raises:
-            ValueError: a value does not fit. KeyError: this declaration has no such key.
+            UsageError: a value does not fit. KeyError: this declaration has no such key.
         """
         unknown = set(values) - set(self.settings())
         if unknown:

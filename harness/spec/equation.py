@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
+from harness.errors import UsageError
 from harness.spec.ranges import check_value
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check_hyperparameters(function: Callable[..., Any], values: Mapping[str, Any
     """Check the values of an equation against its annotations, then against each other (`relates`).
 
     Raises:
-        ValueError: naming `prefix` and the key, the value and what was expected.
+        UsageError: naming `prefix` and the key, the value and what was expected.
     """
     for key, kind in hyperparameters(function).items():
         if key in values:
@@ -43,7 +44,7 @@ def check_hyperparameters(function: Callable[..., Any], values: Mapping[str, Any
     relation = getattr(function, "relation", None)
     misfit = relation(values) if relation else None
     if misfit:
-        raise ValueError(prefix + misfit)
+        raise UsageError(prefix + misfit)
 
 
 def checked(equation: Equation) -> Equation:
@@ -60,7 +61,7 @@ def checked(equation: Equation) -> Equation:
 def stage(name: Stage) -> Callable[[Equation], Equation]:
     """Declare an equation's stage in a `Method`; any other stage is refused. Its calls are `checked`."""
     if name not in get_args(Stage):
-        raise ValueError(f"stage: expected one of {get_args(Stage)}, got {name!r}")
+        raise UsageError(f"stage: expected one of {get_args(Stage)}, got {name!r}")
 
     def mark(equation: Equation) -> Equation:
         marked = checked(equation)

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self, get_type_hints
 from evals.sampling import engines
 from evals.sampling.engines import Kind
 from evals.suggest import expected
+from harness.errors import UsageError
 from harness.spec.ranges import Count, Positive, Processes, Share, check_value
 
 
@@ -28,7 +29,7 @@ class Hardware:
     """Machine settings, `hardware.<name>=value` on the command line.
 
     Raises:
-        ValueError: an invalid value, with field, value and what was expected.
+        UsageError: an invalid value, with field, value and what was expected.
     """
 
     device: Literal["auto", "cpu", "gpu"] = setting("auto", "auto (a GPU where there is one), cpu or gpu")
@@ -70,7 +71,7 @@ class Hardware:
             if getattr(self, f.name) is not f.default:
                 check_value(f"hardware.{f.name}", getattr(self, f.name), _kinds(cls)[f.name])
         if self.engine not in engines.ENGINES:
-            raise ValueError(f"hardware.engine: {expected(self.engine, engines.ENGINES)}, got {self.engine!r}")
+            raise UsageError(f"hardware.engine: {expected(self.engine, engines.ENGINES)}, got {self.engine!r}")
 
     @property
     def sampler(self) -> type[Kind]:
@@ -106,7 +107,7 @@ class Hardware:
         """The same, with device="auto" replaced by "gpu" where torch sees one, else "cpu".
 
         Raises:
-            ValueError: device="gpu", but torch sees none: the record would name a device that was not used.
+            UsageError: device="gpu", but torch sees none: the record would name a device that was not used.
         """
         if self.device == "cpu":
             return self
@@ -114,7 +115,7 @@ class Hardware:
 
         available = torch.cuda.is_available()
         if self.device == "gpu" and not available:
-            raise ValueError(f"hardware.device: expected cpu or auto, got 'gpu': {NO_GPU}")
+            raise UsageError(f"hardware.device: expected cpu or auto, got 'gpu': {NO_GPU}")
         return replace(self, device="gpu" if available else "cpu")
 
 

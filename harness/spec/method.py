@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.provenance import Sourced, assumed
+from harness.errors import UsageError
 from harness.spec.equation import check_hyperparameters, hyperparameters
 from harness.spec.ranges import check_value
 from harness.step.batch import DATA_SIGNALS
@@ -38,10 +39,10 @@ class Use:
         if set(kinds) != set(self.values):
             wrong = (("missing", kinds.keys() - self.values.keys()), ("unknown", self.values.keys() - kinds.keys()))
             problems = "; ".join(f"{word}: {', '.join(sorted(keys))}" for word, keys in wrong if keys)
-            raise ValueError(f"{self.name}: expected values for {', '.join(sorted(kinds))}; {problems}")
+            raise UsageError(f"{self.name}: expected values for {', '.join(sorted(kinds))}; {problems}")
         for key, sourced in self.values.items():
             if not isinstance(sourced, Sourced):
-                raise ValueError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
+                raise UsageError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
         check_hyperparameters(self.function, {k: v.value for k, v in self.values.items()}, f"{self.name}.")
 
     @property
@@ -111,16 +112,16 @@ class Method:
     def __post_init__(self) -> None:
         names = [u.name for u in self.uses()]
         if len(set(names)) != len(names):
-            raise ValueError(f"method: an equation appears twice in the stack {names}")
+            raise UsageError(f"method: an equation appears twice in the stack {names}")
         for stage, uses in self.stages():
             for u in uses:
                 declared = getattr(u.function, "stage", stage)
                 if declared != stage:
-                    raise ValueError(f"method: {u.name} belongs to {declared}, got it among {stage}")
+                    raise UsageError(f"method: {u.name} belongs to {declared}, got it among {stage}")
         check_value("aggregation", self.aggregation.value, Aggregation)
         check_value("denominator", self.denominator.value, Literal["all", "kept"])
         if self.denominator.value == "kept" and not self.gates:
-            raise ValueError("denominator: expected 'all' in a method without gates, which drops no token, got 'kept'")
+            raise UsageError("denominator: expected 'all' in a method without gates, which drops no token, got 'kept'")
 
     def stages(self) -> tuple[tuple[str, tuple[Use, ...]], ...]:
         """(stage, its equations), in order of application."""
@@ -164,11 +165,11 @@ class Method:
         """[B, T]: the critic's target for a batch with the method's rewards (`harness.spec.equation.trains_critic`).
 
         Raises:
-            ValueError: the advantage trains no critic.
+            UsageError: the advantage trains no critic.
         """
         target = getattr(self.advantage.function, "critic_target", None)
         if target is None:
-            raise ValueError(f"{self.advantage.name} declares no target for a critic")
+            raise UsageError(f"{self.advantage.name} declares no target for a critic")
         return replace(self.advantage, function=target)(batch)
 
     def map(self, change: Callable[[Use], Use]) -> Method:

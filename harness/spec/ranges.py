@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+from harness.errors import UsageError
+
 _ONE_SIDED = re.compile(r"(>=|>|<=|<) (-?[\d.]+)")
 _COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 _INTERVAL = re.compile(r"([\[(])(-?[\d.]+), (-?[\d.]+)([\])])")
@@ -24,7 +26,7 @@ class Range:
     Args:
         text: the range as an error message prints it. reason: printed after it.
     Raises:
-        ValueError: the text is neither form.
+        UsageError: the text is neither form.
     """
 
     text: str
@@ -32,7 +34,7 @@ class Range:
 
     def __post_init__(self) -> None:
         if not self._bounds():
-            raise ValueError(f"range: expected a text like '> 0' or '(0, 1]', got {self.text!r}")
+            raise UsageError(f"range: expected a text like '> 0' or '(0, 1]', got {self.text!r}")
 
     def _bounds(self) -> list[tuple[str, float]]:
         """(sign, bound) of each side; empty for a text of neither form."""
@@ -60,10 +62,10 @@ Share = Annotated[float, Range("(0, 1]")]  # a share above 0
 
 
 def check_value(key: str, value: Any, kind: Any) -> None:
-    """Raise ValueError with key, value and what was expected, unless `value` fits the annotation `kind`."""
+    """Raise UsageError with key, value and what was expected, unless `value` fits the annotation `kind`."""
     expected = unmet(value, kind)
     if expected:
-        raise ValueError(f"{key}: expected {expected}, got {value!r}")
+        raise UsageError(f"{key}: expected {expected}, got {value!r}")
 
 
 def unmet(value: Any, kind: Any) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from evals.provenance import Sourced
+from harness.errors import UsageError
 from harness.spec import Finetune, Use
 from harness.spec.ranges import Count, Positive, Share
 
@@ -71,7 +72,7 @@ class Rejection(Finetune):
         super().__post_init__()
         names = [u.name for u in self.uses()]
         if len(set(names)) != len(names):
-            raise ValueError(f"filters: a function appears twice in {names}")
+            raise UsageError(f"filters: a function appears twice in {names}")
 
     def uses(self) -> tuple[Use, ...]:
         """Filters, then the selection."""
@@ -97,13 +98,13 @@ class Rejection(Finetune):
         """The selection from samples that passed the filters.
 
         Raises:
-            ValueError: there is nothing to select from.
+            UsageError: there is nothing to select from.
         """
         correct = tuple(s for s in samples if s.correct is True)
         incorrect = tuple(s for s in samples if s.correct is False)
         chosen: list[Sample] = self.select(Pool(correct, incorrect, self.selected.value, rng))
         if not chosen:
-            raise ValueError(
+            raise UsageError(
                 f"{self.select.name}: expected samples to fine-tune on, got none from {len(correct)} correct and "
                 f"{len(incorrect)} incorrect ones that passed the filters; raise problems_per_round or "
                 "samples_per_problem"

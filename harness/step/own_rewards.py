@@ -26,6 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from harness.errors import UsageError
+
 Reward = Callable[[str, str], float | None]
 HERE = "python"  # stands for the module of a function that only this process has
 
@@ -70,19 +72,19 @@ def load(name: str) -> Reward:
     """The reward MODULE:FUNCTION or FILE.py:FUNCTION, with its signature and range checked.
 
     Raises:
-        ValueError: no such module, file or function, or a function of another form.
+        UsageError: no such module, file or function, or a function of another form.
     """
     if name in _GIVEN:
         _check_form(name, _GIVEN[name][0])
         return _GIVEN[name][0]
     where, _, function = name.rpartition(":")
     if where == HERE:
-        raise ValueError(f"rewards={name}: expected a function in a file, this one exists only in another process")
+        raise UsageError(f"rewards={name}: expected a function in a file, this one exists only in another process")
     module = _file(name, Path(where)) if where.endswith(".py") else _module(name, where)
     reward = getattr(module, function, None)
     if not callable(reward):
         has = ", ".join(key for key, value in vars(module).items() if callable(value) and not key.startswith("_"))
-        raise ValueError(f"rewards={name}: expected a function {function!r} in {where}, which has {has or 'none'}")
+        raise UsageError(f"rewards={name}: expected a function {function!r} in {where}, which has {has or 'none'}")
     _check_form(name, reward)
     return reward  # type: ignore[no-any-return]
 
@@ -104,14 +106,14 @@ def value(name: str, response: str, answer: str) -> float | None:
     """The reward of a response.
 
     Raises:
-        ValueError: the result is not a finite number in its range, or the function raises.
+        UsageError: the result is not a finite number in its range, or the function raises.
     """
     reward = load(name)
     name = label(name)
     try:
         given: Any = reward(response, answer)
     except Exception as error:  # the user's own code: report any failure by name
-        raise ValueError(
+        raise UsageError(
             f"rewards={name}: it raises {type(error).__name__}: {error}, for {_shown(response)}"
         ) from error
     if given is None:
@@ -119,9 +121,9 @@ def value(name: str, response: str, answer: str) -> float | None:
     low, high = map(float, reward.range)  # type: ignore[attr-defined]
     number = _number(given)
     if number is None or not math.isfinite(number):
-        raise ValueError(f"rewards={name}: expected a finite number or None, got {given!r} for {_shown(response)}")
+        raise UsageError(f"rewards={name}: expected a finite number or None, got {given!r} for {_shown(response)}")
     if not low <= number <= high:
-        raise ValueError(f"rewards={name}: expected a number in its range [{low:g}, {high:g}], got {given!r} for "
+        raise UsageError(f"rewards={name}: expected a number in its range [{low:g}, {high:g}], got {given!r} for "
                          f"{_shown(response)}")  # fmt: skip
     return number
 
@@ -137,14 +139,14 @@ def _number(given: Any) -> float | None:
 
 
 def check(name: str) -> None:
-    """Raise ValueError unless the reward has the right form and returns finite numbers in its range for `PROBES`, the
+    """Raise UsageError unless the reward has the right form and returns finite numbers in its range for `PROBES`, the
     same ones when called again in another order."""
     own = label(name)
     first = [value(name, *probe) for probe in PROBES]
     again = [value(name, *probe) for probe in reversed(PROBES)][::-1]
     for probe, before, after in zip(PROBES, first, again, strict=True):
         if before != after:
-            raise ValueError(
+            raise UsageError(
                 f"rewards={own}: expected the same number for the same response, got {before!r} and then {after!r} "
                 f"for {_shown(probe[0])}"
             )
@@ -155,7 +157,7 @@ def _check_form(name: str, reward: Any) -> None:
         signature = inspect.signature(reward)
         signature.bind("response", "answer")
     except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise UsageError(
             f"rewards={label(name)}: expected a function of (response, answer), got {label(name).rpartition(':')[2]}"
             f"{inspect.signature(reward) if callable(reward) else ''} ({error})"
         ) from error
@@ -164,7 +166,7 @@ def _check_form(name: str, reward: Any) -> None:
     if not numbers or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
         attribute = f"{label(name).rpartition(':')[2]}.range"
         got = "" if ends is None else f", got {ends!r}"
-        raise ValueError(
+        raise UsageError(
             f"rewards={label(name)}: set {attribute} = (smallest, largest), as {attribute} = (0.0, 1.0){got}"
         )
 
@@ -175,21 +177,21 @@ def _module(name: str, where: str) -> ModuleType:
     try:
         return importlib.import_module(where)
     except ImportError as error:
-        raise ValueError(
+        raise UsageError(
             f"rewards={name}: expected MODULE:FUNCTION or FILE.py:FUNCTION; {where!r} cannot be imported ({error})"
         ) from error
 
 
 def _file(name: str, path: Path) -> ModuleType:
     if not path.is_file():
-        raise ValueError(f"rewards={name}: expected a file {path}, there is none")
+        raise UsageError(f"rewards={name}: expected a file {path}, there is none")
     spec = importlib.util.spec_from_file_location(f"rlvr_own_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # the user's own module, likewise
-        raise ValueError(
+        raise UsageError(
             f"rewards={name}: {path} fails when it is imported ({type(error).__name__}: {error})"
         ) from error
     return module

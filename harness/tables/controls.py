@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evals.stats.compare import Line, compare_runs
+from evals.stats.compare import Line, compare_runs, difference_text, method_p_text
 from evals.stats.differences import FEW_SEEDS
-from evals.stats.score import NONE, difference_text, method_p_text, number_text
+from evals.stats.score import NONE, number_text
 from harness.spec.controls import CONTROLS, split_key
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, comparable, rough, same_setting

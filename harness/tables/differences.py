@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evals.stats.compare import Line, compare_runs
+from evals.stats.compare import Line, compare_runs, difference_text, method_p_text
 from evals.stats.differences import ALPHA, FEW_SEEDS
-from evals.stats.score import difference_text, method_p_text
 from harness.spec import Reproduction
 from harness.tables.grid import Grid
 from harness.tables.measured import (

@@ -23,7 +23,7 @@ from harness.spec import catalogue
 from harness.step.learning import warnings
 
 ALIKE = "the same samples in every training seed"
-METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
+TABULATED = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def _measured(digest: str, runs: dict[int, Run]) -> Measured:
         origins=origins,
         n={b: int(_by_benchmark(first.settings["protocol.n"]["value"], b)) for b in verdicts},
         verdicts=verdicts,
-        scores={b: {s.key: s for s in score(table, ks=ks[b], metrics=METRICS)} for b, table in verdicts.items()},
+        scores={b: {s.key: s for s in score(table, ks=ks[b], metrics=TABULATED)} for b, table in verdicts.items()},
         runs=runs,
         trained=first.trained,
         diverged={seed: run.diverged for seed, run in runs.items() if run.diverged},

@@ -11,7 +11,7 @@ import numpy as np
 from evals.stats.compare import Line, compare_average, corrected
 from evals.stats.intervals import Interval, estimate, over_seeds
 from evals.stats.score import bounds_of
-from evals.stats.verdict_table import complete
+from evals.stats.verdict_table import COMPARED, OF_K, complete
 from harness.spec import Claim, catalogue
 from harness.tables.claimed_curves import window_mean
 from harness.tables.claims import Checked, check_claims
@@ -26,7 +26,6 @@ CheckedClaims = Mapping[str, Mapping[str, Sequence[Checked]]]
 """Family -> paper -> its claims, as `claims` gives them."""
 
 K = 16
-METRICS = (("avg", None), ("pass", K), ("maj", K))
 END = (0.8, 1.0)  # of the training: what "at the end" means for a curve
 
 
@@ -90,7 +89,7 @@ def gains(design: Design, arms: Arms, *, controlled: bool = False) -> list[Diffe
         controlled: also every placebo and control minus the reference (for figures: then the family is larger).
     """
     pairs = [(arm.paper, arm.arm, arm.than) for arm in design.arms if arm.than and (controlled or arm.control is None)]
-    return [d for metric, k in METRICS for d in _differences(design, arms, pairs, metric, k, "gains")]
+    return [d for m in COMPARED for d in _differences(design, arms, pairs, m, K if m in OF_K else None, "gains")]
 
 
 def placebos(design: Design, arms: Arms) -> list[Difference]:

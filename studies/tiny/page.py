@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.files import write_text
-from evals.stats.compare import Line
-from evals.stats.score import NONE, bounds_text, difference_text, method_p_text, number_text, p_text
+from evals.stats.compare import Line, difference_text, method_p_text
+from evals.stats.score import NONE, bounds_text, number_text, p_text
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked
 from harness.tables.grid import Grid

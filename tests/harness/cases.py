@@ -165,12 +165,20 @@ def objective(name: str, function: Any, aggregation: Any, base: Method = GRPO, *
 
 
 def case(slot: str, function: Any, slow: Callable[..., Any], values: Any = (), **settings: Any) -> Case:
-    """A case that adds one function to GRPO, whose slow version takes the same settings."""
+    """A case that adds one function to GRPO, whose slow version takes the same settings.
+
+    Args:
+        slot: the stage. The slow version takes the batch; of an objective also logp, with gradient, and old_logp.
+    """
     used = use(function, **sourced(**settings))
+    if slot == "objective":
+        return Case(replace(GRPO, objective=used), lambda _: Slow(), FREE, lambda *rows: slow(*rows, **settings))
     field = {"advantage": "advantages", "shaping": "advantages"}.get(slot, slot)
 
     def made(batch: TokenBatch) -> Slow:
         rows = slow(batch, **settings)
+        if slot == "rewards":
+            return Slow(advantages=with_grpo(batch.with_rewards(rows)).advantages)
         return Slow(**{field: per_response(rows, batch) if isinstance(rows, list) else rows})
 
     changed: dict[str, Any] = {slot: used if slot == "advantage" else (used,)}

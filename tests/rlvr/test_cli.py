@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import rlvr
 from harness.errors import UsageError
-from harness.jobs.rehearsal import Row
+from harness.jobs.rehearsal import Rehearsed
 from harness.spec.scales import SCALES
 from rlvr import signature
 from rlvr.cli import main, overview, shown, usage
@@ -306,7 +306,7 @@ def test_a_plan_says_why_an_arm_does_not_fit_and_nothing_of_gpus_for_a_tiny_mode
 def test_a_rehearsal_ends_with_the_command_that_it_rehearsed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("harness.launch.prepare.rehearsed", lambda *_: [Row("egsw", {"planned": "yes"})])
+    monkeypatch.setattr("harness.launch.prepare.rehearsed", lambda *_: [Rehearsed("egsw", {"planned": "yes"})])
     assert main(["rehearse", "paper=egsw", "arm=grpo"]) == 0
     assert capsys.readouterr().out.endswith("rehearsed: rlvr run paper=egsw arm=grpo scale=paper hardware=h100x8\n")
 
@@ -315,8 +315,8 @@ BROKEN = {  # the third line of a paper -> the error after "line 3: "
     "Arm(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)": "TypeError: Arm.__init__() takes from 5 to 10 positional",
     "Arm(": "SyntaxError: '(' was never closed",
     "Arm(modl='7b')": "TypeError: Arm: modl: no such key; did you mean 'model'?",
-    "Reproduction('k', 't', None, {}, (), 'egwa', 1, ())": "ValueError: unknown protocol 'egwa': did you mean 'egsw'?",
-    "controlled(None, 'shuffled_signals')": "ValueError: shuffled_signals: no such control; did you mean 'shuffled_sig",
+    "Reproduction('k', 't', None, {}, (), 'egwa', 1, ())": "UsageError: unknown protocol 'egwa': did you mean 'egsw'?",
+    "controlled(None, 'shuffled_signals')": "UsageError: shuffled_signals: no such control; did you mean 'shuffled_sig",
     "reads('advantages')": "ValueError: reads: advantages: no such signal; every batch has it",
 }
 

@@ -119,10 +119,17 @@ def followed(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     cases, declaration = folder / "tests" / "harness" / "cases.py", folder / WRITTEN[2]
     text, entry = cases.read_text(), blocks()[2]
     assert text.count("from reproductions.egsw") == 1 and text.endswith("\n}\n")
-    wrong = entry.replace("slow_my_method(b, 0.4)", "slow_my_method(b, 0.5)").replace('"my_', '"wrong my_', 1)
+    wrong = entry.replace(", slow_my_method", ", lambda b, alpha: slow_my_method(b, 0.5)").replace(
+        '"my_', '"wrong my_', 1
+    )
     assert wrong.count("wrong") == 1 and "0.5" in wrong
-    text = text.replace("from reproductions.egsw", blocks()[1] + "from reproductions.egsw")
-    cases.write_text(text[:-2] + entry + wrong + "}\n")
+    imports, entries = blocks()[1], entry + wrong
+    for stage in STAGES:
+        imports += blocks()[1].replace("my_method", f"by_{stage}")
+        entries += entry.replace("my_method", f"by_{stage}").replace("shaping", stage)
+    cases.write_text(
+        text.replace("from reproductions.egsw", imports + "from reproductions.egsw")[:-2] + entries + "}\n"
+    )
     text = declaration.read_text().replace("Reproduction, assumed, use", "Reproduction, assumed, code, paper, use")
     for line in blocks()[3].splitlines():
         text, count = re.subn(rf"^    {line.split('=')[0].strip()}=.*$", line, text, flags=re.MULTILINE)
@@ -142,7 +149,7 @@ def test_what_is_written_and_the_case_of_the_page_pass_their_tests(followed: Pat
     assert options == ["-k", "my_method"]
     shared = ("tests/harness/step/test_invariance.py", "tests/harness/spec/test_sources.py")
     files = [*TESTS, trainer, "tests/harness/spec/test_spec.py", *shared]
-    words = ["-rA", "--hypothesis-profile=few", "-k", "my_method or test_by_", *files]
+    words = ["-rA", "--hypothesis-profile=few", "-k", "my_method or by_", *files]
     out = inside(followed, "pytest", *words, code=1)  # one of them is wrong
     outcomes = re.findall(r"^(PASSED|FAILED) (\S+?\.py)::(.*?)(?: - .*)?$", out, flags=re.MULTILINE)
     assert {file for _, file, _ in outcomes} == set(files), out

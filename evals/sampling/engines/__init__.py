@@ -10,6 +10,7 @@ import inspect
 from importlib import import_module
 from typing import Any, get_args, get_type_hints
 
+from evals.files import UsageError
 from evals.sampling.engines.base import Completion, Decoding, Engine, EngineError, Kind, Request
 from evals.suggest import expected
 
@@ -27,10 +28,10 @@ def kind(name: str) -> type[Kind]:
     """The class of an engine.
 
     Raises:
-        ValueError: there is none of that name (the nearest name is given).
+        UsageError: there is none of that name (the nearest name is given).
     """
     if name not in ENGINES:
-        raise ValueError(f"engine: got {name!r}, {expected(name, ENGINES)}")
+        raise UsageError(f"engine: got {name!r}, {expected(name, ENGINES)}")
     module, _, attribute = ENGINES[name].partition(":")
     found: type[Kind] = getattr(import_module(module), attribute)
     return found
@@ -41,7 +42,7 @@ def options(name: str) -> dict[str, type]:
     where it may have several.
 
     Raises:
-        ValueError: as `kind`.
+        UsageError: as `kind`.
     """
     of_kind = kind(name)
     hints = get_type_hints(of_kind.__init__)
@@ -59,7 +60,7 @@ def create(name: str, model_path: str, **values: Any) -> Engine:
     """The engine of that name for a model (a folder, or an id on the hub).
 
     Raises:
-        ValueError: no such engine (the nearest name is given), or an option's value does not fit.
+        UsageError: no such engine (the nearest name is given), or an option's value does not fit.
     """
     of_kind: Any = kind(name)
     replicas = values.pop("replicas", None) if of_kind.replicated else None

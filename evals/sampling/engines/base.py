@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
+from evals.files import UsageError
+
 Key = tuple[str, int]
 """(problem id, sample), the sample counted from 0 within its problem."""
 
@@ -37,7 +39,7 @@ class Decoding:
         chat_template_kwargs: variables of the model's chat template, as enable_thinking. reasoning_effort, extra_body:
             fields of a server's request.
     Raises:
-        ValueError: temperature < 0, top_p outside (0, 1], max_tokens < 1, or another value that does not fit.
+        UsageError: temperature < 0, top_p outside (0, 1], max_tokens < 1, or another value that does not fit.
     """
 
     temperature: float
@@ -53,17 +55,17 @@ class Decoding:
 
     def __post_init__(self) -> None:
         if not self.temperature >= 0:
-            raise ValueError(f"temperature={self.temperature}, expected >= 0")
+            raise UsageError(f"temperature={self.temperature}, expected >= 0")
         if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p={self.top_p}, expected a number in (0, 1]")
+            raise UsageError(f"top_p={self.top_p}, expected a number in (0, 1]")
         if self.max_tokens < 1:
-            raise ValueError(f"max_tokens={self.max_tokens}, expected >= 1")
+            raise UsageError(f"max_tokens={self.max_tokens}, expected >= 1")
         if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k={self.top_k}, expected >= 1, or null for all tokens")
+            raise UsageError(f"top_k={self.top_k}, expected >= 1, or null for all tokens")
         if self.min_p is not None and not 0 <= self.min_p <= 1:
-            raise ValueError(f"min_p={self.min_p}, expected a number in [0, 1]")
+            raise UsageError(f"min_p={self.min_p}, expected a number in [0, 1]")
         if self.repetition_penalty is not None and not self.repetition_penalty > 0:
-            raise ValueError(f"repetition_penalty={self.repetition_penalty}, expected > 0 (1 is off)")
+            raise UsageError(f"repetition_penalty={self.repetition_penalty}, expected > 0 (1 is off)")
         if self.stop is not None:
             object.__setattr__(self, "stop", tuple(self.stop))  # a list in a manifest
 
@@ -153,7 +155,7 @@ class Engine(Protocol):
         """Generate one completion for each request; yields a batch of them as it finishes, in any order.
 
         Raises:
-            ValueError: a request that this model cannot take. EngineError: generation failed.
+            UsageError: a request that this model cannot take. EngineError: generation failed.
         """
         ...
 

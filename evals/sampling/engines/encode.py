@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evals.files import UsageError
 from evals.sampling.engines.base import Decoding, Request
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken")
@@ -15,19 +16,19 @@ def load_tokenizer(model_path: str) -> Any:
     """The model's tokenizer, padding on the left.
 
     Raises:
-        ValueError: the model has none, or it cannot be read.
+        UsageError: the model has none, or it cannot be read.
     """
     from transformers import AutoTokenizer
 
     folder = Path(model_path)
     if folder.is_dir() and not any(file for name in TOKENIZER_FILES for file in folder.glob(name)):
-        raise ValueError(  # transformers would make an empty one
+        raise UsageError(  # transformers would make an empty one
             f"model {str(folder)!r}: it has no tokenizer; expected one of {', '.join(TOKENIZER_FILES)} in the folder"
         )
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left", trust_remote_code=False)
     except Exception as error:  # of json, tokenizers, sentencepiece, transformers: any failure of its files
-        raise ValueError(f"model {model_path!r}: its tokenizer cannot be read ({error})") from error
+        raise UsageError(f"model {model_path!r}: its tokenizer cannot be read ({error})") from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token  # padding is masked: any token will do
     return tokenizer
@@ -48,7 +49,7 @@ def encode(
     token is added if the model wants one and there is none.
 
     Raises:
-        ValueError: a prompt and its response do not fit a context of that many tokens; or the forced prefix leaves no
+        UsageError: a prompt and its response do not fit a context of that many tokens; or the forced prefix leaves no
             room for another token.
     """
     encoded: dict[str, tuple[int, ...]] = {}
@@ -59,14 +60,14 @@ def encode(
             encoded[text] = tuple(prompt_tokens(tokenizer, text))
             problems[text] = request.key[0]
         if len(request.forced) >= decoding.max_tokens:
-            raise ValueError(
+            raise UsageError(
                 f"max_tokens={decoding.max_tokens}: {len(request.forced)} tokens of the response to problem "
                 f"{request.key[0]!r} are forced; expected fewer"
             )
     longest = max(encoded, key=lambda text: len(encoded[text]), default=None)
     if longest is not None and context is not None and len(encoded[longest]) + decoding.max_tokens > context:
         room = context - len(encoded[longest])
-        raise ValueError(
+        raise UsageError(
             f"max_tokens={decoding.max_tokens} does not fit: the prompt of problem {problems[longest]!r}, the longest, "
             f"has {len(encoded[longest])} tokens and the model's context is {context}; "
             + (f"expected max_tokens <= {room}" if room > 0 else "expected a model with a longer one")
@@ -81,12 +82,12 @@ def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any, vocabula
     to a checkpoint that names none, and the model can never sample it.
 
     Raises:
-        ValueError: there is none: no response would end before its limit, and all would count as truncated.
+        UsageError: there is none: no response would end before its limit, and all would count as truncated.
     """
     stated = generation_eos if isinstance(generation_eos, list) else [generation_eos]
     ends = sorted({i for i in (*stated, tokenizer.eos_token_id) if i is not None and i < vocabulary})
     if not ends:
-        raise ValueError(
+        raise UsageError(
             f"model {getattr(tokenizer, 'name_or_path', '')!r}: no end token; expected eos_token_id in its "
             "generation_config.json, or an eos_token of its tokenizer, among its "
             f"{vocabulary} tokens"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, ClassVar
 
+from evals.files import UsageError
 from evals.sampling.engines.base import Kind
 from evals.sampling.engines.encode import load_tokenizer
 
@@ -26,7 +27,7 @@ class LocalModel(Kind):
 
     def __init__(self, model_path: str, *, device: str | None, dtype: str | None, batch_rows: int) -> None:
         if batch_rows < 1:
-            raise ValueError(f"batch_rows={batch_rows}, expected >= 1")
+            raise UsageError(f"batch_rows={batch_rows}, expected >= 1")
         self.model_path = str(model_path)
         self.batch_rows = batch_rows
         self._device, self._dtype = device, dtype

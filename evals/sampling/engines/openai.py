@@ -25,6 +25,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property
 from typing import Any, ClassVar
 
+from evals.files import UsageError
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Kind, OnStep, Request
 
 KEY_ENV = "OPENAI_API_KEY"
@@ -46,7 +47,7 @@ class OpenAIEngine(Kind):
         concurrency: the maximum number of simultaneous requests.
         price_in, price_out: USD for a million tokens of prompts and of responses; None: no price is reported.
     Raises:
-        ValueError: an address that is not http(s) or has a password in it, a key that no header can hold, a number
+        UsageError: an address that is not http(s) or has a password in it, a key that no header can hold, a number
             below 1, a negative price.
     """
 
@@ -65,10 +66,10 @@ class OpenAIEngine(Kind):
         price_out: float | None = None,
     ) -> None:
         if concurrency < 1:
-            raise ValueError(f"concurrency={concurrency}, expected >= 1")
+            raise UsageError(f"concurrency={concurrency}, expected >= 1")
         for name, price in (("price_in", price_in), ("price_out", price_out)):
             if price is not None and not price >= 0:
-                raise ValueError(f"{name}={price}, expected >= 0: USD for a million tokens")
+                raise UsageError(f"{name}={price}, expected >= 0: USD for a million tokens")
         self.model, self.url, self.concurrency = model, _address(url), concurrency
         self.prices = (price_in, price_out)
         self.used: Counter[str] = Counter()  # requests, retries, tokens of prompts and responses, replies without them
@@ -122,11 +123,11 @@ class OpenAIEngine(Kind):
         """One completion for each request, in groups, as they arrive.
 
         Raises:
-            ValueError: a request has a prefix of its response: a server takes text, not tokens.
+            UsageError: a request has a prefix of its response: a server takes text, not tokens.
             EngineError: a request failed for good; it names problem and sample. Finished completions are yielded first.
         """
         if any(request.forced for request in requests):
-            raise ValueError("engine openai cannot continue the prefix of a response; expected a local engine")
+            raise UsageError("engine openai cannot continue the prefix of a response; expected a local engine")
         left = iter(requests)
         under_way: set[Future[Completion]] = set()
         failure: BaseException | None = None
@@ -199,7 +200,7 @@ class OpenAIEngine(Kind):
         """The completion in the server's answer. What it does not state is None.
 
         Raises:
-            ValueError: it has no choice, or a text or number of tokens that is none.
+            UsageError: it has no choice, or a text or number of tokens that is none.
         """
         try:
             answer = json.loads(text)
@@ -226,17 +227,17 @@ class OpenAIEngine(Kind):
 
 def _address(url: str | None) -> str:
     if url is None:
-        raise ValueError("url: missing; expected the server's base address, as in engine.url=http://127.0.0.1:8000/v1")
+        raise UsageError("url: missing; expected the server's base address, as in engine.url=http://127.0.0.1:8000/v1")
     parts = urllib.parse.urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:  # may be secrets: not shown
-        raise ValueError("url: expected no user, password, query or fragment in it; a key goes into OPENAI_API_KEY")
+        raise UsageError("url: expected no user, password, query or fragment in it; a key goes into OPENAI_API_KEY")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"url={url!r}, expected http://HOST[:PORT]/v1 or https://...")
+        raise UsageError(f"url={url!r}, expected http://HOST[:PORT]/v1 or https://...")
     return url.rstrip("/")
 
 
 def _key() -> str | None:
     key = os.environ.get(KEY_ENV, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ValueError(f"the key in {KEY_ENV} holds characters that no header can; check the variable")
+        raise UsageError(f"the key in {KEY_ENV} holds characters that no header can; check the variable")
     return key or None

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from evals.files import UsageError
 from evals.processes import shielded
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
 
@@ -36,7 +37,7 @@ class Replicas:
         kind: the engine's class.
         count: how many. Each sees as many GPUs of its own as its option `tensor_parallel` says (1), and none on a CPU.
     Raises:
-        ValueError: count < 1, or more replicas than devices.
+        UsageError: count < 1, or more replicas than devices.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Replicas:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         if count < 1:
-            raise ValueError(f"replicas={count}, expected >= 1")
+            raise UsageError(f"replicas={count}, expected >= 1")
         self.count = count
         self._engine = (kind, model_path, dict(options or {}))
         self._local: Any = kind(model_path, **self._engine[2])  # never asked to sample: loads no weights
@@ -83,7 +84,7 @@ class Replicas:
         """One completion for each request.
 
         Raises:
-            ValueError: a replica refused a request. EngineError: a replica failed or died.
+            UsageError: a replica refused a request. EngineError: a replica failed or died.
         """
         pieces = cut(requests, min(self._local.chunk_rows, LARGEST_PIECE), self.count)
         with shielded():
@@ -115,7 +116,7 @@ class Replicas:
     def _started(self) -> ProcessPoolExecutor:
         devices = self._visible()
         if devices and self.count > len(devices):
-            raise ValueError(
+            raise UsageError(
                 f"replicas={self.count}, each of {self._each} GPUs; expected at most {len(devices)}, which fit here"
             )
         spawning = multiprocessing.get_context("spawn")

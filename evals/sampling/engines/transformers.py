@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evals.environment import jobs_on_card
+from evals.files import UsageError
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
 from evals.sampling.engines.encode import cut_at, encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
@@ -64,7 +65,7 @@ class TransformersEngine(LocalModel):
             )
         except Exception as error:  # of safetensors, json, transformers: any failure of its files
             why = (str(error).strip().splitlines() or [""])[0]
-            raise ValueError(f"model {self.model_path!r}: cannot be loaded ({type(error).__name__}: {why})") from error
+            raise UsageError(f"model {self.model_path!r}: cannot be loaded ({type(error).__name__}: {why})") from error
         check_weights(model, self.model_path)
         return model.to(self.device).eval()
 
@@ -87,7 +88,7 @@ class TransformersEngine(LocalModel):
         """One completion for each request, a batch at a time; the shortest prompts first.
 
         Raises:
-            ValueError: a prompt and its response do not fit the model's context.
+            UsageError: a prompt and its response do not fit the model's context.
         """
         if not requests:
             return
@@ -171,12 +172,12 @@ class TransformersEngine(LocalModel):
 
 
 def check_weights(model: Any, model_path: str) -> None:
-    """Raise ValueError for weights that are NaN or infinite: every sample would be noise, and every score a false 0."""
+    """Raise UsageError for weights that are NaN or infinite: every sample would be noise, and every score a false 0."""
     import torch
 
     for name, weight in model.named_parameters():
         if not bool(torch.isfinite(weight).all()):
-            raise ValueError(
+            raise UsageError(
                 f"model {model_path!r}: {int((~torch.isfinite(weight)).sum())} values of its weight {name} are NaN or "
                 "infinite; expected finite weights (a training that diverged?)"
             )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
+from evals.files import UsageError
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
 from evals.sampling.engines.encode import cut_at, encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
@@ -61,11 +62,11 @@ class VllmEngine(LocalModel):
         tensor_parallel: int = 1,
     ) -> None:
         if tensor_parallel < 1:
-            raise ValueError(f"tensor_parallel={tensor_parallel}, expected >= 1")
+            raise UsageError(f"tensor_parallel={tensor_parallel}, expected >= 1")
         if context is not None and context < 1:
-            raise ValueError(f"context={context}, expected >= 1")
+            raise UsageError(f"context={context}, expected >= 1")
         if not 0 < gpu_memory <= 1:
-            raise ValueError(f"gpu_memory={gpu_memory}, expected a number in (0, 1]")
+            raise UsageError(f"gpu_memory={gpu_memory}, expected a number in (0, 1]")
         super().__init__(model_path, device=None, dtype=dtype, batch_rows=batch_rows)
         self._gpu_memory, self._tensor_parallel = gpu_memory, tensor_parallel
         self.context = context  # None: what vLLM makes of the model's files, once it is loaded
@@ -119,7 +120,7 @@ class VllmEngine(LocalModel):
         """One completion for each request, in groups, as they finish.
 
         Raises:
-            ValueError: a prompt and its response do not fit the model's context.
+            UsageError: a prompt and its response do not fit the model's context.
             EngineError: vLLM gave a request up.
         """
         if not requests:
@@ -204,7 +205,7 @@ def _version(*packages: str) -> str:
     """The version of the first of these that is installed.
 
     Raises:
-        ValueError: none is.
+        UsageError: none is.
     """
     from importlib.metadata import PackageNotFoundError, version
 
@@ -213,7 +214,7 @@ def _version(*packages: str) -> str:
             return version(package)
         except PackageNotFoundError:
             continue
-    raise ValueError(
+    raise UsageError(
         f"engine vllm: {' or '.join(packages)} is not installed; expected `pip install rlvr-harness[gpu]` on a machine "
         "with a GPU, or `nox -s vllm` (requirements/vllm.lock) on a CPU"
     )

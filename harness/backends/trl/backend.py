@@ -13,6 +13,7 @@ from harness.backends.trl.common import to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
+from harness.errors import UsageError
 from harness.spec import Experiment, Finetune, Training
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ class Trl(Backend[TrlHardware]):
 
     def ready(self, hardware: TrlHardware) -> None:
         if hardware.rollouts == "vllm_colocate" and find_spec("vllm") is None:
-            raise ValueError(
+            raise UsageError(
                 "hardware.rollouts: expected transformers, got 'vllm_colocate': vLLM is not installed in this "
                 "environment"
             )
         if hardware.deepspeed is not None and find_spec("deepspeed") is None:
-            raise ValueError("hardware.deepspeed: expected null, DeepSpeed is not installed in this environment")
+            raise UsageError("hardware.deepspeed: expected null, DeepSpeed is not installed in this environment")
 
     def launch(
         self, job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware

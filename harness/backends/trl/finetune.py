@@ -11,10 +11,11 @@ from evals.sampling.engines.encode import prompt_tokens
 from harness.backends.trl.common import OnMetrics, StopAtNonFinite, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate_sft import to_sft_config
+from harness.errors import UsageError
 from harness.spec import Finetune
 
 # TRL's name of a step metric -> the name that every backend logs it under
-METRICS = {
+OUR_NAMES = {
     "loss": "train/loss",
     "entropy": "train/entropy",
     "mean_token_accuracy": "train/token_accuracy",
@@ -65,7 +66,7 @@ def finetune(
     Returns:
         What a record keeps: steps, training rows, rows dropped or cut for their length, hash of the data, seconds.
     Raises:
-        ValueError: the data are wrong, or no row is short enough.
+        UsageError: the data are wrong, or no row is short enough.
     """
     from evals.data import prompts
     from evals.data.benchmarks import Problem
@@ -88,7 +89,7 @@ def finetune(
     lora = to_lora_config(declared)
     tokenizer = AutoTokenizer.from_pretrained(base_model)
     if tokenizer.eos_token_id is None:
-        raise ValueError(f"base_model={base_model!r}: its tokenizer has no end-of-text token to end a solution with")
+        raise UsageError(f"base_model={base_model!r}: its tokenizer has no end-of-text token to end a solution with")
     pairs = load_solutions(declared.dataset.value, seed=seed) if pairs is None else pairs
     prompt, limit = prompts.get(declared.prompt.value), declared.max_tokens.value
     rows = []
@@ -97,7 +98,7 @@ def finetune(
         rows.append(encode(text, pair["solution"], tokenizer, max_tokens=limit))
     usable_rows = [row for row in rows if usable(row, declared)]
     if not usable_rows:
-        raise ValueError(
+        raise UsageError(
             f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into {limit} tokens; "
             f"the shortest has {min((row['tokens'] for row in rows), default=0)}"
         )
@@ -108,7 +109,7 @@ def finetune(
         train_dataset=Dataset.from_list([{key: row[key] for key in ("input_ids", "labels")} for row in usable_rows]),
         processing_class=tokenizer,
         peft_config=None if lora is None else peft.LoraConfig(**lora),
-        callbacks=[reporter(METRICS, out_dir, on_metrics)],
+        callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
     )
     last = run_to_end(trainer, out_dir, hardware, precision=declared.precision.value)
     return {

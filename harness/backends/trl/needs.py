@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.backends.common import is_self_taught, needs_reference
 from harness.backends.memory import PASS_TOKENS, Mode, Need, activations, divisors, weights_bytes
-from harness.backends.seconds import Rules, Step, rollout_seconds
+from harness.backends.seconds import Rules, StepSeconds, rollout_seconds
 from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
@@ -138,7 +138,7 @@ LOGPROBS = 2.5  # TRL's rollouts, which ask for log-probabilities, took 48 micro
 
 def step_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: TrlHardware, rules: Rules, mean: float | None
-) -> Step:
+) -> StepSeconds:
     """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's where a rollout has
     several updates, one for the signals that the method reads, and one more for pi_squared."""
     reads = not e.method.reads <= {*PROMPT_SIGNALS} or e.entropy_search is not None

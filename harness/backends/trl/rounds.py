@@ -25,6 +25,7 @@ from evals.sampling.engines import Decoding
 from evals.sampling.evaluate import sample_problems
 from harness.backends.engine import close, sampling_engine
 from harness.data.problems import content_hash, load_problems
+from harness.errors import UsageError
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection, Sample
 
@@ -41,12 +42,12 @@ def run_rounds(
     Args:
         base_model: the resolved `declared.base_model` on this machine.
     Raises:
-        ValueError: the data are wrong, or a round finds nothing to fine-tune on.
+        UsageError: the data are wrong, or a round finds nothing to fine-tune on.
     """
     problems = load_problems(declared.dataset.value, seed=seed)
     size = declared.problems_per_round.value
     if size > len(problems):
-        raise ValueError(f"problems_per_round: expected at most the {len(problems)} of the data set, got {size}")
+        raise UsageError(f"problems_per_round: expected at most the {len(problems)} of the data set, got {size}")
     model = base_model
     records: list[dict[str, Any]] = []
     for number in range(declared.rounds.value):

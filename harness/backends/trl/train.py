@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evals.grading import Grader
 
 # TRL's name of a step metric -> the name that both backends log; our own metrics have one name in both
-METRICS = {
+OUR_NAMES = {
     "reward": "train/reward",
     "reward_std": "train/reward_std",
     "entropy_coefficient": "train/entropy_coefficient",
@@ -85,7 +85,7 @@ def train(
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
         peft_config=None if lora is None else peft.LoraConfig(**lora),
-        callbacks=[reporter(METRICS, out_dir, on_metrics)],
+        callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
     )
     if trainer.is_world_process_zero():
         Pulse(trainer)

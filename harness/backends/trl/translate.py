@@ -14,6 +14,7 @@ from harness.backends.common import cut_update, is_self_taught, needs_gpu, needs
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import trainer_arguments
 from harness.backends.trl.hardware import TrlHardware
+from harness.errors import UsageError
 from harness.spec import Experiment
 from harness.step.rewards import GROUP_REWARDS
 from harness.step.step_metrics import OUTCOMES
@@ -48,12 +49,12 @@ def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, 
     rollout = e["prompts_per_rollout"] * e["group_size"]
     share, micro_batch = cut_update(rollout // e["updates_per_rollout"], hardware)
     if e["updates_per_rollout"] > 1 and share % e["group_size"]:
-        raise ValueError(
+        raise UsageError(
             f"hardware.processes: with updates_per_rollout={e['updates_per_rollout']} each process must hold whole "
             f"groups of {e['group_size']}, got {share} sequences on each of {hardware.processes}"
         )
     if set(e["rewards"]) & set(GROUP_REWARDS) and rollout // hardware.processes % e["group_size"]:
-        raise ValueError(
+        raise UsageError(
             f"hardware.processes: with a reward that compares the responses of a group ({e['rewards']}) each process "
             f"must hold whole groups of {e['group_size']}, got {hardware.processes} for {rollout} sequences"
         )

@@ -11,6 +11,7 @@ from harness.backends.base import Backend
 from harness.backends.verl import needs, translate
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
+from harness.errors import UsageError
 from harness.spec import Experiment, Training
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Verl(Backend[VerlHardware]):
 
         installed(hardware)
         if hardware.device == "gpu" and hardware.packing and find_spec("flash_attn") is None:
-            raise ValueError(
+            raise UsageError(
                 "hardware.packing: expected false, or flash-attn in this environment (`pip install "
                 "--no-build-isolation flash-attn`)"
             )
@@ -50,7 +51,7 @@ class Verl(Backend[VerlHardware]):
 
             free = psutil.virtual_memory().available / 2**30
             if free < CPU_MEMORY_GIB:
-                raise ValueError(
+                raise UsageError(
                     f"backend=verl on a CPU needs {CPU_MEMORY_GIB} GiB of free memory; {free:.1f} GiB are free"
                 )
 

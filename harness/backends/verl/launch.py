@@ -25,7 +25,8 @@ from harness.backends.verl.checkpoints import export, last_checkpoint, step_of
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
 from harness.backends.verl.processes import Session
-from harness.record.run import METRICS
+from harness.errors import UsageError
+from harness.record.run import TRAINING_LOG
 from harness.record.write import Recorder
 from harness.runs.interrupt import Interrupted, out_of_time
 from harness.spec import Experiment
@@ -42,7 +43,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one; returns what the record keeps.
 
     Raises:
-        ValueError: the training data cannot be used.
+        UsageError: the training data cannot be used.
         RuntimeError: the training ended with an error, or stood still; the last lines of its log are in the message.
         Interrupted: a signal asked to stop; the last rollout is saved.
     """
@@ -76,7 +77,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     updates, steps = experiment.updates_per_rollout.value, order.steps
     report = metrics_reporter(recorder)
     if checkpoint is not None:  # what a launcher that was killed had not read yet
-        known = {row["step"] for row in read_jsonl(recorder.folder / METRICS, "step")}
+        known = {row["step"] for row in read_jsonl(recorder.folder / TRAINING_LOG, "step")}
         for line in read_jsonl(out_dir / STEPS, "step", "total", "metrics"):
             if line["step"] <= step_of(checkpoint) * updates and line["step"] not in known:
                 report(line["step"], line["total"], line["metrics"])
@@ -104,11 +105,11 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
 
 
 def installed(hardware: VerlHardware) -> None:
-    """Raise ValueError if veRL is missing; set the environment that it reads at import."""
+    """Raise UsageError if veRL is missing; set the environment that it reads at import."""
     from importlib.util import find_spec
 
     if find_spec("verl") is None:
-        raise ValueError(
+        raise UsageError(
             "backend=verl: veRL is not in this environment; `nox -s KEY -- backend=verl` uses one that has it "
             "(requirements/verl.lock)"
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.backends.common import needs_reference
 from harness.backends.memory import PASS_TOKENS, Mode, Need, activations, divisors, weights_bytes
-from harness.backends.seconds import Rules, Step, rollout_seconds
+from harness.backends.seconds import Rules, StepSeconds, rollout_seconds
 from harness.backends.verl.hardware import VerlHardware
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture
@@ -86,7 +86,7 @@ def _pass_tokens(training: Experiment, hardware: VerlHardware) -> float:
 
 def step_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: VerlHardware, rules: Rules, mean: float | None
-) -> Step:
+) -> StepSeconds:
     """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's and, for a method that
     reads the policy, one before each update (`MethodTrainer._update_policy`). The first update of a rollout has its
     signals from the old policy's pass, but for pi_squared and where the sampler is the old policy."""

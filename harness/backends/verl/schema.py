@@ -9,6 +9,8 @@ from copy import deepcopy
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from harness.errors import UsageError
+
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
@@ -28,7 +30,7 @@ def compose(values: Mapping[str, Any]) -> DictConfig:
     """veRL's default configuration with `values` (dotted keys) in it.
 
     Raises:
-        ValueError: a key that veRL does not have (it is named).
+        UsageError: a key that veRL does not have (it is named).
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import ConfigAttributeError, ConfigKeyError
@@ -38,7 +40,7 @@ def compose(values: Mapping[str, Any]) -> DictConfig:
         try:
             OmegaConf.update(config, key, value, merge=False, force_add=key.startswith(OPEN))
         except (ConfigAttributeError, ConfigKeyError) as error:
-            raise ValueError(f"veRL's configuration has no {key!r} ({error})") from error
+            raise UsageError(f"veRL's configuration has no {key!r} ({error})") from error
     return config
 
 

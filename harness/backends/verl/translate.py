@@ -16,6 +16,7 @@ from harness.backends.errors import CannotExpress
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
+from harness.errors import UsageError
 from harness.spec import Experiment, Training, assumed
 from harness.step.rewards import GROUP_REWARDS
 
@@ -38,7 +39,7 @@ def check(training: Training, hardware: VerlHardware) -> None:
     for key, why in _inexpressible(training).items():
         raise CannotExpress(NAME, key, getattr(training, key), why)
     if hardware.tokens_per_gpu and training.method.looks_at_micro_batches:
-        raise ValueError(
+        raise UsageError(
             "hardware.tokens_per_gpu: expected null with a method whose statistic is over the forward pass, because "
             "the pass would depend on lengths and machine; or state the method's own micro-batch "
             f"(forking_tokens.micro_batch_tokens), got {hardware.tokens_per_gpu}"
@@ -47,7 +48,7 @@ def check(training: Training, hardware: VerlHardware) -> None:
         advantage = assumed(training.method.advantage.name, "the method")
         raise CannotExpress(NAME, "advantage", advantage, "its rollout has no greedy responses; use backend=trl")
     if hardware.fused_kernels and "pi_squared" in training.method.reads:
-        raise ValueError(
+        raise UsageError(
             "hardware.fused_kernels: expected false with a method that reads pi_squared, because the fused head keeps "
             "no logits, got true"
         )

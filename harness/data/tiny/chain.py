@@ -42,7 +42,7 @@ ROUTES = {"told order": 0.55, "by name": 0.45}
 OPENERS = {"told order": "so", "by name": "first"}  # one word each: the choice of route is the first token
 STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
 
-Step = tuple[str, int]  # operator and number, such as ("+", 5)
+Operation = tuple[str, int]  # operator and number, such as ("+", 5)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Problem:
     """``names[0]`` is ``start``; ``names[i+1]`` is ``steps[i]`` applied to ``names[i]``; the last name is asked for."""
 
     start: int
-    steps: tuple[Step, ...]
+    steps: tuple[Operation, ...]
     names: tuple[str, ...]
     backwards: bool  # the sentences are told last to first
 
@@ -66,7 +66,7 @@ class Problem:
         return str(worked(self.start, self.steps)[-1])
 
     @property
-    def told_steps(self) -> tuple[Step, ...]:
+    def told_steps(self) -> tuple[Operation, ...]:
         """The steps in the order in which the sentences tell them."""
         return self.steps[::-1] if self.backwards else self.steps
 
@@ -76,13 +76,13 @@ class Problem:
         return f"{self.start} " + " ".join(f"{operator}{number}" for operator, number in self.steps)
 
 
-def apply(value: int, step: Step) -> int:
+def apply(value: int, step: Operation) -> int:
     """One step: ``apply(7, ("+", 5)) == 12``."""
     operator, number = step
     return {"+": value + number, "-": value - number, "*": value * number}[operator]
 
 
-def worked(start: int, steps: tuple[Step, ...]) -> list[int]:
+def worked(start: int, steps: tuple[Operation, ...]) -> list[int]:
     """The value after each step."""
     values, value = [], start
     for step in steps:

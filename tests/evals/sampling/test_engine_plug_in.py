@@ -11,7 +11,7 @@ import pytest
 from evals.sampling import engines
 from harness.backends.engine import sampling_engine
 from harness.backends.trl.hardware import TrlHardware
-from harness.plan.machine import check_engine
+from harness.plan.machine import check_engine, check_sharing
 from harness.plan.profiles import measures
 from harness.spec.hardware import Hardware
 from rlvr.cli import main
@@ -76,6 +76,11 @@ def test_the_machine_asks_the_engine_what_it_needs(monkeypatch: pytest.MonkeyPat
         ValueError, match=r"hardware\.engine: expected transformers, got 'echo': no_such_package is not"
     ):
         check_engine(hardware)
+    machines = {(job.model, job.arm): replace(hardware, engine_tensor_parallel=None)}
+    check_sharing([job], machines, 2, 1)  # a server needs nothing of the card
+    monkeypatch.setattr("echo_engine.Echo.gpu_share", 0.9)
+    with pytest.raises(ValueError, match=r"2 jobs share a GPU.*expected hardware\.engine=transformers"):
+        check_sharing([job], machines, 2, 1)
 
 
 def test_an_unknown_engine_is_refused_everywhere(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from harness.backends.verl import backend as verl_backend
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.data import dwarf
-from harness.jobs.rehearsal import STAGES, Row, configuration_faults, plan_faults, rehearse
+from harness.jobs.rehearsal import STAGES, Rehearsed, configuration_faults, plan_faults, rehearse
 from harness.launch import prepare
 from harness.plan import machine
 from harness.plan.machine import take_machine
@@ -196,7 +196,7 @@ def test_the_command_names_a_fault(
     assert all(sentence in shown for sentence in sentences) and "Traceback" not in shown, shown
 
 
-def rehearsed(monkeypatch: pytest.MonkeyPatch, home: Path, paper: str, model: str, arm: str) -> Row:
+def rehearsed(monkeypatch: pytest.MonkeyPatch, home: Path, paper: str, model: str, arm: str) -> Rehearsed:
     monkeypatch.setenv("RLVR_HOME", str(home))
     jobs, machines = declared(paper, models=[model], arms=[arm])
     (row,) = rehearse(jobs, machines, paper=paper)

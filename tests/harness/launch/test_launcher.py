@@ -25,7 +25,7 @@ from harness.launch.view import View
 from harness.plan import machine
 from harness.plan.machine import check_sharing
 from harness.plan.profiles import judge
-from harness.runs.state import ERROR, job_states, note_slurm
+from harness.record.state import ERROR, job_states, note_slurm
 
 
 def test_launcher_options_are_taken_from_the_others() -> None:

@@ -22,7 +22,7 @@ from harness.launch import local
 from harness.launch.prepare import prepare
 from harness.launch.task import Task
 from harness.record.run import Run
-from harness.runs.state import ERROR
+from harness.record.state import ERROR
 from tests.forked import HOLD
 from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, start, wait_for
 from tests.options import options_of

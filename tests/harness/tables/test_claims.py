@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pandas as pd
 import pytest
 
 from evals.stats.compare import Line
-from evals.stats.verdict_table import VerdictTable
+from evals.stats.verdict_table import METRICS, VerdictTable
 from harness.spec import Arm, Claim, Curve, Reproduction, assumed
 from harness.spec.catalogue import load, papers
+from harness.spec.claim import Metric
 from harness.tables.claims import Evidence, check_claims, outcome_of
 from harness.tables.differences import difference_grid
 from harness.tables.measured import Measured
@@ -331,3 +332,7 @@ def test_every_paper_has_claims_with_their_place() -> None:
         assert claims or key in ("baselines", "anchors")
         assert all(c.text and c.where for c in claims) and len({c.text for c in claims}) == len(claims)
         assert any(c.arm for c in claims) or key in ("baselines", "anchors")
+
+
+def test_a_claim_may_name_every_metric() -> None:
+    assert set(get_args(Metric)) == set(METRICS)

@@ -17,7 +17,7 @@ from evals.stats.verdict_table import VerdictTable
 from harness.spec.catalogue import ALL, AVERAGE, BASELINES, Published, load, papers, published
 from harness.tables.comeback import GAIN, UNCOUNTED, averaged, judge, measured_score
 from harness.tables.long import long_rows
-from harness.tables.measured import METRICS, Measured
+from harness.tables.measured import TABULATED, Measured
 from harness.tables.published import published_grids
 from tests.evals.stats.runs import random_verdicts
 
@@ -33,7 +33,7 @@ def verdicts(benchmark: str, samples: int, ks: tuple[int, ...], seeds: int, draw
         rng, benchmark, size, rng.random((1, PROBLEMS, 1)), tokens=rng.integers(5, 50, math.prod(size))
     )
     table = VerdictTable.of_rows(rows)
-    return table, {s.key: s for s in score(table, ks=ks, metrics=METRICS)}
+    return table, {s.key: s for s in score(table, ks=ks, metrics=TABULATED)}
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals.files import DamagedFileError, last_row, read_object, write_json
-from harness.record.run import METRICS, RECORD, Run
+from harness.record.run import RECORD, TRAINING_LOG, Run
 from harness.spec.scales import SCALES
 
 SLURM = "slurm.json"  # of an unfinished job that was given to Slurm: {"id": text}
@@ -35,7 +35,7 @@ class JobState:
 
 def job_states(home: Path) -> list[JobState]:
     """Every job under the folder (RLVR_HOME), by paper, scale and name. Changes nothing."""
-    marks = (RECORD, ERROR, SLURM, METRICS)
+    marks = (RECORD, ERROR, SLURM, TRAINING_LOG)
     folders = sorted({path.parent for mark in marks for path in home.glob(f"*/*/*/{mark}")})
     # the cache of `rlvr analyze` holds records too, which are no jobs
     return [job_state(folder) for folder in folders if folder.parent.name in SCALES]
@@ -66,7 +66,7 @@ def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
         state = "submitted"  # squeue says more
     else:
         state = "failed" if error else "stopped"
-    step, metrics = last_step(folder / METRICS)
+    step, metrics = last_step(folder / TRAINING_LOG)
     return state, step, metrics.get("train/reward"), error
 
 
