@@ -26,7 +26,7 @@ def check_model(model_path: str | Path) -> None:
         raise UsageError(f"model {how_to_convert(folder)}")
     if not folder.is_dir():
         if str(model_path).lower().endswith("gguf"):  # as the hub's repositories of such files are named
-            raise ValueError(f"model {how_to_convert(folder)}")
+            raise UsageError(f"model {how_to_convert(folder)}")
         if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", str(model_path)):
             raise UsageError(f"model {str(model_path)!r}: no such folder; expected a folder or a hub id (owner/name)")
     elif not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():

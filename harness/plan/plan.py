@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -201,13 +201,20 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
     Args:
         brief: runs, costs and what is missing here, without the values.
     """
+    lines = [*_runs_text(document, brief), *_remarks(document["arms"]), *as_lines(document["asked"])]
+    lines += _machine_text(document)
+    return "\n".join(lines if brief else [*lines, *_values_text(document)])
+
+
+def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
+    """What is run, a row an arm, and what all of it costs."""
     total, prices = document["total"], document["prices"]
     rates = "; ".join(f"{gpu} {p['value']:g} USD ({p['origin']}: {p['note']})" for gpu, p in prices.items())
     rows = [HEADER, *(_row(arm) for arm in document["arms"])]
     tiny = total["gpu_hours"] is None and SCALES[document["scale"]].family is not None
     if tiny:  # what a GPU costs says nothing of it
         rows = [row[:3] + row[-1:] for row in rows]
-    lines = [
+    return [
         f"{document['paper']}: {cited(document['title'], document['arxiv'])}",
         f"scale {document['scale']} ({document['scale_label']}), backend {' and '.join(document['backends'])}"
         + (f", hardware {document['hardware']}" if document.get("hardware") else "")
@@ -225,25 +232,45 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
         *([] if tiny else [f"  ({document['cost_assumptions']}; price of a GPU-hour: {rates})"]),
     ]
+
+
+def _fits(arm: Mapping[str, Any]) -> tuple[str, str]:
+    """(yes, no, or – where it is not known or cannot run; the reason of a no or –, "" without any)"""
+    memory, base = arm["memory"], arm["settings"]["base_model"]["value"]
+    context = _context_text(arm["context"])
+    too_large = memory is not None and not memory["fits"]
+    cases = (  # the first that is so
+        (arm["refused"], "–", arm["refused"]),
+        (too_large, "no", too_large and f"too large for these GPUs{_remedy(memory)}"),
+        (arm["evaluation_fits"] is False, "no", f"the evaluation's GPUs do not hold {base}"),
+        (not arm["context"]["fits"], "no", context),
+        (arm["evaluation_fits"] is None, "–", f"not known whether {base} fits"),
+        (arm["steps"] and memory is None, "–", context),
+    )
+    return next(((word, why) for so, word, why in cases if so), ("yes", context))
+
+
+def _remarks(arms: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why arms cannot run or do not fit, and why another backend trains them; arms with one reason on one line."""
     said: dict[str, list[str]] = {}
-    for arm in document["arms"]:
-        unfit = arm["memory"] and not arm["memory"]["fits"]
-        base = arm["settings"]["base_model"]["value"]
-        measured = {None: f"not known whether {base} fits", False: f"the evaluation's GPUs do not hold {base}"}
-        too_large = unfit and f"too large for these GPUs{_remedy(arm['memory'])}"
-        if why := arm["refused"] or too_large or measured.get(arm["evaluation_fits"]) or _context_text(arm["context"]):
+    for arm in arms:
+        moved = f"backend={arm['backend']}: {arm['why_backend']}" if arm["why_backend"] else ""
+        for why in filter(None, (_fits(arm)[1], moved)):
             said.setdefault(why, []).append(f"{arm['model']}/{arm['arm']}")
-        if arm["why_backend"]:
-            said.setdefault(f"backend={arm['backend']}: {arm['why_backend']}", []).append(
-                f"{arm['model']}/{arm['arm']}"
-            )
-    lines += [f"{', '.join(arms)}: {why}" for why, arms in said.items()]
-    lines += as_lines(document["asked"])
-    if (missing := document.get("missing")) is not None and document["runs"]:
-        lines += ["", "this machine lacks:" if missing else "this machine has all that these runs need"]
-        lines += [f"  - {line}" for line in missing]
-    if brief:
-        return "\n".join(lines)
+    return [f"{', '.join(names)}: {why}" for why, names in said.items()]
+
+
+def _machine_text(document: Mapping[str, Any]) -> list[str]:
+    missing = document.get("missing")
+    if missing is None or not document["runs"]:
+        return []
+    heading = "this machine lacks:" if missing else "this machine has all that these runs need"
+    return ["", heading, *(f"  - {line}" for line in missing)]
+
+
+def _values_text(document: Mapping[str, Any]) -> list[str]:
+    """Every value with its source: those of all trained arms, then each arm's own; departures and doubts."""
+    lines: list[str] = []
     shared = _shared([arm["settings"] for arm in document["arms"] if arm["method"]])
     if shared:
         lines += ["", "every trained arm:", *_table(shared)]
@@ -261,7 +288,7 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
         ]
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
         lines += ["", f"{heading}:", *(f"  - {note}" for note in notes)] if notes else []
-    return "\n".join(lines)
+    return lines
 
 
 def _shared_card(document: Mapping[str, Any]) -> list[str]:
@@ -284,12 +311,10 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
     """An arm in the table of costs."""
     costs, memory = arm["cost_per_run"], arm["memory"]
     hours, price = costs["hours"], costs["price"]
-    unknown, unfit = arm["steps"] and not memory, memory and not memory["fits"]
-    fits = "–" if arm["refused"] or unknown or arm["evaluation_fits"] is None else "no" if unfit else "yes"
     return (
         f"{arm['model']}/{arm['arm']}",
         str(arm["steps"]),
-        "no" if arm["evaluation_fits"] is False or not arm["context"]["fits"] else fits,
+        _fits(arm)[0],
         "–" if memory is None else f"{_size(memory['peak'])} of {_size(memory['gpu_bytes'])}",
         "–" if hours is None else f"{hours:.1f} ({costs['hours_low']:.1f} to {costs['hours_high']:.1f})",
         "–" if price is None else _usd(price),

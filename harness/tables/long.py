@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evals.stats.prediction import Comeback
+from evals.stats.score import Score
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 from harness.tables.comeback import cell_margin, judge, measured_score
@@ -34,51 +35,59 @@ def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:
     return rows
 
 
+COLUMNS = (
+    *("table", "model", "arm", "row", "benchmark", "column", "metric", "key", "published", "published_unit"),
+    *("measured", "low", "high", "comes_back", "prediction_low", "prediction_high", "margin", "what_would_tell"),
+    *("interval_covers", "why_missing", "scale", "backend", "overrides", "n", "seeds", "problems", "unscored"),
+    *("unscored_as_wrong", "assumed_values", "replaced_values", "digest"),
+)
+
+
 def _row(
     cell: Published | None,
     m: Measured | None,
     benchmark: str,
-    score: Any,
+    score: Score | None,
     judged: Comeback | None,
     margin: float | None,
 ) -> dict[str, Any]:
-    value = None if score is None else score.value
-    interval = None if score is None else score.interval
-    why = None
+    """A row with what each part says, None elsewhere; the cell's own names stand before the run's."""
+    parts: dict[str, Any] = {"benchmark": benchmark, "margin": margin, "why_missing": _why_missing(m, score)}
+    parts |= {} if m is None else _of_run(m, benchmark)
+    parts |= {} if score is None else _of_score(score)
+    parts |= {} if judged is None else _of_judgement(judged)
+    parts |= {} if cell is None else _of_cell(cell)
+    return {column: parts.get(column) for column in COLUMNS}
+
+
+def _why_missing(m: Measured | None, score: Score | None) -> str | None:
     if m is None:
-        why = "no finished run of this arm at paper scale"
-    elif value is None:
-        why = m.divergence() or ("the run did not measure it" if score is None else score.why)
-    return {
-        "table": cell.table if cell else None,
-        "model": cell.model if cell else m.model if m else None,
-        "arm": cell.arm if cell else m.arm if m else None,
-        "row": cell.row if cell else None,
-        "benchmark": benchmark,
-        "column": cell.column if cell else None,
-        "metric": cell.metric if cell else score.name,
-        "key": None if score is None else score.key,
-        "published": cell.value if cell else None,
-        "published_unit": cell.unit if cell else None,
-        "measured": value,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
-        "comes_back": judged.answer if judged else None,
-        "prediction_low": judged.low if judged else None,
-        "prediction_high": judged.high if judged else None,
-        "margin": margin,
-        "what_would_tell": judged.why if judged else None,
-        "interval_covers": interval.covers if interval else None,
-        "why_missing": why,
-        "scale": m.scale if m else None,
-        "backend": m.backend if m else None,
-        "overrides": m.overrides if m else None,
-        "n": m.n.get(benchmark) if m else None,
-        "seeds": len(m.seeds) if m else None,
-        "problems": score.problems if score is not None else None,
-        "unscored": score.unscored if score is not None else None,
-        "unscored_as_wrong": score.as_wrong if score is not None else None,
-        "assumed_values": m.origins.get("assumed", 0) if m else None,
-        "replaced_values": m.origins.get("scale", 0) + m.origins.get("user", 0) if m else None,
-        "digest": m.digest if m else None,
-    }
+        return "no finished run of this arm at paper scale"
+    if score is not None and score.value is not None:
+        return None
+    return m.divergence() or ("the run did not measure it" if score is None else score.why)
+
+
+def _of_cell(cell: Published) -> dict[str, Any]:
+    own = {key: getattr(cell, key) for key in ("table", "model", "arm", "row", "column", "metric")}
+    return {**own, "published": cell.value, "published_unit": cell.unit}
+
+
+def _of_run(m: Measured, benchmark: str) -> dict[str, Any]:
+    own = {key: getattr(m, key) for key in ("model", "arm", "scale", "backend", "overrides", "digest")}
+    replaced = m.origins.get("scale", 0) + m.origins.get("user", 0)
+    counts = {"n": m.n.get(benchmark), "seeds": len(m.seeds)}
+    return {**own, **counts, "assumed_values": m.origins.get("assumed", 0), "replaced_values": replaced}
+
+
+def _of_score(score: Score) -> dict[str, Any]:
+    counts = {"problems": score.problems, "unscored": score.unscored, "unscored_as_wrong": score.as_wrong}
+    interval = {} if score.interval is None else {"low": score.interval.low, "high": score.interval.high}
+    covers = None if score.interval is None else score.interval.covers
+    named = {"metric": score.name, "key": score.key, "measured": score.value, "interval_covers": covers}
+    return {**named, **interval, **counts}
+
+
+def _of_judgement(judged: Comeback) -> dict[str, Any]:
+    prediction = {"prediction_low": judged.low, "prediction_high": judged.high}
+    return {"comes_back": judged.answer, **prediction, "what_would_tell": judged.why}
