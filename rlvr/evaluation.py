@@ -88,14 +88,12 @@ def evaluate(
     from evals.sampling.evaluate import evaluate as sample_and_grade
     from harness.analysis.runs import tiny_benchmarks
     from harness.record.evaluations import folder_of, link
-    from harness.record.run import RECORD, Run, check_model
+    from harness.record.models import resolved
     from harness.record.write import record_evaluation
     from harness.runs.interrupt import check, finishing, handled
 
     threads_sleep()
-    label = model_label(model)
-    if (Path(model) / RECORD).is_file():
-        label, model = Path(model).name, Run(Path(model)).model_folder or model
+    label, model = resolved(model)
     if isinstance(benchmarks, Mapping):
         benchmarks = [rows_as_file("benchmarks", rows, name) for name, rows in benchmarks.items()]
     elif benchmarks is not None and not (isinstance(benchmarks, list) and all(isinstance(b, str) for b in benchmarks)):
@@ -112,7 +110,6 @@ def evaluate(
     folder = Path(out).absolute() if out else folder_of("-".join((label, chosen.name, *apart, f"seed{seed}")))
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
     try:
-        check_model(model)
         with handled(), finishing():
             verdicts = sample_and_grade(
                 model,
@@ -129,8 +126,6 @@ def evaluate(
         link(folder)
     except EngineError as error:
         raise EngineError(f"{error}; the samples so far are kept, and the same command resumes from them") from error
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
     usage = sampler.usage() if hasattr(sampler, "usage") else None
     return _scores(folder, model, seed, chosen, verdicts, usage)
 
@@ -177,10 +172,7 @@ def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:
             known = [*protocols.names(), *(name for name in signature.options(evaluate) if name != "values")]
             raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, known)}")
     choose("benchmarks", [b for b in values.get("benchmarks", ()) if not benchmarks.is_file(b)], benchmarks.names())
-    try:
-        return protocol.override(values, Origin.USER, "command line") if values else protocol
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    return protocol.override(values, Origin.USER, "command line") if values else protocol
 
 
 def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
@@ -202,7 +194,7 @@ def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
         options[key.removeprefix("engine.")] = kinds[key](value)
     try:
         return engines.create(name, model, **options)
-    except ValueError as error:
+    except UsageError as error:
         raise UsageError(f"engine {name}: {error}") from error
 
 
@@ -224,15 +216,6 @@ def _short(value: Any) -> str:
     if re.fullmatch(r"[\w.]{1,12}", text):
         return text
     return hashlib.sha256(text.encode()).hexdigest()[:4]
-
-
-def model_label(model: str) -> str:
-    """A folder name for a model's evaluation: the last part of its name, and of a folder four digits of its path too,
-    because every training ends in a folder of the same name."""
-    if not Path(model).is_dir():
-        return Path(model).name
-    path = Path(model).resolve()
-    return f"{path.name}-{hashlib.sha256(bytes(path)).hexdigest()[:4]}"
 
 
 # -- the scores of an evaluation -----------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from evals.files import UsageError
+
 _FENCE = re.compile(r"^(?P<before>.*?)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 _IN_LIST = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+|>[ \t]?)*")
 _PYTHON = re.compile(r"(?:python\d?|py)\b", re.IGNORECASE)
@@ -48,13 +50,13 @@ def reward_of(policy: str) -> Callable[[str, str], float | None]:
     """The reward of (response, gold) that MODULE:FUNCTION names.
 
     Raises:
-        ValueError: it cannot be imported.
+        UsageError: it cannot be imported.
     """
     where, _, name = policy.partition(":")
     try:
         reward: Callable[[str, str], float | None] = getattr(importlib.import_module(where), name)
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"extraction={policy}: expected MODULE:FUNCTION of (response, answer): {error}") from error
+        raise UsageError(f"extraction={policy}: expected MODULE:FUNCTION of (response, answer): {error}") from error
     return reward
 
 

@@ -31,6 +31,8 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any
 
+from evals.files import UsageError
+
 INSIDE = Path(__file__).parent / "inside.py"
 VERDICT_BYTES = 2**16
 
@@ -108,10 +110,10 @@ def require() -> None:
     """Check that programs can be run here.
 
     Raises:
-        ValueError: the sandbox cannot be created; the message says why.
+        UsageError: the sandbox cannot be created; the message says why.
     """
     if reason := unavailable_reason():
-        raise ValueError(
+        raise UsageError(
             f"the sandbox for programs cannot be created here ({reason}); a model's code never runs without it. "
             "Expected bubblewrap 0.7 or later and user namespaces (in a container: --security-opt seccomp=unconfined)"
         )

@@ -27,7 +27,7 @@ from evals.data import benchmarks, prompts, protocols
 from evals.data.benchmarks import Benchmark
 from evals.data.hub import check_hub
 from evals.data.protocols import Protocol
-from evals.files import text_sha256, write_parquet
+from evals.files import UsageError, text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import Grade, Grader
 from evals.grading.reasoning import begins, graded_part
@@ -198,7 +198,7 @@ def check_decoding(engine: Engine, decoding: Decoding) -> None:
             remedy = f"expected null, or engine={' or '.join(others)}"
             if field == "reasoning_effort":
                 remedy += f"; or, as the chat template has it, chat_template_kwargs={{reasoning_effort: {value}}}"
-            raise ValueError(f"engine {engine.describe()['name']} cannot express {field}={value!r}; {remedy}")
+            raise UsageError(f"engine {engine.describe()['name']} cannot express {field}={value!r}; {remedy}")
 
 
 def _plan_of(

@@ -477,15 +477,6 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
     return VerdictTable.of_rows(rows)
 
 
-def check_model(model_path: str) -> None:
-    """Raise DamagedFileError if this is the final model of a run, and a file of it is missing or changed."""
-    folder = Path(model_path).resolve()
-    run = folder.parent.parent
-    if folder.parts[-2:] == tuple(FINAL.split("/")) and (run / RECORD).is_file():
-        for name in Run(run).damage(f"{FINAL}/")[:1]:
-            raise DamagedFileError(folder, name, RESTORE)
-
-
 def read_record(path: Path) -> dict[str, Any] | None:
     """The record of a run, or None without one.
 

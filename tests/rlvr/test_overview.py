@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from evals.files import locked
+from harness.record.models import label
 from harness.record.run import Run
 from harness.record.write import Recorder
 from harness.report.data import choose_arms, document
@@ -22,7 +23,6 @@ from harness.spec.catalogue import load
 from harness.tables.summary import summarise
 from harness.tables.tabulate import report
 from rlvr.cli import main
-from rlvr.evaluation import model_label
 from rlvr.run_summary import as_text
 from tests.evals.stats.runs import save_run
 from tests.harness.record.folders import started
@@ -182,9 +182,9 @@ def test_two_final_models_get_two_folders(tmp_path: Path):
     places = [tmp_path / name / "final" for name in ("a-seed0", "b-seed0")]
     for place in places:
         place.mkdir(parents=True)
-    labels = [model_label(str(place)) for place in places]
+    labels = [label(str(place)) for place in places]
     assert len(set(labels)) == 2 and all(label.startswith("final-") for label in labels)
-    assert model_label("Qwen/Qwen2.5-7B") == "Qwen2.5-7B"  # a hub id
+    assert label("Qwen/Qwen2.5-7B") == "Qwen2.5-7B"  # a hub id
 
 
 def test_a_used_port_is_an_error_at_once(capsys: pytest.CaptureFixture[str]):

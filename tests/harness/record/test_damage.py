@@ -12,7 +12,8 @@ import pytest
 from evals.files import DamagedFileError
 from harness.record.archive import read_archive, write_archive
 from harness.record.find import runs, together
-from harness.record.run import FINAL, SHAPE, Run, check_model, with_sha256
+from harness.record.models import check_whole
+from harness.record.run import FINAL, SHAPE, Run, with_sha256
 from harness.record.write import Recorder
 from rlvr.cli import main
 from tests.damages import DAMAGES
@@ -40,7 +41,7 @@ def test_a_changed_file_is_found_and_named(name: str, change: str, tmp_path: Pat
         read_all(run.folder)
     if name.startswith("train/final"):
         with pytest.raises(DamagedFileError):
-            check_model(str(run.folder / "train" / "final"))
+            check_whole(run.folder / "train" / "final")
 
 
 def test_a_benchmark_is_never_missing_without_a_word(tmp_path: Path) -> None:
