@@ -105,15 +105,17 @@ def compare(
     if not {*metrics} & {*OF_K}:
         refuse_unused(f"by {', '.join(metrics)}, only by {', '.join(OF_K)}", ks=ks)
     from evals.stats.compare import compare_runs
-    from harness.record.find import method
+    from harness.record.find import check_apart
+    from rlvr.runs import read_run
 
-    first, second = (
-        method(os.fspath(run)) if isinstance(run, (str, os.PathLike)) else cast("Run", run).measured
-        for run in ((a, b) if paper is None else _two_arms(paper, arm, scale or "tiny", model, values))
-    )
     given: dict[str, Any] = {"metrics": metrics, "ks": ks, "benchmarks": benchmarks, "margin": margin}
+    pair = (a, b) if paper is None else _two_arms(paper, arm, scale or "tiny", model, values)
     try:
-        return Difference(compare_runs(first, second, **given, allow_different=allow_different))
+        first, second = (
+            cast("Run", run) if hasattr(run, "measured") else read_run(cast("PathLike", run)) for run in pair
+        )
+        check_apart([*first.seeds, *second.seeds])
+        return Difference(compare_runs(first.measured, second.measured, **given, allow_different=allow_different))
     except ValueError as error:
         raise UsageError(str(error)) from error
 

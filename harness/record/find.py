@@ -10,7 +10,7 @@ from pathlib import Path
 from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import CURVES, RECORD, Run, benchmarks_of, columns_of, counted
+from harness.record.run import CURVES, RECORD, Run, benchmarks_of, columns_of, content_sha256, counted
 from harness.spec.scales import SCALES
 
 EXPECTED = "expected a run's folder, a folder of an evaluation, an archive or a file of verdicts"
@@ -107,7 +107,19 @@ def seeds_of(text: str) -> list[Run]:
                 )
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
+    check_apart(found)
     return found
+
+
+def check_apart(found: Sequence[Run]) -> None:
+    """Raise UsageError if two of these runs have the same file of verdicts, as a folder and its copy."""
+    seen: dict[str, Path] = {}
+    for run in found:
+        for path in {path for path in run.tables.values() if path.is_file()}:
+            sha256 = content_sha256(path)
+            if sha256 in seen:
+                raise UsageError(f"{path} and {seen[sha256]} are the same verdicts: expected different runs")
+            seen[sha256] = path
 
 
 def together(seeds: Sequence[Run], name: str) -> MeasuredRun:

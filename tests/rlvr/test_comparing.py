@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,13 @@ def test_a_papers_claims_are_planned_in_its_order_on_their_own_benchmarks(capsys
     assert first["price"] == pytest.approx(first["gpu_hours"] * 3.5, rel=0.2)  # an H200's hour, all of them taken
     for words in ("seeds paper=egsw seeds=3", "seeds paper=egsw power=80", "seeds paper=baselines", "power paper=egsw"):
         assert main(words.split()) == 2
+
+
+def test_a_run_is_not_compared_with_its_copy(
+    sides: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, copy = sides[0], tmp_path / "copy"
+    shutil.copytree(a, copy)
+    for same in (["compare", a, str(copy)], ["compare", a, a], ["compare", sides[1], f"{a},{copy}"]):
+        assert main(same) == 2
+        assert "are the same verdicts: expected different runs" in capsys.readouterr().err
