@@ -76,7 +76,7 @@ def test_the_machine_asks_the_engine_what_it_needs(monkeypatch: pytest.MonkeyPat
         ValueError, match=r"hardware\.engine: expected transformers, got 'echo': no_such_package is not"
     ):
         check_engine(hardware)
-    machines = {(job.model, job.arm): replace(hardware, engine_tensor_parallel=None)}
+    machines = {(job.model, job.arm): replace(hardware, engine_tensor_parallel=1)}
     check_sharing([job], machines, 2, 1)  # a server needs nothing of the card
     monkeypatch.setattr("echo_engine.Echo.gpu_share", 0.9)
     with pytest.raises(ValueError, match=r"2 jobs share a GPU.*expected hardware\.engine=transformers"):
