@@ -238,10 +238,10 @@ def _fits(arm: Mapping[str, Any]) -> tuple[str, str]:
     """(yes, no, or – where it is not known or cannot run; the reason of a no or –, "" without any)"""
     memory, base = arm["memory"], arm["settings"]["base_model"]["value"]
     context = _context_text(arm["context"])
-    too_large = memory is not None and not memory["fits"]
+    too_large = f"too large for these GPUs{_remedy(memory)}" if memory is not None and not memory["fits"] else ""
     cases = (  # the first that is so
         (arm["refused"], "–", arm["refused"]),
-        (too_large, "no", too_large and f"too large for these GPUs{_remedy(memory)}"),
+        (too_large, "no", too_large),
         (arm["evaluation_fits"] is False, "no", f"the evaluation's GPUs do not hold {base}"),
         (not arm["context"]["fits"], "no", context),
         (arm["evaluation_fits"] is None, "–", f"not known whether {base} fits"),
