@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from evals.data import benchmarks
+from evals.files import RefusedError
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
@@ -88,7 +89,7 @@ def test_jobs_of_several_gpus_never_share_one(monkeypatch: pytest.MonkeyPatch) -
     environments = slot_environments([gpu, TrlHardware(device="gpu")], 2, gpus=5)
     # two GPUs a job, the most that any needs: five make two pairs, and one stays idle
     assert [env["CUDA_VISIBLE_DEVICES"] for env in environments] == ["0,1", "2,3"]
-    with pytest.raises(UsageError, match="expected at most 2: a job needs 2 of the 5 GPUs here, got 3"):
+    with pytest.raises(RefusedError, match="expected at most 2: a job needs 2 of the 5 GPUs here, got 3"):
         slot_environments([gpu], 3, gpus=5)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,5,3,1")
     named = slot_environments([gpu], 2, gpus=4)
