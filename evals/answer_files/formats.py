@@ -18,6 +18,7 @@ from evals.grading.verdicts import Verdict
 
 Row = dict[str, Any]
 NEEDED = ("problem_id", "answer", "response")
+ENDED = ("stop", "length", None)  # finish reasons of an evaluation's responses that can be graded
 ABSENT = object()
 PER_SAMPLE = ("response", "labels", "their_answer", "tokens", "finish_reason")
 
@@ -253,7 +254,10 @@ def _verdicts(row: Row) -> Row:
         raise ValueError(f"verdict is {row['verdict']!r}; expected one of {', '.join(known)}")
     correct = None if row["verdict"] == Verdict.UNSCORED else row["verdict"] == Verdict.CORRECT
     answered = row["extracted"] if "extracted" in row else row.get("answer")  # `rlvr grade out=`; an evaluation
-    return {"labels": {"verdict": correct}, "their_answer": answered}
+    read = {"labels": {"verdict": correct}, "their_answer": answered}
+    if "extracted" not in row and row.get("finish_reason") not in ENDED:  # of an evaluation: a server withheld it
+        read["sampling_error"] = f"no response ({row['finish_reason']})"
+    return read
 
 
 def _rollouts(row: Row) -> Row:

@@ -49,8 +49,15 @@ def check_training(training: Training) -> None:
     if isinstance(training, Experiment) and rows < training.prompts_per_rollout.value:
         raise UsageError(
             f"dataset: expected at least prompts_per_rollout={training.prompts_per_rollout.value} problems, got "
-            f"{rows} (dataset_rows) in {training.dataset.value!r}"
+            f"{rows} (dataset_rows) in {training.dataset.value!r}; prompts_per_rollout={rows} takes them all in each"
         )
+    if isinstance(training, Experiment) and training.max_steps.value is None:
+        epochs, each = training.epochs.value, training.prompts_per_rollout.value
+        if rows // each * epochs < 1:  # it would train nothing
+            raise UsageError(
+                f"epochs={epochs}: expected at least one rollout of prompts_per_rollout={each}, and {rows} problems of "
+                f"{training.dataset.value!r} give none; epochs=1 gives {rows // each}, max_steps=N as many as you name"
+            )
     if isinstance(training, Rejection) and rows < training.problems_per_round.value:
         raise UsageError(
             f"dataset: expected at least problems_per_round={training.problems_per_round.value} problems, got {rows} "

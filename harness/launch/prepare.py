@@ -117,7 +117,7 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
         if e is not None and on_cpu and not asked and not cpu_has_bfloat16():
             note = f"this CPU has no instructions for {e.precision.value}, and would take many times as long"
             job = replace(job, experiment=e.override({"precision": "float32"}, Origin.ASSUMED, note))
-            changed[f"{job.model}/{job.arm}"] = None
+            changed[job.label] = None
         made.append(job)
     if changed:
         print(
@@ -206,7 +206,9 @@ def planned(
             asked.within_memory().check_machine()
         except UsageError as error:
             missing = str(error).splitlines()
-    how: dict[str, Any] = {"machines": asked.hardware, "explicit": asked.machine.explicit, "watch": asked.watch}
+    here = asked.machine.profile is None and not gpus and scale in REAL
+    machines = {k: replace(h, device="cpu") if here and h.device == "auto" else h for k, h in asked.hardware.items()}
+    how: dict[str, Any] = {"machines": machines, "explicit": asked.machine.explicit, "watch": asked.watch}
     how |= {"moved": asked.moved, "price": price, "on_a_card": asked.machine.on_a_card}
     document = plan(asked.jobs, asked.refused, paper=asked.paper, **how)
     return {"missing": missing, "hardware": asked.machine.profile, **document}
@@ -280,9 +282,11 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
 
 def that_run(asked: Prepared) -> list[Job]:
     """The jobs without the refused arms, which are printed. An error if the user named a refused arm or value."""
-    kept = [job for job in asked.jobs if (job.model, job.arm) not in asked.refused]
+    from harness.plan.plan import labels
+
+    kept, names = [job for job in asked.jobs if (job.model, job.arm) not in asked.refused], labels(asked.jobs)
     for (model, arm), error in asked.refused.items():
         if asked.named or error.asked_for or not kept:
-            raise UsageError(f"{model}/{arm}: {error}") from error
-        print(f"skipped {model}/{arm}: {error}", file=sys.stderr)
+            raise UsageError(f"{names[model, arm]}: {error}") from error
+        print(f"skipped {names[model, arm]}: {error}", file=sys.stderr)
     return kept

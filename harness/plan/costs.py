@@ -192,9 +192,10 @@ def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float 
         both = hours(job, hardware, rules, watch) or (None, None)
         found |= {f"{name}{suffix}": value for name, value in zip(("gpu_hours", "hours"), both, strict=True)}
     rate, gpus = price_of(hardware, price), max(hardware.devices, hardware.gpus)
+    on_cpu = hardware.device == "cpu"
     return found | {
-        "price": None if found["hours"] is None else found["hours"] * gpus * rate.value,
-        "gpu": hardware.gpu or "h100",
+        "price": None if on_cpu or found["hours"] is None else found["hours"] * gpus * rate.value,
+        "gpu": "cpu" if on_cpu else hardware.gpu or "h100",
         "price_per_gpu_hour": rate.as_dict(),
         "disk": disk(job, hardware, watch),
         "host_memory": host_memory(job, hardware),

@@ -143,7 +143,7 @@ def check_memory(
         hardware = machines[model, arm]
         if measures(job, hardware, memory=memory) is False:
             lines.append(
-                f"hardware.engine_tensor_parallel: {model}/{arm} is measured with {job.base_model.value}, which does "
+                f"hardware.engine_tensor_parallel: {job.label} is measured with {job.base_model.value}, which does "
                 f"not fit {hardware.engine_tensor_parallel} GPUs (force=true runs it anyway); a model that is only "
                 f"measured can be asked through an API: hardware.engine={SERVER} hardware.engine_url=URL"
             )
@@ -160,7 +160,7 @@ def check_memory(
             if hardware.device == "cpu":
                 where = f"of memory for each process, and this machine has {has} for one"
             lines.append(
-                f"{model}/{arm} needs about {verdict.need.peak / 1e9:.0f} GB {where}, while "
+                f"{job.label} needs about {verdict.need.peak / 1e9:.0f} GB {where}, while "
                 f"{phase}: {remedy} (`rlvr plan` shows the parts; force=true runs it anyway)"
             )
     if lines:

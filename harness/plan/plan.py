@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,10 @@ from harness.spec.scales import SCALES
 
 SUMMED = ("rollout_tokens", "trained_tokens", "evaluation_tokens")
 ESTIMATED = tuple(f"{name}{suffix}" for name in ("gpu_hours", "hours") for suffix in ("", "_low", "_high"))
+PROCESSOR = (
+    "by this machine's processor: its float32 FLOP/s and copying are measured, and training is taken to reach 60 % (36 "
+    "to 90 %) of the first; mean lengths are 30 % of the limit (10 to 90 %); other work on the machine makes it slower"
+)
 HEADER = ("arm", "steps", "fits", "GPU memory", "hours (low to high)", "USD", "disk")
 
 
@@ -60,6 +64,14 @@ def trainer_configs(jobs: Iterable[Job], machines: Machines) -> dict[str, dict[s
     return configs
 
 
+def labels(jobs: Iterable[Job]) -> dict[tuple[str, str], str]:
+    """(model, arm) -> its name for people: by the model that is trained, or by the paper's where that tells two arms
+    apart."""
+    found = {(job.model, job.arm): job.label for job in jobs}
+    counts = Counter(found.values())
+    return {key: label if counts[label] == 1 else "/".join(key) for key, label in found.items()}
+
+
 def plan(
     jobs: list[Job],
     refused: Mapping[tuple[str, str], Exception] | None = None,
@@ -93,6 +105,9 @@ def plan(
             arms[key] = _arm(job, machines[key], refused.get(key), explicit, watch or Watch(), price, on_a_card)
             arms[key]["why_backend"] = moved.get(key)
         arms[key]["seeds"].append(job.seed)
+    names = labels(jobs)
+    for key, arm in arms.items():
+        arm["label"] = names[key]
     able = [job for job in jobs if (job.model, job.arm) not in refused]
     costs = [arms[job.model, job.arm]["cost_per_run"] for job in able]
     estimated = [c for c in costs if c["gpu_hours"] is not None]
@@ -108,7 +123,8 @@ def plan(
         "arms": list(arms.values()),
         "total": {
             **{key: sum(c[key] for c in costs) for key in SUMMED},
-            **{key: sum(c[key] for c in estimated) if estimated else None for key in (*ESTIMATED, "price")},
+            **{key: sum(c[key] for c in estimated) if estimated else None for key in ESTIMATED},
+            "price": sum(priced) if (priced := [c["price"] for c in estimated if c["price"] is not None]) else None,
             "runs_without_gpu_hours": len(costs) - len(estimated),
             "disk": disk_of_all([c["disk"] for c in costs]),
             "host_memory": max((c["host_memory"] for c in costs if c["host_memory"] is not None), default=None),
@@ -139,11 +155,33 @@ def _arm(
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "origins": origins(job.settings()),
         "cost_per_run": cost(job, hardware, watch, price),
+        "one_step": one_step(job, hardware, watch),
         "memory": memory(job, hardware, explicit, on_a_card) if refusal is None else None,
         "context": {**asdict(need), "fits": need.fits},
         "evaluation_fits": measures(job, hardware, memory=hardware.card.memory / on_a_card),
         "refused": None if refusal is None else str(refusal),
     }
+
+
+def one_step(job: Job, hardware: Hardware, watch: Watch) -> float | None:
+    """Hours of the same run with max_steps=1, on a machine's processor, where people try a run shorter; else None."""
+    e = job.experiment
+    if hardware.device != "cpu" or e is None or isinstance(e, Rejection):
+        return None
+    short = replace(job, experiment=e.override({"max_steps": 1}, Origin.ASSUMED, "a shorter run"))
+    hours: float | None = cost(short, hardware, watch)["hours"]
+    return hours
+
+
+def _shorter(arm: Mapping[str, Any]) -> list[str]:
+    """What a shorter run needs, where that is known."""
+    first, hours, steps = arm["one_step"], arm["cost_per_run"]["hours"], arm["steps"]
+    if first is None or hours is None or steps < 2:
+        return []
+    each = (hours - first) / (steps - 1)
+    return [
+        f"{arm['label']}: max_steps=1 takes about {first:.2f} hours with its evaluation, each further step {each:.2f}"
+    ]
 
 
 def _context_text(need: dict[str, Any]) -> str:
@@ -164,7 +202,7 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str], on_a_card: in
     if verdict.need is None:
         return None
     return {
-        "gpu": hardware.gpu or "h100",
+        "gpu": "cpu" if hardware.device == "cpu" else hardware.gpu or "h100",
         "gpu_bytes": has,
         "gpus": hardware.devices,
         "settings": changes(type(hardware)(), hardware),
@@ -209,11 +247,16 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
 def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
     """What is run, a row an arm, and what all of it costs."""
     total, prices = document["total"], document["prices"]
-    rates = "; ".join(f"{gpu} {p['value']:g} USD ({p['origin']}: {p['note']})" for gpu, p in prices.items())
+    priced = "; price of a GPU-hour: " + "; ".join(
+        f"{gpu} {p['value']:g} USD ({p['origin']}: {p['note']})" for gpu, p in prices.items()
+    )
+    on_cpu = prices.keys() == {"cpu"}
     rows = [HEADER, *(_row(arm) for arm in document["arms"])]
     tiny = total["gpu_hours"] is None and SCALES[document["scale"]].family is not None
     if tiny:  # what a GPU costs says nothing of it
         rows = [row[:3] + row[-1:] for row in rows]
+    elif on_cpu:
+        rows = [tuple(cell.replace("GPU memory", "memory") for cell in row[:5] + row[-1:]) for row in rows]
     return [
         f"{document['paper']}: {cited(document['title'], document['arxiv'])}",
         f"scale {document['scale']} ({document['scale_label']}), backend {' and '.join(document['backends'])}"
@@ -230,7 +273,8 @@ def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
         + (f"; {_size(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
         *_shared_card(document),
         f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
-        *([] if tiny else [f"  ({document['cost_assumptions']}; price of a GPU-hour: {rates})"]),
+        *([] if tiny else [f"  ({PROCESSOR if on_cpu else document['cost_assumptions'] + priced})"]),
+        *(line for arm in document["arms"] for line in _shorter(arm)),
     ]
 
 
@@ -238,7 +282,8 @@ def _fits(arm: Mapping[str, Any]) -> tuple[str, str]:
     """(yes, no, or – where it is not known or cannot run; the reason of a no or –, "" without any)"""
     memory, base = arm["memory"], arm["settings"]["base_model"]["value"]
     context = _context_text(arm["context"])
-    too_large = f"too large for these GPUs{_remedy(memory)}" if memory is not None and not memory["fits"] else ""
+    place = "this machine" if arm["cost_per_run"]["gpu"] == "cpu" else "these GPUs"
+    too_large = f"too large for {place}{_remedy(memory)}" if memory is not None and not memory["fits"] else ""
     cases = (  # the first that is so
         (arm["refused"], "–", arm["refused"]),
         (too_large, "no", too_large),
@@ -256,7 +301,7 @@ def _remarks(arms: Sequence[Mapping[str, Any]]) -> list[str]:
     for arm in arms:
         moved = f"backend={arm['backend']}: {arm['why_backend']}" if arm["why_backend"] else ""
         for why in filter(None, (_fits(arm)[1], moved)):
-            said.setdefault(why, []).append(f"{arm['model']}/{arm['arm']}")
+            said.setdefault(why, []).append(arm["label"])
     return [f"{', '.join(names)}: {why}" for why, names in said.items()]
 
 
@@ -280,7 +325,7 @@ def _values_text(document: Mapping[str, Any]) -> list[str]:
         trained = " -> ".join(arm["method"]) + f", {arm['steps']} steps" if arm["method"] else "measured as it is"
         lines += [
             "",
-            f"{arm['model']}/{arm['arm']} ({arm['title']}; {trained}; seeds {arm['seeds']}; values: {counts})",
+            f"{arm['label']} ({arm['title']}; {trained}; seeds {arm['seeds']}; values: {counts})",
             *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
             *_memory_text(arm["memory"]),
             *_disk_text(arm["cost_per_run"]),
@@ -312,7 +357,7 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
     costs, memory = arm["cost_per_run"], arm["memory"]
     hours, price = costs["hours"], costs["price"]
     return (
-        f"{arm['model']}/{arm['arm']}",
+        arm["label"],
         str(arm["steps"]),
         _fits(arm)[0],
         "–" if memory is None else f"{_size(memory['peak'])} of {_size(memory['gpu_bytes'])}",
@@ -362,5 +407,8 @@ def _hours(total: dict[str, Any]) -> str:
         f"{total[key]:,.1f} {unit} ({total[f'{key}_low']:,.1f} to {total[f'{key}_high']:,.1f})"
         for key, unit in (("hours", "hours"), ("gpu_hours", "GPU-hours"))
     ]
+    if total["price"] is None:
+        spans = spans[:1]
     without = f", without {unknown} runs ({UNKNOWN})" if unknown else ""
-    return f"about {', '.join(spans)}, {_usd(total['price'])} USD{without}"
+    price = "" if total["price"] is None else f", {_usd(total['price'])} USD"
+    return f"about {', '.join(spans)}{price}{without}"

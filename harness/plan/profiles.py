@@ -76,7 +76,7 @@ def profile_of(names: Sequence[str], memory: float) -> Profile:
         UsageError: no GPU, GPUs of several kinds, or a kind whose speed and memory are not known here.
     """
     if not names:
-        raise UsageError(f"{NO_GPU}; expected hardware={'|'.join(PROFILES)}, or no hardware= for this CPU")
+        raise UsageError(f"{NO_GPU}; expected hardware={'|'.join(PROFILES)}, or hardware.device=cpu for this CPU")
     if len(set(names)) > 1:
         raise UsageError(f"GPUs of several kinds ({', '.join(sorted(set(names)))}); CUDA_VISIBLE_DEVICES chooses some")
     spelt = {gpu: re.sub("_(80|40)g|_", "", gpu) for gpu in GPUS}  # these cards are told apart by their memory

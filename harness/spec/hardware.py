@@ -7,7 +7,9 @@ The sampling engine changes probabilities slightly: each step logs how far sampl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, Self, get_type_hints
@@ -85,8 +87,8 @@ class Hardware:
 
     @property
     def card(self) -> Gpu:
-        """The GPU that the plan is for."""
-        return GPUS[self.gpu or "h100"]
+        """The GPU that the plan is for; with device="cpu" this machine's processor."""
+        return this_processor() if self.device == "cpu" else GPUS[self.gpu or "h100"]
 
     @property
     def gpus(self) -> int:
@@ -134,11 +136,35 @@ def of_job(hardware: Machines, model: str, arm: str) -> Hardware:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU: memory as torch reports it (bytes); by data sheet, dense bfloat16 FLOP/s and bandwidth (bytes/s)."""
+    """A GPU: memory as torch reports it (bytes); by data sheet, dense bfloat16 FLOP/s and bandwidth (bytes/s). Or a
+    machine's processor with its memory, where both rates are `measured`."""
 
     memory: float
     flops: float
     bandwidth: float
+    measured: bool = False
+
+
+@cache
+def this_processor() -> Gpu:
+    """This machine's processor, all its cores: FLOP/s of a product of float32 matrices, by its own time, so that other
+    work on the machine counts little. The bandwidth is a quarter of a copy's: the plan counts weights of two bytes
+    where float32 has four, and SmolLM2-135M read them at half of the copy's rate (two cores, November 2026)."""
+    import numpy as np
+
+    def least(act: Callable[[], object]) -> float:
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            act()
+            times.append(time.process_time() - began)
+        return max(min(times), 1e-6)
+
+    side, cores = 768, len(os.sched_getaffinity(0))
+    matrix, block = np.ones((side, side), np.float32), np.ones(2**23, np.float32)
+    flops = 2 * side**3 / least(lambda: matrix @ matrix) * cores
+    memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return Gpu(memory, flops, block.nbytes / least(block.copy) / 4, measured=True)
 
 
 GPUS: Mapping[str, Gpu] = {

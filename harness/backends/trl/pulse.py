@@ -1,4 +1,4 @@
-"""How far a slow step is: a line every 30 s while it samples and updates, where stderr is no terminal."""
+"""How far a slow step is: a line every 30 s while it samples and updates, above the bar of a terminal."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ class Pulse:
 
     def __call__(self, *_: Any) -> None:
         import torch
+        from tqdm import tqdm
 
         now, state = time.monotonic(), self.trainer.state
         at = (state.global_step + 1, torch.is_grad_enabled())
         if at != self.at:
             self.at, self.began, self.passes = at, now, 0
         self.passes += 1
-        if now - self.last < EVERY_S or sys.stderr.isatty():
+        if now - self.last < EVERY_S:
             return
         self.last = now
         step, updates = at
         what = f"update, micro-batch {self.passes}" if updates else f"sampling, {self.passes} passes"
         line = f"    step {step}/{state.max_steps}: {what} after {now - self.began:.0f} s"
-        print(line, file=sys.stderr, flush=True)
+        tqdm.write(line, file=sys.stderr)
+        sys.stderr.flush()

@@ -71,6 +71,16 @@ def test_an_unscored_verdict_is_no_label(tmp_path: Path) -> None:
     assert report.agreement is not None and report.agreement.rows == 1
 
 
+def test_a_response_that_a_server_withheld_stays_unscored(tmp_path: Path) -> None:
+    folder = save(tmp_path / "e") / "sums"
+    rows = pq.read_table(folder / "verdicts.parquet").to_pylist()
+    rows[1] |= {"response": "", "finish_reason": "content_filter", "verdict": "unscored", "answer": None}
+    write_parquet(pa.Table.from_pylist(rows, schema()), folder / "verdicts.parquet")
+    report = grade_file(folder)
+    assert report.verdicts == {"correct": 1, "unscored": 1, "wrong": 2}  # of the four rows the second
+    assert "1 rows have no response" in str(report)
+
+
 def test_the_wrong_ones_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grade", str(save(tmp_path / "e")), "explain=wrong", "--json"]) == 0
     explained = json.loads(capsys.readouterr().out)["explanations"]

@@ -65,7 +65,7 @@ def test_a_cpu_without_bfloat16_trains_in_float32_and_says_so(
     (job,) = _read("egsw", values).jobs
     assert job.experiment is not None and job.experiment.precision.value == precision
     said = capsys.readouterr().err
-    assert ("precision: float32 for math-7b/grpo, because this CPU has no instructions" in said) == (
+    assert ("precision: float32 for Qwen2.5-0.5B/grpo, because this CPU has no instructions" in said) == (
         precision == "float32"
     )
     (job,) = _read("egsw", {**values, "precision": "bfloat16"}).jobs  # as the user says
