@@ -49,13 +49,13 @@ def training(m: Material) -> list[Plot]:
 
 
 def fits(m: Material) -> list[Plot]:
-    from evals.analysis.further import sigmoid_fits
+    from evals.analysis.sigmoids import sigmoid_fits
 
     return [sigmoid_fits(m.names, m.curves())]
 
 
 def covered(m: Material, benchmark: str) -> list[Plot]:
-    from evals.analysis.further import cover
+    from evals.analysis.cover import cover
 
     return [cover(m.tables(benchmark))]
 

@@ -6,11 +6,12 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import CURVES, RECORD, Run, benchmarks_of, columns_of, content_sha256, counted
+from harness.record.run import CURVES, IDENTITY, RECORD, Run, benchmarks_of, columns_of, content_sha256, counted
 from harness.spec.scales import SCALES
 
 EXPECTED = "expected a run's folder, a folder of an evaluation, an archive or a file of verdicts"
@@ -112,14 +113,15 @@ def seeds_of(text: str) -> list[Run]:
 
 
 def check_apart(found: Sequence[Run]) -> None:
-    """Raise UsageError if two of these runs have the same file of verdicts, as a folder and its copy."""
-    seen: dict[str, Path] = {}
+    """Raise UsageError if two of these are one run, as a folder and its copy: the same file of verdicts, of the same
+    settings and training seed where they are recorded."""
+    seen: dict[tuple[Any, ...], Path] = {}
     for run in found:
         for path in {path for path in run.tables.values() if path.is_file()}:
-            sha256 = content_sha256(path)
-            if sha256 in seen:
-                raise UsageError(f"{path} and {seen[sha256]} are the same verdicts: expected different runs")
-            seen[sha256] = path
+            what = content_sha256(path), *(run.record.get(key) for key in (*IDENTITY, "digest"))
+            if what in seen:
+                raise UsageError(f"{path} and {seen[what]} are the same verdicts: expected different runs")
+            seen[what] = path
 
 
 def together(seeds: Sequence[Run], name: str) -> MeasuredRun:

@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from evals.stats.further import (
-    bayes_at_n,
-    cover_at,
-    fit_sigmoid,
-    g_pass_at_k,
-    iqm,
-    mg_pass_at_k,
-    predict_second_half,
-    sigmoid,
-)
+from evals.stats.sigmoid import fit_sigmoid, predict_second_half, sigmoid
+from evals.stats.steadiness import bayes_at_n, cover_at, g_pass_at_k, iqm, mg_pass_at_k
 from evals.stats.verdict_table import pass_at_k
 
 STEPS = np.arange(1, 101)
