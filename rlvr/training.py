@@ -120,6 +120,7 @@ def run(
     """
     given = {key: value for key, value in locals().items() if key != "values"} | values
     what, asked, in_process = _asked(**given)
+    from evals.files import RefusedError
     from harness.launch import launch
     from harness.launch.prepare import prepare
 
@@ -128,7 +129,9 @@ def run(
         _check_in_process(prepared, in_process)
     try:
         outcomes = launch(prepared)
-    except UsageError as error:  # of a training, not of what the call said: that has been checked
+    except ValueError as error:  # of a training, not of what the call said: that has been checked
+        if isinstance(error, RefusedError) and not isinstance(error, UsageError):  # a store, a damaged file
+            raise
         raise RuntimeError(f"a run failed: {error}") from error
     return _summary(outcomes, prepared.paper)
 

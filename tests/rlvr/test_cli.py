@@ -411,3 +411,15 @@ def test_words_of_other_tools_are_no_keys_of_ours() -> None:
     for commands, words in ELSEWHERE.items():  # what they are told is there
         for name in commands:
             assert words.keys().isdisjoint(signature.options(command(name)))
+
+
+@pytest.mark.parametrize("command", ["plan paper=egsw", "config paper=egsw", "run paper=egsw", "rehearse paper=egsw"])
+def test_a_bug_is_no_typing_mistake(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def bug(*_: object) -> None:
+        raise ValueError("too many values to unpack")
+
+    monkeypatch.setattr("harness.launch.prepare.read_jobs", bug)
+    assert main(command.split()) == 1
+    assert "too many values to unpack (ValueError; --debug shows where)" in capsys.readouterr().err
