@@ -8,11 +8,12 @@ the reader of stderr, goes with the signal (`| tee log`), what is printed afterw
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
@@ -20,6 +21,8 @@ from typing import Any
 MINUTES = "minutes="  # stands for a signal where the time of `budget` is over
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 RESUMABLE = 75
+HEARD_S = 2.0  # seconds that Python may take to handle a signal before it is said to be heard
+END = b"\0"  # is no signal's number
 
 _received: list[str] = []  # names of the signals so far, in this process
 _finishing = [0]  # how many `finishing()` blocks are open
@@ -62,11 +65,49 @@ def handled(*more: signal.Signals) -> Iterator[None]:
     before = {number: signal.signal(number, _receive) for number in numbers}
     stderr, sys.stderr = sys.stderr, _Lasting(sys.stderr)
     try:
-        yield
+        with _heard(numbers):
+            yield
     finally:
         sys.stderr = stderr
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _heard(numbers: Sequence[signal.Signals]) -> Iterator[None]:
+    """Say of a signal that Python's handler has not seen after `HEARD_S` that it is heard: a long operation of a
+    library, such as a backward pass on a CPU, ends first."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+    def tell() -> None:
+        came = 0
+        while (byte := os.read(reader, 1)) not in (b"", END):
+            if byte[0] in numbers:
+                came += 1
+                time.sleep(HEARD_S)
+                if came > len(_received):
+                    name = signal.Signals(byte[0]).name
+                    print(f"{name}: heard; the operation under way ends first", file=sys.stderr, flush=True)
+        os.close(reader)
+
+    threading.Thread(target=tell, name="signals", daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.write(writer, END)
+        os.close(writer)
+
+
+def _deaf() -> None:
+    """In a forked child, whose signals would else be told as its parent's."""
+    with suppress(ValueError):  # not the main thread, which alone hears signals
+        signal.set_wakeup_fd(-1)
+
+
+os.register_at_fork(after_in_child=_deaf)
 
 
 class _Lasting:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -74,3 +76,29 @@ def test_the_second_signal_stops_at_once() -> None:
         with pytest.raises(StoppedAtOnce) as stopped:
             os.kill(os.getpid(), signal.SIGTERM)
     assert stopped.value.code == 128 + 15
+
+
+LONG = """
+import hashlib, sys
+from harness.runs import interrupt
+interrupt.HEARD_S = 0.1
+with interrupt.handled(), interrupt.finishing():
+    print("begins", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"a", b"b", 10_000_000)  # one call, in which Python handles no signal
+    print("over", file=sys.stderr, flush=True)
+    interrupt.requested() and print("requested", file=sys.stderr, flush=True)
+"""
+
+
+def test_a_signal_in_a_long_operation_is_said_to_be_heard_before_it_ends() -> None:
+    program = [sys.executable, "-c", LONG]
+    child = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "begins\n"
+    time.sleep(0.2)  # into the call
+    child.send_signal(signal.SIGTERM)
+    assert child.communicate(timeout=300)[1].splitlines() == [
+        "SIGTERM: heard; the operation under way ends first",
+        "SIGTERM: finishing the step and saving; a second signal stops at once",
+        "over",
+        "requested",
+    ]
