@@ -4,11 +4,12 @@ extraction.py   the answer inside a response, by a stated policy; and inside a b
 letters.py      the letter of a multiple choice that a response states, the policy `letter`
 spelling.py     the normal form: one table of rewrites for equivalent notations, LaTeX for what is written as code
 rules.py        the one table of rules: the first that applies decides. What they do is in
-form.py relations.py quantity.py collection.py
-                words and form; equations; units and decimals; several or named values
+form.py relations.py quantity.py collection.py reals.py
+                words and form; equations; units and decimals; several or named values; sets of reals
+counted.py      words behind a number
 numbers.py      brackets and plain numbers of an answer
-expression.py evaluation.py
-                parse unambiguous LaTeX, and compare values at random points
+expression.py evaluation.py exact.py
+                parse unambiguous LaTeX; compare values at random points, and exactly
 equivalence.py  whether two answers are equal: rules, else evaluation
 grader.py       `Grader`: many answers, in order; and explanations of verdicts
 verdicts.py     the five verdicts and their table

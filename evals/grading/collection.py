@@ -148,7 +148,9 @@ def collection(text: str) -> Collection | None:
     if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",;")) > 1:
         if r"\pm" in text and text[0] + text[-1] == "()":
             return _list([text])
-        return Collection("()" if len(parts) > 2 else text[0] + text[-1], tuple(parts))  # no interval
+        return Collection(
+            "()" if len(parts) > 2 and text[0] + text[-1] in ("()", "[]") else text[0] + text[-1], tuple(parts)
+        )
     return _list([text]) if re.search(r"\\pm(?![A-Za-z])", text) else None
 
 
@@ -242,9 +244,10 @@ def _distinct(items: Sequence[str]) -> tuple[str, ...]:
 
 def _other_names(left: Collection, right: Collection) -> bool:
     """Whether both have names, and different ones; f(x) and y may be the same thing."""
-    if not (left.names and right.names and left.kind == right.kind):
+    if not (left.names and right.names) or left.names == right.names:
         return False
-    return left.names != right.names and not any("(" in name for name in (*left.names, *right.names))
+    names = {*left.names, *right.names}
+    return not ("y" in names and all(name == "y" or re.fullmatch(r"[A-Za-z]\([a-z]\)", name) for name in names))
 
 
 def _same_unordered(left: Sequence[str], right: Sequence[str], same: Same) -> bool:

@@ -27,8 +27,7 @@ from evals.grading.exact import exact, grows, normal
 from evals.grading.expression import Node, UnsupportedError, parse, symbols
 
 DIGITS = 200
-_EQUAL = mpf(10) ** -150  # relative difference that counts as equality
-_ZERO = mpf(10) ** -(DIGITS - 20)  # of a sum, relative to its parts: it has cancelled
+MORE_DIGITS = 2_000  # where 200 are lost in sums, and the constants are made of + - * / ^ and roots alone
 _SEED = 20_240_917
 _POINTS = 12
 _FEWEST = 3  # points at which both sides must be real before they count as equal
@@ -46,24 +45,44 @@ class _TooLargeError(ArithmeticError):
 _UNKNOWN = object()
 
 
-_LARGEST = mpf(10) ** 150  # where every digit of a whole number counts; a function's pole is beyond it
 _LARGEST_WRITTEN = mpf(10) ** 10**9
 _MOST_TERMS = 200  # of a sum or product over an index, where it is not rational
 _LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
+
+
+@lru_cache(maxsize=4)
+def _bounds(digits: int) -> tuple[Any, Any, Any]:
+    with mp.workdps(digits):
+        return mpf(10) ** (50 - digits), mpf(10) ** (20 - digits), mpf(10) ** (digits - 50)
+
+
+def _equal() -> Any:
+    """The relative difference that counts as equality."""
+    return _bounds(mp.dps)[0]
+
+
+def _zero() -> Any:
+    """Of a sum, relative to its parts: it has cancelled."""
+    return _bounds(mp.dps)[1]
+
+
+def _largest() -> Any:
+    """Up to where every digit of a whole number is known; a function's pole is beyond it."""
+    return _bounds(mp.dps)[2]
 
 
 def real(value: Any) -> Any:
     """The value, if it is real (to rounding errors) and known; else None."""
     if value is None or not getattr(value, "imag", 0):
         return None if value is None else mpf(value.real)
-    return mpf(value.real) if abs(value.imag) <= abs(value) * _EQUAL else None
+    return mpf(value.real) if abs(value.imag) <= abs(value) * _equal() else None
 
 
 def _sum(a: Any, b: Any) -> Any:
     total = a + b
-    if max(abs(a), abs(b)) > _LARGEST or (a and b and not _ZERO < abs(a / b) < 1 / _ZERO):
+    if max(abs(a), abs(b)) > _largest() or (a and b and not _zero() < abs(a / b) < 1 / _zero()):
         raise _TooLargeError("digits are lost")
-    return total if abs(total) > _ZERO * max(abs(a), abs(b)) else mpf(0)
+    return total if abs(total) > _zero() * max(abs(a), abs(b)) else mpf(0)
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -100,7 +119,7 @@ def _binomial(above: Any, below: Any) -> Any:
 def _floor(value: Any) -> Any:
     if real(value) is None:
         raise ArithmeticError("the floor of a complex number")
-    if abs(value) > _LARGEST:
+    if abs(value) > _largest():
         raise _TooLargeError("a floor")
     return mp.floor(real(value))
 
@@ -110,9 +129,9 @@ def _function(name: str) -> Callable[[Any], Any]:
         if abs(value) > _LARGEST_ARGUMENT:
             raise _TooLargeError("an argument")
         result = getattr(mp, name)(value)
-        if name[-1] != "h" and name != "exp" and abs(result) > _LARGEST:
+        if name[-1] != "h" and name != "exp" and abs(result) > _largest():
             raise ArithmeticError("a pole")
-        return result if abs(result) > _ZERO else mpf(0)
+        return result if abs(result) > _zero() else mpf(0)
 
     return apply
 
@@ -210,6 +229,7 @@ def same_value(gold: str, answer: str) -> bool:
 
 
 _INDEXED = ("sum", "prod")
+_ARITHMETIC = frozenset(["+", "-", "*", "/", "negative", "^", "root"])
 
 
 def _has(tree: Node, kinds: tuple[str, ...]) -> bool:
@@ -245,9 +265,19 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
         return True
     if (undecided or indexed) and normal(left) == normal(right):
         return True
+    if undecided and not points[0] and _algebraic(left) and _algebraic(right):
+        with mp.workdps(MORE_DIGITS):
+            known = _same(*(_number(side, fixed, imaginary) for side in (left, right)))
+        if known is not None:
+            return known
     if undecided:
         raise UndecidedError("size: the values are too large to be compared, and their structures differ")
     return False
+
+
+def _algebraic(tree: Node) -> bool:
+    """Whether it is made of numbers by arithmetic and roots alone, which take no time at any precision."""
+    return tree[0] == "number" or (tree[0] in _ARITHMETIC and all(map(_algebraic, tree[1:])))
 
 
 def _same(a: Any, b: Any) -> bool | None:
@@ -255,8 +285,8 @@ def _same(a: Any, b: Any) -> bool | None:
     if a is None or b is None or a is _UNKNOWN or b is _UNKNOWN:
         return None
     size = max(abs(a), abs(b))
-    equal = bool(abs(a - b) <= size * _EQUAL)
-    return None if equal and size > _LARGEST else equal
+    equal = bool(abs(a - b) <= size * _equal())
+    return None if equal and size > _largest() else equal
 
 
 @lru_cache(maxsize=1024)
@@ -329,7 +359,7 @@ def constant_ratio(gold: str, answer: str) -> Fraction | None:
         known = [_ratio(left, right, point) for point in _points(symbols(left) | symbols(right))]
         if None in known or not all(_same(ratio, known[0]) for ratio in known):
             return None
-        if known[0] and not mpf(10) ** -60 < abs(known[0]) < _LARGEST:
+        if known[0] and not mpf(10) ** -60 < abs(known[0]) < _largest():
             return None
         return Fraction(mp.nstr(known[0], 160, min_fixed=-mp.inf, max_fixed=mp.inf))
 

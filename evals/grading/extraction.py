@@ -224,13 +224,17 @@ POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
 }
 
 
-# the only mathematics of a sentence, unless the words beside it deny, bound or compare it
+# the only mathematics of a sentence, behind its verb, unless the words beside it deny, bound or compare it
 _SEGMENT = re.compile(
-    r"\s*[A-Za-z][^$\\]*?(\$\$?[^$]+\$\$?|\\\((?:(?!\\\)).)+\\\)|\\\[(?:(?!\\\]).)+\\\])[^$\\]*", re.DOTALL
+    r"\s*(?:[A-Za-z][^$\\]*?(?::|\b(?:that|is|are|be|was|were|equals?|equal\s+to|has|have|had|gets?|obtains?|finds?|gives?"
+    r"|yields?|makes?|needs?|costs?|pays?|takes?|earns?|contains?|result|value|solution))|answer|therefore|thus|hence|so)"
+    r"\s*:?\s*(\$\$?[^$]+\$\$?|\\\((?:(?!\\\)).)+\\\)|\\\[(?:(?!\\\]).)+\\\])[^$\\]*",
+    re.DOTALL | re.IGNORECASE,
 )
 _NO_STATEMENT = re.compile(
     r"\d|\b(?:all|not|never|no|cannot|\w+n't|if|unless|except|without|or|either|least|most|than|up to|instead|opposite"
-    r"|inverse)\b",
+    r"|inverse|maybe|perhaps|possibly|probably|guess|think|suppose|might|may|could|would|seems?|but|however|also|wait|half"
+    r"|twice|double|triple|minus|plus|times|negative|almost|nearly|bound|conjugate|reciprocal|square|cube|root|false|wrong)\b",
     re.IGNORECASE,
 )
 _FINAL = re.compile("final answer is:?", re.IGNORECASE)
@@ -239,6 +243,11 @@ _ANSWER_STATED = re.compile(
     r"(?:(?:answer|(?:correct|right|best)\s+(?:option|choice))\s*(?:\*\*\s*)?(?:is\s*:?|:)|答案\s*(?:[是为]|[:：]){1,2})"
     r"\s*(?:\*\*\s*)?(.+?)(?:\.\s|[.。]?\s*$|\n)",
     re.IGNORECASE | re.DOTALL,
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:but|however|or|also|alternatively|otherwise|maybe|perhaps|possibly|wait|actually|sorry|not|no|wrong|instead"
+    r"|unless)\b",
+    re.IGNORECASE,
 )
 _BOLD = re.compile(r"(?<![\w)\]}*])\*\*(?=\S)([^*\n]+?)\*\*(?![\w(*])")  # in Markdown; not the powers of code
 _HASHES = re.compile(r"(?:^|\n)#{4} ?(?!#)([^\n]+)\s*$")
@@ -272,8 +281,8 @@ def locate(text: str) -> str:
     if contents := find_boxes(text):
         filled = [box for box in contents if box.content.strip()]
         return joined(text, filled) if filled else ""
-    if stated := _ANSWER_STATED.findall(text):
-        return str(stated[-1])
+    if stated := [*_ANSWER_STATED.finditer(text)]:
+        return text if _TAKEN_BACK.search(text, stated[-1].end()) else stated[-1][1]
     alone = _SEGMENT.fullmatch(text)
     return alone[1] if alone and not _NO_STATEMENT.search(text.replace(alone[1], " ")) else text
 

@@ -3,10 +3,12 @@ r"""Rules on the form of the whole answer: its signs, its words, its letter, a c
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import permutations
 from typing import NamedTuple
 
 from evals.grading import Same
+from evals.grading.counted import hedged
 from evals.grading.evaluation import constant
 from evals.grading.numbers import (
     has_symbols,
@@ -18,7 +20,6 @@ from evals.grading.numbers import (
     split,
     spoken,
 )
-from evals.grading.quantity import hedged
 
 
 def text(gold: str, answer: str, same: Same) -> bool | None:
@@ -306,6 +307,9 @@ def condition(gold: str, answer: str, same: Same) -> bool | None:
 
 
 _NAME = re.compile(r"\\[A-Za-z]+|[A-Za-z](?:_\{\w+\})?")
+_AS_CONSTANT = (
+    r"(?:^|[-+=(])\s*%s\s*(?:$|[-+,)]|(?:\\cdot\s*)?(?:e\s*\^|\\(?:sin|cos|exp|ln)(?![A-Za-z])|[xt](?![A-Za-z])))"
+)
 _CONSTANT = re.compile(r"[CcKk](?:_\{\d\})?|[ABmn]")
 
 
@@ -314,19 +318,26 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
         [name for name in dict.fromkeys(_NAME.findall(side)) if _CONSTANT.fullmatch(name)] for side in (gold, answer)
     )
     old, new = [name for name in left if name not in right], [name for name in right if name not in left]
+    if not old and not new and 1 < len(left) <= 3 and all(re.match("[Cc]_", name) for name in left):
+        old = new = left  # each can be any of them
     if not 0 < len(old) == len(new) <= 3 or len(gold) < 4 or not all(name[0] in "CcKk" for name in old):
         return None
     if any("_" in name and name[0] not in "Cc" for name in old):
         return None  # K_0 is given; an index is part of a name
+    if not all(
+        "_" in name or re.search(_AS_CONSTANT % name, gold) for name in old if name != "k" or r"\pi" not in gold
+    ):
+        return None  # a given number has its own letter
     whole = "".join(old) == "k" and "".join(new) in "mn" and r"\pi" in gold  # n\pi for k\pi
     if any(name[0] in "ABmn" for name in new) and not (whole or all("_" in name for name in old)):
         return None  # A for C_1; one C may be more than a free constant
-    for order in permutations(old):
-        names = dict(zip(new, order, strict=True))
-        parts: list[str] = re.split(f"({_NAME.pattern})", answer)
-        if same(gold, "".join(names.get(part, part) for part in parts)):
-            return True
-    return None
+    return any(same(_numbered(gold, old), _numbered(answer, order)) for order in permutations(new)) or None
+
+
+def _numbered(text: str, names: Sequence[str]) -> str:
+    """The text with other symbols for these names, by their order."""
+    symbols = {name: rf"\xi_{{{number}}}" for number, name in enumerate(names)}
+    return "".join(symbols.get(part, part) for part in re.split(f"({_NAME.pattern})", text))
 
 
 def approximation(gold: str, answer: str, same: Same) -> bool | None:
@@ -338,12 +349,19 @@ def approximation(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _approximated(side: str) -> list[str]:
-    r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a."""
+    r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a; neither
+    if b is no rounding of a."""
     first, *rest = [part for part in map(str.strip, side.split(r"\approx")) if part] or [""]
-    exact, rounded = (constant(split(end, "=")[-1]) for end in (first, rest[-1] if rest else first))
+    last = split(rest[-1] if rest else first, "=")[-1]
+    exact, rounded = constant(split(first, "=")[-1]), constant(last)
     if not rest or exact is None or rounded is None:
         return [*rest, first][: bool(first)]
-    return [] if exact.denominator == 1 else [first, rest[-1]][: 1 + (abs(exact - rounded) <= abs(exact) / 100)]
+    shown = number(last)
+    place = shown.last if shown and shown.last is not None else 1
+    off = abs(exact - rounded)
+    if exact.denominator == 1 or off > max(abs(exact) / 100, place):
+        return []
+    return [first, rest[-1]][: 1 + (off <= abs(exact) / 100)]
 
 
 _TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")

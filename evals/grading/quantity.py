@@ -8,9 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from evals.grading import Same
+from evals.grading.counted import FILLER, HEDGE, countable, of_any_count
 from evals.grading.evaluation import constant, constant_ratio
 from evals.grading.numbers import (
-    NUMBER_WORD,
     has_symbols,
     literal,
     number,
@@ -74,6 +74,7 @@ def _read_table() -> None:
 
 
 _read_table()
+_UNIT_WORDS = frozenset(name.lower() for name in UNITS)
 
 _PART = re.compile(r"(?P<name>[A-Za-z]+)|(?P<over>/)|\^\s*\{?\s*\{?\s*(?P<power>-?\d)")
 
@@ -102,63 +103,14 @@ def _known(name: str) -> Unit | None:
     return UNITS.get(name) or (UNITS.get(name.lower()) if len(name) > 2 else None)
 
 
-_COUNTED = "way possibility solution value number total integer unit time point different possible"
-_NO_COUNT = frozenset(["in", "all", "the", "of", "per", "and", "square", "cubic"])
-_ANY_COUNT = frozenset(f"{_COUNTED} in all the of per and square cubic".split())  # words for any count
-# what stands after a number and changes it, leaves it open, or is a number of its own: no unit and no counted thing
-HEDGE = re.compile(
-    r"(?<![A-Za-z\\])(?:(?:"
-    + NUMBER_WORD
-    + r"|or|but|maybe|perhaps|possibly|probably|either|neither|nor|not|never|none"
-    r"|half|halves|thirds|quarters|base|negative|minus|plus|over|modulo|mod|squared|cubed|doubled|tripled|halved"
-    r"|double|triple|factorial|choose|inverse|inverted|negated|reciprocal|opposite|conjugate|root|remainder|instead|otherwise"
-    r"|power|cent(?:s)?\s+of|etc|wait|hmm|wrong|incorrect|false|impossible|except|excluding|unless|up\s+to|more|less|fewer|greater|larger|smaller|least|most"
-    r"|hundredths?|thousandths?|(?:four|fif|six|seven|eigh|nin|ten|million)ths?)(?![A-Za-z])|times\s+[a-z\d])",
-    re.IGNORECASE,
-)
 _CHANGED = re.compile(r"(?<!need)(?<!requir)(?<!elaps)(?<!us)ed\s*\}?\s*$")  # 5 increased
-_FILLER = re.compile(
-    r"^[\s(]*(?:total|in\s+total|altogether|in\s+all|exactly|precisely|approx(?:\.|imately)?|about|obviously|clearly|certainly"
-    r"|of\s+course|as\s+required|respectively|each|only)[\s).!]*$",
-    re.IGNORECASE,
-)
-
-
-def hedged(text: str) -> bool:
-    r"""Whether the words beside the mathematics of an answer change it or leave it open: `5\text{ or six}`."""
-    words = re.sub(r"(^[-\d., ]*\d)\s*(?:thousand|million|billion|trillion)\b", r"\1", plain(text))
-    return bool(HEDGE.search(words)) and bool(re.search(r"\d|\\[A-Za-z]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", words))
 
 
 def things(text: str) -> frozenset[object]:
     r"""The counted or measured thing, each word in the singular or as its unit: `\text{red balls}`, `apples`."""
     words = re.findall(r"[a-z]+", text.replace("\\text", " ").replace("\\cdot", " ").lower())
     singular = (re.sub(r"ie$", "y", word.removesuffix("s")) for word in words)
-    return frozenset(_known(word) or word for word in singular if word not in _ANY_COUNT)
-
-
-_PEOPLE = """people men women children mice feet teeth fish sheep geese dice data oxen"""
-_NO_THINGS = """i you we it this that any some other others so if ish guess think hope give take about sometimes always
-perhaps besides else tens scores dozens hundreds thousands millions k mille permille oder sonst sechs falsch vielleicht
-ou bien jamais moins plus mas menos sino tal vez ans alors donc oppure forse anche nicht pas ne ni y"""
-_IRREGULAR, _UNCOUNTED = frozenset(_PEOPLE.split()), frozenset(_NO_THINGS.split())
-
-
-def _counts(written: str, one: bool) -> bool:
-    """Whether words behind a number can be what it counts: a plural, or a singular after one; part of something."""
-    if re.search(r"[,;:?!]", written) or not written.isascii():
-        return False
-    words = re.findall(r"[a-z]+", plain(written).lower())
-    if not words or len(words) > 8 or any(word in _UNCOUNTED or word.endswith("ly") for word in words):
-        return False
-    if words[0] == "of" or all(word in _ANY_COUNT for word in words):
-        return True
-    plural = any(
-        word in _IRREGULAR or word in _ANY_COUNT - _NO_COUNT or (len(word) > 2 and _known(word))
-        or (len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")))
-        for word in words
-    )  # fmt: skip
-    return plural or (one and len(words[-1]) > 2)
+    return frozenset(_known(word) or word for word in singular if not of_any_count(word))
 
 
 _EXPONENT = r"(?:\s*\^\s*(?:\{\s*){0,2}-?\d(?:\s*\}){0,2})?"
@@ -210,6 +162,7 @@ class Quantity:
     unit: Unit | None
     things: frozenset[object] = frozenset()
     counts: bool = True  # its words can be what a number counts
+    said: bool = True  # the words say what it is: `in total` does not
 
 
 def quantity(text: str) -> Quantity | None:
@@ -230,7 +183,7 @@ def quantity(text: str) -> Quantity | None:
         return _quantity(text[: match.start()], (Fraction(1), ((f"degree{scale}", 1),)), "degree")
     if match := _TEXT.search(text):
         known = unit(match[0])
-        open_ended = _CHANGED.search(match[0]) or re.search(r"\d", re.sub(_EXPONENT, "", match[0]))
+        open_ended = _CHANGED.search(match[0]) or re.search(r"[\d^]", match[0])
         return None if known is None and open_ended else _quantity(text[: match.start()], known, match[0])
     if (match := _BARE.fullmatch(text)) and _is_constant(match["body"]):
         return _bare_quantity(match)
@@ -259,17 +212,13 @@ def _is_constant(text: str) -> bool:
 
 def _quantity(body: str, known: Unit | None, written: str) -> Quantity | None:
     body = without_separators(body.strip())
-    counted: frozenset[object] = frozenset() if _FILLER.search(plain(written)) else things(written)
-    return (
-        Quantity(
-            body,
-            known,
-            counted or frozenset([known] if known else []),
-            known is not None or bool(_FILLER.search(plain(written))) or _counts(plain(written), literal(body) == "1"),
-        )
-        if re.search(r"[\w)}\]|!]$", body)
-        else None
-    )
+    if not re.search(r"[\w)}\]|!]$", body):
+        return None
+    words = plain(written)
+    filler = FILLER.search(words) is not None
+    counted: frozenset[object] = frozenset() if filler else things(written)
+    counts = known is not None or filler or countable(words, literal(body) == "1", _UNIT_WORDS)
+    return Quantity(body, known, counted or frozenset([known] if known else []), counts, not filler)
 
 
 def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
@@ -284,8 +233,10 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
         return _converted_or_same(units[0], units[1], bodies, same)
     if left and right and left.things and right.things and not left.things & right.things:
         return False
-    if right and not right.counts and not (left and left.things & right.things):
-        return False  # words that are neither a unit nor what a number counts
+    if right and not right.counts and not (left and right.things <= left.things):
+        return False  # words that are neither a unit, nor the gold's, nor what a number counts
+    if left and right and len(units) == 1 and left.said and right.said and units[0] != UNITS["unit"]:
+        return bool(left.things & right.things) and same(*bodies)  # 18 hours and 18 integers
     percent = right is not None and right.unit == PERCENT and not same.conventions.percent_sign
     missing = same.conventions.missing_unit or (left is not None and right is not None)
     if missing and not percent and same(*bodies):
@@ -348,7 +299,7 @@ def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
             if value is not None and (value == short.value or short.last is not None):
                 return value == short.value or rounds_to(value, short, same.conventions.digits)
             return None
-        decimals = [number(decimal) for decimal in re.findall(r"\d+\.\d+", text)]
+        decimals = [number(decimal) for decimal in re.findall(r"\d+\.\d+(?![\deE])", text)]
         if short is None and len(decimals) == 1 and decimals[0] and not re.search("[,=]", exact + text):
             ratio = constant_ratio(exact, text)  # 0.707c for \frac{c}{\sqrt{2}}
             if ratio is not None and rounds_to(decimals[0].value * ratio, decimals[0], same.conventions.digits):

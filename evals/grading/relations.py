@@ -146,11 +146,27 @@ _MODULO = re.compile(
 )
 
 
+_MULTIPLES = re.compile(
+    r"(?P<name>[A-Za-z]\s*=)?\s*(?P<first>\d+(?=\s*[-+]))?\s*(?P<sign>[-+]?)\s*(?P<modulus>\d+)\s*[a-z](?:\s*(?P<rest>[-+]\s*\d+))?"
+    r"(?:[\s,(]*(?:\\text\s*\{[\s,]*(?:for|where)?(?:\s*(?:any|all|some|an))?(?:\s*integers?)?\s*\}\s*)?[a-z]"
+    r"(?:\s*\\in\s*\\mathbb\s*\{?\s*Z\s*\}?)?[\s)]*)?"
+)
+
+
+def _as_residue(text: str) -> str:
+    """`n=7k+3, k\\in\\mathbb Z` as `n\\equiv 3\\pmod 7`; other texts unchanged."""
+    found = _MULTIPLES.fullmatch(text)
+    if found is None or bool(found["first"]) == bool(found["rest"]) or (found["sign"] and not found["first"]):
+        return text
+    name = rf"{found['name'].rstrip('= ')}\equiv " if found["name"] else ""
+    return rf"{name}{(found['first'] or found['rest']).replace(' ', '').lstrip('+')}\pmod {found['modulus']}"
+
+
 def congruence(gold: str, answer: str, same: Same) -> bool | None:
     """Residues by one modulus: `n\\equiv 10\\pmod 7` for `n\\equiv 3\\pmod 7`."""
     if "mod" not in gold:
         return None
-    left, right = _MODULO.fullmatch(gold), _MODULO.fullmatch(answer)
+    left, right = _MODULO.fullmatch(gold), _MODULO.fullmatch(_as_residue(answer))
     if left is None:
         return None
     if right is None:

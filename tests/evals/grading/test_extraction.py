@@ -236,3 +236,37 @@ def test_a_gold_that_is_a_list_of_one_text() -> None:
     assert locate("['70']") == locate('["70"]') == "70"
     assert locate("[70, 71]") == "[70, 71]" and locate("['70', '71']") == "['70', '71']"
     assert extract(r"so \fbox{\frac12}").answer == r"\frac12"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *(
+            "maybe $5$",
+            "close to $5$",
+            "twice $5$",
+            "O($5$)",
+            "It is $5$ or something",
+            "Half of $5$",
+            "It is half $5$",
+        ),
+        *("The answer is 5. But it could be 6.", "The value is $5$, I guess", "The upper bound is $5$"),
+    ],
+)
+def test_words_that_change_a_value_or_leave_it_open_are_part_of_a_bare_answer(sentence: str) -> None:
+    assert locate(sentence) == sentence
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *(
+            "The largest possible value of the sum is $5$.",
+            "There are $5$ such triangles.",
+            "So the total is $5$ dollars.",
+        ),
+        *("Special case: $5$", "Thus $5$ is our answer.", "We find that $5$.", "Answer $5$"),
+    ],
+)
+def test_the_mathematics_behind_the_verb_of_a_sentence_is_a_bare_answer(sentence: str) -> None:
+    assert locate(sentence) == "$5$"

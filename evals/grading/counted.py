@@ -1,0 +1,108 @@
+r"""Words behind a number: what it counts or measures, and what changes it or leaves it open.
+
+Text behind a value stands for nothing only if it is known: a unit, a noun phrase in the plural (`5\text{ red balls of
+wool}`), a filler (`in total`). Anything else makes another answer of it, in any language.
+"""
+
+from __future__ import annotations
+
+import re
+
+from evals.grading.numbers import NUMBER_WORD, plain
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_COUNTED = "way possibility solution value number total integer unit time point different possible"
+_ANY_COUNT = _words(f"{_COUNTED} in all the of per and square cubic")  # words for any count
+# what stands after a number and changes it, leaves it open, or is a number of its own: no unit and no counted thing
+HEDGE = re.compile(
+    r"(?<![A-Za-z\\])(?:(?:"
+    + NUMBER_WORD
+    + r"|or|but|maybe|perhaps|possibly|probably|either|neither|nor|not|never|none"
+    r"|half|halves|thirds|quarters|base|negative|minus|plus|over|modulo|mod|squared|cubed|doubled|tripled|halved"
+    r"|double|triple|factorial|choose|inverse|inverted|negated|reciprocal|opposite|conjugate|root|remainder|instead|otherwise"
+    r"|power|cent(?:s)?\s+of|etc|wait|hmm|wrong|incorrect|false|impossible|except|excluding|unless|up\s+to|more|less|fewer|greater|larger|smaller|least|most"
+    r"|hundredths?|thousandths?|(?:four|fif|six|seven|eigh|nin|ten|million)ths?)(?![A-Za-z])|times\s+[a-z\d])",
+    re.IGNORECASE,
+)
+FILLER = re.compile(
+    r"^[\s(]*(?:total|in\s+total|altogether|in\s+all|exactly|precisely|approx(?:\.|imately)?|about|obviously|clearly|certainly"
+    r"|of\s+course|as\s+required|respectively|each|only|left|remaining)[\s).!]*$",
+    re.IGNORECASE,
+)
+_IRREGULAR = _words("""people men women children mice feet teeth fish sheep geese dice data oxen vertices""")
+# as in `12\text{ grade}`; any other noun is in the plural, or behind a 1
+_SINGULAR = _words(
+    """grade level year-old page person student point piece side edge digit book game coin ball card player child
+    man woman boy girl dog cat apple ticket box bag cup bottle row column step stage round floor chapter class
+    team group pair car tree flower chair table shirt marble pencil candy cookie egg term factor divisor prime
+    triangle"""
+)
+# in no noun phrase, whatever its form: pronouns, conjunctions, adverbs and verbs; numbers; other languages
+_NEVER = _words(
+    """i you we it this that these those any some other others another so if ish guess think hope suppose give
+    take about always sometimes often usually rarely perhaps besides else also too again thus hence then than
+    as vs versus though although however while whereas because since when where which who what why how no yes
+    nope yeah ok sorry lol is are was were be been being has had do does did can could may might must shall
+    should will would cannot fails works contradicts exists holds seems appears remains looks means says makes
+    gets goes stays equals misses errs breaks depends varies changes differs matches helps hurts needs wants
+    lacks tends becomes wins loses sucks unsure uncertain unverified unknown unlikely likely approx rough sure
+    almost near close next beyond below above under after before ones tens scores dozens hundreds thousands
+    millions billions grosses basis mille permille ppm ppb upside down fold k ans oder sonst sechs falsch
+    vielleicht nicht und ou bien jamais moins plus pas ne ni et donc mas menos sino tal vez alors oppure forse
+    anche niet maar misschien eller inte ikke talvez nunca"""
+)
+_ADVERB = re.compile(r"(?!jelly|family|butterfly|lily|belly|fly|daily|weekly|monthly|yearly|hourly|assembly)\w+ly")
+_FRACTIONS = re.compile(r"(?!months|lengths|depths|widths|heights|paths|baths|truths|mouths|moths|births|deaths)\w+ths")
+_AFTER = _words("""old long tall wide high deep thick away apart ago later earlier total left remaining each""")
+_BEHIND = _words("of in per for on from to with at by each between")  # a noun and what belongs to it
+_NO_PLACE = _words(
+    """limit limits average best worst bound bounds example instance theory practice general principle reality
+    expectation probability luck fact doubt mind error mistake jest case cases sign constant scale"""
+)
+_LONGEST_PHRASE, _MOST_BEHIND = 4, 5
+
+
+def hedged(text: str) -> bool:
+    r"""Whether the words beside the mathematics of an answer change it or leave it open: `5\text{ or six}`."""
+    words = re.sub(r"(^[-\d., ]*\d)\s*(?:thousand|million|billion|trillion)\b", r"\1", plain(text))
+    return bool(HEDGE.search(words)) and bool(re.search(r"\d|\\[A-Za-z]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", words))
+
+
+def of_any_count(word: str) -> bool:
+    """Whether a word says nothing of what is counted: `different ways in all`."""
+    return word in _ANY_COUNT
+
+
+def countable(written: str, one: bool, known: frozenset[str]) -> bool:
+    """Whether words behind a number can be what it counts: a noun phrase in the plural, and at most one that belongs
+    to it; a part of something (`of a pizza`).
+
+    Args:
+        one: the number is 1, and a noun may be in the singular.
+        known: the words that are names of units.
+    """
+    if re.search(r"[,;:?!]", written) or not written.isascii():
+        return False
+    words = re.findall(r"[a-z]+", written.lower())
+    if not words or any(word in _NEVER or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word) for word in words):
+        return False
+    if all(word in _ANY_COUNT for word in words):
+        return True
+    at = next((place for place, word in enumerate(words) if word in _BEHIND), len(words))
+    phrase, behind = words[:at], words[at:]
+    if len(phrase) > _LONGEST_PHRASE or len(behind) > _MOST_BEHIND or _NO_PLACE & set(behind):
+        return False
+    if not phrase:
+        return behind[0] == "of"
+    noun = next((word for word in reversed(phrase) if word not in _AFTER), "")
+    return one or not noun or _plural(noun, known)
+
+
+def _plural(word: str, known: frozenset[str]) -> bool:
+    if word in _IRREGULAR or word in _SINGULAR or word in _COUNTED.split() or (len(word) > 2 and word in known):
+        return True
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
