@@ -7,6 +7,7 @@ rules.py        the one table of rules: the first that applies decides. What the
 form.py relations.py quantity.py collection.py reals.py
                 words and form; equations; units and decimals; several or named values; sets of reals
 counted.py      words behind a number
+conclusion.py   what a sentence or a derivation concludes
 numbers.py      brackets and plain numbers of an answer
 expression.py evaluation.py exact.py
                 parse unambiguous LaTeX; compare values at random points, and exactly

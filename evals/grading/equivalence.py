@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from evals.grading import Conventions
+from evals.grading.conclusion import conclusion, is_derivation
 from evals.grading.evaluation import UndecidedError, same_value
 from evals.grading.numbers import depth
 from evals.grading.rules import RULES
@@ -81,14 +82,31 @@ def compared(gold: str, answer: str, conventions: Conventions) -> Comparison:
     if gold.strip() and gold == answer:  # needs no reading, however long
         comparison.steps.append(Step(gold, answer, "text", True))
         return comparison
-    for text in (gold, answer):
-        if len(text) > LONGEST:
-            raise UnscorableError(f"size: {len(text)} characters, more than {LONGEST}")
-        if depth(text) > DEEPEST:
-            raise UnscorableError(f"size: nested deeper than {DEEPEST}")
-    left, right = clean(gold), clean(answer)
-    if left and right:
-        comparison(left, right)
-    else:
-        comparison.steps.append(Step(left, right, "nothing to compare", False))
+    derived = is_derivation(answer) and not is_derivation(gold)
+    if not derived or _size(answer) is None:
+        for reason in filter(None, map(_size, (gold, answer))):
+            raise UnscorableError(reason)
+        left, right = clean(gold), clean(answer)
+        if not (left and right):
+            comparison.steps.append(Step(left, right, "nothing to compare", False))
+        elif comparison(left, right) or not derived:
+            return comparison
+    return _concluded(comparison, gold, answer) if derived else comparison
+
+
+def _concluded(comparison: Comparison, gold: str, answer: str) -> Comparison:
+    """Compares what a sentence or a derivation concludes. Raises UnscorableError where that is not read."""
+    found = conclusion(answer)
+    if found.unread:
+        raise UnscorableError("prose: a sentence or derivation whose conclusion is not read")
+    left, right = clean(gold), clean(found.value or "")
+    equal = bool(left and right) and _size(gold) is None and comparison(left, right)
+    comparison.steps.append(Step(left, right, "conclusion of a text", equal))
     return comparison
+
+
+def _size(text: str) -> str | None:
+    """Why a text cannot be read whole, or None."""
+    if len(text) > LONGEST:
+        return f"size: {len(text)} characters, more than {LONGEST}"
+    return f"size: nested deeper than {DEEPEST}" if depth(text) > DEEPEST else None

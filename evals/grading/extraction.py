@@ -66,12 +66,15 @@ class Box(NamedTuple):
 
 class Extraction(NamedTuple):
     """The answer of a response. `answer` is None without one in the policy's form. `boxed`: the response holds a
-    complete, non-empty box. `truncated`: a box was opened and never closed.
+    complete, non-empty box. `truncated`: a box was opened and never closed. `unequal`: its boxes hold different texts.
+    `last`: the last box, where the answer is several boxes with nothing but punctuation between them.
     """
 
     answer: str | None
     boxed: bool
     truncated: bool
+    unequal: bool = False
+    last: str | None = None
 
 
 def boxes(text: str) -> list[str]:
@@ -94,7 +97,16 @@ def extract(response: str, policy: str = "boxed_last") -> Extraction:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
     boxes, opened = _scan(response)
     filled = [box for box in boxes if box.content.strip()]
-    return Extraction(POLICIES[policy](response, filled), bool(filled), opened)
+    answer = POLICIES[policy](response, filled)
+    unequal = len({"".join(box.content.split()) for box in filled}) > 1
+    last = _last_alone(response, _first_solution(response, filled)) if unequal and policy == "boxed_last" else None
+    return Extraction(answer, bool(filled), opened, unequal, None if last == answer else last)
+
+
+def _last_alone(text: str, filled: Sequence[Box]) -> str:
+    """The last box, unless words join it to the one before."""
+    gap = text[filled[-2].end : filled[-1].start] if len(filled) > 1 else ""
+    return joined(text, filled) if re.search(r"[A-Za-z]", _GAP_MARKS.sub(" ", gap)) else filled[-1].content.strip()
 
 
 def joined(text: str, filled: Sequence[Box]) -> str:

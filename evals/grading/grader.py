@@ -10,6 +10,7 @@ from typing import Any
 from evals.grading import Conventions
 from evals.grading.equivalence import DEFAULT, Step, UnscorableError, compared, equal
 from evals.grading.extraction import extract, locate
+from evals.grading.numbers import same_text
 from evals.grading.reasoning import graded_part
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
@@ -106,7 +107,8 @@ class Grader:
                 cut = finish_reason == "length" or (found.truncated and finish_reason != "stop")
                 grades.append(Grade(Verdict.TRUNCATED if cut else Verdict.NO_ANSWER, None, None, found.boxed))
             else:
-                grades.append(self._grade(_gold(gold), found.answer, found.boxed))
+                alone = found.last is not None and same_text(clean(_gold(gold)), clean(found.last))
+                grades.append(self._grade(_gold(gold), found.last if alone else found.answer, found.boxed))
             if progress:
                 progress(len(grades), len(rows))
         return grades

@@ -29,6 +29,20 @@ def test_a_response_is_graded_by_its_last_box(grader):
     assert verdicts(grader.grade_responses(rows)) == [Verdict.CORRECT, Verdict.WRONG, Verdict.CORRECT]
 
 
+def test_of_several_boxes_the_last_alone_may_be_the_gold_unless_words_join_them(grader):
+    responses = [r"\boxed{3}, \boxed{5}", r"\boxed{x=3}\n\boxed{5}", r"\boxed{3} or \boxed{5}", r"\boxed{3}, \boxed{6}"]
+    right = [
+        verdict is Verdict.CORRECT for verdict in verdicts(grader.grade_responses([("5", r, None) for r in responses]))
+    ]
+    assert right == [True, True, False, False]
+
+
+def test_a_sentence_that_concludes_nothing_that_is_read_is_unscored(grader):
+    text = r"\boxed{\text{So }24^{32}\text{ divides }100!\text{ and the power }24^{33}\text{ does not.}}"
+    [grade] = grader.grade_responses([("32", text, None)])
+    assert grade.verdict is Verdict.UNSCORED and grade.reason is not None and grade.reason.startswith("prose")
+
+
 @pytest.mark.parametrize(
     ("response", "finish_reason", "verdict"),
     [
@@ -108,7 +122,7 @@ def test_conventions_are_switches():
 
 
 def test_a_policy_that_changes_verdicts_is_counted():
-    rows = [("5", r"\boxed{4} \boxed{5}", None), ("5", "The answer is 5", None), ("5", r"\boxed{5}", None)]
+    rows = [("5", r"\boxed{4} and \boxed{5}", None), ("5", "The answer is 5", None), ("5", r"\boxed{5}", None)]
     grader = Grader()
     grades = grader.grade_responses(rows)
     # boxed_last: "4, 5" is wrong, no box, 5. qwen: 5, 5, 5. Both gained.
