@@ -87,7 +87,7 @@ def countable(written: str, one: bool, known: frozenset[str]) -> bool:
     """
     if re.search(r"[,;:?!]", written) or not written.isascii():
         return False
-    words = re.findall(r"[a-z]+", written.lower())
+    words: list[str] = re.findall(r"[a-z]+", written.lower())
     if not words or any(word in _NEVER or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word) for word in words):
         return False
     if all(word in _ANY_COUNT for word in words):

@@ -107,8 +107,8 @@ class Grader:
                 cut = finish_reason == "length" or (found.truncated and finish_reason != "stop")
                 grades.append(Grade(Verdict.TRUNCATED if cut else Verdict.NO_ANSWER, None, None, found.boxed))
             else:
-                alone = found.last is not None and same_text(clean(_gold(gold)), clean(found.last))
-                grades.append(self._grade(_gold(gold), found.last if alone else found.answer, found.boxed))
+                last = found.last if same_text(clean(_gold(gold)), clean(found.last or "")) else None
+                grades.append(self._grade(_gold(gold), last or found.answer, found.boxed))
             if progress:
                 progress(len(grades), len(rows))
         return grades
