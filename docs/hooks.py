@@ -9,6 +9,8 @@ import csv
 import json
 import posixpath
 import re
+import subprocess
+import tomllib
 from html import escape
 from pathlib import Path
 from textwrap import shorten
@@ -31,8 +33,17 @@ PAGES = {
     "changes.md": ROOT / "CHANGELOG.md",
 }
 PICTURES = {
-    f"figures/{path.name}": path for path in (*ROOT.glob("results/*.svg"), *ROOT.glob("results/study/figures/*.png"))
+    f"figures/{path.name}": path for path in (*ROOT.glob("results/**/*.svg"), *ROOT.glob("results/study/figures/*.png"))
 } | {f"figures/later/{path.name}": path for path in ROOT.glob("results/study/later/figures/*.png")}
+
+
+def on_config(config: Any) -> Any:
+    """Under each page: the version, and the commit with its date."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%h of %cs"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    config.copyright = f"rlvr-harness {version}" + (f", commit {commit}" if commit else "")
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -125,7 +125,12 @@ class Tabular:
             frame = self.to_pandas()
             tables = [(list(frame), frame.itertuples(index=False))]
         texts = [[[text(c) if isinstance(c, str) else c for c in row] for row in (of[0], *of[1])] for of in tables]
-        return "\n\n".join(tabulate(table, "firstrow", form, disable_numparse=bool(self.printed)) for table in texts)
+        if not self.printed:
+            return "\n\n".join(tabulate(table, "firstrow", form) for table in texts)
+        return "\n\n".join(
+            tabulate(table, "firstrow", form, disable_numparse=True, colalign=_alignment(table[1:]) or None)
+            for table in texts
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, in the format of its suffix (`formats`).
@@ -141,6 +146,14 @@ class Tabular:
         content = write[target.suffix]()
         write_bytes(target, content if isinstance(content, bytes) else f"{content.rstrip()}\n".encode())
         return target
+
+
+def _alignment(rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Of each column: right where every cell begins with a number ("+3.0", "~[1, 2]", "< 0.001", "–"), else left."""
+    number = re.compile(r"[<~ ]*\[?[-+−]?\d.*|–?")
+    return [
+        "right" if all(number.fullmatch(str(cell)) for cell in column) else "left" for column in zip(*rows, strict=True)
+    ]
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Completion of commands, options and names by argcomplete: eval "$(register-python-argcomplete rlvr)" in bash."""
+"""Completion of commands, options, names, runs by argcomplete: eval "$(register-python-argcomplete rlvr)" in bash."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from rlvr import signature
 from rlvr.commands import COMMANDS, command
+
+RUNS = {"a", "b", "run", "runs"}  # options whose values are names of runs
 
 
 def complete_line() -> None:
@@ -21,11 +23,15 @@ def complete_line() -> None:
 
 def candidates(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """Words that the one which begins with `prefix` may become; argcomplete keeps those that do."""
+    from harness.record.find import beginning
     from harness.spec.catalogue import papers
 
     known = signature.options(command(parsed_args.command))
-    key, equals, _value = prefix.partition("=")
+    key, equals, value = prefix.partition("=")
     if not equals:
-        return [f"{name}=" for name in known]
+        runs = [folder.name for folder in beginning(prefix)] if RUNS & known.keys() else []
+        return [*(f"{name}=" for name in known), *runs]
+    if key in RUNS & known.keys():
+        return [f"{key}={folder.name}" for folder in beginning(value)]
     names = papers() if key == "paper" else signature.choices(known[key]) if key in known else []
     return [f"{key}={name}" for name in names]

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from evals.grading import Conventions, Explanation, Grade, Grader
 from rlvr.results import Rows
 
-_DEFAULT = Conventions()
-
 
 class Grades(Rows[Grade]):
     """The grades in order; a notebook shows the list as a table."""
@@ -22,7 +20,7 @@ class Grades(Rows[Grade]):
 def grade_answers(
     pairs: Iterable[tuple[str | float, str | float | None]],
     *,
-    conventions: Conventions = _DEFAULT,
+    conventions: Conventions = Conventions(),
 ) -> Grades:
     r"""Grade bare answers, such as "1/2", "\frac12", "x = 3" or 5.
 
@@ -42,14 +40,15 @@ def grade_responses(
     *,
     policy: str = "boxed_last",
     reasoning: str = "after",
-    conventions: Conventions = _DEFAULT,
+    conventions: Conventions = Conventions(),
 ) -> Grades:
     r"""Grade whole responses, whose answers are in `\boxed{}` (see `evals.grading.extraction` for other policies).
 
     Args:
         rows: (gold, response) or (gold, response, finish reason) each. A finish reason is "stop", "length" or None: a
             response without an answer is truncated if it was cut.
-        policy, conventions: of extraction; and as for `grade_answers`.
+        policy: how an answer is extracted from a response; `rlvr list what=policies` describes each.
+        conventions: as for `grade_answers`.
         reasoning: after (what follows the last `</think>`; an unclosed thought is truncated) or whole.
     Returns:
         A grade for each row, in order; `answer` is what was extracted.
@@ -65,7 +64,14 @@ def explain(
     response: str,
     *,
     policy: str | None = None,
-    conventions: Conventions = _DEFAULT,
+    conventions: Conventions = Conventions(),
 ) -> Explanation:
-    """How a response, or with `policy=None` a bare answer, gets its verdict: each step of the comparison."""
+    """How a response, or with `policy=None` a bare answer, gets its verdict: each step of the comparison.
+
+    Args:
+        gold: the correct answer.
+        response: what is graded.
+        policy: how the answer is extracted, as for `grade_responses`; None takes `response` as the answer.
+        conventions: as for `grade_answers`.
+    """
     return Grader(conventions).explain(gold, response, policy)

@@ -33,7 +33,7 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
     from evals.redaction import redact
     from harness.runs.track import Tracker, tracking_uri
 
-    Tracker.open()
+    tracker = Tracker.open()
     uri, address = tracking_uri(), f"http://{host}:{port}"
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--registry-store-uri", uri]
     command += ["--host", host, "--port", str(port), "--uvicorn-opts", "--log-level warning"]
@@ -50,6 +50,8 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
             time.sleep(0.2)
         if server.poll() is None:
             print(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it", file=sys.stderr)
+            for name, view in tracker.views(address).items():
+                print(f"  {name}, scores with intervals: {view}", file=sys.stderr)
         code = server.wait()
     except KeyboardInterrupt:
         code = 0

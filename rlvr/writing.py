@@ -28,10 +28,15 @@ NOTE = 300  # characters of a note of `report` in the terminal
 
 
 class Page(Result):
-    """A page in Markdown, which a notebook renders."""
+    """A page in Markdown, which a notebook renders, with tables of its own for LaTeX."""
 
     _repr_html_ = None  # type: ignore[assignment]  # it would be preferred
     _repr_markdown_ = Result.__str__
+    latex = ""
+
+    def to_latex(self) -> str:
+        """Methods x benchmarks, a table for each scale, base model and metric; needs the package booktabs."""
+        return self.latex
 
 
 def tables(
@@ -40,13 +45,17 @@ def tables(
     runs: Sequence[str] | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """The papers' tables, published beside measured: Markdown and CSV.
+    """The papers' tables, published beside measured: Markdown, CSV and a figure of the differences.
+
+        rlvr tables paper=egsw
+        rlvr tables paper=egsw out=table.tex
 
     Args:
         paper: which papers (default: all).
         runs: of these runs: folders of them, or archives (default: all in RLVR_HOME, or in the store that
             MLFLOW_TRACKING_URI names).
         out: folder; files go to FOLDER/PAPER (default RLVR_HOME/results; out=results writes a checkout's own pages).
+            FILE.tex: methods x benchmarks for a paper, with booktabs.
     Raises:
         UsageError: a name that does not exist, or nothing measured.
     """
@@ -74,7 +83,9 @@ def tables(
             print(f"wrote {path}", file=sys.stderr)
     page = "\n".join(made.markdown() for made in reports.values())
     cells = [{"paper": key, **row} for key, made in reports.items() for row in made.rows]
-    return Page([made.as_dict() for made in reports.values()], page, cells)
+    result = Page([made.as_dict() for made in reports.values()], page, cells)
+    result.latex = "\n".join(made.latex for made in reports.values())
+    return result
 
 
 def analyze(

@@ -62,20 +62,25 @@ def places(text: str, expected: str = EXPECTED) -> list[Path]:
     Raises:
         UsageError: none, or several runs; `expected` says what could have been given.
     """
-    from harness.runs.track import home
-
     if Path(text).exists():
         return [Path(text)]
     if found := [Path(path) for path in sorted(glob.glob(text))]:
         return found
-    begins = glob.escape(text).replace("…", "*")  # as rlvr show shortens a long name
-    kept = ("evaluations", "curves", *(f"*/{scale}" for scale in SCALES))
-    named = [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
+    named = beginning(text)
     exact = [folder for folder in named if folder.name == text] or named
     if len(exact) != 1:
         names = ", ".join(folder.name for folder in exact)
         raise UsageError(f"{text}: {expected}" + (f"; {len(exact)} names of runs begin so: {names}" if exact else ""))
     return exact
+
+
+def beginning(text: str) -> list[Path]:
+    """The runs under RLVR_HOME whose name begins so, or as `rlvr show` shortens it."""
+    from harness.runs.track import home
+
+    begins = glob.escape(text).replace("…", "*")
+    kept = ("evaluations", "curves", *(f"*/{scale}" for scale in SCALES))
+    return [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
 
 
 def method(text: str) -> MeasuredRun:

@@ -123,6 +123,8 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
                 client.log_artifact(run_id, str(run.file(name)), str(Path(name).parent) if "/" in name else None)
             client.log_text(run_id, sources_csv(run.settings), SOURCES)
             show_samples(tracker, run_id, run)
+            scored = [f"tags.`{key}`" for key in _accuracy(record)]
+            tracker.show_columns(record["paper"], ["params.`arm`", "params.`seed`", *scored])
             client.log_artifact(run_id, str(run.folder / RECORD))  # last: it lists the others
         client.update_run(run_id, status="RUNNING")
         if (status := STATUS[record["state"]]) != "RUNNING":
@@ -220,6 +222,16 @@ def scores_table(record: Mapping[str, Any]) -> str:
     return "\n".join(["| benchmark | metric | %, and its interval |", "|---|---|---|", *lines]) if lines else ""
 
 
+def _accuracy(record: Mapping[str, Any]) -> dict[str, str]:
+    """`eval/<benchmark>` -> "avg@16 92.5 [91.2, 93.7]". A tag shows an interval in a list of runs, a metric cannot."""
+    return {
+        f"eval/{benchmark}": f"{key.replace('_at_', '@')} {100 * score['value']:.1f} {_interval(score)}".rstrip()
+        for benchmark, scores in record.get("scores", {}).items()
+        for key, score in scores.items()
+        if score.get("value") is not None and key.startswith("avg_at_")
+    }
+
+
 def _interval(score: Mapping[str, Any]) -> str:
     interval = score.get("interval") or {}
     return f"[{100 * interval['low']:.1f}, {100 * interval['high']:.1f}]" if interval else ""
@@ -232,6 +244,7 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
         "rlvr.kind": record["kind"],
         **{f"rlvr.{key}": record[key] for key in IDENTITY},
         "rlvr.digest": f"{record['digest']}-{record['base_model']['sha256'][:6]}",
+        **_accuracy(record),
     }
     texts = {
         "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}\n\n{scores_table(record)}".rstrip(),

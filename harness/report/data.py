@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,12 +23,12 @@ from harness.data.tiny import MADE
 from harness.errors import UsageError, nearest
 from harness.record.find import together
 from harness.record.run import Run
-from harness.report.page import OUTCOMES, ClaimRow, Document, Figure
+from harness.report.page import ClaimRow, Document, Figure
 from harness.report.viewer import Shown, keep, pack
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.step.learning import LIMITS, warnings
-from harness.tables.claims import Checked, Evidence, check_claims
+from harness.tables.claims import Checked, Evidence, check_claims, claims_in_words
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
@@ -220,17 +219,6 @@ def document_of_runs(
         notes=(*notes, *unread),
         viewer=viewer,
     )
-
-
-def claims_in_words(checked: Sequence[Checked], scale: str) -> tuple[str, ...]:
-    """ "At tiny scale 1 of 8 claims holds; not resolved: 4; not measured: 3." """
-    if not checked:
-        return ()
-    counts: Counter[str] = Counter(c.outcome for c in checked)
-    holds, every = counts.pop("holds", 0), len(checked)
-    others = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
-    claims = f"{holds} of {every} claim{'s' * (every != 1)} hold{'s' * (holds == 1)}"
-    return (f"At {scale} scale {'; '.join([claims, *others])}.",)
 
 
 def line_in_words(line: Line, a: str, b: str) -> str:

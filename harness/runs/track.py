@@ -6,11 +6,13 @@ first, and mirrored from there (`harness.record.mirror`).
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
 import sqlite3
 import urllib.parse
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 LOCK_S = 300.0  # wait for another process to create the local store; on a loaded machine that takes a minute
+KIND = {"mlflow.experimentKind": "custom_model_development"}  # else MLflow takes it for an application of a model
+VIEW = "rlvr"  # the saved view of an experiment, which `rlvr ui` names: mlflow.sharedViewState.VIEW
 TOKEN = "rlvr.token"  # tag that identifies a run created by a call whose answer was lost
 
 
@@ -109,12 +113,31 @@ class Tracker:
             local = tracking_uri().startswith("sqlite")
             location = (home() / "artifacts" / name).as_uri() if local else None
             try:
-                return str(self.client.create_experiment(name, artifact_location=location))
+                return str(self.client.create_experiment(name, artifact_location=location, tags=KIND))
             except MlflowException as error:
                 if error.error_code != "RESOURCE_ALREADY_EXISTS":  # else another process has just created it
                     raise
                 experiment = self.client.get_experiment_by_name(name)
         return str(experiment.experiment_id)
+
+    def show_columns(self, experiment: str, columns: Iterable[str]) -> None:
+        """Add columns to the experiment's view, whose runs are in the order of their arms: `params.NAME` and so on."""
+        found = self.client.get_experiment(self.experiment(experiment))
+        key = f"mlflow.sharedViewState.{VIEW}"
+        view = json.loads(found.tags.get(key, "{}"))
+        shown = list(dict.fromkeys((*view.get("selectedColumns", ()), *columns)))
+        if shown != view.get("selectedColumns"):
+            order = {"orderByKey": "params.`arm`", "orderByAsc": True}
+            value = json.dumps({**view, **order, "selectedColumns": shown})
+            self.client.set_experiment_tag(found.experiment_id, key, value)
+
+    def views(self, address: str) -> dict[str, str]:
+        """Experiment -> the address of its view in MLflow's interface at `address`."""
+        return {
+            found.name: f"{address}/#/experiments/{found.experiment_id}/runs?viewStateShareKey={VIEW}"
+            for found in self.client.search_experiments(order_by=["name"])
+            if f"mlflow.sharedViewState.{VIEW}" in found.tags
+        }
 
     def run_of(self, experiment: str, name: str, token: str, start_time: int) -> str:
         """The run with that token, created if missing; a second call creates no second run."""

@@ -6,9 +6,10 @@ that the paper's claims declare at a scale, measured or not, so a verdict does n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from evals.data import protocols
 from evals.stats.compare import Line, compare_average, compare_runs, corrected
@@ -84,6 +85,17 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
             outcome = "not resolved"
         checked.append(Checked(claim, outcome, tuple(evidence), tuple(f.missing), family))
     return checked
+
+
+def claims_in_words(checked: Sequence[Checked], scale: str) -> tuple[str, ...]:
+    """ "At tiny scale 1 of 8 claims holds; not resolved: 4; not measured: 3." """
+    if not checked:
+        return ()
+    counts: Counter[str] = Counter(c.outcome for c in checked)
+    holds, every = counts.pop("holds", 0), len(checked)
+    others = [f"{outcome}: {counts[outcome]}" for outcome in get_args(Outcome) if counts[outcome]]
+    claims = f"{holds} of {every} claim{'s' * (every != 1)} hold{'s' * (holds == 1)}"
+    return (f"At {scale} scale {'; '.join([claims, *others])}.",)
 
 
 def outcome_of(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evals.stats.compare import Line, compare_runs, difference_text, method_p_text
+from evals.plots.figures import ENDS, point_rows
+from evals.plots.plot import Plot
+from evals.stats.compare import Line, compare_average, compare_runs, difference_text, method_p_text
 from evals.stats.differences import ALPHA, FEW_SEEDS
 from harness.spec import Reproduction
 from harness.tables.grid import Grid
@@ -54,6 +56,40 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
             f"resolved: p (Holm) above {ALPHA}.{few_seeds}{not_tested}{rough(rows)}",
         ),
         in_all_arms(common),
+    )
+
+
+def difference_plot(paper: Reproduction, measured: Sequence[Measured], scale: str) -> Plot | None:
+    """The declared contrasts of one scale as points with intervals, in mean accuracy over the benchmarks that both arms
+    have; None without one."""
+    import pandas as pd
+
+    here = [m for m in measured if m.scale == scale]
+    common, several = common_overrides(here), len({m.model for m in here}) > 1
+    rows = []
+    for a, b in contrasts(paper, here):
+        shared = [name for name in a.verdicts if name in b.verdicts]
+        line = compare_average(a.run, b.run, shared, "avg", ks=(), margin=None) if shared else None
+        if line is None or line.difference is None or line.low is None or line.high is None:
+            continue
+        name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
+        ends = (100 * value for value in (line.low, line.difference, line.high))
+        rows.append((f"{a.model}: {name}" if several else name, *ends))
+    if not rows:
+        return None
+    numbers = pd.DataFrame(rows, columns=["difference", *ENDS]).assign(model="difference")
+    return point_rows(
+        paper.key,
+        f"Differences of mean accuracy at {scale} scale",
+        "Mean over the benchmarks of both arms, paired by problem. Lines: 95 % intervals over problems and, where "
+        "every trained arm has at least three, training seeds; not corrected for the number of rows.",
+        "",
+        numbers,
+        ["difference"],
+        by="difference",
+        labels={name: name for name in dict.fromkeys(numbers["difference"])},
+        unit=f"difference, percentage points ({scale} scale)",
+        mark=0.0,
     )
 
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from evals.files import write_text
+from evals.plots.plot import Plot, save
 from harness.record.run import Run
-from harness.spec import catalogue
+from harness.spec import Reproduction, catalogue
+from harness.tables.claims import check_claims, claims_in_words
 from harness.tables.controls import control_grid
-from harness.tables.differences import difference_grid
+from harness.tables.differences import difference_grid, difference_plot
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
+from harness.tables.latex import latex_tables
 from harness.tables.long import long_rows
 from harness.tables.measured import Measured, gather
 from harness.tables.other_scales import scale_grids
@@ -35,6 +39,8 @@ class Report:
     rows: tuple[dict[str, Any], ...]
     header: str
     footer: str
+    latex: str = ""  # methods x benchmarks, for a paper
+    picture: Plot | None = None
 
     def markdown(self) -> str:
         return "\n".join([self.header, *(g.markdown() for g in self.grids), self.footer])
@@ -56,11 +62,11 @@ class Report:
         }
 
     def write(self, folder: Path) -> list[Path]:
-        """tables.md and tables.csv under the folder."""
+        """tables.md, tables.csv and, where there are differences, PAPER.svg under the folder."""
         texts = {folder / "tables.md": self.markdown(), folder / "tables.csv": self.csv()}
         for path, text in texts.items():
             write_text(path, text)
-        return list(texts)
+        return [*texts, *(save(self.picture, folder, ["svg"]).values() if self.picture else ())]
 
 
 def contributions(measured: Sequence[Measured]) -> list[str]:
@@ -85,9 +91,16 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
     grids = [*published_grids(paper, measured), *([elsewhere] if elsewhere else []), *scale_grids(paper, measured)]
     compared = [grid for grid in (difference_grid(reproduction, measured), control_grid(paper, measured)) if grid]
     origin = "" if reproduction.arxiv is None else f"arXiv {reproduction.arxiv}. "
+    scales = list(dict.fromkeys(m.scale for m in measured))
+    shown = "paper" if "paper" in scales or not scales else scales[0]
+    picture = difference_plot(reproduction, measured, shown)
+    rows = long_rows(paper, measured)
     header = [
         f"# {reproduction.title}",
         "",
+        f"## {_answer(reproduction, measured, scales, rows)}",
+        "",
+        *([f"![{picture.title}]({picture.name}.svg)", "", picture.caption, ""] if picture else []),
         *(f"**{line}**\n" for m in measured for line in m.warnings()),
         f"{origin}Written by `rlvr tables paper={paper}` from the runs' verdicts; not edited by hand.",
         "",
@@ -107,7 +120,22 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
     return Report(
         paper,
         (*grids, *compared),
-        tuple(long_rows(paper, measured)),
+        tuple(rows),
         "\n".join(header),
         "\n".join(footer),
+        latex_tables(reproduction, measured),
+        picture,
     )
+
+
+def _answer(
+    paper: Reproduction, measured: Sequence[Measured], scales: Sequence[str], rows: Sequence[dict[str, Any]]
+) -> str:
+    """What was measured, how many printed numbers came back, and how many claims hold."""
+    said = [] if "paper" in scales else ["Nothing is measured at the paper's own scale here."]
+    if answers := Counter(row["comes_back"] for row in rows if row["comes_back"]):
+        counts = "; ".join(f"{answer}: {n}" for answer, n in answers.items())
+        said.append(f"Printed numbers that are measured at paper scale: {answers.total()} ({counts}).")
+    for scale in scales:
+        said += claims_in_words(check_claims(paper, measured, scale), scale)
+    return " ".join(said) or f"Measured at {' and '.join(scales)} scale"

@@ -49,7 +49,7 @@ def write_page(design: Design, folder: Path, out: Path) -> None:
     write_text(out / "README.md", page(design, arms, checked, plots, read_settings(design)))
     for plot in plots:
         files = save(plot, out / FIGURES, ("png", "csv"))
-        if plot.name == "placebos":
+        if plot.name in ("placebos", "gains"):
             _on_dark(files["png"])
 
 
@@ -65,35 +65,86 @@ def _on_dark(figure: Path) -> None:
 def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plot], settings: Settings) -> str:
     """The page of results, with every table."""
     label = SCALES[design.families[0]].label
+    gained, shuffled = outcomes.gains(design, arms), outcomes.placebos(design, arms)
     option, trials = ("", "trials.csv") if design.learning_rates else ("--later ", "../trials.csv")
+    front = [plot for plot in plots if plot.name in ("placebos", "gains")]
     lines = [
         "# The tiny-scale study",
         "",
+        f"## {_heading(gained)}",
+        "",
+        *(f"{line}\n" for line in _answers(design, gained, checked, shuffled)),
+        *(f"![{plot.title}]({FIGURES}/{plot.name}.png)\n\n{plot.caption}\n" for plot in front),
+        f"**{label[:1].upper()}{label[1:]}.** {_state(design, arms)} [findings.md](findings.md): what surprised, "
+        "checked a second way.",
+        "",
+    ]
+    grids = [
+        _gains(design, gained),
+        _claims(checked),
+        _placebos(design, shuffled),
+        _controls(outcomes.controls(design, arms)),
+        *(_methods(design, arms, *table) for table in METHODS),
+    ]
+    lines += [grid.markdown() for grid in grids if grid.rows]
+    lines += ["### Learning curves\n"]
+    lines += [f"![{plot.title}]({FIGURES}/{plot.name}.png)\n" for plot in plots if plot not in front]
+    lines += [
+        "### How it was made",
+        "",
         f"Written by `python -m studies.tiny {option}write` from the tables beside it, not edited by hand. Design "
-        f"{design.digest}, registered in [preregistration.md](preregistration.md) before the first run. "
-        "[findings.md](findings.md): what surprised, checked a second way.",
+        f"{design.digest}, registered in [preregistration.md](preregistration.md) before the first run.",
         "",
         "Everything here comes from four tables: `verdicts.parquet` (every graded sample of the runs that count, "
         "without its text), `curves.parquet` (their training curves), `runs.csv` (settings' digest, commit, command "
         f"and packages of each run) and [trials.csv]({trials}) (the search for settings).",
         "",
-        f"**{label[:1].upper()}{label[1:]}.**",
-        "",
-        _state(design, arms),
-        "",
         _settings(design, settings),
         "",
     ]
-    grids = [
-        *(_methods(design, arms, *table) for table in METHODS),
-        _gains(design, outcomes.gains(design, arms)),
-        _claims(checked),
-        _placebos(design, outcomes.placebos(design, arms)),
-        _controls(outcomes.controls(design, arms)),
-    ]
-    lines += [grid.markdown() for grid in grids]
-    lines += [f"![{plot.title}]({FIGURES}/{plot.name}.png)\n" for plot in plots]
     return "\n".join(lines)
+
+
+def _heading(gained: Sequence[Difference]) -> str:
+    """The answer in a line, from the gains in pass@1."""
+    words = [d.line.verdict for d in gained if d.line.metric == "avg"]
+    if not (higher := words.count("higher")):
+        return "No method's gain in pass@1 over its own reference is resolved"
+    return f"{higher} of {len(words)} gains in pass@1 over a method's own reference are resolved"
+
+
+def _answers(
+    design: Design, gained: Sequence[Difference], checked: CheckedClaims, shuffled: Sequence[Difference]
+) -> list[str]:
+    """The other answers, a sentence or two each."""
+    lines = []
+    for name in dict.fromkeys(d.line.name for d in gained):
+        words = [d.line.verdict for d in gained if d.line.name == name]
+        counts = (f"{words.count(word)} {word}" for word in ("higher", "lower"))
+        shown = "pass@1" if name.startswith("avg") else name
+        lines.append(f"{shown}: {', '.join(counts)}, {len(words) - sum(map(words.count, ('higher', 'lower')))} others")
+    answers = [f"Of the gains in both tasks, {'; '.join(lines)} (not resolved, or equal)."]
+    if claimed := [(scale, [c for of in papers.values() for c in of]) for scale, papers in checked.items()]:
+        decided = {s: [outcomes.claim_outcome(c) for c in of] for s, of in claimed}
+        texts = [f"{sum(w != 'cannot tell' for w in ws)} on `{s}`" for s, ws in decided.items()]
+        if every := len(claimed[0][1]):
+            answers.append(f"Of the papers' {every} claims that it tests, {' and '.join(texts)} are decided.")
+    if shuffled:
+        groups: dict[tuple[str, str], dict[str, list[Difference]]] = {}
+        for d in shuffled:
+            groups.setdefault((d.paper, d.a), {}).setdefault(d.scale, []).append(d)
+        matters = [
+            f"{paper} {arm}"
+            for (paper, arm), of in groups.items()
+            if {outcomes.placebo_outcome(design, each) for each in of.values()} == {"the signal matters"}
+        ]
+        answers.append(
+            f"Of {len(groups)} methods with placebos, {len(matters)} has a signal that matters in every task: "
+            f"{', '.join(matters)}."
+            if len(matters) == 1
+            else f"Of {len(groups)} methods with placebos, {len(matters)} have a signal that matters in every task."
+        )
+    return answers
 
 
 def _state(design: Design, arms: Arms) -> str:

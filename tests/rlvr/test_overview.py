@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import socket
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from harness.spec.catalogue import load
 from harness.tables.summary import summarise
 from harness.tables.tabulate import report
 from rlvr.cli import main
+from rlvr.completion import candidates
 from rlvr.run_summary import as_text
 from tests.evals.stats.runs import save_run
 from tests.harness.record.folders import started
@@ -193,3 +195,15 @@ def test_a_used_port_is_an_error_at_once(capsys: pytest.CaptureFixture[str]):
         server.listen()
         assert main(["ui", f"port={server.getsockname()[1]}"]) == 2
     assert "expected a free port on 127.0.0.1" in capsys.readouterr().err
+
+
+def test_the_shell_completes_names_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    names = {started(tmp_path, arm="grpo", seed=seed).folder.name for seed in (0, 1)}
+
+    def completed(command: str, prefix: str) -> set[str]:
+        return {word for word in candidates(prefix, Namespace(command=command)) if word.startswith(prefix)}
+
+    assert completed("show", "math-7b-g") == names == completed("compare", "math-7b-g")
+    assert completed("report", "runs=math-7b-g") == {f"runs={name}" for name in names}
+    assert completed("list", "math-7b-g") == set()  # it takes no run

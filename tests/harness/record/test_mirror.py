@@ -68,6 +68,11 @@ def check_whole(run: Run) -> None:
     assert mirrored.data.params.keys() == named.keys() | run.settings.keys()
     assert mirrored.data.params.items() >= {**named, "alpha": "0.5"}.items()
     assert "| b | avg@1 | 62.5 " in mirrored.data.tags["mlflow.note.content"]
+    assert mirrored.data.tags["eval/b"].startswith("avg@1 62.5 [")
+    experiment = Tracker.open().client.get_experiment_by_name("egsw")
+    view = json.loads(experiment.tags["mlflow.sharedViewState.rlvr"])
+    assert view["selectedColumns"] == ["params.`arm`", "params.`seed`", "tags.`eval/b`"]
+    assert Tracker.open().views("http://x")["egsw"].startswith("http://x/#/experiments/")
     assert mirrored.data.tags["rlvr.arm"] == "grpo" and mirrored.info.status == "FINISHED"
     artifacts = Path(mirrored.info.artifact_uri.removeprefix("file://"))
     names = {str(path.relative_to(artifacts)) for path in artifacts.rglob("*") if path.is_file()}

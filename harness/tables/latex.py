@@ -1,0 +1,157 @@
+r"""Methods x benchmarks as LaTeX tables, for a paper: a table for each scale, base model and metric. Needs booktabs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evals.stats.compare import Line, compare_runs, corrected
+from evals.stats.differences import ALPHA
+from evals.stats.intervals import ROUGH
+from evals.stats.score import Score, bounds_text, number_text
+from harness.record.run import base_of
+from harness.spec import Reproduction
+from harness.spec.scales import SCALES
+from harness.tables.measured import Measured, common_overrides, how, in_all_arms
+
+SHOWN = ("avg", "pass")
+SIGNS = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"$\sim$", "^": r"\textasciicircum{}", "−": "$-$", "×": r"$\times$", "–": "--",
+}  # fmt: skip
+
+
+def latex_tables(paper: Reproduction, measured: Sequence[Measured]) -> str:
+    """Every scale and base model: mean accuracy, and pass@k of the largest k (above 1, where it is another number)."""
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    for m in measured:
+        groups.setdefault((m.scale, m.model), []).append(m)
+    tables = [_table(paper, arms, metric) for arms in groups.values() for metric in SHOWN]
+    return "\n".join(filter(None, tables))
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A benchmark, and the score of each arm on it (None: not measured)."""
+
+    benchmark: str
+    scores: tuple[Score | None, ...]
+
+    @property
+    def k(self) -> int | None:
+        return next((score.k for score in self.scores if score is not None), None)
+
+    @property
+    def name(self) -> str:
+        return next(score.name for score in self.scores if score is not None)
+
+
+def _columns(arms: Sequence[Measured], metric: str) -> list[_Column]:
+    columns = []
+    for benchmark in dict.fromkeys(name for m in arms for name in m.scores):
+        found = [
+            {s.k or 0: s for s in m.scores.get(benchmark, {}).values() if s.metric == metric and s.name != "pass@1"}
+            for m in arms
+        ]
+        if any(found):
+            largest = max(k for scores in found for k in scores)
+            columns.append(_Column(benchmark, tuple(scores.get(largest) for scores in found)))
+    return columns
+
+
+def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
+    columns = _columns(arms, metric)
+    if not columns:
+        return ""
+    first, common = arms[0], common_overrides(arms)
+    base = base_of(next(iter(first.runs.values())).record)
+    names = list(dict.fromkeys(column.name for column in columns))
+    label = SCALES[first.scale].label
+    best, comparisons = resolved_best(arms, columns)
+    header = ["method", r"$n \times$ seeds"]
+    header += [latex_text(c.benchmark if len(names) == 1 else f"{c.benchmark}, {c.name}") for c in columns]
+    rows = [
+        [latex_text(m.label(m.arm, common)), latex_text(how(m)[0].replace(" x ", " × "))]
+        + [_cell(column.scores[place], bold=best.get(column.benchmark) == place) for column in columns]
+        for place, m in enumerate(arms)
+    ]
+    cells = [cell for row in rows for cell in row]
+    covers = sorted({s.interval.covers for c in columns for s in c.scores if s is not None and s.interval is not None})
+    notes = [
+        f"Percent [95 % interval over {' or '.join(covers)}]." if covers else "Percent.",
+        f"{ROUGH}." if any(SIGNS["~"] in cell for cell in cells) else "",
+        f"Bold: higher than every other row, each difference resolved (paired by problem, p at most {ALPHA} after "
+        f"Holm's correction over all {comparisons} pairs of rows and benchmarks)." + ("" if best else " No row is.")
+        if comparisons
+        else "",
+        *(
+            f"{m.label(m.arm, common)} on {c.benchmark}: {s.unscored} unscored samples are excluded."
+            for c in columns
+            for m, s in zip(arms, c.scores, strict=True)
+            if s is not None and s.unscored
+        ),
+        *(f"{m.arm}: {m.divergence()}." for m in arms if m.diverged),
+        in_all_arms(common),
+        f"{label[:1].upper()}{label[1:]}." if first.scale != "paper" else "",
+    ]
+    caption = f"{paper.title}: {', '.join(names)} with the base model {base}, measured at {first.scale} scale."
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{latex_text(caption)}}}",
+        rf"\label{{tab:{paper.key}-{first.scale}-{base}-{metric}}}",
+        rf"\begin{{tabular}}{{@{{}}l{'r' * (len(header) - 1)}@{{}}}}",
+        r"\toprule",
+        " & ".join(header) + r" \\",
+        r"\midrule",
+        *(" & ".join(row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\par\medskip",
+        rf"\parbox{{\linewidth}}{{\footnotesize {latex_text(' '.join(filter(None, notes)))}}}",
+        r"\end{table}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def resolved_best(arms: Sequence[Measured], columns: Sequence[_Column]) -> tuple[Mapping[str, int], int]:
+    """(benchmark -> the row with the highest score, where its difference from every other row is resolved; the number
+    of comparisons that the p-values are corrected for: all pairs, because the data choose which row is compared)."""
+    lines: list[tuple[str, int, Line]] = []
+    size = 0
+    for column in columns:
+        values = [(s.value, row) for row, s in enumerate(column.scores) if s is not None and s.value is not None]
+        size += len(values) * (len(values) - 1) // 2
+        if len(values) < 2:
+            continue
+        top = max(values)[1]
+        for _, other in values:
+            if other != top:
+                compared = compare_runs(
+                    arms[top].run,
+                    arms[other].run,
+                    metrics=(column.name.partition("@")[0],),
+                    ks=None if column.k is None else [column.k],
+                    benchmarks=[column.benchmark],
+                    allow_different=True,
+                )
+                lines += [(column.benchmark, top, line) for line in compared.lines]
+    after = corrected([line for *_, line in lines], "all pairs of rows and benchmarks", size)
+    found: dict[tuple[str, int], list[str]] = {}
+    for (benchmark, top, _), line in zip(lines, after, strict=True):
+        found.setdefault((benchmark, top), []).append(line.verdict)
+    return {benchmark: top for (benchmark, top), words in found.items() if set(words) == {"higher"}}, size
+
+
+def _cell(score: Score | None, *, bold: bool) -> str:
+    if score is None or score.value is None:
+        return "--"
+    value = number_text(score.value, score.factor)
+    bounds = latex_text(bounds_text(score.interval, score.factor))
+    return (rf"\textbf{{{value}}}" if bold else value) + (rf" {{\scriptsize {bounds}}}" if bounds else "")
+
+
+def latex_text(text: str) -> str:
+    """A text as LaTeX prints it."""
+    return "".join(SIGNS.get(sign, sign) for sign in text)
