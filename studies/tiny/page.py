@@ -120,9 +120,9 @@ def _answers(
     lines = []
     for name in dict.fromkeys(d.line.name for d in gained):
         words = [d.line.verdict for d in gained if d.line.name == name]
-        counts = (f"{words.count(word)} {word}" for word in ("higher", "lower"))
+        higher, lower = words.count("higher"), words.count("lower")
         shown = "pass@1" if name.startswith("avg") else name
-        lines.append(f"{shown}: {', '.join(counts)}, {len(words) - sum(map(words.count, ('higher', 'lower')))} others")
+        lines.append(f"{shown}: {higher} higher, {lower} lower, {len(words) - higher - lower} others")
     answers = [f"Of the gains in both tasks, {'; '.join(lines)} (not resolved, or equal)."]
     if claimed := [(scale, [c for of in papers.values() for c in of]) for scale, papers in checked.items()]:
         decided = {s: [outcomes.claim_outcome(c) for c in of] for s, of in claimed}
