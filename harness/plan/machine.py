@@ -131,12 +131,16 @@ def this_machine() -> Profile:
 
 
 def check_memory(
-    jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], *, memory: float | None = None
+    jobs: Iterable[Job],
+    machines: Mapping[tuple[str, str], Hardware],
+    *,
+    memory: float | None = None,
+    shared: bool = False,
 ) -> None:
     """Raise UsageError for arms that cannot fit the device, with what would make them fit: a line for each.
 
     Args:
-        memory: bytes of each device; None: of the GPU that the settings name.
+        memory: bytes of each device; None: of the GPU that the settings name. shared: it is a part of a card.
     """
     lines = []
     for (model, arm), job in {(job.model, job.arm): job for job in jobs}.items():
@@ -149,7 +153,7 @@ def check_memory(
             )
         if job.experiment is None:
             continue
-        verdict = judge(job.experiment, job.backend, hardware, memory=memory)
+        verdict = judge(job.experiment, job.backend, hardware, memory=memory, shared=shared)
         if not verdict.fits and verdict.need is not None:
             phase = verdict.need.phase
             remedy = f"it fits with {verdict.remedy}" if verdict.remedy else "no settings known here make it fit"
@@ -232,8 +236,9 @@ def check_machine(
         checks += [partial(check_base_models, [job]) for key, job in arms.items() if key not in served]
         placed = _placed(machines, gpus)
         checks.append(lambda: check_sharing(jobs, placed, slots, gpus))
+        shared = sharing(slots, max(settings.gpus for settings in placed.values()), gpus) > 1
         if not force and (gpus or all(settings.device == "cpu" for settings in placed.values())):
-            checks.append(lambda: check_memory(jobs, placed, memory=device_memory(placed, slots)))
+            checks.append(lambda: check_memory(jobs, placed, memory=device_memory(placed, slots), shared=shared))
         checks.append(lambda: check_room(jobs, placed, watch or Watch(), slots=slots, force=force))
     missing: dict[str, None] = {}
     for check in checks:

@@ -198,7 +198,7 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str], on_a_card: in
     if job.experiment is None:
         return None
     has = hardware.card.memory / on_a_card
-    verdict = judge(job.experiment, job.backend, hardware, explicit, memory=has)
+    verdict = judge(job.experiment, job.backend, hardware, explicit, memory=has, shared=on_a_card > 1)
     if verdict.need is None:
         return None
     return {

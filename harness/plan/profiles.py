@@ -119,11 +119,13 @@ def judge(
     explicit: frozenset[str] = frozenset(),
     *,
     memory: float | None = None,
+    shared: bool = False,
 ) -> Fit:
     """Whether an arm fits with these settings of the backend `name`; if not, settings that would fit.
 
     Args:
         explicit: settings that a remedy keeps if possible. memory: bytes of each device; None: of `hardware.gpu`.
+        shared: several jobs share the device, so that vLLM is no remedy.
     """
     a = architecture(training.base_model.value)
     if a is None:
@@ -132,10 +134,13 @@ def judge(
     if holds(a, training, name, hardware, memory):
         return Fit(True, needs)
     for fixed in (explicit, frozenset[str]()):
-        for start in (_as_a_profile(name, hardware, fixed), hardware):  # vLLM samples faster
+        faster = () if shared else (_as_a_profile(name, hardware, fixed),)  # vLLM samples faster
+        for start in (*faster, hardware):
             for better in candidates(training, name, start, fixed):
                 if holds(a, training, name, better, memory):
                     return Fit(False, needs, changes(hardware, better))
+    if shared and holds(a, training, name, hardware):
+        return Fit(False, needs, "fewer jobs on a card")
     adapters = ""
     with suppress(UsageError):  # what the backend cannot train is no remedy
         lora = replace(training, lora_rank=replace(training.lora_rank, value=RANK))

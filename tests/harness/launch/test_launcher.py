@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,6 +56,19 @@ def test_commands_that_share_a_card_are_each_planned_for_their_part(monkeypatch:
     together = _read("egsw", {**values, "seeds": 4, "launcher": "local", "jobs": 4})
     assert apart.machine.on_a_card == 4
     assert apart.hardware == together.hardware != _read("egsw", dict(values)).hardware
+
+
+def test_the_remedy_of_jobs_that_share_a_card_is_no_vllm() -> None:
+    values = {"arm": ["egsw"], "seeds": 1, "scale": "small", "hardware": "h100", "max_completion_tokens": 384}
+    (job,) = (asked := _read("egsw", dict(values))).jobs
+    assert job.experiment is not None
+    settings = replace(asked.machine.shared_by(4).of(job), micro_batch=None)
+    part = settings.card.memory / 4
+    whole = judge(job.experiment, job.backend, settings, memory=part, shared=True).remedy
+    assert "hardware.micro_batch=" in whole and "vllm" not in whole
+    assert "vllm" in judge(job.experiment, job.backend, settings, memory=part).remedy
+    few = judge(job.experiment, job.backend, replace(settings, micro_batch=1), memory=5e9, shared=True)
+    assert few.remedy == "fewer jobs on a card"
 
 
 def test_a_profile_plans_jobs_that_share_its_card_for_their_part_of_it() -> None:
