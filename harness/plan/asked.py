@@ -8,6 +8,7 @@ from typing import Any
 
 from evals.data import prompts
 from evals.data.prompts import Prompt
+from evals.files import UsageError
 from evals.sampling.engines.encode import load_tokenizer, model_stop_tokens
 from harness.command.base_models import PROBLEM, prompts_of
 from harness.spec.job import Job
@@ -41,7 +42,7 @@ def _of_model(base: str, by_prompt: dict[Prompt, dict[str, None]]) -> dict[str, 
                 made["notes"] += _end_of_turn(prompt, text, tokenizer, ends)
             elif tokenizer.chat_template:
                 made["notes"].append(f"prompt {prompt.name} is plain text: the model's chat template is not used")
-    except ValueError as error:  # also an error of the check of a machine, if this one is to run it
+    except UsageError as error:  # also an error of the check of a machine, if this one is to run it
         made["notes"].append(str(error))
     made["notes"] = list(dict.fromkeys(made["notes"]))
     return made
