@@ -136,11 +136,10 @@ class Grader:
             ValueError: the extraction policy is unknown.
         """
         if policy is None:
-            answer = locate(response).strip() or None
             [grade] = self.grade_answers([(gold, response)])
         else:
-            answer = extract(graded_part(response, None, self.reasoning)[0], policy).answer
             [grade] = self.grade_responses([(gold, response, None)], policy)
+        answer = grade.answer
         located, unread = _gold(gold), answer is None or grade.verdict is Verdict.UNSCORED
         steps = [] if unread else compared(located, answer or "", self.conventions).steps
         read = None if answer is None else clean(answer)

@@ -64,6 +64,17 @@ def range_of(name: str) -> tuple[float, float]:
     return own_rewards.range_of(name) if own_rewards.is_own(name) else RANGES[name]
 
 
+UNEQUAL_BOXES = "train/unequal_boxes"
+
+
+def unequal_boxes(responses: Sequence[str]) -> float:
+    """The share of responses that box different texts: under the policy boxed_last the last box is paid, whatever the
+    others hold, and a model can learn to try several."""
+    from evals.grading.extraction import extract
+
+    return sum(extract(response).unequal for response in responses) / len(responses)
+
+
 def score_responses(
     names: Sequence[str],
     responses: Sequence[str],

@@ -19,6 +19,7 @@ from harness.data.base_models import locate
 from harness.spec import Experiment
 from harness.spec.declarations import SELF
 from harness.step.mismatch import MISMATCH_METRICS
+from harness.step.rewards import UNEQUAL_BOXES, unequal_boxes
 from harness.step.step_metrics import STEP_METRICS
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ OUR_NAMES = {
     "completions/mean_length": "train/response_length",
     "completions/clipped_ratio": "train/truncated_fraction",
     "step_time": "train/step_seconds",
-    **{name: name for name in (*STEP_METRICS, *MISMATCH_METRICS)},
+    **{name: name for name in (*STEP_METRICS, *MISMATCH_METRICS, UNEQUAL_BOXES)},
 }
 # environment variables that TRL sets for its vLLM; a later training would take itself for one of several processes
 LAUNCHED = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
@@ -120,8 +121,15 @@ def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> 
     cache: dict[str, Any] = {}
 
     def reward_function(name: str) -> Callable[..., list[float | None]]:
-        def reward(completions: list[str], answer: list[str], **_: Any) -> list[float | None]:
+        def reward(
+            completions: list[str],
+            answer: list[str],
+            log_metric: Callable[[str, float], None] | None = None,  # TRL's; not there for greedy responses
+            **_: Any,
+        ) -> list[float | None]:
             if name == names[0]:  # TRL asks each reward in turn
+                if log_metric is not None:
+                    log_metric(UNEQUAL_BOXES, unequal_boxes(completions))
                 cache["scores"] = score_responses(
                     names, completions, answer, grader, policy=policy, group_size=size, unscored=unscored
                 )

@@ -11,7 +11,7 @@ from evals.grading.verdicts import Verdict
 from evals.provenance import Origin
 from harness.backends.trl.train import reward_functions
 from harness.backends.verl.rewards import score
-from harness.step.rewards import REWARDS, UnscoredError, score_responses
+from harness.step.rewards import REWARDS, UnscoredError, score_responses, unequal_boxes
 from tests.experiments import experiment
 
 
@@ -84,3 +84,9 @@ def test_both_trainers_give_the_declared_rewards(unscored: str) -> None:
     verl = [score(response, "4", **options) for response in RESPONSES]
     assert [None if math.isnan(each["score"]) else each["score"] for each in verl] == expected
     assert [None if math.isnan(each["correct"]) else each["correct"] for each in verl] == expected
+
+
+def test_different_boxes_are_counted_and_logged():
+    # of four responses one boxes two texts; spaces are no difference
+    responses = [r"\boxed{5}", r"\boxed{5} so \boxed{ 5 }", r"\boxed{6}, no, \boxed{5}", "nothing"]
+    assert unequal_boxes(responses) == 0.25
