@@ -96,7 +96,9 @@ def row(
         "old_log_probs": old,
         "rollout_log_probs": old,
         "ref_log_prob": reference,
-        "extra_fields": {"reward_extra_info": {"correct": reward, "reward/accuracy": reward, "base_accuracy": 0.5}},
+        "extra_fields": {
+            "reward_extra_info": {"correct": float(reward == 1), "reward/accuracy": reward, "base_accuracy": 0.5}
+        },
     }
 
 
