@@ -55,7 +55,8 @@ _OTHER_CASE, _ELSE = re.compile(r"\b(?:and|or|but)\b"), re.compile(r"\b(?:else|o
 _LEFT_OPEN = re.compile(
     r"\b(?:or|either|neither|nor|maybe|perhaps|possibly|probably|approximately|about|roughly|around|nearly|almost|less|more"
     r"|at\s+(?:most|least)|greater|fewer|could|might|may|would|guess|estimate|bound|if|unless|except|wrong|sometimes|half"
-    r"|twice|double|square\s+of|root\s+of|no)\b|\\(?:approx|le|ge|leq|geq|neq|lesssim|pm|sim)(?![A-Za-z])|[<>?]",
+    r"|twice|double|minus|plus|close|congruent|complement|opposite|reciprocal|square\s+of|root\s+of|no"
+    r"|(?:of|and|than|modulo|by)\s+the\s+answer)\b|\\(?:approx|le|ge|leq|geq|neq|lesssim|pm|sim)(?![A-Za-z])|[<>?]",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:not|never|cannot|can['’]t|but|however|instead|unknown|without)\b", re.IGNORECASE)
