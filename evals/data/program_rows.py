@@ -17,6 +17,7 @@ from evals.files import UsageError
 
 Row = Mapping[str, Any]
 _CALLED = re.compile(r"(\w+)\(\*inp\)")  # the function that MBPP+'s tests call; a reference may follow it
+_LOOP = re.compile(r"^for i, .*enumerate\(.*inputs.*$", re.MULTILINE)  # the line that begins MBPP+'s checks
 _SWAPPED = ("_poly(*candidate(*inp), inp)", "_poly(*inp, candidate(*inp))")
 
 
@@ -35,6 +36,15 @@ def mbpp_plus(row: Row) -> Row:
     return _mbpp(row, lambda: str(row["test"]))
 
 
+def mbpp_base(row: Row) -> Row:
+    """The task with evalplus's tests on as many inputs as MBPP has tests, which are MBPP's own: what evalplus prints as
+    MBPP. Some reference solutions fail MBPP's tests (of v0.1.0, 21 of 399), and its evaluator compares with them.
+
+    In v0.1.0, five tasks have one input more or fewer than tests.
+    """
+    return _mbpp(row, lambda: re.sub(_LOOP, f"inputs = inputs[:{len(row['test_list'])}]\n\\g<0>", str(row["test"])))
+
+
 def _mbpp(row: Row, tests: Callable[[], str]) -> Row:
     if "answer" in row:  # in our columns already
         return row
@@ -48,4 +58,9 @@ def _mbpp(row: Row, tests: Callable[[], str]) -> Row:
     return {"id": f"Mbpp/{row['task_id']}", "problem": text, "answer": json.dumps(answer, ensure_ascii=False)}
 
 
-READERS: dict[str, Callable[[Row], Row]] = {"humaneval_plus": humaneval_plus, "mbpp": mbpp, "mbpp_plus": mbpp_plus}
+READERS: dict[str, Callable[[Row], Row]] = {
+    "humaneval_plus": humaneval_plus,
+    "mbpp": mbpp,
+    "mbpp_base": mbpp_base,
+    "mbpp_plus": mbpp_plus,
+}

@@ -479,7 +479,10 @@ _PROTOCOLS = (
     ),
     Protocol(
         name="qwen_coder",
-        benchmarks=paper(("humaneval", "humaneval_plus"), "arXiv 2409.12186, the table of its instruct models"),
+        benchmarks=paper(
+            ("humaneval", "humaneval_plus", "mbpp_399"),
+            "arXiv 2409.12186, the table of its instruct models; MBPP's 399 tasks: the authors' repository",
+        ),
         n=code(1, _QWEN_CODER + "test.sh: --greedy"),
         temperature=code(0.0, _QWEN_CODER + "test.sh: --greedy"),
         top_p=assumed(1.0, "no effect: decoding is greedy"),

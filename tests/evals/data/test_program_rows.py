@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evals.code_execution.program_grader import ProgramGrader
-from evals.data.program_rows import humaneval_plus, mbpp, mbpp_plus
+from evals.data.program_rows import humaneval_plus, mbpp, mbpp_base, mbpp_plus
 from evals.grading.verdicts import Verdict
 
 ROW: dict[str, Any] = {
@@ -48,10 +48,26 @@ def test_the_tests_of_both_are_statements_and_the_plus_ones_refuse_more() -> Non
         "def double(x):\n    return 2.0 * x\n",
         "def double(x):\n    return x\n",
     ]
-    for read, expected in ((mbpp, "correct correct wrong"), (mbpp_plus, "correct wrong wrong")):
+    cases = (
+        (mbpp, "correct correct wrong"),
+        (mbpp_base, "correct correct wrong"),
+        (mbpp_plus, "correct wrong wrong"),
+    )
+    for read, expected in cases:
         rows = [(read(ROW)["answer"], f"```python\n{program}```", "stop") for program in programs]
         with ProgramGrader() as grader:
             assert [grade.verdict for grade in grader.grade_responses(rows)] == [Verdict(v) for v in expected.split()]
+
+
+@needs_sandbox
+def test_a_reference_that_fails_the_tests_of_mbpp_is_right_by_evalplus() -> None:
+    row = {**ROW, "test_list": ["assert double(2) == 5", ROW["test_list"][1]]}
+    with ProgramGrader() as grader:
+        graded = [
+            grader.grade_responses([(read(row)["answer"], f"```\n{row['code']}```", "stop")])[0]
+            for read in (mbpp, mbpp_base)
+        ]
+    assert [grade.verdict for grade in graded] == [Verdict.WRONG, Verdict.CORRECT]
 
 
 @needs_sandbox

@@ -122,7 +122,7 @@ def test_a_prefix_is_given_with_the_prompt_and_ends_the_conversation() -> None:
     assert prompts.messages(prompt, QUESTION)[-1]["content"] == "```python\n"
 
 
-PROGRAMS = ("humaneval", "humaneval_plus", "mbpp", "mbpp_plus")
+PROGRAMS = ("humaneval", "humaneval_plus", "mbpp", "mbpp_399", "mbpp_plus")
 
 
 @pytest.mark.parametrize("name", benchmarks.names())
