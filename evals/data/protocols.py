@@ -479,10 +479,7 @@ _PROTOCOLS = (
     ),
     Protocol(
         name="qwen_coder",
-        benchmarks=paper(
-            ("humaneval", "humaneval_plus", "mbpp_399"),
-            "arXiv 2409.12186, the table of its instruct models; MBPP's 399 tasks: the authors' repository",
-        ),
+        benchmarks=paper(("humaneval", "humaneval_plus"), "arXiv 2409.12186, the table of its instruct models"),
         n=code(1, _QWEN_CODER + "test.sh: --greedy"),
         temperature=code(0.0, _QWEN_CODER + "test.sh: --greedy"),
         top_p=assumed(1.0, "no effect: decoding is greedy"),
@@ -550,6 +547,11 @@ PROTOCOLS: dict[str, Protocol] = {
         temperature=code(0.0, _SKYRL + "skyrl/train/config/config.py: eval_sampling_params"),
         max_tokens=code(1024, _SKYRL + "examples/train/gsm8k/run_gsm8k.sh"),
         prompt=code("gsm8k", _SKYRL + "examples/train/gsm8k/gsm8k_dataset.py"),
+    ),
+    "qwen_coder_mbpp": replace(
+        _BY_NAME["qwen_coder"],
+        name="qwen_coder_mbpp",
+        benchmarks=paper(("mbpp_399",), "arXiv 2409.12186, the table of its instruct models; the tasks of test.sh"),
     ),
     "entropy_advantage_dapo": replace(
         _BY_NAME["entropy_advantage"],
