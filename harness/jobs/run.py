@@ -255,6 +255,7 @@ class JobRun:
                     engine=engine,
                     check=check,
                     run=run_identity(Run(self.folder).record),
+                    progress=True,  # in a log a line every 30 s: a slow evaluation is no silent one
                 )
         finally:
             close(engine)  # the next job needs its memory
