@@ -102,7 +102,7 @@ def test_the_page_begins_with_the_answer_and_a_picture(made: Report, tmp_path: P
     lines = made.markdown().splitlines()
     assert lines[2].startswith(
         "## Printed numbers that are measured at paper scale: 8 ("
-    )  # two methods, four benchmarks
+    )  # two arms, four benchmarks
     assert "At paper scale 0 of " in lines[2] and lines[4].endswith("(egsw.svg)")
     assert made.picture is not None
     (row,) = made.picture.numbers.itertuples()
