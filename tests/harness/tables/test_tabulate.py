@@ -100,9 +100,7 @@ def test_the_page_begins_with_the_answer_and_a_picture(made: Report, tmp_path: P
     """GRPO has two seeds, so no claim about it is decided; its gain, averaged over benchmarks, is the figure's one row:
     481 - 262, 2, 3 and 65.5 - 59 problems, without two of each benchmark that one seed has unscored: 16.3 points."""
     lines = made.markdown().splitlines()
-    assert lines[2].startswith(
-        "## Printed numbers that are measured at paper scale: 8 ("
-    )  # two arms, four benchmarks
+    assert lines[2].startswith("## Printed numbers that are measured at paper scale: 8 (")  # two arms, four benchmarks
     assert "At paper scale 0 of " in lines[2] and lines[4].endswith("(egsw.svg)")
     assert made.picture is not None
     (row,) = made.picture.numbers.itertuples()
