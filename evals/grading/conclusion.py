@@ -55,7 +55,7 @@ _OTHER_CASE, _ELSE = re.compile(r"\b(?:and|or|but)\b"), re.compile(r"\b(?:else|o
 _LEFT_OPEN = re.compile(
     r"\b(?:or|either|neither|nor|maybe|perhaps|possibly|probably|approximately|about|roughly|around|nearly|almost|less|more"
     r"|at\s+(?:most|least)|greater|fewer|could|might|may|would|guess|estimate|bound|if|unless|except|wrong|sometimes|half"
-    r"|twice|double|minus|plus|close|congruent|complement|opposite|reciprocal|square\s+of|root\s+of|no"
+    r"|twice|double|minus|plus|incorrect|false|invalid|inverse|negative|conjugate|derivative|close|congruent|complement|opposite|reciprocal|square\s+of|root\s+of|no"
     r"|(?:of|and|than|modulo|by)\s+the\s+answer)\b|\\(?:approx|le|ge|leq|geq|neq|lesssim|pm|sim)(?![A-Za-z])|[<>?]",
     re.IGNORECASE,
 )
