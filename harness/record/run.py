@@ -96,6 +96,8 @@ class Run:
                 raise DamagedFileError(path, "it is missing", RESTORE)
             return {}
         if match := JOB_FOLDER.search(self.folder.name):
+            if missing := [key for key in ("digest", "base_model", "seed") if key not in record]:
+                raise DamagedFileError(path, f"{missing[0]} is missing, as where its folder was deleted in mid-run")
             inside = (record["digest"], record["base_model"]["sha256"][:6], str(record["seed"]))
             if inside != match.groups():
                 raise DamagedFileError(path, f"it is of another run, {'-'.join(inside)}")

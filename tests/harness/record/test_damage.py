@@ -88,6 +88,14 @@ def test_a_record_with_other_values_and_a_fitting_hash_is_refused(
         read_all(run.folder)
 
 
+def test_a_record_that_does_not_say_whose_it_is_is_refused(tmp_path: Path) -> None:
+    """As where a process goes on after its folder was deleted: it writes its state alone."""
+    run = finished(tmp_path)
+    (run.folder / "run.json").write_text(json.dumps(with_sha256({"state": "stopped"})))
+    with pytest.raises(DamagedFileError, match="digest is missing"):
+        read_all(run.folder)
+
+
 def test_another_run_s_evaluation_is_refused_though_every_hash_fits(tmp_path: Path) -> None:
     """Files and record agree; the identity inside the files is another run's."""
     run, other = finished(tmp_path), finished(tmp_path, {"b": 6}, seed=1)
