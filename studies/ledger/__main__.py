@@ -18,6 +18,7 @@ from studies.ledger.corpus import UNLICENSED, Series, base_of, read_corpus
 from studies.ledger.figures import figures
 from studies.ledger.graded import disagreements, graded_samples, several_samples
 from studies.ledger.page import page
+from studies.ledger.rejected import by_reading, rejected_rows, with_readings
 from studies.ledger.samples import sample_rows
 from studies.ledger.tables import base_rows, claim_row, evaluation_rows, grade_row, history_rows, series_row
 
@@ -68,6 +69,8 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
                 rows["disagreements"] += disagreements(series, samples)
             if samples["label"].isna().all():
                 continue
+            if series.printed:
+                rows["rejected"] += rejected_rows(series, samples)
             evidence = Evidence.of_samples(samples)
         found[series] = evidence
         if evidence is None:
@@ -83,8 +86,11 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
         base_evidence = None if base is None else found[base]
         for text, where in series.printed:
             rows["claims"].append(claim_row(series, audit(Printed(text, where), evidence, base=base_evidence)))
-    tables = {name: pd.DataFrame(of_table) for name, of_table in rows.items()}
+    tables = {name: pd.DataFrame(of_table) for name, of_table in rows.items() if of_table}
     tables["repositories"] = tables["repositories"].drop_duplicates()
+    if rows["rejected"]:
+        tables["rejected"] = with_readings(tables["rejected"])
+        tables["by_reading"] = by_reading(tables["rejected"], tables["grades"])
     tables |= {"history": pd.concat(histories)} if histories else {}
     return tables | {"evaluations": pd.concat(evaluations, ignore_index=True)}
 

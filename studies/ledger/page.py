@@ -22,6 +22,7 @@ GRADES = (
     "series benchmark samples printed labels boxed_last boxed_strict answer_tag qwen ours ours_low ours_high agree "
     "unscored gold_cut causes"
 )
+BY_READING = "series benchmark both_reject read right convention labels ours by_reading"
 FORMS = {"chance_of_largest": "{:.2f}", "seed_pairs": "{:.0f}", "seed_pairs_called_different": "{:.0f}"}
 
 
@@ -79,6 +80,14 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             "those of *gold_cut*, whose gold lost words or line breaks in the file, keep their label.",
             tables.get("grades", none),
             GRADES,
+        ),
+        *_section(
+            "What both graders reject",
+            "Both may be wrong together. Of each printed score, up to 24 samples that both call wrong (`rejected.csv`) "
+            "were read by a session of this project: *right*; *convention*: right if a rounded number is, or a form "
+            "that the gold does not have. *by_reading*: *ours*, and that share of *right* of all that both reject.",
+            tables.get("by_reading", none),
+            BY_READING,
         ),
         *_section(
             "Why labels and verdicts differ",

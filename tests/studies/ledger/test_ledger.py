@@ -16,6 +16,7 @@ from studies.ledger.__main__ import measure
 from studies.ledger.corpus import UNLICENSED, Repository, Series, base_of, read_corpus, verdict_rows
 from studies.ledger.graded import gap
 from studies.ledger.page import page
+from studies.ledger.rejected import ABOUT, by_reading, rejected_rows
 from studies.ledger.samples import sample_rows
 from studies.ledger.tables import different_pairs, series_row
 
@@ -198,3 +199,23 @@ def test_unscored_samples_are_a_cause_of_their_own() -> None:
     """Labels 1/2; ours 1 of the one scored problem: +50, of which no verdict that differs has a part."""
     samples = pd.DataFrame({"problem_id": ["a", "b"], "label": [1.0, 0.0], "ours": [1.0, None], "cause": [None, None]})
     assert gap(samples) == {"unscored samples, left out": pytest.approx(50)}
+
+
+def test_what_both_graders_reject_is_sampled_by_path_and_row_alone() -> None:
+    """Of 60 samples 40 are rejected by both; a verdict that changes takes one out and leaves the other 23. If a quarter
+    of what was read is right, 10 of 60 samples are: 33.3 and 16.7 points."""
+    repository = Repository("owner/name", "0" * 40, "MIT")
+    series = Series(repository, "r", "b", "f", responses={}, printed=(("33.3", "README"),))
+    columns = {"checkpoint": 0, "path": "f", "gold": "5", "our_answer": "6"}
+    samples = pd.DataFrame([{"row": i, "label": float(i >= 40), "ours": float(i >= 40), **columns} for i in range(60)])
+    first = list(rejected_rows(series, samples))
+    assert len(first) == 24 and {row["both"] for row in first} == {40} and all(row["row"] < 40 for row in first)
+    changed = samples.assign(ours=samples["ours"].mask(samples["row"] == first[0]["row"], 1.0))
+    assert {row["row"] for row in first[1:]} < {row["row"] for row in rejected_rows(series, changed)}
+    read = pd.DataFrame(first).assign(reading=["right"] * 2 + ["wrong"] * 5 + ["convention"] + [""] * 16)
+    grades = pd.DataFrame([dict(zip(ABOUT, ("owner/name", "r", "b"), strict=True)) | {"labels": 33.3, "ours": 33.3}])
+    [row] = by_reading(read, grades).to_dict("records")
+    assert (row["read"], row["right"], row["convention"]) == (8, 2, 1)
+    assert row["by_reading"] == pytest.approx(33.3 + 100 * 40 / 60 / 4)
+    hidden = Series(Repository("owner/name", "0" * 40, UNLICENSED), "r", "b", "f", responses={})
+    assert {row["gold"] for row in rejected_rows(hidden, samples)} == {""}

@@ -1,0 +1,77 @@
+"""A sample of what the authors' grader and ours both reject, and what a reader found: both may be wrong together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from studies.ledger.corpus import UNLICENSED, Series
+from studies.ledger.graded import COMPARED
+
+READ = Path(__file__).with_name("rejected_read.csv")
+"""path, row, reading: right, wrong, or convention (right if a rounded number is, or a form that the gold does not
+have); by a session of this project, from gold, answer and the end of the response."""
+SAMPLED = 24  # of a printed score, fewer where fewer are rejected
+ABOUT = ("repository", "recipe", "benchmark")
+
+
+def rejected_rows(series: Series, samples: pd.DataFrame) -> Iterable[dict[str, Any]]:
+    """Samples of the last checkpoint that both graders call wrong, in an order that depends on path and row alone: a
+    verdict that changes later leaves the others in the sample.
+
+    Args:
+        samples: of `studies.ledger.graded.graded_samples`.
+    """
+    last = samples[samples["checkpoint"] == samples["checkpoint"].max()]
+    both = last[(last["label"] == 0) & (last[COMPARED] == 0)]
+    keys = both["path"] + "\0" + both["row"].astype(str)
+    order = [hashlib.sha256(key.encode()).hexdigest() for key in keys]
+    copied = series.repository.licence != UNLICENSED
+    for row in both.iloc[pd.Series(order).argsort().to_numpy()].head(SAMPLED).to_dict("records"):
+        answers = {"gold": row["gold"], "our_answer": row["our_answer"]} if copied else {"gold": "", "our_answer": ""}
+        yield {
+            "repository": series.repository.name,
+            "recipe": series.recipe,
+            "benchmark": series.benchmark,
+            "path": row["path"],
+            "row": row["row"],
+            **answers,
+            "both": len(both),
+            "samples": len(last),
+        }
+
+
+def with_readings(rejected: pd.DataFrame) -> pd.DataFrame:
+    """The sample with `reading`; "" for those that nobody has read."""
+    read = pd.read_csv(READ)
+    return rejected.merge(read, on=["path", "row"], how="left").fillna({"reading": ""})
+
+
+def by_reading(rejected: pd.DataFrame, grades: pd.DataFrame) -> pd.DataFrame:
+    """A row a printed score: how many samples both graders reject, how many of them were read, how many of these are
+    right (`convention` apart), and the score that follows if the sample is like the rest: `ours`, and that share of
+    what both reject."""
+    rows = []
+    for about, sample in rejected.groupby(list(ABOUT), sort=False):
+        [graded] = grades[(grades[list(ABOUT)] == list(about)).all(axis=1)].to_dict("records")
+        count = sample["reading"].value_counts()
+        right, convention = int(count.get("right", 0)), int(count.get("convention", 0))
+        read = right + convention + int(count.get("wrong", 0))
+        share = 100 * sample["both"].iloc[0] / sample["samples"].iloc[0]
+        rows.append(
+            dict(zip(ABOUT, about, strict=True))
+            | {
+                "both_reject": int(sample["both"].iloc[0]),
+                "read": read,
+                "right": right,
+                "convention": convention,
+                "labels": graded["labels"],
+                "ours": graded[COMPARED],
+                "by_reading": graded[COMPARED] + share * right / read if read else float("nan"),
+            }
+        )
+    return pd.DataFrame(rows)
