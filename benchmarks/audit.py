@@ -1,4 +1,4 @@
-"""Is every planted cause named, and is a clean log left alone? `python -m benchmarks.audit [--only KIND] [--write]`.
+"""Is every planted cause named, and is a clean log left alone? `python -m benchmarks.audit [--only KIND | --write]`.
 
 Each kind writes synthetic files of other people's forms with one thing in them, prints a number of them, and asks
 `rlvr audit`. A plant is found if the verdict is the expected one and the sentence that names it is in the answer.
@@ -12,7 +12,7 @@ import json
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -115,14 +115,14 @@ def responses(
 def checkpoints(
     rng: np.random.Generator, folder: Path, steps: int, seeds: int = 1, problems: int = 200
 ) -> list[Labels]:
-    """One table of verdicts a seed and step in `folder`, of models that learn; [seed][step] flat."""
+    """A table of verdicts in `folder`, of a training that learns until its last steps but two; [seed][step] flat."""
     of = rates(rng, problems)
     every = []
     rows: list[dict[str, Any]] = []
     for seed in range(seeds):
         own = np.clip(of + 0.03 * rng.standard_normal(), 0, 1)
         for step in range(steps):
-            labels = solved(rng, np.clip(own * (0.6 + 0.4 * (step + 1) / steps), 0, 1))
+            labels = solved(rng, np.clip(own * min(1.0, 0.6 + 0.4 * (step + 1) / (steps - 2)), 0, 1))
             every.append(labels)
             rows += [{"id": i, "correct": int(v), "seed": seed, "step": step} for i, v in enumerate(labels[:, 0])]
     table(folder / "v.csv", rows)
@@ -592,42 +592,46 @@ def repeat(kind: Kind, repetitions: int) -> Found:
     return Found(named, repetitions, verdicts_of, missed)
 
 
-def main() -> None:
-    """Print the tables, or write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.audit", description=__doc__)
-    parser.add_argument("--only", default="", help="kinds with this in their name; prints what was missed")
-    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
-    given = parser.parse_args()
+def page(found: Mapping[str, Found]) -> str:
+    """Both tables, from what was found of each kind."""
     tables = []
     for kinds in (CAUSES, CLEAN):
-        rows = []
-        for name, kind in kinds.items():
-            if given.only not in name:
-                continue
-            found = repeat(kind, given.repetitions)
-            counts = ", ".join(f"{count} {verdict}" for verdict, count in found.verdicts.most_common())
-            rows.append((name, f"{found.named} of {found.of}", counts))
-            print(*rows[-1], *found.missed, sep=" | ", flush=True)
-        tables.append(markdown_table(("planted", "found", "verdicts"), rows))
-    if given.write:
-        lines = [
-            "# Planted causes, and what `rlvr audit` says",
-            "",
-            f"{made_by('python -m benchmarks.audit')} Each kind is planted in {given.repetitions} synthetic logs with "
-            "seeds of their own, as files, and `rlvr audit` is asked about one printed number. *found*: the verdict is "
-            "the right one, and the answer has the sentence that names the cause. The plants are large: smaller ones "
-            "are found less often.",
-            "",
-            tables[0],
-            "",
-            "## Clean logs",
-            "",
-            "*found*: it stands, and no cause is named.",
-            "",
-            tables[1],
+        rows = [
+            (name, f"{of.named} of {of.of}", ", ".join(f"{n} {verdict}" for verdict, n in of.verdicts.most_common()))
+            for name, of in ((name, found[name]) for name in kinds)
         ]
-        write(PAGE, "\n".join(lines))
+        tables.append(markdown_table(("planted", "found", "verdicts"), rows))
+    return f"""# Planted causes, and what `rlvr audit` says
+
+{made_by("python -m benchmarks.audit")}
+
+Each kind is planted in {REPETITIONS} synthetic logs with seeds of their own, as files, and `rlvr audit` is asked about
+one printed number. *found*: the verdict is the right one, and the answer has the sentence that names the cause. The
+plants are large: smaller ones are found less often. A largest value that happens to be the last one stands.
+
+{tables[0]}
+
+## Clean logs
+
+*found*: the number stands, and no cause is named.
+
+{tables[1]}
+"""
+
+
+def main() -> None:
+    """Print what was found, or write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.audit", description=__doc__)
+    parser.add_argument("--only", default="", help="kinds with this in their name, and what was missed")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    given = parser.parse_args()
+    found = {}
+    for name, kind in {**CAUSES, **CLEAN}.items():
+        if given.only in name:
+            found[name] = repeat(kind, REPETITIONS)
+            print(f"{name}: {found[name].named} of {REPETITIONS}", *found[name].missed, sep="\n", flush=True)
+    if given.write and not given.only:
+        write(PAGE, page(found))
 
 
 if __name__ == "__main__":
