@@ -320,6 +320,8 @@ def _grading(samples: pd.DataFrame) -> list[Cause]:
     if scored.empty:
         return []
     move = scored["ours"] - scored["label"]
+    if "truncated" in scored:  # what stands in a cut response is a matter of truncation
+        move = move.mask((scored["truncated"] == 1) & (move < 0), 0.0)
     outside = (scored["ours"] != scored["strict"]) & (scored["strict"] == scored["label"])
     causes: list[Cause] = []
     kinds: tuple[tuple[Name, pd.Series, str], ...] = (

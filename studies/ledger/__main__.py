@@ -70,7 +70,7 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
             if samples["label"].isna().all():
                 continue
             if series.printed:
-                rows["rejected"] += rejected_rows(series, samples)
+                rows["rejected"] += rejected_rows(series, files, samples)
             evidence = Evidence.of_samples(samples)
         found[series] = evidence
         if evidence is None:

@@ -31,7 +31,7 @@ STRICT = "boxed_strict"
 
 def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) -> pd.DataFrame:
     """A row a sample: `seed`, `checkpoint`, `problem_id`, `label` (theirs), `ours`, `strict`, `truncated`, a column for
-    each of `POLICIES`, `gold`, `our_answer`, and where label and verdict differ `cause` and `their_answer`.
+    each of `POLICIES`, and where label and verdict differ `cause`, `gold`, `their_answer`, `our_answer`.
 
     Labels and verdicts are 1 or 0, missing where there is none. Where the file cut its gold, a verdict against it says
     nothing: the label stands, and `gold_cut` is true.
@@ -100,15 +100,13 @@ def _key(content: str, series: Series) -> str:
 
 def _graded(rows: Sequence[Row], grader: Grader) -> pd.DataFrame:
     verdicts, grades = by_policy(rows, grader, POLICIES)
-    table = verdicts.assign(
-        strict=verdicts[STRICT],
-        row=range(1, len(rows) + 1),
-        gold=[as_text(row["answer"]) for row in rows],
-        our_answer=[grade.answer for grade in grades[COMPARED]],
-    )
+    table = verdicts.assign(strict=verdicts[STRICT], row=range(1, len(rows) + 1))
     differ = pd.DataFrame(
-        [(d.row, d.cause, d.their_answer, d.verdict) for d in differing(rows, grades[COMPARED], grader, COMPARED)],
-        columns=["row", "cause", "their_answer", "verdict"],
+        [
+            (d.row, d.cause, d.gold, d.their_answer, d.our_answer, d.verdict)
+            for d in differing(rows, grades[COMPARED], grader, COMPARED)
+        ],
+        columns=["row", "cause", "gold", "their_answer", "our_answer", "verdict"],
     )
     return table.merge(differ.astype({name: object for name in differ if name != "row"}), on="row", how="left")
 

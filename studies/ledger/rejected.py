@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from studies.ledger.corpus import UNLICENSED, Series
-from studies.ledger.graded import COMPARED
+from studies.ledger.corpus import UNLICENSED, Files, Series
+from studies.ledger.graded import COMPARED, read_rows
 
 READ = Path(__file__).with_name("rejected_read.csv")
 """path, row, reading: right, wrong, or convention (right if a rounded number is, or a form that the gold does not
@@ -19,27 +19,32 @@ SAMPLED = 24  # of a printed score, fewer where fewer are rejected
 ABOUT = ("repository", "recipe", "benchmark")
 
 
-def rejected_rows(series: Series, samples: pd.DataFrame) -> Iterable[dict[str, Any]]:
+def rejected_rows(series: Series, files: Files, samples: pd.DataFrame) -> Iterable[dict[str, Any]]:
     """Samples of the last checkpoint that both graders call wrong, in an order that depends on path and row alone: a
-    verdict that changes later leaves the others in the sample.
+    verdict that changes later leaves the others in the sample. Gold and answer (the one that the authors extracted,
+    where the file has it) of repositories with a licence.
 
     Args:
         samples: of `studies.ledger.graded.graded_samples`.
     """
     last = samples[samples["checkpoint"] == samples["checkpoint"].max()]
     both = last[(last["label"] == 0) & (last[COMPARED] == 0)]
-    keys = both["path"] + "\0" + both["row"].astype(str)
-    order = [hashlib.sha256(key.encode()).hexdigest() for key in keys]
+    order = pd.Series(
+        [hashlib.sha256(key.encode()).hexdigest() for key in both["path"] + "\0" + both["row"].astype(str)]
+    )
+    chosen = both.iloc[order.argsort().to_numpy()].head(SAMPLED)
     copied = series.repository.licence != UNLICENSED
-    for row in both.iloc[pd.Series(order).argsort().to_numpy()].head(SAMPLED).to_dict("records"):
-        answers = {"gold": row["gold"], "our_answer": row["our_answer"]} if copied else {"gold": "", "our_answer": ""}
+    rows = {path: read_rows(series, files, path) for path in chosen["path"].unique()} if copied else {}
+    for sample in chosen.to_dict("records"):
+        gold = rows[sample["path"]][sample["row"] - 1]["answer"] if copied else ""
         yield {
             "repository": series.repository.name,
             "recipe": series.recipe,
             "benchmark": series.benchmark,
-            "path": row["path"],
-            "row": row["row"],
-            **answers,
+            "path": sample["path"],
+            "row": sample["row"],
+            "gold": str(gold),
+            "answer": sample["answer"] if copied else "",
             "both": len(both),
             "samples": len(last),
         }

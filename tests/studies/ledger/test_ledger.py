@@ -201,21 +201,26 @@ def test_unscored_samples_are_a_cause_of_their_own() -> None:
     assert gap(samples) == {"unscored samples, left out": pytest.approx(50)}
 
 
-def test_what_both_graders_reject_is_sampled_by_path_and_row_alone() -> None:
+def test_what_both_graders_reject_is_sampled_by_path_and_row_alone(tmp_path: Path) -> None:
     """Of 60 samples 40 are rejected by both; a verdict that changes takes one out and leaves the other 23. If a quarter
     of what was read is right, 10 of 60 samples are: 33.3 and 16.7 points."""
-    repository = Repository("owner/name", "0" * 40, "MIT")
-    series = Series(repository, "r", "b", "f", responses={}, printed=(("33.3", "README"),))
-    columns = {"checkpoint": 0, "path": "f", "gold": "5", "our_answer": "6"}
-    samples = pd.DataFrame([{"row": i, "label": float(i >= 40), "ours": float(i >= 40), **columns} for i in range(60)])
-    first = list(rejected_rows(series, samples))
-    assert len(first) == 24 and {row["both"] for row in first} == {40} and all(row["row"] < 40 for row in first)
+    lines = "".join(json.dumps({"idx": str(i), "gt": "5", "code": "6", "score": False}) + "\n" for i in range(60))
+    found = commit(tmp_path / "owner+name" / "repo", {"f.jsonl": lines})
+    series = Series(Repository("owner/name", found, "MIT"), "r", "b", r"f\.jsonl", responses={})
+    files = series.repository.fetched(tmp_path)
+    columns = {"checkpoint": 0, "path": "f.jsonl", "answer": "6"}
+    samples = pd.DataFrame(
+        [{"row": i + 1, "label": float(i >= 40), "ours": float(i >= 40), **columns} for i in range(60)]
+    )
+    first = list(rejected_rows(series, files, samples))
+    assert len(first) == 24 and {row["both"] for row in first} == {40} and all(row["row"] <= 40 for row in first)
     changed = samples.assign(ours=samples["ours"].mask(samples["row"] == first[0]["row"], 1.0))
-    assert {row["row"] for row in first[1:]} < {row["row"] for row in rejected_rows(series, changed)}
+    assert {row["row"] for row in first[1:]} < {row["row"] for row in rejected_rows(series, files, changed)}
     read = pd.DataFrame(first).assign(reading=["right"] * 2 + ["wrong"] * 5 + ["convention"] + [""] * 16)
     grades = pd.DataFrame([dict(zip(ABOUT, ("owner/name", "r", "b"), strict=True)) | {"labels": 33.3, "ours": 33.3}])
     [row] = by_reading(read, grades).to_dict("records")
     assert (row["read"], row["right"], row["convention"]) == (8, 2, 1)
     assert row["by_reading"] == pytest.approx(33.3 + 100 * 40 / 60 / 4)
-    hidden = Series(Repository("owner/name", "0" * 40, UNLICENSED), "r", "b", "f", responses={})
-    assert {row["gold"] for row in rejected_rows(hidden, samples)} == {""}
+    assert {(row["gold"], row["answer"]) for row in first} == {("5", "6")}
+    hidden = Series(Repository("owner/name", found, UNLICENSED), "r", "b", r"f\.jsonl", responses={})
+    assert {(row["gold"], row["answer"]) for row in rejected_rows(hidden, files, samples)} == {("", "")}
