@@ -461,6 +461,10 @@ _PROTOCOLS = (
         max_tokens=code(2048, _RFS + "ch06/02_rlvr_grpo_scripts_intro/README.md: up to 2048 generated tokens"),
         prompt=code("reasoning_from_scratch", _RFS + "reasoning_from_scratch/ch03.py: render_prompt"),
         ks=assumed((1,), "the table gives one accuracy"),
+        reasoning=code(
+            "whole",
+            _RFS + "reasoning_from_scratch/ch03.py, extract_final_candidate: the last box of the whole response",
+        ),
     ),
     Protocol(
         name="anchor_gsm8k",

@@ -66,7 +66,8 @@ def check_training(training: Training) -> None:
 
 
 def policies_apart(jobs: Iterable[Job]) -> list[str]:
-    """A note for each prompt and benchmark for which rewards and evaluation extract answers by different policies.
+    """A note for each prompt and benchmark for which rewards and evaluation extract answers by different policies, or
+    from different parts of a response with a thought in it (where it is not assumed of both).
 
     Programs and letters of a multiple choice are another kind of answer, and always have a policy of their own.
     """
@@ -81,6 +82,12 @@ def policies_apart(jobs: Iterable[Job]) -> list[str]:
                         f"warning: rewards extract answers by {trained} (prompt={job.experiment.prompt.value}), the "
                         f"evaluation of {name} by {measured} (protocol.prompt, protocol.extraction)"
                     )
+            read, evaluated = job.experiment.reasoning, job.protocol.reasoning
+            if read.value != evaluated.value and {read.origin, evaluated.origin} != {Origin.ASSUMED}:
+                notes.append(
+                    f"warning: of a response with a thought in it rewards read reasoning={read.value}, the evaluation "
+                    f"protocol.reasoning={evaluated.value}"
+                )
     return list(dict.fromkeys(notes))
 
 

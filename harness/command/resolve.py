@@ -100,6 +100,11 @@ def _picked(
             raise UsageError(f"arms={name}: {name} is an arm and no set of arms; did you mean 'arm={name}'?")
     choose("arms", sets, known)
     choose("arm", None if asked is None else [key for key, _ in asked], keys)
+    if other := next((name for name in models or () if "/" in name and name not in reproduction.models), None):
+        named = ", ".join(reproduction.models)
+        raise UsageError(
+            f"model={other}: expected a model of the paper ({named}); base_model={other} trains another one"
+        )
     choose("model", models, reproduction.models)
     choose("control", [control for _, control in asked or () if control is not None], CONTROLS)
 

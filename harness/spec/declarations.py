@@ -56,6 +56,10 @@ SKIPPED: Sourced[Literal["skip", "incorrect", "error"]] = assumed(
     "skip", "not stated; the response leaves its group, as nothing is known of it"
 )
 FROM_TRAINER: Sourced[Literal["trainer", "sampler"]] = assumed("trainer", "not stated; the default of the trainers")
+AFTER_THOUGHT: Sourced[Literal["after", "whole"]] = assumed(
+    "after",
+    "not stated: what a model thinks before </think> is no answer; no effect on responses without such a marker",
+)
 BASE: Sourced[str | None] = assumed(None, "the base model, as in every paper here")
 SELF = "self"  # as reference_model: the policy itself, with a correct response of the group in its prompt
 AS_DECLARED: Sourced[str | None] = assumed(None, "the arm's own")
@@ -63,6 +67,7 @@ AS_DECLARED: Sourced[str | None] = assumed(None, "the arm's own")
 ADDED: Mapping[str, Any] = {
     "head_precision": "passes",
     "unscored": "skip",
+    "reasoning": "after",
     "old_policy": "trainer",
     "reference_model": None,
     "like": None,
@@ -140,6 +145,9 @@ class Experiment(Declared):
     # a response that the grader cannot decide (time, memory): it leaves its group without a reward; it gets the reward
     # of an incorrect response; or the training stops with an error
     unscored: Sourced[Literal["skip", "incorrect", "error"]] = SKIPPED
+    # the part of a response with a thought in it that rewards read (`evals.grading.reasoning`); protocol.reasoning is
+    # that of the evaluation
+    reasoning: Sourced[Literal["after", "whole"]] = AFTER_THOUGHT
     # whose log-probabilities are those of the policy that sampled: computed again by the trainer, or the sampler's own
     # (veRL's bypass mode), which leaves no mismatch to correct and puts it into the ratio
     old_policy: Sourced[Literal["trainer", "sampler"]] = FROM_TRAINER
@@ -156,8 +164,10 @@ class Experiment(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.rewards.value) != len(self.reward_weights.value):
+            one_each = ",".join("1.0" for _ in self.rewards.value)
             raise UsageError(
-                f"reward_weights: expected {len(self.rewards.value)} (one a reward), got {self.reward_weights.value!r}"
+                f"reward_weights: expected one for each of rewards=[{','.join(self.rewards.value)}], got "
+                f"{self.reward_weights.value!r}; give reward_weights=[{one_each}] too"
             )
         if self.group_size.value < 2 and not self.critic.value:
             raise UsageError(

@@ -82,12 +82,15 @@ def score_responses(
     grader: Grader,
     *,
     policy: str,
+    begun: Sequence[bool] = (),
     group_size: int | None = None,
     unscored: str = "skip",
 ) -> dict[str, list[float | None]]:
     """Reward name -> one reward a response. Each response is graded once for all rewards.
 
     Args:
+        grader: its `reasoning` says which part of a response with a thought in it is graded, and holds the box.
+        begun: of each response, whether its prompt begins the thought (`evals.grading.reasoning.begins`); () for none.
         group_size: responses to one prompt, which follow each other; needed for GROUP_REWARDS.
         unscored: the reward of a response that could not be scored: "skip" (None), "incorrect", or "error". Rewards of
             your own are not affected.
@@ -96,8 +99,14 @@ def score_responses(
         UnscoredError: a response could not be scored, and `unscored` is "error".
     """
     from evals.grading.extraction import boxes
+    from evals.grading.reasoning import graded_part
 
-    grades = grader.grade_responses([(g, r, None) for g, r in zip(golds, responses, strict=True)], policy)
+    parts = [
+        graded_part(response, None, grader.reasoning, thinks)
+        for response, thinks in zip(responses, begun or [False] * len(responses), strict=True)
+    ]
+    rows = [(gold, *part) for gold, part in zip(golds, parts, strict=True)]
+    grades = replace(grader, reasoning="whole").grade_responses(rows, policy)
     if unscored not in UNSCORED:
         raise ValueError(f"unscored is {unscored!r}; expected one of {', '.join(UNSCORED)}")
     lost = next((grade for grade in grades if grade.verdict is Verdict.UNSCORED), None)
@@ -105,7 +114,7 @@ def score_responses(
         raise UnscoredError(f"a response could not be scored ({lost.reason}), and unscored=error: {lost.answer!r:.200}")
     if unscored == "incorrect":
         grades = [replace(g, verdict=Verdict.WRONG) if g.verdict is Verdict.UNSCORED else g for g in grades]
-    has_box = [bool(boxes(response)) for response in responses]
+    has_box = [bool(boxes(part)) for part, _ in parts]
     scores = {
         name: [REWARDS[name](grade.verdict, box) for grade, box in zip(grades, has_box, strict=True)]
         for name in names

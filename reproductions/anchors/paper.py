@@ -44,6 +44,7 @@ MATH_50_STEPS = Experiment(
     dataset_rows=code(12000, RFS + "the README: 12,000 problems of MATH that are not in MATH-500"),
     prompt=code("reasoning_from_scratch", RFS + "reasoning_from_scratch/ch03.py: render_prompt"),
     rewards=code(("accuracy",), RFS_SCRIPT + ": reward_rlvr, which wants a box"),
+    reasoning=code("whole", RFS_SCRIPT + ": reward_rlvr reads the last box of the whole response"),
     reward_weights=assumed((1.0,), "one reward"),
     method=SEQUENCE_SUM,
     dynamic_sampling=code(False, RFS_SCRIPT),
@@ -81,6 +82,11 @@ GSM8K_PPO = Experiment(
     dataset_rows=code(7473, VERL_DATA + ": the train split"),
     prompt=code("gsm8k", VERL_DATA + ": instruction_following"),
     rewards=code(("accuracy",), "github.com/volcengine/verl at b178a3c, verl/utils/reward_score/gsm8k.py: strict"),
+    reasoning=code(
+        "whole",
+        "github.com/volcengine/verl at b178a3c, verl/utils/reward_score/gsm8k.py, extract_solution: the first #### of "
+        "the whole response",
+    ),
     reward_weights=assumed((1.0,), "one reward"),
     method=Method(
         advantage=use(
@@ -132,6 +138,11 @@ GSM8K_GRPO = replace(
     dataset_rows=code(7473, SKYRL),
     prompt=code("gsm8k", "github.com/NovaSky-AI/SkyRL at a956457, examples/train/gsm8k/gsm8k_dataset.py"),
     rewards=code(("accuracy",), "github.com/NovaSky-AI/SkyRL at a956457, skyrl-gym/skyrl_gym/envs/gsm8k/utils.py"),
+    reasoning=code(
+        "whole",
+        "github.com/NovaSky-AI/SkyRL at a956457, skyrl-gym/skyrl_gym/envs/gsm8k/utils.py, extract_solution: the first "
+        "#### of the whole response",
+    ),
     method=Method(
         advantage=use(
             grpo,
@@ -172,6 +183,7 @@ GSM8K_100_STEPS = replace(
     dataset_rows=code(7473, SLIME),
     prompt=assumed("gsm8k", NOT_SHOWN + "the prompt of the other anchors on this task"),
     rewards=assumed(("accuracy",), NOT_SHOWN + "the answer alone, as the score counts it"),
+    reasoning=assumed("whole", NOT_SHOWN + "all of the response, as the other anchors on this task read it"),
     method=Method(
         advantage=use(
             grpo, std=assumed("sample", NOT_SHOWN + "torch's std"), epsilon=assumed(1e-6, NOT_SHOWN + "small")

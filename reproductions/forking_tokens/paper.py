@@ -51,6 +51,11 @@ EXPERIMENT = replace(
         ("signed_accuracy",),
         "not stated; DAPO (arXiv 2503.14476), Eq. 7; the script has its reward manager (reward_manager=dapo)",
     ),
+    reasoning=code(
+        "after",
+        "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 097092a, verl/utils/reward_score/naive_dapo.py, "
+        "match_answer: what follows the last </think>. Of an unclosed thought it reads all; here it is truncated",
+    ),
     method=DAPO,
     dynamic_sampling=code(True, SCRIPT + "enable_filter_groups"),
     prompts_per_rollout=paper(512, SECTION + "; the script's train_prompt_bsz"),

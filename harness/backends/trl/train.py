@@ -81,7 +81,7 @@ def train(
         experiment,
         reference_model=None if teacher in (None, SELF) else locate(teacher),
         model=base_model,
-        reward_funcs=reward_functions(experiment, Grader(), policy=policy),
+        reward_funcs=reward_functions(experiment, Grader(reasoning=experiment.reasoning.value), policy=policy),
         args=GRPOConfig(**arguments),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
@@ -115,6 +115,7 @@ def train(
 
 def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> list[Callable[..., list[float | None]]]:
     """One function for each reward, in the form that TRL calls; the responses of a step are graded once."""
+    from evals.grading.reasoning import begins
     from harness.step.rewards import score_responses
 
     names, size, unscored = experiment.rewards.value, experiment.group_size.value, experiment.unscored.value
@@ -122,6 +123,7 @@ def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> 
 
     def reward_function(name: str) -> Callable[..., list[float | None]]:
         def reward(
+            prompts: list[str],
             completions: list[str],
             answer: list[str],
             log_metric: Callable[[str, float], None] | None = None,  # TRL's; not there for greedy responses
@@ -131,7 +133,14 @@ def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> 
                 if log_metric is not None:
                     log_metric(UNEQUAL_BOXES, unequal_boxes(completions))
                 cache["scores"] = score_responses(
-                    names, completions, answer, grader, policy=policy, group_size=size, unscored=unscored
+                    names,
+                    completions,
+                    answer,
+                    grader,
+                    policy=policy,
+                    begun=[begins(prompt) for prompt in prompts],
+                    group_size=size,
+                    unscored=unscored,
                 )
             scores: list[float | None] = cache["scores"][name]
             return scores

@@ -175,7 +175,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         texts = self.processing_class.batch_decode(responses, skip_special_tokens=True)
         total = torch.zeros(len(rows))
         for function, weight in zip(self.reward_funcs, self.reward_weights.tolist(), strict=True):
-            scores = function(completions=texts, answer=[row["answer"] for row in rows])
+            asked = {name: [row[name] for row in rows] for name in ("prompt", "answer")}
+            scores = function(prompts=asked["prompt"], completions=texts, answer=asked["answer"])
             total += weight * torch.tensor([float("nan") if score is None else score for score in scores])
         reward_of = dict(zip((row["prompt"] for row in rows), total.tolist(), strict=True))
         return torch.tensor([reward_of[row["prompt"]] for row in inputs])

@@ -14,6 +14,7 @@ from typing import Any
 from harness.step.batch import PROMPT_SIGNALS
 
 CORRECT = "correct"
+BEGUN = "thought_begun"  # of a row: whether its prompt begins the thought
 PART = "reward/"  # before the name of a single reward
 
 
@@ -21,8 +22,9 @@ async def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None, **settings: Any
 ) -> dict[str, float]:
     """`score`, as veRL calls it, and what the row says of its prompt."""
-    scores = await asyncio.to_thread(score, solution_str, ground_truth, **settings)
-    return scores | {name: extra_info[name] for name in PROMPT_SIGNALS if name in (extra_info or {})}
+    row = extra_info or {}
+    scores = await asyncio.to_thread(score, solution_str, ground_truth, begun=row.get(BEGUN, False), **settings)
+    return scores | {name: row[name] for name in PROMPT_SIGNALS if name in row}
 
 
 def score(
@@ -33,16 +35,24 @@ def score(
     weights: Sequence[float],
     policy: str,
     unscored: str,
+    reasoning: str,
+    begun: bool = False,
 ) -> dict[str, float]:
     """The weighted sum of the rewards `names`, each of them, and whether the response is correct (1, 0, or NaN where
-    not scored)."""
+    not scored).
+
+    Args:
+        reasoning: which part of a response with a thought in it is read.
+        begun: the prompt begins the thought.
+    """
     import torch
 
     from evals.grading import Grader
     from harness.step.rewards import score_responses
     from harness.step.step_metrics import correct_responses
 
-    scores = score_responses(names, [response], [gold], Grader(), policy=policy, unscored=unscored)
+    grader = Grader(reasoning=reasoning)
+    scores = score_responses(names, [response], [gold], grader, policy=policy, begun=[begun], unscored=unscored)
     values_of = {name: float("nan") if values[0] is None else float(values[0]) for name, values in scores.items()}
     correct = correct_responses({name: torch.tensor([value]) for name, value in values_of.items()})
     return {

@@ -8,6 +8,8 @@ from typing import Any
 
 from torch.utils.data import Dataset
 
+from evals.grading.reasoning import begins
+from harness.backends.verl.rewards import BEGUN
 from harness.step.batch import PROMPT_SIGNALS
 
 
@@ -28,5 +30,6 @@ class PromptRows(Dataset):  # type: ignore[type-arg]
             "index": index,
             "data_source": "rlvr",
             "reward_model": {"ground_truth": row["answer"]},
-            "extra_info": {name: float(row[name]) for name in PROMPT_SIGNALS if name in row},
+            "extra_info": {name: float(row[name]) for name in PROMPT_SIGNALS if name in row}
+            | {BEGUN: begins(row["prompt"])},
         }

@@ -276,6 +276,7 @@ def _rewards(e: dict[str, Any], order: Order) -> dict[str, Any]:
             "weights": list(e["reward_weights"]),
             "policy": order.policy,
             "unscored": e["unscored"],
+            "reasoning": e["reasoning"],
         },
         "reward.reward_model.enable": False,
     }

@@ -33,6 +33,7 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "prompt",
         "rewards",
         "unscored",
+        "reasoning",
         "max_prompt_tokens",
         "aggregation",
         "lora_rank",

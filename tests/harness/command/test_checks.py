@@ -36,7 +36,10 @@ def rows_file(path: Path, count: int) -> Path:
         ({"rewards": ["acuracy", "boxed_format"]}, "rewards: no reward 'acuracy'; did you mean 'accuracy'?"),
         # one reward where two weights stand: the name is what is wrong
         ({"rewards": ["mine"]}, "rewards: no reward 'mine'; expected one of accuracy, "),
-        ({"rewards": ["accuracy"]}, "reward_weights: expected 1 (one a reward), got (1.0, 1.0)"),
+        (
+            {"rewards": ["accuracy"]},
+            "expected one for each of rewards=[accuracy], got (1.0, 1.0); give reward_weights=[1.0] too",
+        ),
         ({"prompt": "boxed_sufix"}, "did you mean 'boxed_suffix'?"),
         ({"base_model": "/no/where"}, "base_model: expected tiny, tiny_search, a model folder or a hub id"),
         ({"base_model": "tinny"}, "base_model: expected tiny, tiny_search, a model folder or a hub id"),
@@ -51,6 +54,14 @@ def test_resolve_refuses_unknown_names_and_missing_files(overrides: dict[str, An
     with pytest.raises(UsageError) as error:
         resolve("egsw", overrides=overrides)
     assert message in str(error.value)
+
+
+def test_a_model_by_its_hub_id_or_folder_is_a_base_model() -> None:
+    for name in ("Qwen/Qwen2.5-0.5B", "./mine"):
+        with pytest.raises(UsageError, match=rf"model={name}: .*\(math-7b, .*base_model={name} trains another one"):
+            resolve("egsw", models=[name])
+    with pytest.raises(UsageError, match="model=math7b: no such model; did you mean 'math-7b'"):
+        resolve("egsw", models=["math7b"])
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
@@ -94,3 +105,16 @@ def test_rewards_and_an_evaluation_of_different_policies_are_told() -> None:
         "warning: rewards extract answers by boxed_last (prompt=open_r1), the evaluation of math500 by qwen "
         "(protocol.prompt, protocol.extraction)"
     ]
+
+
+def test_rewards_and_an_evaluation_that_read_other_parts_of_a_thought_are_told() -> None:
+    [same] = resolve("egsw", arms=["grpo"], scale="paper", models=["math-7b"], seeds=[1], overrides={})
+    [other] = resolve(
+        "egsw", arms=["grpo"], scale="paper", models=["math-7b"], seeds=[1], overrides={"reasoning": "whole"}
+    )
+    assert policies_apart([same]) == []
+    assert policies_apart([other]) == [
+        "warning: of a response with a thought in it rewards read reasoning=whole, the evaluation "
+        "protocol.reasoning=after"
+    ]
+    assert same.digest != other.digest

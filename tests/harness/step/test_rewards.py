@@ -79,8 +79,10 @@ def test_both_trainers_give_the_declared_rewards(unscored: str) -> None:
     declared = experiment().override({"unscored": unscored}, Origin.USER, "a test")
     grader = Grader()
     [reward] = reward_functions(declared, grader, policy="boxed_last")
-    assert reward(completions=RESPONSES, answer=["4"] * 4) == expected
-    options = {"names": ("accuracy",), "weights": (1.0,), "policy": "boxed_last", "unscored": unscored}
+    assert reward(prompts=["q"] * 4, completions=RESPONSES, answer=["4"] * 4) == expected
+    options = {
+        "names": ("accuracy",), "weights": (1.0,), "policy": "boxed_last", "unscored": unscored, "reasoning": "after",
+    }  # fmt: skip
     verl = [score(response, "4", **options) for response in RESPONSES]
     assert [None if math.isnan(each["score"]) else each["score"] for each in verl] == expected
     assert [None if math.isnan(each["correct"]) else each["correct"] for each in verl] == expected
@@ -90,3 +92,29 @@ def test_different_boxes_are_counted_and_logged():
     # of four responses one boxes two texts; spaces are no difference
     responses = [r"\boxed{5}", r"\boxed{5} so \boxed{ 5 }", r"\boxed{6}, no, \boxed{5}", "nothing"]
     assert unequal_boxes(responses) == 0.25
+
+
+THOUGHTS = [  # response, begun by the prompt, accuracy and format on the gold 7: after, whole
+    (r"<think>I get \boxed{7}</think> It is \boxed{8}.", False, (0.0, 1.0), (0.0, 1.0)),
+    (r"<think>I get \boxed{7}</think> It is 8.", False, (0.0, 0.0), (1.0, 1.0)),
+    (r"<think>maybe \boxed{7}? let me check", False, (0.0, 0.0), (1.0, 1.0)),
+    (r"maybe \boxed{7}? let me check", True, (0.0, 0.0), (1.0, 1.0)),
+    (r"maybe \boxed{8}?</think> \boxed{7}", True, (1.0, 1.0), (1.0, 1.0)),
+    (r"maybe \boxed{7}", False, (1.0, 1.0), (1.0, 1.0)),
+]
+
+
+@pytest.mark.parametrize("reasoning", ["after", "whole"])
+def test_both_trainers_read_the_part_that_an_evaluation_reads(reasoning: str) -> None:
+    """The box inside a thought earns nothing, nor does one in a thought that the chat template began."""
+    names = ("accuracy", "boxed_format")
+    declared = experiment().override({"rewards": names, "reward_weights": (1.0, 1.0)}, Origin.USER, "a test")
+    functions = reward_functions(declared, Grader(reasoning=reasoning), policy="boxed_last")
+    texts = [text for text, *_ in THOUGHTS]
+    prompts = ["<|im_start|>assistant\n<think>\n" if begun else "q" for _, begun, *_ in THOUGHTS]
+    given = [f(prompts=prompts, completions=texts, answer=["7"] * len(texts)) for f in functions]
+    expected = [after if reasoning == "after" else whole for _, _, after, whole in THOUGHTS]
+    assert list(zip(*given, strict=True)) == expected
+    options = {"names": names, "weights": (1.0, 1.0), "policy": "boxed_last", "unscored": "skip"}
+    verl = [score(text, "7", reasoning=reasoning, begun=begun, **options) for text, begun, *_ in THOUGHTS]
+    assert [(each["reward/accuracy"], each["reward/boxed_format"]) for each in verl] == expected
