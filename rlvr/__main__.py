@@ -7,11 +7,14 @@ def main() -> int:
     """Entry point; returns the exit code. An interrupt while the command line is imported leaves no traceback."""
     try:
         from evals.environment import end_without_threads
+        from harness.runs import libraries, track
         from rlvr.cli import main as run
     except KeyboardInterrupt:
         print("interrupted; nothing was started", file=sys.stderr)
         return 130
     end_without_threads()
+    if "--debug" not in sys.argv:
+        libraries.at_end(track.home() / libraries.LOG)
     return run()
 
 

@@ -149,12 +149,13 @@ def _evidence(
     tables, called = [], {}
     numbers = checkpoint_numbers(paths)
     for number, name, path in zip(numbers, names, paths, strict=True):
-        table = verdict_table(path, reading.columns)
+        table = verdict_table(path, reading.columns, reading.label_threshold)
         if table is None:
             try:
                 read = read_answers(path, reading)
             except ValueError as error:
-                raise ValueError(f"{error}. A training curve needs metric=NAME") from error
+                others = "verdicts without answers need columns=id:THEIRS,correct:THEIRS, a training curve metric=NAME"
+                raise ValueError(f"{error}. Here, {others}") from error
             if not read.labelled:
                 raise ValueError(
                     f"{path}: no verdicts of the authors; {read.note or 'it has none'}. A curve needs metric=NAME"

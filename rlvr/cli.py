@@ -17,7 +17,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stdout, suppress
 from textwrap import fill
 from typing import Any
 
@@ -27,7 +27,10 @@ from rlvr import signature
 from rlvr.commands import GROUPS, command, renamed
 from rlvr.terminal import coloured
 
-FLAGS = {"--json": "one JSON document on stdout and nothing else", "--debug": "the traceback of an error"}
+FLAGS = {
+    "--json": "one JSON document on stdout and nothing else",
+    "--debug": "the traceback of an error, and what libraries print",
+}
 SAVED = {"out=FILE.csv": "save the result, as .csv, .parquet, .tex, .md, .txt or .json"}
 TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
@@ -81,8 +84,12 @@ def _run(words: list[str]) -> int:
     given = [word for word in words if word not in FLAGS]
     _name, function, (positional, keywords), save = parse(given)
     typed = signature.COMMAND_LINE.set(shlex.join(["rlvr", *words]))
+    from harness.runs import libraries
+    from harness.runs.track import home
+
+    quiet = nullcontext() if "--debug" in words else libraries.apart(home() / libraries.LOG)
     try:
-        with redirect_stdout(sys.stderr):  # results alone go to stdout
+        with redirect_stdout(sys.stderr), quiet:  # results alone go to stdout
             result = function(*positional, **keywords)
     finally:
         signature.COMMAND_LINE.reset(typed)

@@ -376,8 +376,9 @@ def grade(
     FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
     problem. Other columns are kept; finish_reason and expected are used. Also read, by content: evaluations of
     Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, oat results, instances of Every Eval
-    Ever, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=; programs of
-    lm-eval, human-eval and evalplus; and our own verdicts, graded again under the policy that decided them.
+    Ever, OpenCompass, NeMo-Skills, verifiers, SkyRL, OpenR1, veRL dumps, TRL completions (.jsonl, .json, .parquet,
+    .eval, .gz), tables by columns=; programs of lm-eval, human-eval and evalplus; and our own verdicts, graded again
+    under the policy that decided them.
 
     Args:
         file: a file of answers, or the folder of an evaluation of one benchmark.

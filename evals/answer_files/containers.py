@@ -27,15 +27,30 @@ def contents(path: Path) -> list[dict[str, Any]]:
     with path.open("rb") as file:
         zipped = file.read(2) == b"PK"
     objects = _zipped(path) if zipped else list(read_rows(path, of_any_name=True))
-    if len(objects) == 1 and isinstance(objects[0], dict) and isinstance(objects[0].get("samples"), list):
-        objects = objects[0]["samples"]  # an inspect log
-    if len(objects) == 1 and isinstance(objects[0], dict) and isinstance(of := objects[0].get("eval"), dict):
-        objects = [sample for samples in of.values() for sample in samples]  # of evalplus: task -> samples
+    if len(objects) == 1 and isinstance(objects[0], dict):
+        objects = _inside(objects[0])
     if not objects:
         raise ValueError(f"{path}: expected rows, found none")
     if strange := [number for number, row in enumerate(objects, 1) if not isinstance(row, dict)]:
         raise ValueError(f"{path}, row {strange[0]}: expected an object")
     return objects
+
+
+def _inside(whole: dict[str, Any]) -> list[Any]:
+    """The objects inside a file of one object: itself, where it is no container."""
+    if isinstance(samples := whole.get("samples"), list):  # an inspect log
+        return samples
+    if isinstance(tasks := whole.get("eval"), dict):  # of evalplus: task -> samples
+        return [sample for samples in tasks.values() for sample in samples]
+    details = whole.get("details", whole)  # of OpenCompass: id -> object, beside the scores; or the predictions alone
+    if isinstance(details, list):
+        return details
+    if isinstance(details, dict):
+        rows = {key: row for key, row in details.items() if isinstance(row, dict)}
+        rest = details.keys() - rows.keys() - {"type"}
+        if rows and not rest and all(row.keys() == next(iter(rows.values())).keys() for row in rows.values()):
+            return [{"idx": key, **row} for key, row in rows.items()]
+    return [whole]
 
 
 def _zipped(path: Path) -> list[Any]:

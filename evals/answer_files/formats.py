@@ -8,6 +8,7 @@ response). Nothing is guessed: `evals.answer_files.reading` reports what a file 
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -51,8 +52,7 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
     Args:
         name: of its format; None for a table that only `columns` describe, whose other columns are kept.
         number: of the object in its file, from 1; the problem's id where there is no other.
-        columns: our name -> theirs, beside those of the format; `expected` is their verdict. Of a list of golds the
-            first is taken.
+        columns: our name -> theirs, beside those of the format; `expected` is their verdict.
     Raises:
         KeyError, IndexError, TypeError, AttributeError, ValueError: it is not of this format, or has no such column.
     """
@@ -80,9 +80,10 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
             raise ValueError(f"no column {theirs!r} for {ours}; there are {', '.join(value)}")
     if "expected" in columns:
         row["labels"] = _labels({columns["expected"]: row.pop("expected")})
+    for name in ("problem", "response"):
+        if is_conversation(row.get(name)):
+            row[name] = text_of(row[name]) if name == "problem" else said(row[name])
     row.setdefault("problem_id", row.get("problem", number))
-    if isinstance(row.get("answer"), list) and (columns or not plain):
-        row["answer"] = row["answer"][0]
     if isinstance(row.get("response"), str) and isinstance(row.get("labels"), list):
         row["response"] = [row["response"]]
     if not isinstance(row.get("response"), list):
@@ -96,7 +97,8 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
 
 def _as_texts(row: Row) -> Row:
     """The row with its gold and its problem's id as texts."""
-    return {**row, **{key: str(row[key]) for key in ("answer", "problem_id") if row.get(key) is not None}}
+    texts = {key: str(row[key]) for key in ("answer", "problem_id") if isinstance(row.get(key), str | int | float)}
+    return {**row, **texts}
 
 
 def reach(value: Any, name: str) -> Any:
@@ -128,8 +130,8 @@ def _labels(found: Row) -> Row | list[Row]:
 
 
 def as_label(value: Any, threshold: float | None = None) -> bool | None:
-    """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer), also as text (as in a CSV); -1 is
-    the reward of an incorrect answer. None for nothing: null, NaN, an empty text.
+    """A verdict as tools write it: true and false, 1 and 0, pass and fail, C, I and N (no answer), also as text (as in
+    a CSV); -1 is the reward of an incorrect answer. None for nothing: null, NaN, an empty text.
 
     Args:
         threshold: correct is what is this large or larger; None: nothing between 0 and 1 is a verdict.
@@ -158,8 +160,8 @@ def as_label(value: Any, threshold: float | None = None) -> bool | None:
 _NOTHING = ("", "null", "none", "nan")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 _AS_NUMBER = {
-    **dict.fromkeys(("true", "c", "correct"), 1.0),
-    **dict.fromkeys(("false", "i", "n", "incorrect", "wrong"), 0.0),
+    **dict.fromkeys(("true", "c", "correct", "pass", "passed"), 1.0),
+    **dict.fromkeys(("false", "i", "n", "incorrect", "wrong", "fail", "failed"), 0.0),
     "p": 0.5,
 }
 
@@ -169,6 +171,11 @@ _AS_NUMBER = {
 
 def _lm_eval(row: Row) -> Row:
     responses = [r for group in row["resps"] for r in (group if isinstance(group, list) else [group])]
+    if any(isinstance(response, list) for response in responses):
+        raise ValueError(
+            "resps holds log-likelihoods of choices and no response, so nothing can be graded; rlvr audit takes its "
+            "verdicts: columns=id:doc_id,correct:acc"
+        )
     if len(responses) != 1:  # a metric of all samples is not a verdict on one
         return {"response": responses}
     name = row.get("filter") or "none"
@@ -268,6 +275,70 @@ def _rollouts(row: Row) -> Row:
     }
 
 
+def _lighteval_before(row: Row) -> Row:
+    texts, golds = _list(row["predictions"]), _list(row["gold"])
+    return {"answer": golds, "response": texts, "labels": dict(row["metrics"] or {}) if len(texts) == 1 else {}}
+
+
+def _list(value: Any) -> list[Any]:
+    """A list, also one that was written as Python shows it."""
+    if isinstance(value, str) and value.startswith("["):
+        value = ast.literal_eval(value)
+    return value if isinstance(value, list) else [value]
+
+
+def _opencompass(row: Row) -> Row:
+    correct = row.get("correct")
+    verdict = correct[0] if isinstance(correct, list) and len(correct) == 1 else correct
+    prompt = row.get("origin_prompt", row.get("prompt"))
+    return {
+        "problem": text_of(prompt),
+        "labels": {} if verdict is None else {"correct": verdict},
+        "their_answer": row["predictions"] if isinstance(row.get("predictions"), str) else None,
+    }
+
+
+def _skyrl(row: Row) -> Row:
+    score = row["score"]
+    return {
+        "labels": {"score": sum(score) if isinstance(score, list) else score},  # a reward of each token, or of all
+        "finish_reason": row["stop_reason"] if row.get("stop_reason") in ("stop", "length") else None,
+    }
+
+
+def _verifiers(row: Row) -> Row:
+    return {
+        "answer": row.get("answer") or None,  # some environments keep theirs elsewhere, and write an empty one
+        "labels": {"reward": row["reward"], **(row.get("metrics") or {})},
+        "finish_reason": "length" if row.get("is_truncated") else None,
+        "sampling_error": _message(row.get("error")),
+    }
+
+
+_JUDGED = re.compile(r"judge?ment\W{0,6}(yes|no)\b", re.IGNORECASE)
+
+
+def _nemo_skills(row: Row) -> Row:
+    labels: Row = {name: row[name] for name in ("symbolic_correct", "is_correct") if name in row}
+    if "judgement" in row:
+        judged = _JUDGED.findall(row["judgement"] or "")
+        labels["judgement"] = None if not judged else judged[-1].lower() == "yes"
+    return {
+        "labels": labels,
+        "finish_reason": row["finish_reason"] if row.get("finish_reason") in ("stop", "length") else None,
+    }
+
+
+def _open_r1(row: Row) -> Row:
+    reasons = row.get("finish_reasons")
+    known = [reason if reason in ("stop", "length") else None for reason in reasons or ()]
+    return {"finish_reason": known or [None] * len(row["generations"])}
+
+
+def _evalplus(row: Row) -> Row:
+    return {"labels": {name: row[key] for name in ("plus", "base") if (key := f"{name}_status") in row}}
+
+
 def _every_eval_ever(row: Row) -> Row:
     if len(row["output"]["raw"]) != 1:
         raise ValueError(
@@ -280,8 +351,18 @@ def text_of(messages: Any) -> str:
     """The text of a conversation, or of a message in parts; a string is returned unchanged."""
     if messages is None or isinstance(messages, str):
         return messages or ""
-    parts = (m.get("content", m.get("text")) if isinstance(m, dict) else m for m in messages)
+    parts = (m.get("content", m.get("text", m.get("prompt"))) if isinstance(m, dict) else m for m in messages)
     return "\n".join(text_of(part) for part in parts)
+
+
+def is_conversation(value: Any) -> bool:
+    """Whether it is a list of messages."""
+    return isinstance(value, list) and all(isinstance(m, dict) and "role" in m for m in value) and bool(value)
+
+
+def said(messages: list[Row]) -> str:
+    """What the model said in a conversation."""
+    return text_of([message for message in messages if message["role"].lower() in ("assistant", "bot")])
 
 
 # -- the formats -------------------------------------------------------------------------------------------------------
@@ -343,16 +424,82 @@ FORMATS: dict[str, Format] = {
         },
         _every_eval_ever,
     ),
+    "verl_generation": Format(
+        "veRL's main_generation, *.parquet",
+        ("prompt", "reward_model", "responses"),
+        {"problem": "prompt", "answer": "reward_model.ground_truth", "response": "responses"},
+    ),
+    "lighteval_before": Format(
+        "lighteval before version 0.10, details_*.parquet; without ids, so equal prompts are one problem",
+        ("full_prompt", "predictions", "gold", "metrics"),
+        {"problem": "full_prompt"},
+        _lighteval_before,
+    ),
+    "opencompass": Format(
+        "OpenCompass, predictions/*.json",
+        ("origin_prompt", "prediction"),
+        {"problem_id": "idx", "answer": "gold", "response": "prediction"},
+        _opencompass,
+    ),
+    "opencompass_details": Format(
+        "OpenCompass, results/*.json with details",
+        ("origin_prediction", "predictions", "references"),
+        {"problem_id": "idx", "answer": "references", "response": "origin_prediction"},
+        _opencompass,
+    ),
+    "skyrl": Format(
+        "SkyRL, dumped_evals/*/*.jsonl; without ids, so equal prompts are one problem",
+        ("input_prompt", "output_response", "env_extras"),
+        {
+            "problem": "input_prompt",
+            "answer": "env_extras.reward_spec.ground_truth|env_extras.reward_model.ground_truth",
+            "response": "output_response",
+            "benchmark": "data_source",
+        },
+        _skyrl,
+    ),
+    "verifiers": Format(
+        "verifiers and prime-rl, results.jsonl",
+        ("example_id", "prompt", "completion", "reward"),
+        {"problem_id": "example_id", "problem": "prompt", "response": "completion", "labels": "reward"},
+        _verifiers,
+    ),
+    "nemo_skills": Format(
+        "NeMo-Skills, output*.jsonl",
+        ("expected_answer", "generation"),
+        {
+            "problem_id": "id|problem|question",
+            "problem": "problem|question",
+            "answer": "expected_answer",
+            "response": "generation",
+            "their_answer": "predicted_answer",
+            "tokens": "num_generated_tokens",
+            "labels": "symbolic_correct|is_correct|judgement",
+        },
+        _nemo_skills,
+    ),
+    "open_r1": Format(
+        "OpenR1's and its descendants' data with several generations of a problem",
+        ("generations", "correctness_math_verify"),
+        {
+            "problem_id": "uuid|problem",
+            "problem": "problem",
+            "answer": "answer",
+            "response": "generations",
+            "labels": "correctness_math_verify|correctness_llama",
+        },
+        _open_r1,
+    ),
     "human_eval": Format(
-        "human-eval, *_results.jsonl; give gold=HumanEval.jsonl.gz",
-        ("task_id", "completion", "passed"),
+        "human-eval, samples.jsonl and *_results.jsonl; give gold=HumanEval.jsonl.gz",
+        ("task_id", "completion"),
         {"problem_id": "task_id", "response": "completion", "labels": "passed"},
     ),
     "evalplus": Format(
-        "evalplus, *_eval_results.json; give gold=HumanEvalPlus-OriginFmt.jsonl.gz, or of HumanEval or MBPP+",
-        ("task_id", "solution", "base_status"),
+        "evalplus, samples and *_eval_results.json; give gold=HumanEvalPlus-OriginFmt.jsonl.gz, of HumanEval or MBPP+",
+        ("task_id", "solution"),
         {"problem_id": "task_id", "response": "solution"},
-        lambda row: {"labels": {name: row.get(f"{name}_status") == "pass" for name in ("plus", "base")}},
+        _evalplus,
     ),
     "oat": Format(
         "oat's evaluation: a JSON list; without ids, so equal prompts are one problem",

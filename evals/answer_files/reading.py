@@ -63,6 +63,7 @@ class AnswerFile:
     """Attributes:
     label: the verdict taken as the authors', if there is one; `labels`: all of them.
     recomputed: of each label whose values are all verdicts or missing, the score.
+    several: rows whose file gives several golds, of which the first is taken.
     labelled: rows whose label is a verdict; the others have `expected` None.
     errored: rows without a response, because the authors' engine failed (`sampling_error` in the row).
     unread: columns of a plain file that may be verdicts; columns=expected:NAME reads one.
@@ -75,6 +76,7 @@ class AnswerFile:
     recomputed: Mapping[str, TheirScore] = field(default_factory=dict)
     labelled: int = 0
     errored: int = 0
+    several: int = 0
     unread: tuple[str, ...] = ()
 
     @property
@@ -99,14 +101,18 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     if name is None and not reading.columns:
         raise ValueError(
             f"{path}: no known format has the fields {', '.join(objects[0])}; expected gold and response, or "
-            "give columns=answer:THEIRS,response:THEIRS; pairs of bare answers: rlvr.grade_answers in Python"
+            f"give {_suggested(objects[0])}; pairs of bare answers: rlvr.grade_answers in Python"
         )
     gold_of = None if reading.gold is None else _golds(reading.gold)
     rows: list[Row] = []
     golds: dict[str, tuple[str, int]] = {}
+    several = 0
     for number, value in enumerate(objects, 1):
         try:
             for row in _rows(name, number, value, reading.columns):
+                if isinstance(alike := row.get("answer"), list) and alike and (reading.columns or name not in OURS):
+                    several += len(set(map(str, alike))) > 1
+                    row["answer"] = alike[0]
                 if gold_of is not None:
                     row["answer"] = gold_of(row)
                 if reading.benchmark is not None:
@@ -141,11 +147,12 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
         recomputed,
         labelled=sum(row.get("expected") is not None for row in rows),
         errored=sum(row.get("sampling_error") is not None for row in rows),
+        several=several,
         unread=_unread(objects) if name in (None, *OURS) and label is None else (),
     )
 
 
-_VERDICTS = ("correct", "is_correct", "label", "acc", "accuracy", "score", "passed", "reward")
+_VERDICTS = ("correct", "is_correct", "correctness", "label", "acc", "accuracy", "score", "passed", "reward", "rewards")
 
 
 def _unread(objects: Sequence[Row]) -> tuple[str, ...]:
@@ -166,6 +173,25 @@ def _is_label(value: Any) -> bool:
     return True
 
 
+def _suggested(row: Row) -> str:
+    """The columns of an unknown table as they may be meant, by names that people give them; THEIRS where none is."""
+    nested = [f"{name}.{key}" for name, of in row.items() if isinstance(of, dict) for key in of]
+    paths = {path.rpartition(".")[2]: path for path in reversed([*row, *nested])}
+
+    def of(names: Sequence[str]) -> str | None:
+        return next((paths[name] for name in names if name in paths), None)
+
+    problem, verdict, gold = of(("problem", "question", "prompt", "input")), of(_VERDICTS), of(_GOLDS)
+    given = {
+        "problem": problem,
+        "answer": gold or "THEIRS",
+        "response": of(_RESPONSES) or "THEIRS",
+        "expected": verdict,
+    }
+    named = ",".join(f"{ours}:{theirs}" for ours, theirs in given.items() if theirs)
+    return f"columns={named}" + ("" if gold else " (or, instead of answer, gold=FILE)")
+
+
 def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str]) -> list[Row]:
     try:
         return read_object(name, number, value, columns)
@@ -176,7 +202,15 @@ def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str])
 _ANSWER = (str, int, float)
 _RESPONSE: Mapping[str, tuple[type, ...]] = {"answer": _ANSWER, "response": (str,), "problem_id": (str, int)}
 _OPTIONAL: Mapping[str, tuple[type, ...]] = {"finish_reason": (str, type(None))}
-_GOLDS = ("solution", "ground_truth", "target", "reference", "gt", "gts", "gold_answer", "final_answer")
+_GOLDS = (
+    *("gold", "answer", "expected_answer", "ground_truth", "target", "reference", "references", "gt", "gts"),
+    *("gold_answer", "correct_answer", "final_answer", "label", "ground_truths", "solution"),
+)
+_RESPONSES = (
+    *("response", "generation", "completion", "output", "model_output", "output_response", "prediction"),
+    *("responses", "generations", "completions", "outputs", "predictions", "decoded_responses", "generated_text"),
+    *("model_response", "llm_response", "content", "text"),
+)
 _WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true, false", type(None): "null"}
 
 
@@ -184,7 +218,7 @@ def _check(row: Row, value: Row) -> None:
     """Raise ValueError, which names a field that is missing or has another type, and the columns of the file."""
     for name, kinds in {**_RESPONSE, **{name: kinds for name, kinds in _OPTIONAL.items() if name in row}}.items():
         if name == "answer" and row.get(name) is None:
-            theirs = next((column for column in _GOLDS if value.get(column) is not None), "THEIRS")
+            theirs = next((column for column in _GOLDS if value.get(column)), "THEIRS")
             raise ValueError(
                 f"no answer (the gold); the row has {', '.join(value)}; give gold=FILE with problem_id or problem, "
                 f"and answer, or columns=answer:{theirs}"
@@ -192,7 +226,9 @@ def _check(row: Row, value: Row) -> None:
         if name not in row:
             raise ValueError(f"no field {name!r}; the row has {', '.join(value)}")
         if not isinstance(row[name], kinds) or (isinstance(row[name], bool) and bool not in kinds):
-            raise ValueError(f"{name} is {_short(row[name])}; expected {' or '.join(_WORDS[kind] for kind in kinds)}")
+            inside = f"; columns={name}:COLUMN.KEY reaches inside" if isinstance(row[name], dict) else ""
+            wanted = " or ".join(_WORDS[kind] for kind in kinds)
+            raise ValueError(f"{name} is {_short(row[name])}; expected {wanted}{inside}")
 
 
 def as_text(value: str | float) -> str:

@@ -152,6 +152,8 @@ def agreement(rows: Sequence[Row], grades: Sequence[Grade]) -> Agreement | None:
 def _stated_lines(file: AnswerFile) -> list[str]:
     lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
     lines += [f"  from their verdicts {name}: {value}" for name, value in file.recomputed.items()]
+    if file.several:
+        lines.append(f"  {file.several} rows have several golds; the first alone counts here")
     if file.errored:
         lines.append(f"  {file.errored} rows have no response: their engine failed; unscored here")
     return lines

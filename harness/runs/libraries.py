@@ -1,0 +1,75 @@
+"""What other packages print: their warnings and log records, kept in a file instead of among the user's lines."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+LOG = "libraries.log"  # under RLVR_HOME
+OURS = ("rlvr", "harness", "evals", "baselines", "reproductions")
+_ROOT = Path(__file__).parents[2]
+_FORM = logging.Formatter("%(asctime)s %(process)d %(name)s %(levelname)s: %(message)s")
+
+
+@contextmanager
+def apart(log: Path) -> Iterator[None]:
+    """Inside the block, warnings and log records of other packages go to the end of this file instead of the terminal;
+    those of ours stay. Where the file cannot be written, or its folder is not there yet, they stay too."""
+    show, emit = warnings.showwarning, logging.StreamHandler.emit
+
+    def showwarning(
+        message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+    ) -> None:
+        text = warnings.formatwarning(message, category, filename, lineno, line).strip()
+        record = logging.LogRecord("warnings", logging.WARNING, filename, lineno, text, (), None)
+        if file is not None or _is_ours(filename) or not _written(log, record):
+            show(message, category, filename, lineno, file, line)
+
+    def emit_apart(handler: logging.StreamHandler[Any], record: logging.LogRecord) -> None:
+        on_terminal = handler.stream in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__)
+        if not on_terminal or record.name.partition(".")[0] in OURS or not _written(log, record):
+            emit(handler, record)
+
+    warnings.showwarning = showwarning
+    logging.StreamHandler.emit = emit_apart  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        warnings.showwarning = show
+        logging.StreamHandler.emit = emit  # type: ignore[method-assign]
+
+
+def at_end(log: Path) -> None:
+    """What C++ code writes to stderr while Python ends, such as nanobind's list of leaks, goes to this file too. For a
+    process that ends with its command."""
+    # the first function that is registered is the last to run
+    atexit.register(lambda: log.parent.is_dir() and os.access(log.parent, os.W_OK) and os.dup2(_opened(log), 2))
+
+
+def _opened(log: Path) -> int:
+    return os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o664)
+
+
+def _written(log: Path, record: logging.LogRecord) -> bool:
+    """Whether the record could be added to the file; one write, which lines of other processes do not cut."""
+    try:
+        file = _opened(log)
+        try:
+            os.write(file, f"{_FORM.format(record)}\n".encode())
+        finally:
+            os.close(file)
+    except OSError:
+        return False
+    return True
+
+
+def _is_ours(filename: str) -> bool:
+    path = Path(filename)
+    return _ROOT in path.parents and path.relative_to(_ROOT).parts[0] in OURS

@@ -1,0 +1,173 @@
+"""Files as other projects write them, by the fields that their code names; questions and answers are ours.
+
+Four problems, one sample each (or the same one twice): the second is wrong, the third is equal in another form, so that
+three of four are correct by their verdicts and by ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.answer_files import grade_file
+from evals.answer_files.reading import Reading, read_answers
+
+QUESTIONS = ["40 + 2?", "3 * 5?", "1/2 + 1/4?", "2^10?"]
+GOLDS = ["42", "15", "\\frac{3}{4}", "1024"]
+RESPONSES = [r"So \boxed{42}.", r"So \boxed{16}.", r"It is \boxed{0.75}.", r"\boxed{1024}"]
+RIGHT = [True, False, True, True]
+
+
+def chat(question: str, response: str) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    return [{"role": "user", "content": question}], [{"role": "assistant", "content": response}]
+
+
+def skyrl(i: int, q: str, g: str, r: str, ok: bool) -> dict[str, Any]:
+    extras = {"reward_spec": {"method": "rule", "ground_truth": g}, "extra_info": {"index": i}}
+    return {
+        "input_prompt": q, "output_response": r + "<|im_end|>", "score": [0.0, 0.0, float(ok)], "stop_reason": "stop",
+        "env_class": "gsm8k", "env_extras": extras, "data_source": "openai/gsm8k",
+    }  # fmt: skip
+
+
+def verifiers(i: int, q: str, g: str, r: str, ok: bool) -> dict[str, Any]:
+    prompt, completion = chat(q, r)
+    return {
+        "example_id": i, "prompt": prompt, "completion": completion, "info": {}, "answer": g, "reward": float(ok),
+        "is_completed": True, "is_truncated": False, "metrics": {"correct_answer": float(ok), "format": 0.5},
+    }  # fmt: skip
+
+
+def lighteval_before(i: int, q: str, g: str, r: str, ok: bool) -> dict[str, Any]:
+    return {
+        "example": q, "full_prompt": q, "predictions": repr([r]) if i % 2 else [r], "gold": repr([g]), "choices": [g],
+        "gold_index": [0], "metrics": {"extractive_match": float(ok)}, "specifics": {},
+    }  # fmt: skip
+
+
+def nemo_skills(i: int, q: str, g: str, r: str, ok: bool) -> dict[str, Any]:
+    judged = f"Reasoning: ...\nJudgement: {'Yes' if ok else 'No'}"
+    return {
+        "problem": q, "expected_answer": g, "generation": r, "predicted_answer": "16", "num_generated_tokens": 7,
+        **({"symbolic_correct": ok} if i else {"symbolic_correct": ok, "extra": None}), "judgement": judged,
+    }  # fmt: skip
+
+
+def open_r1(i: int, q: str, g: str, r: str, ok: bool) -> dict[str, Any]:
+    return {
+        "problem": q, "answer": g, "uuid": str(i), "generations": [f"<think>no</think>{r}"] * 2,
+        "correctness_math_verify": [ok, ok], "correctness_llama": None, "finish_reasons": ["stop", "stop"],
+    }  # fmt: skip
+
+
+def verl_generation(i: int, q: str, g: str, r: str, ok: bool) -> dict[str, Any]:
+    return {
+        "data_source": "math", "prompt": chat(q, r)[0], "reward_model": {"style": "rule", "ground_truth": g},
+        "extra_info": {"index": i}, "responses": [r, r],
+    }  # fmt: skip
+
+
+def opencompass(i: int, q: str, g: str, r: str, ok: bool) -> dict[str, Any]:
+    return {"idx": i, "origin_prompt": [{"role": "HUMAN", "prompt": q}], "prediction": r, "gold": g}
+
+
+MAKERS: dict[str, tuple[Callable[..., dict[str, Any]], str | None]] = {
+    "skyrl": (skyrl, "score"),
+    "verifiers": (verifiers, "reward"),
+    "lighteval_before": (lighteval_before, "extractive_match"),
+    "nemo_skills": (nemo_skills, "symbolic_correct"),
+    "open_r1": (open_r1, "correctness_math_verify"),
+    "verl_generation": (verl_generation, None),
+    "opencompass": (opencompass, None),
+}
+
+
+def rows(make: Callable[..., dict[str, Any]]) -> list[dict[str, Any]]:
+    return [make(i, *of) for i, of in enumerate(zip(QUESTIONS, GOLDS, RESPONSES, RIGHT, strict=True))]
+
+
+def lines(path: Path, of: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in of))
+    return path
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_three_of_four_are_correct(name: str, tmp_path: Path) -> None:
+    make, label = MAKERS[name]
+    report = grade_file(lines(tmp_path / "a.jsonl", rows(make)))
+    assert report.stated is not None and (report.stated.format, report.stated.label) == (name, label)
+    assert (report.problems, report.scores[0].value) == (4, pytest.approx(3 / 4))
+    if label is not None:
+        assert report.stated.recomputed[label].value == pytest.approx(3 / 4)
+        assert report.agreement is not None and report.agreement.rate == 1
+
+
+def test_opencompass_files_are_objects_by_number(tmp_path: Path) -> None:
+    whole = {str(i): {k: v for k, v in row.items() if k != "idx"} for i, row in enumerate(rows(opencompass))}
+    (tmp_path / "predictions.json").write_text(json.dumps(whole, indent=4))
+    assert grade_file(tmp_path / "predictions.json").scores[0].value == pytest.approx(3 / 4)
+    details = {
+        str(i): {"prompt": q, "origin_prediction": r, "predictions": "16", "references": g, "correct": [ok]}
+        for i, (q, g, r, ok) in enumerate(zip(QUESTIONS, GOLDS, RESPONSES, RIGHT, strict=True))
+    }
+    (tmp_path / "results.json").write_text(json.dumps({"accuracy": 75.0, "details": {"type": "GEN", **details}}))
+    report = grade_file(tmp_path / "results.json")
+    assert report.agreement is not None and (report.agreement.rows, report.agreement.rate) == (4, 1)
+
+
+def test_a_gold_that_is_an_object_or_missing_is_an_error(tmp_path: Path) -> None:
+    """Countdown's golds in veRL's dumps, and environments that keep the answer elsewhere: never graded as texts."""
+    dump = {"input": "q", "output": r"\boxed{24}", "gts": {"target": 24, "numbers": [1, 3, 6]}, "score": 1.0, "step": 5}
+    path = lines(tmp_path / "a.jsonl", [dump])
+    with pytest.raises(ValueError, match=r"row 1: answer is \{'target': 24.*columns=answer:COLUMN\.KEY reaches inside"):
+        read_answers(path)
+    assert read_answers(path, Reading({"answer": "gts.target"})).rows[0]["answer"] == "24"
+    with pytest.raises(ValueError, match=r"row 1: no answer \(the gold\)"):
+        read_answers(lines(tmp_path / "b.jsonl", [{**verifiers(0, "q", "", "r", True)}]))
+
+
+def test_several_golds_are_told(tmp_path: Path) -> None:
+    dump = {"input": "q", "output": r"\boxed{5}", "gts": ["5", "five"], "score": 1.0, "step": 5}
+    same = {**dump, "input": "p", "gts": ["5", "5"]}
+    report = grade_file(lines(tmp_path / "a.jsonl", [dump, same]))
+    assert report.verdicts == {"correct": 2}
+    assert "1 rows have several golds; the first alone counts here" in str(report)
+
+
+def test_an_unknown_table_gets_the_option_with_its_own_columns(tmp_path: Path) -> None:
+    row = {"index": 1, "question": "q", "meta": {"ground_truth": "5"}, "model_output": "5", "is_correct": True}
+    with pytest.raises(
+        ValueError, match=r"columns=problem:question,answer:meta\.ground_truth,response:model_output,exp"
+    ):
+        read_answers(lines(tmp_path / "a.jsonl", [row]))
+    bare = {"input": "q", "output": "r", "score": 1.0, "step": 1}  # veRL's dumps before version 0.5: no golds
+    message = r"columns=problem:input,answer:THEIRS,response:output,expected:score \(or, instead of answer, gold=FILE\)"
+    with pytest.raises(ValueError, match=message):
+        read_answers(lines(tmp_path / "b.jsonl", [bare]))
+    lines(tmp_path / "gold.jsonl", [{"problem": "q", "answer": "r"}])
+    given = {"problem": "input", "response": "output", "expected": "score"}
+    [read] = read_answers(tmp_path / "b.jsonl", Reading(given, tmp_path / "gold.jsonl")).rows
+    assert (read["answer"], read["expected"]) == ("r", True)
+
+
+def test_a_conversation_under_any_name_is_its_text(tmp_path: Path) -> None:
+    prompt, completion = chat("q", r"\boxed{5}")
+    turns = [*completion, {"role": "tool", "content": r"\boxed{6}"}]
+    columns = {"problem": "ask", "answer": "key", "response": "said"}
+    [read] = read_answers(
+        lines(tmp_path / "a.jsonl", [{"ask": prompt, "said": turns, "key": "5"}]), Reading(columns)
+    ).rows
+    assert (read["problem"], read["response"]) == ("q", r"\boxed{5}")
+
+
+def test_log_likelihoods_are_no_responses(tmp_path: Path) -> None:
+    row = {
+        "doc_id": 0, "doc": {}, "target": 0, "resps": [[["-1.2", "False"]], [["-2.2", "False"]]], "filter": "none",
+        "metrics": ["acc"], "acc": 1.0,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=r"log-likelihoods of choices and no response.*columns=id:doc_id,correct:acc"):
+        read_answers(lines(tmp_path / "a.jsonl", [row]))
