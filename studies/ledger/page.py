@@ -84,8 +84,10 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
         *_section(
             "What both graders reject",
             "Both may be wrong together. Of each printed score, up to 24 samples that both call wrong (`rejected.csv`) "
-            "were read by a session of this project: *right*; *convention*: right if a rounded number is, or a form "
-            "that the gold does not have. *by_reading*: *ours*, and that share of *right* of all that both reject.",
+            "were judged by gold and answer, a few by the end of the response, and two unequal plain numbers by a "
+            "script: *right*; *convention*: right if a rounded number is, or a form that the gold does not have. Those "
+            "without an answer were not read. *by_reading*: *ours*, and that share of *right* of all that both reject; "
+            "where few were right it is uncertain.",
             tables.get("by_reading", none),
             BY_READING,
         ),
