@@ -3,7 +3,8 @@ r"""The grader and math-verify on labelled pairs of answers: `nox -s grader -- [
 `grader_pairs.csv.gz` holds the labels (`grader_pairs.md` is its data card). Most pairs are other projects' and are
 kept as hashes. Their texts are read from `--texts`: .jsonl files with `gold` and `prediction`, or clones of the
 sources as `<owner>+<name>/repo`. Rows without a text are counted and left out. The pairs of this project's own tests
-need no folder. --write makes results/grader.md and grader.svg.
+need no folder. math-verify takes most of the time: --kept FILE keeps its verdicts. --write makes results/grader.md and
+grader.svg.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -104,6 +106,7 @@ def main() -> int:
         "--texts", type=Path, nargs="+", default=[], metavar="FOLDER", help="the texts of others' pairs"
     )
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="only these sets")
+    parser.add_argument("--kept", type=Path, metavar="FILE", help="math-verify's verdicts, read and appended to")
     parser.add_argument("--write", action="store_true", help="write results/grader.md; needs a clean checkout")
     given = parser.parse_args()
     if missing := [str(folder) for folder in given.texts if not folder.is_dir()]:
@@ -113,7 +116,7 @@ def main() -> int:
     pairs = [pair for pair in (*own_pairs(), *labelled_pairs()) if pair.set in given.sets]
     pairs = with_texts(pairs, given.texts)
     at_hand = [pair for pair in pairs if pair.gold is not None]
-    mine, theirs = grade(at_hand), math_verify(at_hand)
+    mine, theirs = grade(at_hand), math_verify(at_hand, given.kept)
     plot = agreement(at_hand, mine, theirs)
     text = "\n".join(
         [
@@ -304,10 +307,27 @@ def grade(pairs: Sequence[Pair]) -> list[bool | None]:
     return [None if verdicts[i] is Verdict.UNSCORED else verdicts[i] is Verdict.CORRECT for i in range(len(pairs))]
 
 
-def math_verify(pairs: Sequence[Pair]) -> list[bool]:
-    """math-verify alone: a bare side goes into a box (bare it is misread), a response or a marked string as it is."""
-    with ProcessPoolExecutor(os.cpu_count()) as processes:
-        return list(processes.map(_accepted, [(pair.kind, *pair.texts) for pair in pairs], chunksize=20))
+def math_verify(pairs: Sequence[Pair], kept: Path | None = None) -> list[bool]:
+    """math-verify alone: a bare side goes into a box (bare it is misread), a response or a marked string as it is.
+
+    Args:
+        kept: a file of its verdicts by version, time limit and pair; each is added as it comes, so that an
+            interrupted run goes on, and a change of our grader alone asks it nothing again.
+    """
+    about = f"{version('math-verify')} {MATH_VERIFY_S} s"
+    rows = [(pair.kind, *pair.texts) for pair in pairs]
+    keys = [f"{about} {kind} {digest(gold, answer)}" for kind, gold, answer in rows]
+    known = dict(map(json.loads, kept.read_text("utf-8").splitlines())) if kept and kept.exists() else {}
+    asked = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+    print(f"math-verify: {len(set(keys)) - len(asked)} verdicts kept, {len(asked)} to come", file=sys.stderr)
+    with ExitStack() as stack:
+        processes = stack.enter_context(ProcessPoolExecutor(os.cpu_count()))
+        file = stack.enter_context(kept.open("a", encoding="utf-8")) if kept else None
+        for key, verdict in zip(asked, processes.map(_accepted, asked.values(), chunksize=20), strict=True):
+            known[key] = verdict
+            if file:
+                print(json.dumps([key, verdict]), file=file, flush=True)
+    return [known[key] for key in keys]
 
 
 def _accepted(row: tuple[str, str, str]) -> bool:

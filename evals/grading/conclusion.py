@@ -54,7 +54,7 @@ _CIRCUMSTANCE = re.compile(
 _OTHER_CASE, _ELSE = re.compile(r"\b(?:and|or|but)\b"), re.compile(r"\b(?:else|otherwise)\b", re.IGNORECASE)
 _LEFT_OPEN = re.compile(
     r"\b(?:or|either|neither|nor|maybe|perhaps|possibly|probably|approximately|about|roughly|around|nearly|almost|less|more"
-    r"|at\s+(?:most|least)|greater|fewer|could|might|may|would|guess|estimate|bound|if|unless|except|wrong|sometimes|half"
+    r"|at\s+(?:most|least)|\w+er\s+than|greater|fewer|(?:upper|lower)\s+(?:limit|estimate|value|end)|could|might|may|would|guess|estimate|bound|if|unless|except|wrong|sometimes|half"
     r"|twice|double|minus|plus|incorrect|false|invalid|inverse|negative|conjugate|derivative|close|congruent|complement|opposite|reciprocal|square\s+of|root\s+of|no"
     r"|(?:of|and|than|modulo|by)\s+the\s+answer)\b|\\(?:approx|le|ge|leq|geq|neq|lesssim|pm|sim)(?![A-Za-z])|[<>?]",
     re.IGNORECASE,
@@ -65,11 +65,39 @@ _REFUSED = re.compile(
     r"|please\s+(?:re-?)?(?:upload|provide|send|share|paste|describe|list)|I['’]m\s+missing|no\s+such\b[^.]*\bexists?|there\s+(?:is|are)\s+no)\b",
     re.IGNORECASE,
 )
-_VERB = re.compile(
-    r"(?:\b(?:is|are|equals?|gives?|yields?|was|were|be|at|to|on|has|have|contains?|remains?|becomes?|probability|exactly|only"
-    r"|just|answer|result|total)\b|:)\s*(?:exactly\s+|just\s+|only\s+|equal\s+to\s+)?(?=[-\d\\(.\[])",
+# said by others, tried, put or given up: nobody concludes it here
+_NOT_CLAIMED = re.compile(
+    r"\b(?:suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+|conjectur\w+|let|refut\w+|rul(?:e|es|ed|ing)\s+out"
+    r"|reject\w*|den(?:y|ies|ied|ying)|disprov\w+|contradict\w*|discard\w*|claim\w*|think\w*|thought|believ\w+|doubt\w*"
+    r"|hop(?:e|ed|ing)|some(?:one|body)|wonder\w*|suspect\w*|feel\w*|suggest\w*|say|says|said|rumou?r\w*|tempt\w+|attempt\w*|mistak\w+"
+    r"|errors?|erroneous|initially|first\s+(?:guess|idea|try)|hardly|scarcely|barely|nobody|nothing|candidates?|(?<!equally\s)(?<!most\s)(?<!least\s)likely"
+    r"|unlikely|untrue|hard\s+to|difficult\s+to|impossible|absurd|fails?|failed|far\s+from|supposedly|allegedly|apparently)\b"
+    r"|^one\s+of\s+(?:the|these|those)\b|\b(?:cube|power|logarithm|inverse|negation|multiple|value|digits?|part)\s+of\s+(?:this|that|it)\b",
     re.IGNORECASE,
 )
+_ANSWER = re.compile(r"\b(?:answer|(?:correct|required|desired|requested|sought|asked|wanted)\s+\w+)\b", re.IGNORECASE)
+# where "the answer" is what the clause is about: not its square, its last digit, the wrong one, that of the book
+_ABOUT_IT = re.compile(
+    r"(?:.*[:,]|.*\b(?:that|means|conclude|namely|so|thus|hence|therefore|then|finally|is)\b)?\s*"
+    r"(?:(?:the|our|my|your|an?|this|final|correct|right|required|desired|requested|sought|asked|wanted|only|unique"
+    r"|numerical|exact|simplified|best|overall|complete|actual|true|for|in|and|now|it|is|follows|simplest|form)\s+)*",
+    re.IGNORECASE | re.DOTALL,
+)
+_FOR_IT = re.compile(
+    r"(?:\s+(?:to|of|for|in)\s+(?:the|this|our|part|simplest|lowest)\s+[^=:]*?)??(?:\s*,)?(?:\s+(?:therefore|thus|hence|then))?\s*"
+    r"(?::|=|\b(?:is|are|equals|must\s+be|will\s+be|has\s+to\s+be|becomes|comes\s+(?:out\s+)?to|turns\s+out\s+to\s+be|works\s+out\s+to)\b|$)",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(r"^(?:since|because|as|given|when|with|for|after)\b[^,]*,(?=[^,]*$)", re.IGNORECASE)
+_VERB = re.compile(
+    r"(?:\b(?:is|are|equals?|gives?|yields?|was|were|be|at|has|have|contains?|remains?|becomes?|probability|point|exactly|only"
+    r"|just|answer|result|total"
+    r"|(?:equals?|comes?|came|amounts?|simplif\w+|reduces?|evaluates?|sums?|adds?\s+up|works?\s+out|converges?|down|leads?|up|add|equal|is|out)\s+to|lands?\s+on"
+    r"|an?\s+(?:total|sum|product|remainder|difference|result|value|maximum|minimum|probability|ratio)\s+of)\b|:)"
+    r"\s*(?:exactly\s+|just\s+|only\s+|equal\s+to\s+)?(?=[-\d\\(.\[]|[b-z](?![a-z]))",
+    re.IGNORECASE,
+)
+_GIVES = re.compile(r".*\b(?:gives?|yields?)\s+(?=\S+\s*=)", re.DOTALL)  # `solving 2x+1=9 gives x=4`
 _THERE = re.compile(r"\bthere\s+(?:are|is|were|will\s+be)\s+(?=[-\d\\(])|^(?=\d+\s+[a-z])", re.IGNORECASE)
 _PIECE = r"(?:\\[A-Za-z]+|[^A-Za-z\s\\]|\\(?![A-Za-z])|(?<![A-Za-z\d])[A-Za-z](?![A-Za-z]))"
 _VALUE = re.compile(rf"(?P<value>{_PIECE}(?:{_PIECE}|\s|(?<=\d)[A-Za-z](?![A-Za-z]))*)(?P<rest>.*)", re.DOTALL)
@@ -103,13 +131,22 @@ def conclusion(text: str) -> Conclusion:
     circumstance = _CIRCUMSTANCE.search(clause)
     if _OTHER_CASE.search(circumstance[0] if circumstance else "") or _ELSE.search(last):
         return _NOTHING
-    clause = _CIRCUMSTANCE.sub("", clause)
+    whole, clause = clause, _SINCE.sub("", _CIRCUMSTANCE.sub("", clause)).strip()
+    if _NOT_CLAIMED.search(whole) or not concludes_answer(clause):
+        return Conclusion(None, unread=True)
     said = re.sub(r"\([^()]*\)", " ", re.sub(r"\([^()]*\)", " ", clause))
     if _LEFT_OPEN.search(said):
         return _NOTHING
     value = None if _DENIED.search(said) else _value(clause, concluded=len(clauses) > 1 or "must" in clause)
     prose = len(_SPACED.findall(text)) >= _FEWEST_SPACED and _PROSE.search(text) is not None
     return Conclusion(value, unread=value is None and prose)
+
+
+def concludes_answer(clause: str) -> bool:
+    """Whether a clause that names the answer is about it: not about its square, its last digit or another one."""
+    if (named := _ANSWER.search(clause)) is None:
+        return True
+    return bool(_ABOUT_IT.fullmatch(clause, 0, named.start()) and _FOR_IT.match(clause, named.end()))
 
 
 def _plain(text: str) -> str:
@@ -121,7 +158,7 @@ def _plain(text: str) -> str:
 
 def _value(clause: str, concluded: bool) -> str | None:
     """Of `the area is 5 cm`, `S=6+3+1=10 ways`, `there are 26 animals with horns`, `she must add 16 beads`."""
-    sides = split(clause, "=")
+    sides = split(_GIVES.sub("", clause), "=")
     if len(sides) > 1:
         return _chain(sides)
     if not _WORD.search(_COMMAND.sub(" ", clause)):
@@ -129,8 +166,8 @@ def _value(clause: str, concluded: bool) -> str | None:
     if there := _THERE.search(clause):
         found = _VALUE.match(clause[there.end() :])
         return found["value"].strip(" .,;:") if found else None
-    if (verbs := [*_VERB.finditer(clause)]) and (value := _behind(clause[verbs[-1].end() :])) is not None:
-        return value
+    if verbs := [*_VERB.finditer(clause)]:
+        return _behind(clause[verbs[-1].end() :])
     numbers = re.findall(r"(?<![\w\\])\d[\d,.]*", clause)
     return numbers[0].rstrip(".,") if concluded and len(numbers) == 1 and "\\" not in clause else None
 
@@ -150,7 +187,10 @@ def _behind(text: str) -> str | None:
     found = _VALUE.fullmatch(text.strip(" .,"))
     if found is None:
         return None
-    value, rest = found["value"].strip(" .,;:").rstrip("\\ "), found["rest"].strip()
+    value, rest = found["value"].strip(), found["rest"].strip()
+    if rest and value.endswith((",", ";", ":")):
+        return None  # `it was 5, which was a mistake`
+    value = value.strip(" .,;:").rstrip("\\ ")
     if not re.fullmatch(r"[A-Za-z\s’'-]*", rest) or len(rest.split()) > 4 or HEDGE.search(rest):
         return None
     return rf"{value}\text{{ {rest}}}" if rest else value

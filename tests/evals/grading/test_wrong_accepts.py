@@ -61,41 +61,20 @@ def accepts(gold: str, answer: str) -> bool:
         return False
 
 
-SENTENCES = [  # that hold the right answer, and do not conclude it
-    r"\text{The answer is not }%s.",
-    r"\text{The answer is either }%s\text{ or }8.",
-    r"\text{The answer could be }%s.",
-    r"\text{So the answer is at most }%s.",
-    r"\text{So the answer is about }%s.",
-    r"\text{The answer is the square of }%s.",
-    r"\text{The answer is one more than }%s.",
-    r"\text{We multiply the answer by }%s.",
-    r"\text{The answer is twice }%s.",
-    r"\text{It cannot be }%s\text{, so it is }8.",
-    r"\text{The answer is }8.\text{ The answer is not }%s.",
-    r"\text{The answer is }8\text{ when the first is }%s.",
-    r"\text{If the die is fair, the answer is }%s\text{, otherwise }8.",
-    r"\text{So the answer is }8\text{, not }%s.",
-    r"\text{The answer is half of }%s.",
-    r"\text{The answer is different from }%s.",
-    r"\text{So the remainder modulo 7 of the answer is }%s.",
-    r"\text{The answer is divisible by }%s.",
-    r"\text{The probability of the complement is }%s.",
-    r"\text{The answer is the reciprocal of }%s.",
-    r"\text{So minus the answer is }%s.",
-    r"\text{The answer has a factor of }%s.",
-    r"\text{The answer minus }3\text{ is }%s.",
-    r"\text{The answer is close to }%s.",
-    r"\text{The answer exceeds }%s.",
-    r"\text{This contradicts the answer being }%s.",
-    r"\text{The sum of the answer and 3 is }%s.",
-    r"\text{The answer is congruent to }%s.",
-]
+# + concludes its gold, ? concludes it in words that are not read, - names the gold's value and concludes another one
+SENTENCES = [line.split(" ", 1) for line in Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines()]
+CONCLUDES = {mark: [tuple(pair.split(" | ", 1)) for other, pair in SENTENCES if other == mark] for mark in "+?-"}
+
+
+def test_a_sentence_is_read_by_its_conclusion() -> None:
+    assert len(CONCLUDES["+"]) > 35 and [pair for pair in CONCLUDES["+"] if not equal(*pair)] == []
+    assert [pair for pair in CONCLUDES["?"] if accepts(*pair)] == []  # right ones, unscored: a `+` once they are read
 
 
 @pytest.mark.parametrize("gold", ["5", r"\frac{3}{7}", "x+1", "(1,2)", r"5\text{ cm}"])
 def test_no_sentence_that_concludes_something_else_is_accepted(gold: str) -> None:
-    assert [sentence for sentence in SENTENCES if accepts(gold, sentence.replace("%s", gold))] == []
+    sentences = [sentence.replace("}5", "}" + gold) for _, sentence in CONCLUDES["-"] if "}5" in sentence]
+    assert len(sentences) > 120 and [sentence for sentence in sentences if accepts(gold, sentence)] == []
 
 
 INTEGER = st.integers(-999, 999)
