@@ -1,4 +1,5 @@
-"""What a training could learn from: the share of groups with equal rewards, and of truncated responses. Pure."""
+"""What a training could learn from: the shares of groups with equal rewards, of truncated responses, and of responses
+that box different texts. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from collections.abc import Mapping, Sequence
 Points = Sequence[tuple[int, float]]
 """(optimiser step, value)."""
 
-EQUAL, TRUNCATED = "train/zero_variance_groups", "train/truncated_fraction"
-LIMITS = {EQUAL: 0.95, TRUNCATED: 0.30}
+EQUAL, TRUNCATED, UNEQUAL_BOXES = "train/zero_variance_groups", "train/truncated_fraction", "train/unequal_boxes"
+LIMITS = {EQUAL: 0.95, TRUNCATED: 0.30, UNEQUAL_BOXES: 0.20}  # of saved responses 1 to 8 % box different texts
 """Metric -> the mean over the steps from which on a run must not be read without a warning."""
 
 
@@ -60,6 +61,13 @@ def warnings(curves: Sequence[Mapping[str, Points]]) -> tuple[str, ...]:
             f"{_percent(beyond[TRUNCATED])} of the responses were truncated in training"
             + ("" if first is None else f", at least {_percent(LIMITS[TRUNCATED])} from step {first} on")
             + ": their answers are not read, so the reward mostly teaches length; raise max_completion_tokens"
+        )
+    if UNEQUAL_BOXES in beyond:
+        first = since(shares[UNEQUAL_BOXES], LIMITS[UNEQUAL_BOXES])
+        lines.append(
+            f"{_percent(beyond[UNEQUAL_BOXES])} of the responses boxed different texts in training"
+            + ("" if first is None else f", at least {_percent(LIMITS[UNEQUAL_BOXES])} from step {first} on")
+            + ": the last box is paid, so the model may have learned to try several answers; read some responses"
         )
     return tuple(lines)
 

@@ -64,9 +64,6 @@ def range_of(name: str) -> tuple[float, float]:
     return own_rewards.range_of(name) if own_rewards.is_own(name) else RANGES[name]
 
 
-UNEQUAL_BOXES = "train/unequal_boxes"
-
-
 def unequal_boxes(responses: Sequence[str]) -> float:
     """The share of responses that box different texts: under the policy boxed_last the last box is paid, whatever the
     others hold, and a model can learn to try several."""

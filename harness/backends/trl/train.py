@@ -18,8 +18,9 @@ from harness.backends.trl.translate import to_grpo_config
 from harness.data.base_models import locate
 from harness.spec import Experiment
 from harness.spec.declarations import SELF
+from harness.step.learning import UNEQUAL_BOXES
 from harness.step.mismatch import MISMATCH_METRICS
-from harness.step.rewards import UNEQUAL_BOXES, unequal_boxes
+from harness.step.rewards import unequal_boxes
 from harness.step.step_metrics import STEP_METRICS
 
 if TYPE_CHECKING:

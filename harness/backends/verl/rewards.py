@@ -14,6 +14,7 @@ from typing import Any
 from harness.step.batch import PROMPT_SIGNALS
 
 CORRECT = "correct"
+UNEQUAL = "unequal_boxes"
 BEGUN = "thought_begun"  # of a row: whether its prompt begins the thought
 PART = "reward/"  # before the name of a single reward
 
@@ -39,7 +40,7 @@ def score(
     begun: bool = False,
 ) -> dict[str, float]:
     """The weighted sum of the rewards `names`, each of them, and whether the response is correct (1, 0, or NaN where
-    not scored).
+    not scored) and boxes different texts (1 or 0).
 
     Args:
         reasoning: which part of a response with a thought in it is read.
@@ -48,7 +49,7 @@ def score(
     import torch
 
     from evals.grading import Grader
-    from harness.step.rewards import score_responses
+    from harness.step.rewards import score_responses, unequal_boxes
     from harness.step.step_metrics import correct_responses
 
     grader = Grader(reasoning=reasoning)
@@ -58,5 +59,6 @@ def score(
     return {
         "score": sum(weight * values_of[name] for name, weight in zip(names, weights, strict=True)),
         CORRECT: float("nan") if correct is None else correct.item(),
+        UNEQUAL: unequal_boxes([response]),
         **{PART + name: value for name, value in values_of.items()},
     }

@@ -35,10 +35,11 @@ from harness.backends.verl.loss import COEFFICIENT, method_loss
 from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
 from harness.backends.verl.order import Order
 from harness.backends.verl.reference import REFERENCE
-from harness.backends.verl.rewards import CORRECT, PART
+from harness.backends.verl.rewards import CORRECT, PART, UNEQUAL
 from harness.backends.verl.rollout import group_key
 from harness.step.batch import PROMPT_SIGNALS, TokenBatch
 from harness.step.finite import Diverged, check_metrics, leave_word
+from harness.step.learning import UNEQUAL_BOXES
 from harness.step.step_metrics import step_metrics
 
 CURRENT = ("logp", "entropies", "pi_squared")  # the current policy's
@@ -298,12 +299,14 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         shaped = {name: getattr(applied.shaped, name) for name in SHAPED}
         part = self._put(part, {name: values for name, values in shaped.items() if values is not None})
         part.extra_info[COEFFICIENT] = applied.coefficient
-        correct = torch.tensor([reward_extras(fields)[CORRECT] for fields in data["extra_fields"]])
+        extras = [reward_extras(fields) for fields in data["extra_fields"]]
+        correct = torch.tensor([of[CORRECT] for of in extras])
         metrics = step_metrics(
             applied.batch,
             correct=None if bool(correct.isnan().all()) else correct,  # all NaN: no reward says which are correct
             shaped_advantages=applied.shaped_advantages,
         )
+        metrics[UNEQUAL_BOXES] = sum(of[UNEQUAL] for of in extras) / len(extras)
         if self.order.experiment.entropy_search is not None:
             metrics["train/entropy_coefficient"] = applied.coefficient
         return part, metrics

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.step.learning import EQUAL, TRUNCATED, equal_text, mean_share, since, warnings
+from harness.step.learning import EQUAL, TRUNCATED, UNEQUAL_BOXES, equal_text, mean_share, since, warnings
 
 
 def points(*values: float) -> list[tuple[int, float]]:
@@ -47,6 +47,14 @@ def test_warnings_begin_at_their_limits(equal: float | None, cut: float, said: l
     curve = {TRUNCATED: points(cut, cut)} | ({} if equal is None else {EQUAL: points(equal, equal)})
     lines = warnings([curve])
     assert len(lines) == len(said) and all(text in line for text, line in zip(said, lines, strict=True))
+
+
+@pytest.mark.parametrize(("first", "second", "said"), [(0.0, 0.39, None), (0.1, 0.3, "20 %"), (0.2, 0.3, "25 %")])
+def test_a_share_of_different_boxes_is_said_from_its_limit_on(first: float, second: float, said: str | None) -> None:
+    lines = warnings([{UNEQUAL_BOXES: points(first, second)}])
+    since_step = 1 if first >= 0.2 else 2
+    begins = f"{said} of the responses boxed different texts in training, at least 20 % from step {since_step} on: "
+    assert not lines if said is None else len(lines) == 1 and lines[0].startswith(begins)
 
 
 def test_without_a_training_there_is_nothing_to_say() -> None:

@@ -92,6 +92,9 @@ def test_different_boxes_are_counted_and_logged():
     # of four responses one boxes two texts; spaces are no difference
     responses = [r"\boxed{5}", r"\boxed{5} so \boxed{ 5 }", r"\boxed{6}, no, \boxed{5}", "nothing"]
     assert unequal_boxes(responses) == 0.25
+    settings = {"policy": "boxed_last", "unscored": "skip", "reasoning": "after"}
+    verl = [score(response, "5", names=["accuracy"], weights=[1.0], **settings) for response in responses]
+    assert [each["unequal_boxes"] for each in verl] == [0, 0, 1, 0]
 
 
 THOUGHTS = [  # response, begun by the prompt, accuracy and format on the gold 7: after, whole
