@@ -67,10 +67,10 @@ _REFUSED = re.compile(
 )
 # said by others, tried, put or given up: nobody concludes it here
 _NOT_CLAIMED = re.compile(
-    r"\b(?:suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+|conjectur\w+|let|refut\w+|rul(?:e|es|ed|ing)\s+out"
+    r"\b(?:suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+|conjectur\w+|let\s+(?:us|me|the)|refut\w+|rul(?:e|es|ed|ing)\s+out"
     r"|reject\w*|den(?:y|ies|ied|ying)|disprov\w+|contradict\w*|discard\w*|claim\w*|think\w*|thought|believ\w+|doubt\w*"
     r"|hop(?:e|ed|ing)|some(?:one|body)|wonder\w*|suspect\w*|feel\w*|suggest\w*|say|says|said|rumou?r\w*|tempt\w+|attempt\w*|mistak\w+"
-    r"|errors?|erroneous|initially|first\s+(?:guess|idea|try)|hardly|scarcely|barely|nobody|nothing|candidates?|(?<!equally\s)(?<!most\s)(?<!least\s)likely"
+    r"|(?:common|usual|typical|an|in)\s+error|erroneous|initially|first\s+(?:guess|idea|try)|hardly|scarcely|barely|nobody|nothing|candidates?|(?<!equally\s)(?<!most\s)(?<!least\s)likely"
     r"|unlikely|untrue|hard\s+to|difficult\s+to|impossible|absurd|fails?|failed|far\s+from|supposedly|allegedly|apparently)\b"
     r"|^one\s+of\s+(?:the|these|those)\b|\b(?:cube|power|logarithm|inverse|negation|multiple|value|digits?|part)\s+of\s+(?:this|that|it)\b",
     re.IGNORECASE,
