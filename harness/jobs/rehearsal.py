@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from evals.data.benchmarks import adopt
 from evals.environment import variable
 from evals.files import locked, text_sha256, write_jsonl
 from evals.notebook import text_table
@@ -198,11 +199,13 @@ def overrides(job: Job, base: str, folder: Path) -> dict[str, Any]:
     """The values that a rehearsal replaces: the model, the data, and how many prompts, responses and updates."""
     e, p = job.experiment, job.protocol
     asks = max(p.benchmarks.value, key=lambda name: int(p.value("max_tokens", name)))
+    written = p.prompt_of(asks).asks_for == "a written answer"  # as that of the rehearsal's two questions
+    prompt = {adopt(_questions(folder)): p.value("prompt", asks), "default": "benchmark"}  # named, so that any may be
     values: dict[str, Any] = {
         "base_model": base,
         "protocol.benchmarks": [str(_questions(folder))],
-        **{"protocol.n": 1, "protocol.ks": [1], "protocol.rows": 2, "protocol.prompt": p.value("prompt", asks)},
-        **{"protocol.max_tokens": p.longest, "protocol.extraction": "prompt"},
+        **{"protocol.n": 1, "protocol.ks": [1], "protocol.rows": 2, "protocol.prompt": prompt},
+        **{"protocol.max_tokens": p.longest, "protocol.extraction": "prompt" if written else "boxed_last"},
     }
     if job.context is not None:
         values |= {f"context.{key}": sourced.value for key, sourced in job.context.settings().items()}

@@ -111,8 +111,7 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
     changed: dict[str, None] = {}
     made = []
     for job in jobs:
-        device, e = hardware[job.model, job.arm].device, job.experiment
-        on_cpu = device == "cpu" or (device == "auto" and not gpu_count())
+        on_cpu, e = hardware[job.model, job.arm].on_cpu(gpu_count()), job.experiment
         asked = "precision" in job.command_line or e is None or "bfloat16" not in e.precision.value
         if e is not None and on_cpu and not asked and not cpu_has_bfloat16():
             note = f"this CPU has no instructions for {e.precision.value}, and would take many times as long"
@@ -206,8 +205,8 @@ def planned(
             asked.within_memory().check_machine()
         except UsageError as error:
             missing = str(error).splitlines()
-    here = asked.machine.profile is None and not gpus and scale in REAL
-    machines = {k: replace(h, device="cpu") if here and h.device == "auto" else h for k, h in asked.hardware.items()}
+    here = asked.machine.profile is None and scale in REAL
+    machines = {k: replace(h, device="cpu") if here and h.on_cpu(gpus) else h for k, h in asked.hardware.items()}
     how: dict[str, Any] = {"machines": machines, "explicit": asked.machine.explicit, "watch": asked.watch}
     how |= {"moved": asked.moved, "price": price, "on_a_card": asked.machine.on_a_card}
     document = plan(asked.jobs, asked.refused, paper=asked.paper, **how)

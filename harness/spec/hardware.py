@@ -90,6 +90,11 @@ class Hardware:
         """The GPU that the plan is for; with device="cpu" this machine's processor."""
         return this_processor() if self.device == "cpu" else GPUS[self.gpu or "h100"]
 
+    def on_cpu(self, gpus: int) -> bool:
+        """Whether these settings mean a CPU, on a machine with so many GPUs: it is asked for, or none is here and
+        none is named."""
+        return self.device == "cpu" or (self.device == "auto" and not gpus and self.gpu is None)
+
     @property
     def gpus(self) -> int:
         """GPUs of a machine that one job needs at a time: to train, or to sample."""

@@ -98,10 +98,10 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
     header = [
         f"# {reproduction.title}",
         "",
+        *(f"**{line}**\n" for m in measured for line in m.warnings()),
         f"## {_answer(reproduction, measured, scales, rows)}",
         "",
         *([f"![{picture.title}]({picture.name}.svg)", "", picture.caption, ""] if picture else []),
-        *(f"**{line}**\n" for m in measured for line in m.warnings()),
         f"{origin}Written by `rlvr tables paper={paper}` from the runs' verdicts; not edited by hand.",
         "",
     ]

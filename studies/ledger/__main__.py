@@ -88,6 +88,7 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
             rows["claims"].append(claim_row(series, audit(Printed(text, where), evidence, base=base_evidence)))
     tables = {name: pd.DataFrame(of_table) for name, of_table in rows.items() if of_table}
     tables["repositories"] = tables["repositories"].drop_duplicates()
+    tables["series"] = tables["series"].astype({"problems": "Int64"})  # unknown where a file states no number
     if rows["rejected"]:
         tables["rejected"] = with_readings(tables["rejected"])
         tables["by_reading"] = by_reading(tables["rejected"], tables["grades"])

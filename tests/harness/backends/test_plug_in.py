@@ -69,7 +69,7 @@ def test_a_new_backend_plans_with_its_own_settings_memory_and_time(capsys: pytes
     assert "hardware.slices=2" in arm["memory"]["settings"] and arm["memory"]["fits"]
     assert arm["memory"]["training"]["weights"] == pytest.approx(8 * 7.615e9, rel=1e-3)
     assert arm["cost_per_run"]["gpu_hours"] > 0
-    assert main([*command, "hardware.slices=1"]) == 0
+    assert main([*command, "hardware.slices=1", "hardware.gpu=h100"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)["arms"]
     assert not arm["memory"]["fits"] and arm["memory"]["remedy"].endswith("hardware.slices=2")
     assert main([*command, "hardware.deepspeed=zero2"]) != 0

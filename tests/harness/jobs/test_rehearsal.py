@@ -44,6 +44,7 @@ SMALL = {
 TENTH = [  # of all default runs, of each kind the fastest; `nox -s rehearse` does all
     *((paper, "small", model, "base") for paper, model in SMALL.items()),
     *(("anchors", "paper", model, "base") for model in ("qwen3-0.6b", "qwen2.5-0.5b")),
+    ("anchors", "paper", "qwen2.5-coder-1.5b", "mbpp"),
     *(("egsw", "paper", model, "base") for model in ("math-7b", "math-7b-instruct")),
     *(("erpo", "small", "qwen2.5-1.5b", arm) for arm in ("base", "sft")),
     *(("erpo", "paper", f"qwen2.5-{size}", "sft") for size in ("1.5b", "7b")),

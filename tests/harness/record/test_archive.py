@@ -86,7 +86,7 @@ def test_an_import_adds_what_is_not_there(
     assert import_archive(archive) == (0, 4)  # the home that they are from
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
     assert import_archive(archive) == (4, 0) and import_archive(archive) == (0, 4)
-    assert report("egsw", runs()) == report("egsw", runs(archive))
+    assert report("egsw", runs()).csv() == report("egsw", runs(archive)).csv()
     from harness.record.mirror import ms
     from harness.runs.track import Tracker
 
@@ -94,7 +94,7 @@ def test_an_import_adds_what_is_not_there(
     assert sorted(run.info.end_time for run in arms) == sorted(ms(str(run.finished)) for run in runs())
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'other' / 'mlflow.db'}")
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "third"))
-    assert report("egsw", runs()) == report("egsw", runs(archive))
+    assert report("egsw", runs()).csv() == report("egsw", runs(archive)).csv()
 
 
 @pytest.mark.parametrize("offset", [0, 1])
