@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
 
@@ -359,6 +360,7 @@ def _approximated(side: str) -> list[str]:
     shown = number(last)
     place = shown.last if shown and shown.last is not None else 1
     off = abs(exact - rounded)
+    place = place if abs(rounded) < abs(exact) else Fraction(place) / 2  # cut off, or rounded up: 7.07 is not about 8
     if exact.denominator == 1 or off > max(abs(exact) / 100, place):
         return []
     return [first, rest[-1]][: 1 + (off <= abs(exact) / 100)]

@@ -79,12 +79,18 @@ _UNIT_WORDS = frozenset(name.lower() for name in UNITS)
 _PART = re.compile(r"(?P<name>[A-Za-z]+)|(?P<over>/)|\^\s*\{?\s*\{?\s*(?P<power>-?\d)")
 
 
+_MORE = re.compile(r"[^\W\d_A-Za-zµμΩÅ]|\d|[,;|?!]")  # `cm или 8`, `cm, 8`
+
+
 def unit(text: str) -> Unit | None:
     r"""`m/s`, `\text{ kcal m}^{-2}`, `square feet` as a size and powers of base units; None if a part is not known."""
     total, last, found = ONE, ONE, False
     sign = power = 1
     text = re.sub(r"\bms(?=\}?\s*\^\s*\{?\s*-)", "m s", text)  # metres to a second, not one over milliseconds
-    for part in _PART.finditer(text.replace("\\text", " ").replace("\\cdot", " ")):
+    text = text.replace("\\text", " ").replace("\\cdot", " ")
+    if _MORE.search(_PART.sub(" ", text)):
+        return None
+    for part in _PART.finditer(text):
         name = part["name"] or ""
         if part["over"] or name == "per":
             sign = -1

@@ -141,6 +141,18 @@ def test_a_unit_that_changes_the_value(count: int, units: str) -> None:
     assert equal(rf"{count}\text{{ {first}}}", rf"{count}\mathrm{{{first}}}")
 
 
+def test_an_approximation_is_rounded_or_cut_off() -> None:
+    # 5 sqrt(2) is 7.0711
+    assert all(equal(r"5\sqrt{2}", rf"5\sqrt{{2}} \approx {near}") for near in ("7", "7.1", "7.07", "7.071"))
+    assert not any(equal(r"5\sqrt{2}", rf"5\sqrt{{2}} \approx {off}") for off in ("8", "6", "7.2", "9"))
+
+
+@pytest.mark.parametrize("more", ["или 8", "or 8", "8", ", 8", "? 8"])
+def test_a_unit_with_another_number_behind_it_is_none(more: str) -> None:
+    assert not accepts(r"5\text{ cm}^2", rf"5\text{{ cm}}^2\text{{ {more}}}")
+    assert not accepts(r"5\text{ cm}", rf"5\text{{ cm {more}}}")
+
+
 @pytest.mark.parametrize(
     "words", ["apples", "cm", "shaded squares", "ways", "in total", "square units", "minutes", "people", "dollars"]
 )
@@ -194,12 +206,17 @@ SAME |= {
 SAME |= {r"\emptyset": r"none\{\}", r"(-\infty,\infty)": r"\mathbb{R}", r"100\%": "1"}
 
 
-def benchmark_golds() -> list[str]:
-    """The golds of all benchmarks at hand, none on a machine without them."""
+def golds_by_benchmark() -> list[list[str]]:
+    """The golds of each benchmark at hand, none on a machine without them."""
     data = Path(os.environ.get("RLVR_SHARED", Path(__file__).resolve().parents[4] / "shared")) / "data"
-    files = [*(data / "benchmarks").glob("*.jsonl"), *(data / "fresh").glob("*.jsonl")]
-    rows = [json.loads(line) for path in files for line in path.read_text("utf-8").split("\n") if line]
-    return sorted({str(row["answer"]).strip() for row in rows})
+    files = sorted([*(data / "benchmarks").glob("*.jsonl"), *(data / "fresh").glob("*.jsonl")])
+    rows = [[json.loads(line) for line in path.read_text("utf-8").split("\n") if line] for path in files]
+    return [sorted({str(row["answer"]).strip() for row in of_file}) for of_file in rows]
+
+
+def benchmark_golds() -> list[str]:
+    """The golds of all benchmarks at hand."""
+    return sorted({gold for golds in golds_by_benchmark() for gold in golds})
 
 
 def value(text: str) -> Fraction | None:

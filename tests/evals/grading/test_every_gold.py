@@ -1,0 +1,94 @@
+"""Over the golds of the benchmarks at hand: a gold with a hedge or with one sign changed is not accepted, nor is
+another gold of the same benchmark, but where they are equal: as math-verify says, or as read by hand (`READ`).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from evals.grading.extraction import locate
+from tests.evals.grading.test_wrong_accepts import CHANGES, accepts, golds_by_benchmark
+
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+HERE = Path(__file__).parent
+HEDGES = [
+    *(HERE / "hedges.txt").read_text("utf-8").splitlines(),
+    *(form for form in CHANGES["a hedge"] + CHANGES["a denial"] if form not in ("%s!", "%s!!")),  # 2! is 2
+]
+_FREE = r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+%s_{%d} \cos (2 t)"
+READ = {(_FREE % ("C", 2), _FREE % other) for other in (("K", 2), ("C", 3))}  # a free constant has any name
+READ |= {("$f(x)=-1$,$f(x)=x+1$", "$f(x)=-1$,$f(x)=x+1$^{T}"), ("$f(x)=x+1$", "$f(x)=x+1$^{-1}")}  # a power of 1 is 1
+READ |= {(r"\frac{2 \sqrt{149}}{3}", r"\frac{2 \sqrt{149}}{3} \approx 8")}  # 8.14 is about 8
+WRONG = {(r"\text{Dana}", r"\text{Dana}\text{ is a bound}")}  # accepted: words behind a name are not judged
+SAMPLED = 250  # golds of each property, by the seed beside it; whole numbers, the most frequent, are one in ten
+UNITS = {"cm": "mm", "feet": "inches", "hours": "minutes", "dollars": "cents", "p.m": "a.m", "degrees": "radians"}
+
+
+def sample(seed: int) -> list[tuple[str, list[str]]]:
+    """(gold, all golds of its benchmark)."""
+    drawn = random.Random(seed)
+    pairs = [(gold, golds) for golds in golds_by_benchmark() for gold in golds]
+    whole = [pair for pair in pairs if re.fullmatch(r"-?[\d,]+", pair[0])]
+    other = [pair for pair in pairs if pair not in whole]
+    if not other:
+        pytest.skip("no benchmarks at hand; set RLVR_SHARED")
+    return drawn.sample(other, SAMPLED * 9 // 10) + drawn.sample(whole, SAMPLED // 10)
+
+
+def unconfirmed(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The accepted pairs that neither math-verify nor a reader found equal."""
+    from math_verify import parse, verify
+
+    found = [pair for pair in pairs if pair[0] != pair[1] and accepts(*map(locate, pair)) and pair not in READ]
+    boxed = [[parse(rf"\boxed{{{locate(side)}}}") for side in pair] for pair in found]
+    return [pair for pair, sides in zip(found, boxed, strict=True) if not verify(*sides)]
+
+
+def changed(gold: str, drawn: random.Random) -> Iterator[str]:
+    """The gold with one letter, digit, sign, index or exponent, or unit changed, at most twice each."""
+
+    def some(pattern: str) -> list[re.Match[str]]:
+        found = [*re.finditer(pattern, gold)]
+        return drawn.sample(found, min(2, len(found)))
+
+    def put(found: re.Match[str], text: str, group: int = 0) -> str:
+        return gold[: found.start(group)] + text + gold[found.end(group) :]
+
+    for letter in some(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])"):
+        others = "abcmnpqstuvwxyz" if letter[0].islower() else "ABCDKLMNPQRSTX"
+        yield put(letter, drawn.choice([other for other in others if other != letter[0]]))
+    for digit in some(r"\d"):
+        yield put(digit, str((int(digit[0]) + drawn.randint(1, 9)) % 10))
+    for sign in some(r"[-+]"):
+        yield put(sign, "-" if sign[0] == "+" else "+")
+    for index in some(r"[_^]\{?(\d)\}?"):
+        yield put(index, str((int(index[1]) + 1) % 10), 1)
+    for unit, other in UNITS.items():
+        if unit in gold:
+            yield gold.replace(unit, other, 1)
+
+
+def test_no_hedged_gold_is_accepted() -> None:
+    drawn = random.Random(1)
+    letters = re.compile(r"\\text\{\([A-E]\)\}")  # behind a letter stands the text of the choice, whatever it says
+    golds = [gold for gold, _ in sample(1) if not letters.fullmatch(gold)]
+    pairs = ((gold, form.replace("%s", locate(gold))) for gold in golds for form in drawn.sample(HEDGES, 40))
+    assert {(gold, form) for gold, form in pairs if accepts(locate(gold), form)} - READ == WRONG
+
+
+def test_a_changed_gold_is_accepted_only_where_it_is_equal() -> None:
+    drawn = random.Random(2)
+    assert unconfirmed((gold, other) for gold, _ in sample(2) for other in changed(gold, drawn)) == []
+
+
+def test_another_gold_of_the_benchmark_is_accepted_only_where_it_is_equal() -> None:
+    drawn = random.Random(3)
+    assert unconfirmed((gold, drawn.choice(golds)) for gold, golds in sample(3) for _ in range(20)) == []
+    near = [pair for golds in golds_by_benchmark() for pair in pairwise(golds)]  # in order of text
+    assert unconfirmed(drawn.sample(near, 3 * SAMPLED)) == []
