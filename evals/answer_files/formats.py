@@ -66,6 +66,8 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
                 "columns=answer:answer takes answer"
             )
         row.setdefault("answer", value["gold"])
+    if plain and isinstance(value.get("question"), str):
+        row.setdefault("problem", value["question"])
     row |= {ours: found for ours, theirs in form.columns.items() if (found := reach(value, theirs)) is not ABSENT}
     if "labels" in form.columns:
         names = form.columns["labels"].split("|")

@@ -294,6 +294,8 @@ def _run(
         with _GradingQueue(plan, grader) as grading, live:
             grading.add(list(samples.values()))
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
+                if check is not None:
+                    check(live.state)  # before the engine loads its model, or begins the next batch
                 for completions in engine.generate(chunk, plan.decoding, on_step):
                     store.add(completions)
                     samples.update((c.key, c) for c in completions)

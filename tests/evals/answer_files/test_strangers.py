@@ -171,3 +171,11 @@ def test_log_likelihoods_are_no_responses(tmp_path: Path) -> None:
     }  # fmt: skip
     with pytest.raises(ValueError, match=r"log-likelihoods of choices and no response.*columns=id:doc_id,correct:acc"):
         read_answers(lines(tmp_path / "a.jsonl", [row]))
+
+
+def test_rows_with_the_same_question_are_samples_of_one_problem(tmp_path: Path) -> None:
+    """Two questions, two rows each: 3 of 4 right; a problem is solved by any of its samples."""
+    path = tmp_path / "a.csv"
+    rows = [("What is 1+1?", "2", 2), ("What is 1+1?", "2", 3), ("What is 2+2?", "4", 4), ("What is 2+2?", "4", 4)]
+    path.write_text("question,gold,response\n" + "".join(f"{q},{g},\\boxed{{{r}}}\n" for q, g, r in rows))
+    assert [row["problem_id"] for row in read_answers(path).rows] == [question for question, _, _ in rows]
