@@ -66,8 +66,10 @@ def p_words(p: float | None) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """ "0.043", "<0.001", or a dash."""
-    return NONE if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+    """ "0.043", "<0.001", or a dash; ">0.050" where three digits would hide that p is above 5 %."""
+    if p is None:
+        return NONE
+    return "<0.001" if p < 0.001 else ">0.050" if 0.05 < p < 0.0505 else f"{p:.3f}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ import pytest
 
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import estimate, over_problems
-from evals.stats.score import Score, meanings, reported, score
+from evals.stats.score import Score, meanings, p_text, reported, score
 from evals.stats.verdict_table import METRICS
 
 if TYPE_CHECKING:
@@ -182,3 +182,11 @@ def test_the_share_without_an_answer_by_hand() -> None:
     # "-" has no answer, "?" is unscored: of p one of two scored, of q none of two
     (found,) = score(table({"p": "+-?", "q": "aa+"}), ks=(), metrics=["no_answer_rate"])
     assert found.value == (1 / 2 + 0) / 2
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(None, "–"), (0.0009, "<0.001"), (0.05, "0.050"), (0.0501, ">0.050"), (0.0506, "0.051"), (1.0, "1.000")],
+)
+def test_a_p_above_five_percent_does_not_look_like_five_percent(p: float | None, text: str) -> None:
+    assert p_text(p) == text
