@@ -160,10 +160,11 @@ def get(name: str) -> Protocol:
 
 
 def _cut(ks: Any, n: int) -> Any:
-    """The ks up to n, for each benchmark; n itself where there is none."""
+    """The ks up to n, for each benchmark, and n itself where larger ones fall away."""
     if isinstance(ks, Mapping):
         return {benchmark: _cut(own, n) for benchmark, own in ks.items()}
-    return tuple(k for k in ks if k <= n) or (n,)
+    kept = tuple(k for k in ks if k <= n)
+    return kept if len(kept) == len(ks) or n in kept else (*kept, n)
 
 
 def recorded_value(manifest: Mapping[str, Any], field_name: str) -> Any:
