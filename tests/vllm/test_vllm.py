@@ -69,7 +69,7 @@ def test_vllm_responses_end_at_end_tokens_or_the_limit(engine: Any, monkeypatch:
     monkeypatch.setattr(engine, "_ends", lambda: ends)
     seen: list[Any] = []
     completions = engine._completions
-    monkeypatch.setattr(engine, "_completions", lambda ready: (seen.extend(ready), completions(ready))[1])
+    monkeypatch.setattr(engine, "_completions", lambda ready, stop: (seen.extend(ready), completions(ready, stop))[1])
     done = generated(engine, some_requests(6, 16), Decoding(1.0, 1.0, 40))
     assert {c.finish_reason for c in done.values()} == {"stop", "length"}
     for request, output in seen:
