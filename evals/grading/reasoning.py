@@ -12,6 +12,7 @@ _PAIRS = {  # of chat templates: what begins a thought -> what ends it
     "<|begin_of_thought|>": "<|end_of_thought|>",  # Sky-T1, OpenThinker
     "[THINK]": "[/THINK]",  # Magistral
     "<seed:think>": "</seed:think>",
+    "<|START_THINKING|>": "<|END_THINKING|>",  # Cohere's Command A Reasoning
     "◁think▷": "◁/think▷",  # Kimi
     "<|channel|>analysis": "<|channel|>final<|message|>",  # gpt-oss
 }
@@ -22,6 +23,11 @@ _END = re.compile("|".join(map(re.escape, _PAIRS.values())))
 def has_marker(text: str) -> bool:
     """Whether a thought begins or ends in the text."""
     return bool(_BEGIN.search(text) or _END.search(text))
+
+
+def in_marker(token: str) -> bool:
+    """Whether a token of this text is a marker or one of its parts, as `<|channel|>`."""
+    return bool(token) and any(token in marker for pair in _PAIRS.items() for marker in pair)
 
 
 def begins(prompt: str) -> bool:

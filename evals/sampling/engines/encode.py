@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import UsageError
+from evals.grading.reasoning import in_marker
 from evals.sampling.engines.base import Decoding, Request
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken")
@@ -114,7 +115,27 @@ def cut_at(text: str, stop: Sequence[str]) -> str | None:
 
 
 def response_text(tokenizer: Any, tokens: Sequence[Sequence[int]], stopped: Sequence[bool]) -> list[str]:
-    """The text of each row of generated tokens, without the end token and other special tokens."""
+    """The text of each row of generated tokens, without the end token, as `texts_of` has it."""
     bare = [row[: len(row) - 1] if stop else row for row, stop in zip(tokens, stopped, strict=True)]
-    texts: list[str] = tokenizer.batch_decode(bare, skip_special_tokens=True)
+    return texts_of(tokenizer, bare)
+
+
+def texts_of(tokenizer: Any, rows: Sequence[Sequence[int]]) -> list[str]:
+    """The text of each row of tokens, without special tokens but those that mark a thought (`[THINK]`, gpt-oss's
+    channels): what `evals.grading.reasoning` reads follows them."""
+    special, marks = _special_tokens(tokenizer), marker_tokens(tokenizer)
+    if marks:
+        rows = [[token for token in row if token in marks or token not in special] for row in rows]
+    texts: list[str] = tokenizer.batch_decode(rows, skip_special_tokens=not marks)
     return texts
+
+
+def marker_tokens(tokenizer: Any) -> dict[int, str]:
+    """The special tokens that mark a thought, or are part of such a marker: id -> text."""
+    return {token: text for token, text in _special_tokens(tokenizer).items() if in_marker(text)}
+
+
+def _special_tokens(tokenizer: Any) -> dict[int, str]:
+    """What decoding without special tokens leaves out: id -> text."""
+    added = {token: str(text) for token, text in tokenizer.added_tokens_decoder.items() if text.special}
+    return added | dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))

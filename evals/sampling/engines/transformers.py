@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from evals.environment import jobs_on_card
 from evals.files import UsageError
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
-from evals.sampling.engines.encode import cut_at, encode, response_text, stop_tokens
+from evals.sampling.engines.encode import cut_at, encode, response_text, stop_tokens, texts_of
 from evals.sampling.engines.local import LocalModel
 from evals.sampling.engines.reading import Reading
 
@@ -165,7 +165,7 @@ class TransformersEngine(LocalModel):
         last = max(len(text.encode()) for text in stop) + 4
 
         def ended(tokens: Tensor, rows: Tensor, step: int) -> Tensor:
-            texts = self.tokenizer.batch_decode(tokens[:, -last:].tolist(), skip_special_tokens=True)
+            texts = texts_of(self.tokenizer, tokens[:, -last:].tolist())
             return torch.tensor([cut_at(text, stop) is not None for text in texts], device=tokens.device)
 
         return ended

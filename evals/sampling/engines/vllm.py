@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from evals.files import UsageError
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
-from evals.sampling.engines.encode import cut_at, encode, response_text, stop_tokens
+from evals.sampling.engines.encode import cut_at, encode, marker_tokens, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
 
 YIELD_ROWS = 64  # finished samples are handed on in groups of this size
@@ -190,6 +190,7 @@ class VllmEngine(LocalModel):
             stop_token_ids=self._ends(),
             seed=request.seed,
             detokenize=decoding.stop is not None,
+            skip_special_tokens=not marker_tokens(self.tokenizer),  # of the text in which it looks for `stop`
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 

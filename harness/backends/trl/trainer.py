@@ -21,7 +21,7 @@ from trl.models import unwrap_model_for_generation
 
 from evals.files import write_json
 from evals.sampling.engines.base import EngineError
-from evals.sampling.engines.encode import prompt_tokens
+from evals.sampling.engines.encode import prompt_tokens, texts_of
 from evals.sampling.engines.transformers import as_generate, decode
 from harness.backends.common import RESPONSE, is_self_taught
 from harness.backends.method_step import SHAPED, apply_method, micro_batch_loss
@@ -71,9 +71,12 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     # -- rollout -------------------------------------------------------------------------------------------------
 
-    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Keep the rewards of all processes: TRL passes on only its own advantages."""
-        rewards: Tensor = super()._calculate_rewards(*args, **kwargs)
+    def _calculate_rewards(
+        self, inputs: list[dict[str, Any]], prompts: list[str], completions: list[str], ids: list[list[int]]
+    ) -> Tensor:
+        """Keep the rewards of all processes: TRL passes on only its own advantages. Rewards read what evaluations do:
+        TRL's own text of a response has no marker of a thought where that is a special token."""
+        rewards: Tensor = super()._calculate_rewards(inputs, prompts, texts_of(self.processing_class, ids), ids)
         self._rewards_per_function = rewards
         return rewards
 
@@ -172,7 +175,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             longest = self.max_completion_length
             made = model.generate(**encoded, do_sample=False, top_p=None, top_k=None, max_new_tokens=longest, **ends)
         responses = made[:, encoded["input_ids"].size(1) :]
-        texts = self.processing_class.batch_decode(responses, skip_special_tokens=True)
+        texts = texts_of(self.processing_class, responses.tolist())
         total = torch.zeros(len(rows))
         for function, weight in zip(self.reward_funcs, self.reward_weights.tolist(), strict=True):
             asked = {name: [row[name] for row in rows] for name in ("prompt", "answer")}

@@ -25,6 +25,7 @@ from harness.backends.verl.checkpoints import export, last_checkpoint, step_of
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
 from harness.backends.verl.processes import Session
+from harness.backends.verl.translate import check_thoughts
 from harness.errors import UsageError
 from harness.record.run import TRAINING_LOG
 from harness.record.write import Recorder
@@ -59,6 +60,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     started = time.monotonic()
     transformers.utils.logging.disable_progress_bar()
     tokenizer = AutoTokenizer.from_pretrained(base_model)
+    check_thoughts(experiment, tokenizer)
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=job.seed)
     write_jsonl(out_dir / ROWS, rows)
     checkpoint = last_checkpoint(out_dir / CHECKPOINTS)

@@ -11,6 +11,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from evals.sampling.engines.encode import marker_tokens
 from harness.backends.common import cut_update, needs_gpu, needs_reference, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
@@ -54,6 +55,17 @@ def check(training: Training, hardware: VerlHardware) -> None:
         )
     needs_gpu(training, hardware)
     update_rows(training, hardware)
+
+
+def check_thoughts(experiment: Experiment, tokenizer: Any) -> None:
+    """Raises CannotExpress where rewards read what follows a thought whose markers veRL's text of a response lacks."""
+    marks = marker_tokens(tokenizer)
+    if marks and experiment.reasoning.value == "after":
+        why = (
+            f"it gives rewards the text without special tokens, and {', '.join(marks.values())}, which mark a thought, "
+            "are special tokens of this model; use backend=trl, or reasoning=whole"
+        )
+        raise CannotExpress(NAME, "reasoning", experiment.reasoning, why)
 
 
 def _inexpressible(e: Experiment) -> dict[str, str]:

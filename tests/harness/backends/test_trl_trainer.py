@@ -318,3 +318,53 @@ def test_the_greedy_response_of_each_prompt_is_scored(random_model: Path, tmp_pa
         start = len(tokenizer(prompt)["input_ids"])
         lengths[prompt] = len(tokenizer.decode(ids[0, start:], skip_special_tokens=True))
     assert got.tolist() == [1.5 * lengths[row["prompt"]] for row in rows]
+
+
+def test_rewards_read_what_follows_a_thought_whose_marker_is_a_special_token(
+    random_model: Path, tmp_path: Path
+) -> None:
+    """TRL's own text of a response has no special tokens: \\boxed{7} of the thought would count."""
+    from evals.grading import Grader
+    from harness.backends.trl.train import reward_functions
+
+    declared = declared_with(CASES["grpo"])
+    trainer = make_trainer(declared, random_model, tmp_path, None)
+    tokenizer = trainer.processing_class
+    tokenizer.add_special_tokens({"extra_special_tokens": ["[THINK]", "[/THINK]"]})
+    trainer.reward_funcs = reward_functions(declared, Grader(), policy="boxed_last")
+    ids = [tokenizer.encode(text) for text in (r"[THINK]\boxed{7}[/THINK]", r"[THINK][/THINK]\boxed{7}")]
+    texts = tokenizer.batch_decode(ids, skip_special_tokens=True)
+    assert texts == [r"\boxed{7}"] * 2
+    rows = [{"prompt": "2 + 5", "answer": "7"}] * 2
+    assert trainer._calculate_rewards(rows, ["2 + 5"] * 2, texts, ids).tolist() == [[0.0], [1.0]]
+
+
+def test_remax_subtracts_the_reward_of_the_greedy_response(random_model: Path, tmp_path: Path) -> None:
+    """The whole way, with the model's own responses and their lengths as rewards; lengths of 0 and 11 cannot be scored,
+    which leaves 0 to a response of 11 and to all of the prompt whose greedy response is empty."""
+    from baselines.remax import remax
+    from harness.spec import use
+
+    def length(completions: list[str], **_: Any) -> list[float | None]:
+        return [None if len(text) in (0, 11) else float(len(text)) for text in completions]
+
+    case = replace(CASES["grpo"], method=replace(CASES["grpo"].method, advantage=use(remax)))
+    trainer = make_trainer(declared_with(case), random_model, tmp_path, None, reward_funcs=[length])
+    trainer.model.train()
+    asked = ("2 + 2", "what is 31 * 2?", "9 - 4")
+    rows = [{"prompt": prompt, "answer": "7"} for prompt in asked for _ in range(GROUP)]
+    torch.manual_seed(1)
+    (micro,) = [trainer._prepare_inputs(rows) for _ in range(trainer.args.gradient_accumulation_steps)]
+    tokenizer, model = trainer.processing_class, trainer.model.eval()
+    greedy, expected = {}, []
+    for prompt in asked:
+        ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
+        made = model.generate(ids, do_sample=False, max_new_tokens=TOKENS, eos_token_id=trainer.eos_token_ids)
+        (greedy[prompt],) = length([tokenizer.decode(made[0, ids.shape[1] :], skip_special_tokens=True)])
+    said = tokenizer.batch_decode(micro["completion_ids"], skip_special_tokens=True)
+    for row, reward in zip(rows, length(said), strict=True):
+        baseline = greedy[row["prompt"]]
+        expected.append(0.0 if reward is None or baseline is None else reward - baseline)
+    mask = micro["completion_mask"]
+    assert micro["advantages"].tolist() == (torch.tensor(expected)[:, None] * mask).tolist()
+    assert greedy["what is 31 * 2?"] is None and None in length(said) and len({*expected}) > 3

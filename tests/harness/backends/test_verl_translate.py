@@ -14,7 +14,7 @@ from harness.backends.common import optimiser_steps
 from harness.backends.errors import CannotExpress
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
-from harness.backends.verl.translate import check, to_verl_config, update_rows
+from harness.backends.verl.translate import check, check_thoughts, to_verl_config, update_rows
 from harness.command.resolve import resolve
 from harness.spec import Experiment, catalogue
 from tests.experiments import experiment, finetune, ppo
@@ -189,3 +189,15 @@ def test_what_a_method_reads_may_be_missing() -> None:
     translated(token_baseline)
     with pytest.raises(ValueError, match=r"hardware.fused_kernels: expected false with a method that reads pi_squared"):
         translated(token_baseline, replace(CPU, fused_kernels=True))
+
+
+def test_markers_of_thoughts_that_its_text_lacks(random_model: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(random_model)
+    check_thoughts(experiment(), tokenizer)
+    tokenizer.add_special_tokens({"extra_special_tokens": ["[THINK]", "[/THINK]", "<|tool|>"]})
+    said = r"reasoning='after' .*and \[THINK\], \[/THINK\], which mark a thought, .*use backend=trl, or reasoning=whole"
+    with pytest.raises(CannotExpress, match=said):
+        check_thoughts(experiment(), tokenizer)
+    check_thoughts(with_values(experiment(), reasoning="whole"), tokenizer)
