@@ -20,7 +20,8 @@ from evals.files import write_json
 from evals.notebook import markdown_table
 from harness.record.archive import read_archive
 from harness.record.find import runs
-from harness.record.run import RECORD, folder_name, with_sha256
+from harness.record.names import folder_name
+from harness.record.record import RECORD, with_sha256
 
 COMMANDS = ("show", "tables paper=egsw", "report paper=egsw only=none tokens=false", "export paper=egsw")
 

@@ -8,7 +8,8 @@ from typing import Any
 from evals.files import read_jsonl
 from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, number_text
-from harness.record.run import CURVE, Run
+from harness.record.record import CURVE
+from harness.record.run import Run
 from harness.step.mismatch import FLAGS
 from harness.tables.summary import ArmResult, Difference, Summary
 from rlvr.terminal import paragraph, sentence, table

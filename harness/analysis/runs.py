@@ -19,7 +19,8 @@ from evals.sampling.engines.base import Decoding
 from harness.analysis.questions import questions
 from harness.errors import UsageError
 from harness.record.find import conditions_of, seeds_of
-from harness.record.run import IDENTITY, Run
+from harness.record.record import IDENTITY
+from harness.record.run import Run
 from harness.runs.track import home
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from evals.files import DamagedFileError, differing_files, folder_sha256s, read_object, write_json
-from harness.record.run import JOB_FOLDER
+from harness.record.names import JOB_FOLDER
 
 WHOLE = "whole"  # the seal: a JSON file in a checkpoint, with its identity and a hash of every other file
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from evals.data import protocols
 from evals.data.protocols import Protocol
+from harness.command.arms import picked, under
 from harness.command.checks import check_base_model, check_rewards, check_training, with_counted_rows
 from harness.errors import UsageError, choose, nearest
 from harness.spec import Arm, Context, Experiment, Origin, Reproduction, Sourced, Training, catalogue
-from harness.spec.controls import CONTROLS, SEPARATOR, controlled, split_key
+from harness.spec.controls import controlled
 from harness.spec.job import Job
 from harness.spec.scales import SCALES, Scale
 
@@ -52,17 +53,17 @@ def resolve(
     (scale,) = choose("scale", [scale], SCALES)
     (backend,) = choose("backend", [backend], BACKENDS)
     size = SCALES[scale]
-    picked = _picked(reproduction, models, arms, sets, size)
+    chosen = picked(reproduction, models, arms, sets, size)
     seeds = seeds if seeds is not None else list(range(reproduction.seeds.value))
     overrides = dict(overrides or {})
     built = [
         (
-            _under(arm, control),
+            under(arm, control),
             *_arm(arm, reproduction, size, overrides, control),
             _protocol(arm, reproduction, size, overrides),
             _context(arm, reproduction, size, overrides),
         )
-        for arm, control in picked
+        for arm, control in chosen
     ]
     _all_used(overrides, [e for _, _, e, _, _ in built])
     return [
@@ -84,60 +85,6 @@ def resolve(
         # an untrained model has no training seed: evaluate it once
         for seed in (seeds if experiment else seeds[:1])
     ]
-
-
-def _picked(
-    reproduction: Reproduction, models: list[str] | None, arms: list[str] | None, sets: list[str] | None, scale: Scale
-) -> list[tuple[Arm, str | None]]:
-    """(arm, its control or None) that a command names, in the paper's order; arms that train the same appear once."""
-    keys = list(dict.fromkeys(a.key for a in reproduction.arms))
-    asked = None if arms is None else [split_key(key) for key in arms]
-    if asked is not None and sets is not None:
-        raise UsageError(f"arms={sets}: expected arm=... or arms=..., not both, got arm={arms} too")
-    known = catalogue.arm_sets(reproduction)
-    for name in sets or ():
-        if name in keys:
-            raise UsageError(f"arms={name}: {name} is an arm and no set of arms; did you mean 'arm={name}'?")
-    choose("arms", sets, known)
-    choose("arm", None if asked is None else [key for key, _ in asked], keys)
-    if other := next((name for name in models or () if "/" in name and name not in reproduction.models), None):
-        named = ", ".join(reproduction.models)
-        raise UsageError(
-            f"model={other}: expected a model of the paper ({named}); base_model={other} trains another one"
-        )
-    choose("model", models, reproduction.models)
-    choose("control", [control for _, control in asked or () if control is not None], CONTROLS)
-
-    def own(arm: Arm) -> set[str | None]:
-        """The controls under which the command names an arm; None: the plain arm."""
-        if asked is not None:
-            return {control for key, control in asked if key == arm.key}
-        if sets is not None:
-            return {None} if any((arm.model, arm.key) in known[name] for name in sets) else set()
-        return set() if arm.sweep else {None}
-
-    candidates = [arm for arm in reproduction.arms if own(arm)]
-    if models is None and scale.one_model:  # the first base model that has any of them
-        models = [m for m in reproduction.models if any(arm.model == m for arm in candidates)][:1]
-    picked: dict[tuple[str, str, str | None], tuple[Arm, str | None]] = {}
-    for arm in candidates:
-        if models is not None and arm.model not in models:
-            continue
-        under = own(arm)
-        run = reproduction.trained_as(arm, scale.name)
-        for control in (None, *CONTROLS):
-            if control in under:
-                picked.setdefault((run.model, run.key, control), (run, control))
-    if not picked:
-        raise UsageError(f"arm={arms or sets}: {reproduction.key} has no such arm for model={models}")
-    return list(picked.values())
-
-
-def _under(arm: Arm, control: str | None) -> Arm:
-    """The arm with its control in key and title."""
-    if control is None:
-        return arm
-    return replace(arm, key=f"{arm.key}{SEPARATOR}{control}", title=f"{arm.title} ({CONTROLS[control].title})")
 
 
 def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Protocol:

@@ -24,7 +24,9 @@ from harness.command.watch import Watch, due
 from harness.data.base_models import fingerprint, located
 from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
-from harness.record.run import CURVE, FINAL, RECORD, TRAINING_LOG, Run, folder_name, run_identity
+from harness.record.names import folder_name
+from harness.record.record import CURVE, FINAL, RECORD, TRAINING_LOG, run_identity
+from harness.record.run import Run
 from harness.record.state import ERROR
 from harness.record.write import Recorder, now
 from harness.runs.interrupt import MINUTES, Interrupted, budget, check, finishing

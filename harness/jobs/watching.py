@@ -29,7 +29,8 @@ from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import Held, snapshots
 from harness.command.watch import Watch, due
 from harness.plan.costs import in_rollouts_engine
-from harness.record.run import CURVE, Run, run_identity
+from harness.record.record import CURVE, run_identity
+from harness.record.run import Run
 from harness.record.write import Recorder
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from evals.redaction import redact
 from harness.launch.task import Task
 from harness.plan.costs import training_steps
-from harness.record.run import TRAINING_LOG
+from harness.record.record import TRAINING_LOG
 from harness.record.state import last_step
 
 

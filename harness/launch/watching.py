@@ -16,7 +16,8 @@ from harness.launch.prepare import Prepared
 from harness.launch.task import RUNNING, WAITING, Task, tasks_of
 from harness.launch.view import View
 from harness.record.mirror import mirroring
-from harness.record.run import RECORD, Run
+from harness.record.record import RECORD
+from harness.record.run import Run
 from harness.record.state import ERROR
 from harness.runs.disk import full_disk_named
 from harness.runs.interrupt import Interrupted, finishing, handled, requested

@@ -24,7 +24,9 @@ from evals.files import DamagedFileError, Unpacked, file_sha256, rename_folder, 
 from evals.sampling.engines.base import sample_seed
 from harness.record.evaluations import NAME
 from harness.record.mirror import sync
-from harness.record.run import CURVES, RECORD, Run, folder_name, with_sha256
+from harness.record.names import folder_name
+from harness.record.record import CURVES, RECORD, with_sha256
+from harness.record.run import Run
 from harness.runs.track import cache_dir, home
 
 SUFFIX = ".tar.xz"

@@ -9,7 +9,8 @@ from pathlib import Path
 from evals.audit.reading import read_curve
 from evals.files import append_jsonl, file_sha256
 from harness.errors import UsageError, nearest
-from harness.record.run import CURVES, TRAINING_LOG, Run
+from harness.record.record import CURVES, TRAINING_LOG
+from harness.record.run import Run
 from harness.record.write import Recorder, now
 from harness.runs.track import make_home
 

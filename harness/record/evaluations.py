@@ -8,7 +8,8 @@ from pathlib import Path
 
 from evals.files import read_object
 from harness.record.mirror import ms, show_samples
-from harness.record.run import CURVES, FINAL, LINK, RECORD, Run
+from harness.record.record import CURVES, FINAL, LINK, RECORD
+from harness.record.run import Run
 from harness.runs.track import Tracker, home, make_home
 
 NAME = "evaluations"  # of the folder, and of MLflow's experiment

@@ -11,7 +11,9 @@ from typing import Any
 from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.run import CURVES, IDENTITY, RECORD, Run, benchmarks_of, columns_of, content_sha256, counted
+from harness.record.record import CURVES, IDENTITY, RECORD, content_sha256
+from harness.record.run import Run, counted
+from harness.record.verdict_files import benchmarks_of, columns_of
 from harness.spec.scales import SCALES
 
 EXPECTED = "expected a run's folder, a folder of an evaluation, an archive or a file of verdicts"

@@ -35,21 +35,10 @@ from evals.files import (
     write_json,
 )
 from evals.redaction import redact, redact_all
-from harness.record.run import (
-    FINAL,
-    IDENTITY,
-    JOB_FOLDER,
-    LINK,
-    RECORD,
-    RESTORE,
-    TRAINING_LOG,
-    Run,
-    as_typed,
-    base_of,
-    columns_of,
-    folder_name,
-    read_record,
-)
+from harness.record.names import JOB_FOLDER, as_typed, base_of, folder_name
+from harness.record.record import FINAL, IDENTITY, LINK, RECORD, RESTORE, TRAINING_LOG, read_record
+from harness.record.run import Run
+from harness.record.verdict_files import columns_of
 from harness.runs.track import TOKEN, Tracker, cache_dir, home, local_store, no_store, shown_uri
 from harness.spec.scales import SCALES
 

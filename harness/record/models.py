@@ -7,7 +7,8 @@ import hashlib
 from pathlib import Path
 
 from evals.files import DamagedFileError
-from harness.record.run import FINAL, RECORD, RESTORE, Run
+from harness.record.record import FINAL, RECORD, RESTORE
+from harness.record.run import Run
 
 
 def resolved(model: str) -> tuple[str, str]:

@@ -14,17 +14,27 @@ cut, changed, or of another run is a `DamagedFileError` that names it.
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.files import DamagedFileError, file_sha256, read_jsonl, read_object, read_parquet, text_sha256
+from evals.files import DamagedFileError, read_jsonl, read_object, read_parquet
 from evals.provenance import described
-from harness.spec.scales import base_name
+from harness.record.names import JOB_FOLDER, as_typed, base_of, short_names
+from harness.record.record import (
+    CURVE,
+    CURVES,
+    FINAL,
+    LINK,
+    RECORD,
+    RESTORE,
+    TRAINING_LOG,
+    content_sha256,
+    read_record,
+    run_identity,
+)
+from harness.record.verdict_files import NEEDED, benchmarks_of, check_columns, check_owner, columns_of, json_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,25 +42,6 @@ if TYPE_CHECKING:
 
     from evals.stats.measured_run import Conditions
     from evals.stats.verdict_table import VerdictTable
-
-RECORD, TRAINING_LOG, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.jsonl", "train/final", "mlflow.json"
-SHA256 = "sha256"  # of a record's content, in the record
-CURVES = "curves"  # the kind of a run that is another tool's curve alone (`harness.record.curves`)
-IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
-RESTORE = "restore it from where it came, or delete the run's folder and the same command makes it again"
-JOB_FOLDER = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # how a job's folder ends
-
-SHAPE: Mapping[str, Any] = {
-    **dict.fromkeys(("kind", "state", "paper", "model", "arm", "scale", "backend", "digest", "title"), str),
-    **dict.fromkeys(("files", "settings", "overrides", "environment", "base_model", "scores"), dict),
-    **dict.fromkeys(("training", "diverged"), (dict, type(None))),
-    "seed": int,
-    "benchmarks": list,
-}
-"""What the fields of a record are, as far as readers rely on it."""
-ARM = (*IDENTITY, "digest", "settings", "overrides", "environment", "base_model", "state")  # what a job's record has
-
-NEEDED = ("benchmark", "problem_id", "sample", "gold", "verdict")  # what every table of verdicts has
 
 Points = Sequence[tuple[int, float]]
 """(optimiser step, value)."""
@@ -150,7 +141,7 @@ class Run:
     @property
     def overrides(self) -> str:
         """The values that the command line replaced in this arm: "key=value key=value", sorted."""
-        return _named(" ".join(f"{key}={value}" for key, value in sorted(self.record["overrides"].items())))
+        return short_names(" ".join(f"{key}={value}" for key, value in sorted(self.record["overrides"].items())))
 
     @property
     def is_finished(self) -> bool:
@@ -182,7 +173,7 @@ class Run:
     @property
     def command(self) -> str:
         """The command that made it, without the folder of its program; "" if unknown."""
-        return _named(as_typed(str(self.record.get("environment", {}).get("command") or "")))
+        return short_names(as_typed(str(self.record.get("environment", {}).get("command") or "")))
 
     @property
     def by(self) -> str:
@@ -332,13 +323,13 @@ class Run:
         if self._tables is None:
             self.file(path.relative_to(self.folder).as_posix())
         if path.suffix == ".jsonl":
-            frame = _json_lines(path)
-            _check_columns(path, frame.columns)
+            frame = json_lines(path)
+            check_columns(path, frame.columns)
             return frame[frame["benchmark"] == benchmark].reset_index(drop=True)
         table = read_parquet(path, None if columns is None else [*NEEDED, *columns])
-        _check_columns(path, table.column_names)
+        check_columns(path, table.column_names)
         if self._tables is None:
-            _check_owner(path, table.schema.metadata or {}, self.manifest(benchmark))
+            check_owner(path, table.schema.metadata or {}, self.manifest(benchmark))
         names = table["benchmark"].unique().to_pylist()
         if names != [benchmark] and self.record:
             raise DamagedFileError(path, f"it has rows of {', '.join(map(str, names))}", RESTORE)
@@ -479,139 +470,9 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
     return VerdictTable.of_rows(rows)
 
 
-def read_record(path: Path) -> dict[str, Any] | None:
-    """The record of a run, or None without one.
-
-    Raises:
-        DamagedFileError: it cannot be read, or was changed after it was written.
-    """
-    record = read_object(path)
-    if record is None:
-        return None
-    if record.get(SHA256) != record_sha256(record):
-        raise DamagedFileError(path, "its content does not match its sha256")
-    needed = ARM if record.get("kind") == "arm" else ()
-    for field, kind in SHAPE.items():
-        if (field in needed or field in record) and not isinstance(record.get(field), kind):
-            raise DamagedFileError(path, f"{field}: expected another kind of value than {record.get(field)!r:.60}")
-    for name, sha256 in record.get("files", {}).items():
-        if name.startswith("/") or ".." in name.split("/") or not isinstance(sha256, str):
-            raise DamagedFileError(path, f"files: {name!r:.60} is no file of a run")
-    return record
-
-
-def record_sha256(record: Mapping[str, Any]) -> str:
-    """Of a record's content, without this hash."""
-    return text_sha256(json.dumps({key: value for key, value in record.items() if key != SHA256}, sort_keys=True))
-
-
-def with_sha256(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record with the hash of its content."""
-    plain = json.loads(json.dumps(record, default=list))
-    return {**plain, SHA256: record_sha256(plain)}
-
-
-def content_sha256(path: Path) -> str:
-    """SHA-256 of a file; read again only if the file has changed since (its size, times or inode)."""
-    at = path.stat()
-    return _content_sha256(os.fspath(path), at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino)
-
-
-@lru_cache(maxsize=100_000)
-def _content_sha256(path: str, *_: int) -> str:
-    return file_sha256(Path(path))
-
-
-def run_identity(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands in every evaluation of a run, so that no file is taken for another run's."""
-    base = record["base_model"]["sha256"]
-    return {**{key: record[key] for key in IDENTITY}, "digest": record["digest"], "base_model": base}
-
-
-def base_of(record: Mapping[str, Any]) -> str:
-    """As `Run.base`, of a record."""
-    stated = record["settings"].get("base_model") or {}
-    return base_name(record["model"], str(stated.get("value", "")), stated.get("origin", ""))
-
-
-def folder_name(record: Mapping[str, Any]) -> str:
-    """The name of a run's folder: what it is, what decides its result, and its seed."""
-    base = record["base_model"]["sha256"][:6]
-    return f"{record['model']}-{record['arm']}-{record['digest']}-{base}-seed{record['seed']}"
-
-
-def _named(text: str) -> str:
-    """Rows and functions given in Python by short names: data-0f3e12ab, short-54c0ffee."""
-    form = r"[^\s'\"=]*/objects/(data-\w{8})\w{8}\.jsonl|python:([^\s'\"]+-\w{8})\w{8}"
-    return re.sub(form, lambda found: found[1] or found[2], text)
-
-
-def as_typed(command: str) -> str:
-    """The command without the folder that its program was in."""
-    program, _, rest = command.partition(" ")
-    name = Path(program).name
-    return f"{'rlvr' if name in ('cli.py', '__main__.py') else name} {rest}".strip()  # nox starts the module
-
-
 def _named_model(manifests: Sequence[Mapping[str, Any] | None]) -> str | None:
     """The model that a manifest names, where it is a folder that is still there, or a hub id."""
     model = next((m["record"].get("model_path") for m in manifests if m is not None), None)
     if model is None or (Path(model).is_absolute() and not Path(model).is_dir()):
         return None
     return str(model)
-
-
-def benchmarks_of(path: Path) -> list[str]:
-    """The benchmarks of a file of verdicts.
-
-    Raises:
-        ValueError: it names none.
-    """
-    rows = _json_lines(path) if path.suffix == ".jsonl" else read_parquet(path, ["benchmark"]).to_pandas()
-    if "benchmark" not in rows or rows.empty:
-        raise ValueError(f"{path}: expected rows with the name of their benchmark, got none")
-    return [str(name) for name in dict.fromkeys(rows["benchmark"])]
-
-
-def _check_columns(path: Path, names: Collection[str]) -> None:
-    if missing := [name for name in NEEDED if name not in names]:
-        raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
-
-
-def _check_owner(path: Path, metadata: Mapping[bytes, bytes], manifest: Mapping[str, Any] | None) -> None:
-    """Raise DamagedFileError if a file of verdicts is not of the samples that the manifest beside it describes.
-
-    Archives from before 2026-11-23 have no owner in the file and no run in the manifest: their hashes in run.json
-    are all that protects them.
-    """
-    from evals.sampling.store import OWNER, owner_of
-
-    text = metadata.get(OWNER.encode())
-    if manifest is None or text is None:
-        return
-    inside, expected = json.loads(text), owner_of(manifest)
-    if differing := [key for key, value in expected.items() if inside.get(key) != value]:
-        raise DamagedFileError(path, f"it has another {differing[0]} than manifest.json beside it", RESTORE)
-
-
-def columns_of(path: Path) -> list[str]:
-    """The columns of a file of verdicts or other rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if path.suffix == ".jsonl":
-        return list(_json_lines(path).columns)
-    try:
-        return list(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError) as error:
-        raise DamagedFileError(path, f"not readable as Parquet: {str(error).splitlines()[0]}", RESTORE) from error
-
-
-def _json_lines(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    lines = path.read_text(encoding="utf-8").splitlines()
-    try:
-        return pd.DataFrame([json.loads(line) for line in lines if line.strip()])
-    except ValueError as error:
-        raise ValueError(f"{path}: expected JSON Lines of verdicts ({error})") from error

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals.files import DamagedFileError, last_row, read_object, write_json
-from harness.record.run import RECORD, TRAINING_LOG, Run
+from harness.record.record import RECORD, TRAINING_LOG
+from harness.record.run import Run
 from harness.spec.scales import SCALES
 
 SLURM = "slurm.json"  # of an unfinished job that was given to Slurm: {"id": text}

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from evals.files import DamagedFileError, append_jsonl, file_sha256, mend_jsonl, read_jsonl, read_object, write_json
 from evals.redaction import redact_all
-from harness.record.run import LINK, RECORD, TRAINING_LOG, read_record, with_sha256
+from harness.record.record import LINK, RECORD, TRAINING_LOG, read_record, with_sha256
 
 FREE = ("overrides", "settings", "own_files", "hardware", "environment", "stopped", "so_far")
 """Fields with text of the user, where a credential may be; the others are names and hashes, of which readers need every

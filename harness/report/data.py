@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,33 +66,31 @@ def choose_arms(
         UsageError: nothing measured, or an arm or model that was not.
     """
     everything = gather(paper.key, runs)
-    scales = list(dict.fromkeys(m.scale for m in everything))
+    scales = [m.scale for m in everything]
     if scale is None:
         scale = "paper" if "paper" in scales or not scales else scales[0]
     here = [m for m in everything if m.scale == scale]
     models = list(dict.fromkeys(m.model for m in here))
-    if model is not None and model not in models:
-        raise UsageError(
-            f"model={model}: not measured at {scale} scale; {nearest(model, models) if models else 'nothing was'}"
-        )
+    _check_measured("model", [] if model is None else [model], models, scale)
     model = model or next(iter(models), None)
     of_model = [m for m in here if m.model == model]
-    best: dict[str, Measured] = {}
-    for m in of_model:
-        if m.arm not in best or len(m.overrides.split()) < len(best[m.arm].overrides.split()):
-            best[m.arm] = m
-    if arms is not None:
-        for arm in arms:
-            if arm not in best:
-                raise UsageError(
-                    f"arm={arm}: not measured at {scale} scale; {nearest(arm, best) if best else 'nothing was'}"
-                )
-        wanted = list(arms)
-    else:
-        claimed = {"base", *(name for c in paper.claims for name in (c.arm, c.than))}
-        wanted = [arm for arm in best if arm in claimed or not paper.claims][:MOST]
-    chosen = tuple(best[arm] for arm in wanted)
+    best: dict[str, Measured] = {}  # of an arm, the runs with the fewest overrides, the first of equals
+    for m in sorted(of_model, key=lambda m: len(m.overrides.split())):
+        best.setdefault(m.arm, m)
+    if arms is None:
+        measured = [m.arm for m in of_model]
+        claimed = {"base", *(name for c in paper.claims for name in (c.arm, c.than))} if paper.claims else set(measured)
+        arms = [arm for arm in dict.fromkeys(measured) if arm in claimed][:MOST]
+    _check_measured("arm", arms, best, scale)
+    chosen = tuple(best[arm] for arm in arms)
     return Chosen(scale, chosen, tuple(everything), tuple(_not_shown(chosen, here)))
+
+
+def _check_measured(field: str, asked: Sequence[str], measured: Collection[str], scale: str) -> None:
+    """Raise UsageError for what was asked and not measured at that scale."""
+    if missing := [name for name in asked if name not in measured]:
+        expected = nearest(missing[0], measured) if measured else "nothing was"
+        raise UsageError(f"{field}={missing[0]}: not measured at {scale} scale; {expected}")
 
 
 def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str]:

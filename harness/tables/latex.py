@@ -9,7 +9,7 @@ from evals.stats.compare import Line, compare_runs, corrected
 from evals.stats.differences import ALPHA
 from evals.stats.intervals import ROUGH
 from evals.stats.score import Score, bounds_text, number_text
-from harness.record.run import base_of
+from harness.record.names import base_of
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.measured import Measured, common_overrides, how, in_all_arms

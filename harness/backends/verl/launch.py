@@ -27,7 +27,7 @@ from harness.backends.verl.order import Order
 from harness.backends.verl.processes import Session
 from harness.backends.verl.translate import check_thoughts
 from harness.errors import UsageError
-from harness.record.run import TRAINING_LOG
+from harness.record.record import TRAINING_LOG
 from harness.record.write import Recorder
 from harness.runs.interrupt import Interrupted, out_of_time
 from harness.spec import Experiment

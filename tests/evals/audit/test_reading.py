@@ -15,7 +15,7 @@ from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read
 from evals.files import file_sha256, write_json
 from evals.grading import Grader
 from harness.errors import UsageError
-from harness.record.run import with_sha256
+from harness.record.record import with_sha256
 from tests.harness.record.folders import finished, rows_of
 
 VERL = (

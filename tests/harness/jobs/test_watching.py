@@ -16,7 +16,8 @@ from harness.command.resolve import resolve
 from harness.command.watch import Watch, take_watch
 from harness.jobs.run import check_data, run_jobs
 from harness.jobs.watching import Watcher
-from harness.record.run import CURVE, Run
+from harness.record.record import CURVE
+from harness.record.run import Run
 from harness.record.write import Recorder
 from tests.sizes import SIZES
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import write_json
-from harness.record.run import Run, folder_name, read_record, run_identity
+from harness.record.names import folder_name
+from harness.record.record import read_record, run_identity
+from harness.record.run import Run
 from harness.record.write import Recorder, now
 
 SETTINGS = {

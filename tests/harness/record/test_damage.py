@@ -13,7 +13,8 @@ from evals.files import DamagedFileError
 from harness.record.archive import read_archive, write_archive
 from harness.record.find import runs, together
 from harness.record.models import check_whole
-from harness.record.run import FINAL, SHAPE, Run, with_sha256
+from harness.record.record import FINAL, SHAPE, with_sha256
+from harness.record.run import Run
 from harness.record.write import Recorder
 from rlvr.cli import main
 from tests.damages import DAMAGES
@@ -153,7 +154,7 @@ def test_an_archive_with_changed_content_is_refused(tmp_path: Path, monkeypatch:
 
 
 def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.record import run as module
+    from harness.record import record as module
 
     folder = finished(tmp_path).folder
     hashed: list[Path] = []

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.record.archive import read_archive, write_archive
-from harness.record.run import Run, with_sha256
+from harness.record.record import with_sha256
+from harness.record.run import Run
 from rlvr.cli import main
 from tests.harness.record.folders import finished
 

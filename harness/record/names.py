@@ -1,0 +1,37 @@
+"""What a run is called: its folder, its base model, the command that made it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.spec.scales import base_name
+
+JOB_FOLDER = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # how a job's folder ends
+
+
+def folder_name(record: Mapping[str, Any]) -> str:
+    """The name of a run's folder: what it is, what decides its result, and its seed."""
+    base = record["base_model"]["sha256"][:6]
+    return f"{record['model']}-{record['arm']}-{record['digest']}-{base}-seed{record['seed']}"
+
+
+def base_of(record: Mapping[str, Any]) -> str:
+    """As `Run.base`, of a record."""
+    stated = record["settings"].get("base_model") or {}
+    return base_name(record["model"], str(stated.get("value", "")), stated.get("origin", ""))
+
+
+def as_typed(command: str) -> str:
+    """The command without the folder that its program was in."""
+    program, _, rest = command.partition(" ")
+    name = Path(program).name
+    return f"{'rlvr' if name in ('cli.py', '__main__.py') else name} {rest}".strip()  # nox starts the module
+
+
+def short_names(text: str) -> str:
+    """Rows and functions given in Python by short names: data-0f3e12ab, short-54c0ffee."""
+    form = r"[^\s'\"=]*/objects/(data-\w{8})\w{8}\.jsonl|python:([^\s'\"]+-\w{8})\w{8}"
+    return re.sub(form, lambda found: found[1] or found[2], text)
