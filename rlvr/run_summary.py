@@ -11,7 +11,7 @@ from evals.stats.score import bounds_text, number_text
 from harness.record.record import CURVE
 from harness.record.run import Run
 from harness.step.mismatch import FLAGS
-from harness.tables.summary import ArmResult, Difference, Summary
+from harness.tables.summary import ArmDifference, ArmResult, Summary
 from rlvr.terminal import paragraph, sentence, table
 
 MEANING = {
@@ -94,7 +94,7 @@ def _score(arm: ArmResult) -> tuple[str, str]:
     return number_text(arm.score.value, 100), bounds_text(arm.score.interval, 100)
 
 
-def _difference(benchmark: str | None, compared: Difference) -> list[str]:
+def _difference(benchmark: str | None, compared: ArmDifference) -> list[str]:
     """Whether a claimed arm scores higher, and what would tell if these runs cannot."""
     line = compared.line
     question = f"Does {compared.arm} score higher than {compared.than} on {benchmark}?"

@@ -17,7 +17,7 @@ from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
 
 if TYPE_CHECKING:
-    from harness.jobs.run import Outcome
+    from harness.jobs.run import JobOutcome
     from harness.launch.prepare import Prepared
     from harness.spec import Experiment, Reproduction
     from rlvr.runs import Run
@@ -33,7 +33,7 @@ OPTIONS = (  # that are left out when they are not given; None as a value of the
 class Trained(Result):
     """The finished runs of a call: a summary with their scores; `runs` to read and compare them."""
 
-    def __init__(self, outcomes: Sequence[Outcome], text: str, document: Any, exit_code: int) -> None:
+    def __init__(self, outcomes: Sequence[JobOutcome], text: str, document: Any, exit_code: int) -> None:
         super().__init__(document, text, document["runs"], exit_code=exit_code)
         self.outcomes = outcomes
 
@@ -267,7 +267,7 @@ def _asked(
     return what, asked, in_process or ([] if isinstance(what, str) else ["an experiment declared in Python"])
 
 
-def _summary(outcomes: Sequence[Outcome], paper: Reproduction) -> Trained:
+def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
     """The scores of the jobs, and on stderr which failed or diverged."""
     from evals.redaction import redact
     from harness.record.run import Run

@@ -19,7 +19,7 @@ from evals.answer_files.formats import AS_PROGRAMS, OURS, Row
 from evals.answer_files.own import decided_by, file_of
 from evals.answer_files.policies import LETTER, advice, policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
-from evals.answer_files.report import SHOWN, Report, agreement
+from evals.answer_files.report import SHOWN, GradeReport, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
 from evals.code_execution.program_grader import ProgramGrader, is_gold
 from evals.code_execution.programs import POLICIES as PROGRAMS
@@ -49,7 +49,7 @@ def grade_file(
     explain: Sequence[int] | Literal["wrong"] = (),
     reading: Reading = NOTHING_SAID,
     progress: Progress | None = None,
-) -> Report:
+) -> GradeReport:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
 
     Args:
@@ -110,7 +110,7 @@ def grade_file(
     explanations = {n: grader.explain(*triples[n - 1][:2], policy) for n in explained if isinstance(grader, Grader)}
     if target is not None:
         write_jsonl(target, with_columns(rows, ours))
-    return Report(
+    return GradeReport(
         file=str(path),
         rows=len(rows),
         problems=len(samples),

@@ -46,7 +46,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class GradeReport:
     """Verdict counts, scores and agreement with the labels of one file."""
 
     file: str

@@ -46,7 +46,7 @@ Name = Literal[
     "not in the file", "another metric", "another denominator", "another checkpoint", "selection", "seeds", "grader",
     "format", "gain by grading", "truncation",
 ]  # fmt: skip
-Verdict = Literal[
+AuditVerdict = Literal[
     "stands", "stands with another number", "not in the file", "within selection", "within seeds",
     "made by the grader", "cannot tell",
 ]  # fmt: skip
@@ -82,7 +82,7 @@ class Audit:
     """
 
     printed: Printed
-    verdict: Verdict
+    verdict: AuditVerdict
     causes: tuple[Cause, ...]
     file: float | None = None
     ours: float | None = None
@@ -213,7 +213,7 @@ def _unlabelled(evidence: Evidence) -> tuple[int, int, float, float] | None:
     return missing, sum(map(len, last)), low, high
 
 
-def _verdict(names: list[Name], chosen: Selection | None, by_chance: float) -> Verdict:
+def _verdict(names: list[Name], chosen: Selection | None, by_chance: float) -> AuditVerdict:
     if "not in the file" in names:
         return "not in the file"
     if {"grader", "format", "gain by grading"} & set(names):

@@ -53,7 +53,7 @@ class ProgramGrader:
         self.workers = workers
         self._limits = limits
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="programs")
-        self._ran: dict[tuple[str, str], sandbox.Outcome] = {}
+        self._ran: dict[tuple[str, str], sandbox.Execution] = {}
 
     def __enter__(self) -> ProgramGrader:
         return self

@@ -51,14 +51,14 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Execution:
     """The tests' verdict; `passed` is None when it is unknown, and `reason` says what went wrong."""
 
     passed: bool | None
     reason: str | None = None
 
 
-def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits | None = None) -> Outcome:
+def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits | None = None) -> Execution:
     """Run `check(entry_point)` of `tests` against the function of that name in `program`.
 
     A program whose values make the tests use up their processor time fails, as one that uses up its own does.
@@ -77,18 +77,18 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
         second = stack.enter_context(started("tester", tester, ends["tester"], limits))
         kept, in_time = _read(verdict_out.fileno(), limits.wall_s)
         if not in_time:
-            return Outcome(None, f"time: not finished after {limits.wall_s:g} s (wall clock), within its CPU limit")
+            return Execution(None, f"time: not finished after {limits.wall_s:g} s (wall clock), within its CPU limit")
         try:
             message = json.loads(kept)
         except (ValueError, RecursionError):
             message = {}
         if "passed" in message:
-            return Outcome(bool(message["passed"]), message.get("why"))
+            return Execution(bool(message["passed"]), message.get("why"))
         if why := second.failure() or first.failure():
-            return Outcome(None, f"sandbox: {why}")
+            return Execution(None, f"sandbox: {why}")
         if second.process.wait() == 128 + signal.SIGXCPU:  # as bubblewrap reports a signal
-            return Outcome(False, f"time: the tests used {limits.cpu_s} s of processor time on the program's values")
-        return Outcome(None, "error: the tests ended without a verdict")
+            return Execution(False, f"time: the tests used {limits.cpu_s} s of processor time on the program's values")
+        return Execution(None, "error: the tests ended without a verdict")
 
 
 @functools.cache

@@ -40,7 +40,7 @@ from harness.step.mismatch import mismatch_summary
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """How a job ended: its folder, or the error that stopped it.
 
     Args:
@@ -54,9 +54,9 @@ class Outcome:
     so_far: str | None = None
 
 
-def outcome_of(job: Job, run: Run) -> Outcome:
+def outcome_of(job: Job, run: Run) -> JobOutcome:
     """How a job ended whose run stopped without an error."""
-    return Outcome(job, run.folder, diverged=run.diverged is not None, so_far=run.so_far)
+    return JobOutcome(job, run.folder, diverged=run.diverged is not None, so_far=run.so_far)
 
 
 def run_jobs(
@@ -67,7 +67,7 @@ def run_jobs(
     command: str,
     keep_going: bool = False,
     watch: Watch | None = None,
-) -> list[Outcome]:
+) -> list[JobOutcome]:
     """Run jobs of any papers, arms and seeds in this process, one after another.
 
     A training that diverges is recorded as such and not evaluated; the other jobs still run.
@@ -85,7 +85,7 @@ def run_jobs(
         With `keep_going` only what stops every job: no store, an interruption.
     """
     machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
-    outcomes: list[Outcome] = []
+    outcomes: list[JobOutcome] = []
     with mirroring() as mirror:
         for number, job in enumerate(jobs, 1):
             release()  # of an earlier job's model, also of another command
@@ -99,7 +99,7 @@ def run_jobs(
                 if not keep_going:
                     raise
                 say(f"    failed: {type(error).__name__}: {redact(str(error))}")
-                outcomes.append(Outcome(job, None, error))
+                outcomes.append(JobOutcome(job, None, error))
     return outcomes
 
 

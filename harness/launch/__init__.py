@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.jobs.run import Outcome
+    from harness.jobs.run import JobOutcome
     from harness.launch.prepare import Prepared
 
 
-def launch(prepared: Prepared) -> list[Outcome]:
+def launch(prepared: Prepared) -> list[JobOutcome]:
     """Run the jobs of a command; one outcome for each, in order.
 
     A first signal ends the step of every job that runs, saves, and raises `Interrupted`. In other processes a job that

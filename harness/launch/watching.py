@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.files import read_json
-from harness.jobs.run import Outcome, outcome_of
+from harness.jobs.run import JobOutcome, outcome_of
 from harness.launch.prepare import Prepared
 from harness.launch.task import RUNNING, WAITING, Task, tasks_of
 from harness.launch.view import View
@@ -32,7 +32,7 @@ class FailedJobError(RuntimeError):
     """A job that failed in another process; the text is that process's."""
 
 
-def run_on(cluster: Local | Slurm, prepared: Prepared) -> list[Outcome]:
+def run_on(cluster: Local | Slurm, prepared: Prepared) -> list[JobOutcome]:
     """Run the jobs of a command on a cluster; one outcome for each, in order.
 
     Raises:
@@ -55,7 +55,7 @@ def run_on(cluster: Local | Slurm, prepared: Prepared) -> list[Outcome]:
     return [ended[folder] for folder in tasks]
 
 
-def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path, Outcome], view: View) -> None:
+def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path, JobOutcome], view: View) -> None:
     """Wait until each job has its outcome in `ended`."""
     before = dict.fromkeys(tasks, WAITING)
     total = len(ended) + len(tasks)
@@ -82,7 +82,7 @@ def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path,
         time.sleep(cluster.poll_s)
 
 
-def outcome(task: Task, how: str | None = None) -> Outcome | None:
+def outcome(task: Task, how: str | None = None) -> JobOutcome | None:
     """How a job ended, by its folder; None: the folder does not say so.
 
     Args:
@@ -96,4 +96,4 @@ def outcome(task: Task, how: str | None = None) -> Outcome | None:
     error = (read_json(task.folder / ERROR) or {}).get("error")
     if how is None and error is None:
         return None
-    return Outcome(task.job, None, FailedJobError(error or f"{how}; {task.log} has its output"))
+    return JobOutcome(task.job, None, FailedJobError(error or f"{how}; {task.log} has its output"))

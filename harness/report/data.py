@@ -28,7 +28,7 @@ from harness.report.viewer import Shown, keep, pack
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.step.learning import LIMITS, warnings
-from harness.tables.claims import Checked, Evidence, check_claims, claims_in_words
+from harness.tables.claims import Checked, ClaimEvidence, check_claims, claims_in_words
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
@@ -263,7 +263,7 @@ def claim_row(c: Checked) -> ClaimRow:
     return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing)
 
 
-def _evidence(e: Evidence) -> tuple[str, ...]:
+def _evidence(e: ClaimEvidence) -> tuple[str, ...]:
     model = f"{e.model} [{e.overrides}]" if e.overrides else e.model
     return _line(e.line, model, e.p_margin)
 

@@ -21,12 +21,12 @@ from harness.tables.claimed_curves import curve_line
 from harness.tables.comeback import published_margin
 from harness.tables.measured import ALIKE, Measured, alike, comparable, same_backend
 
-Outcome = Literal["holds", "does not hold", "not resolved", "few seeds", "not tested", "not measured"]
+ClaimOutcome = Literal["holds", "does not hold", "not resolved", "few seeds", "not tested", "not measured"]
 Support = Literal["for", "against", "open"]
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ClaimEvidence:
     """One comparison of a claim: `line` is the claim's arm minus the other, on one base model and benchmark.
 
     `p_margin`: of the claim's own hypothesis if it has a margin ("not lower", "not higher", "equal"), corrected.
@@ -42,7 +42,7 @@ class Evidence:
 class Checked:
     """A claim and its evidence from the measured runs of one scale.
 
-    Outcome:
+    ClaimOutcome:
         holds, does not hold: resolved, over the settings that the claim asks for (`Claim.over`).
         not resolved: neither.
         few seeds: a trained arm has fewer than three training seeds, which allow no verdict on the method.
@@ -53,8 +53,8 @@ class Checked:
     """
 
     claim: Claim
-    outcome: Outcome
-    evidence: tuple[Evidence, ...]
+    outcome: ClaimOutcome
+    evidence: tuple[ClaimEvidence, ...]
     missing: tuple[str, ...]
     family: str = ""
 
@@ -93,12 +93,12 @@ def claims_in_words(checked: Sequence[Checked], scale: str) -> tuple[str, ...]:
         return ()
     counts: Counter[str] = Counter(c.outcome for c in checked)
     holds, every = counts.pop("holds", 0), len(checked)
-    others = [f"{outcome}: {counts[outcome]}" for outcome in get_args(Outcome) if counts[outcome]]
+    others = [f"{outcome}: {counts[outcome]}" for outcome in get_args(ClaimOutcome) if counts[outcome]]
     claims = f"{holds} of {every} claim{'s' * (every != 1)} hold{'s' * (holds == 1)}"
     return (f"At {scale} scale {'; '.join([claims, *others])}.",)
 
 
-def outcome_of(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
+def outcome_of(claim: Claim, evidence: Sequence[ClaimEvidence]) -> ClaimOutcome:
     """The outcome of a claim from its comparisons; see `Checked`."""
     if not evidence:
         return "not measured"
@@ -114,7 +114,7 @@ def outcome_of(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
     return "holds" if set(says) == {"for"} else "not resolved"
 
 
-def support(claim: Claim, e: Evidence) -> Support:
+def support(claim: Claim, e: ClaimEvidence) -> Support:
     """Whether one comparison supports the claim, contradicts it, or is open.
 
     A difference within the margin contradicts "higher" and "lower", because the claimed gain is missing.
@@ -139,7 +139,7 @@ def _p_of_margin(claim: Claim, line: Line) -> float | None:
 
 @dataclass
 class _Comparison:
-    evidence: list[Evidence]
+    evidence: list[ClaimEvidence]
     missing: list[str]
     differs: bool = True
     diverged: bool = False
@@ -176,7 +176,7 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
             comparison.missing.append(f"{a.arm} and {b.arm} on {model}: {ALIKE}")
         lines, missing = _lines(paper, claim, a, b)
         comparison.missing += [f"{text} on {model}" for text in missing]
-        comparison.evidence += [Evidence(model, a.overrides, line) for line in lines]
+        comparison.evidence += [ClaimEvidence(model, a.overrides, line) for line in lines]
     comparison.differs = not same or not all(same)
     return comparison
 

@@ -34,7 +34,7 @@ class ArmResult:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ArmDifference:
     """A claimed arm minus the arm it is compared with."""
 
     arm: str
@@ -57,7 +57,7 @@ class Summary:
     benchmark: str | None
     others: tuple[str, ...]  # benchmarks measured as well
     arms: tuple[ArmResult, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[ArmDifference, ...]
     folders: tuple[Path, ...]  # of the runs
     alike: tuple[tuple[str, str], ...] = ()  # trained arms of one base model that gave the same samples in every seed
 
@@ -119,7 +119,7 @@ def _differences(
     groups: dict[tuple[str, str], list[Run]],
     runs: dict[tuple[str, str], MeasuredRun | None],
     benchmark: str | None,
-) -> Iterator[Difference]:
+) -> Iterator[ArmDifference]:
     """Those of the first claim that the runs can decide, and of the same arm's claim on a placebo."""
     first = None
     for claim in paper.claims:
@@ -132,7 +132,7 @@ def _differences(
             (line,) = compare_runs(a, b, metrics=("avg",), benchmarks=[benchmark], allow_different=True).lines
             folders = [str(groups[model, arm][0].folder).rpartition("seed")[0] for arm in (claim.arm, claim.than)]
             patterns = f"{folders[0]}*", f"{folders[1]}*"
-            yield Difference(claim.arm, claim.than, line, _needed(a, b, benchmark, line), patterns)
+            yield ArmDifference(claim.arm, claim.than, line, _needed(a, b, benchmark, line), patterns)
 
 
 def _needed(a: MeasuredRun, b: MeasuredRun, benchmark: str, line: Line) -> int | None:

@@ -31,7 +31,7 @@ from harness.tables.published import published_grids
 
 
 @dataclass(frozen=True)
-class Report:
+class PaperTables:
     """All tables of a paper, ready to write."""
 
     paper: str
@@ -83,7 +83,7 @@ def contributions(measured: Sequence[Measured]) -> list[str]:
     return lines
 
 
-def report(paper: str, runs: Sequence[Run]) -> Report:
+def report(paper: str, runs: Sequence[Run]) -> PaperTables:
     """All measurements of a paper beside its printed numbers, from the runs (those of other papers are left out)."""
     reproduction = catalogue.load(paper)
     measured = gather(paper, runs)
@@ -117,7 +117,7 @@ def report(paper: str, runs: Sequence[Run]) -> Report:
     ):
         if notes:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
-    return Report(
+    return PaperTables(
         paper,
         (*grids, *compared),
         tuple(rows),

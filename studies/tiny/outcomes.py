@@ -20,7 +20,7 @@ from studies.tiny.design import PLACEBOS, REWARD_CONTROLS, Design
 from studies.tiny.jobs import declared
 from studies.tiny.scores import Arms, Key
 
-Outcome = Literal["appears", "does not appear", "reversed", "equal within δ", "cannot tell"]
+StudyOutcome = Literal["appears", "does not appear", "reversed", "equal within δ", "cannot tell"]
 PlaceboOutcome = Literal["the signal matters", "no sign that it does", "cannot tell"]
 CheckedClaims = Mapping[str, Mapping[str, Sequence[Checked]]]
 """Family -> paper -> its claims, as `claims` gives them."""
@@ -71,7 +71,7 @@ def _over_seeds(values: Sequence[float]) -> Value | None:
 
 
 @dataclass(frozen=True)
-class Difference:
+class StudyDifference:
     """a - b in one metric, mean over the family's benchmarks; `line` is corrected within `line.family`."""
 
     scale: str
@@ -82,7 +82,7 @@ class Difference:
     diverged: bool
 
 
-def gains(design: Design, arms: Arms, *, controlled: bool = False) -> list[Difference]:
+def gains(design: Design, arms: Arms, *, controlled: bool = False) -> list[StudyDifference]:
     """Every method minus its reference, in every metric; Holm over the gains of a family in one metric.
 
     Args:
@@ -92,13 +92,13 @@ def gains(design: Design, arms: Arms, *, controlled: bool = False) -> list[Diffe
     return [d for m in COMPARED for d in _differences(design, arms, pairs, m, K if m in OF_K else None, "gains")]
 
 
-def placebos(design: Design, arms: Arms) -> list[Difference]:
+def placebos(design: Design, arms: Arms) -> list[StudyDifference]:
     """Every method minus each of its placebos, in avg; Holm over those of a family."""
     pairs = [(arm.paper, arm.method, arm.arm) for arm in design.arms if arm.control in PLACEBOS]
     return _differences(design, arms, pairs, "avg", None, "placebos")
 
 
-def controls(design: Design, arms: Arms) -> list[Difference]:
+def controls(design: Design, arms: Arms) -> list[StudyDifference]:
     """GRPO minus each reward control, and each control minus the base model, in avg; Holm over those of a family."""
     controlled = [arm for arm in design.arms if arm.control in REWARD_CONTROLS]
     pairs = [(a.paper, a.method, a.arm) for a in controlled] + [(a.paper, a.arm, "base") for a in controlled]
@@ -107,7 +107,7 @@ def controls(design: Design, arms: Arms) -> list[Difference]:
 
 def _differences(
     design: Design, arms: Arms, pairs: Sequence[tuple[str, str, str]], metric: str, k: int | None, name: str
-) -> list[Difference]:
+) -> list[StudyDifference]:
     """The differences of the measured pairs, corrected for all pairs that the design declares."""
     done = []
     for scale in design.families:
@@ -122,11 +122,11 @@ def _differences(
         ]
         family = f"{name} in {metric} on {scale}, {len(pairs)} comparisons"
         for (paper, a, b, x, y), line in zip(there, corrected(lines, family, len(pairs)), strict=True):
-            done.append(Difference(scale, paper, a, b, line, bool(x.diverged or y.diverged)))
+            done.append(StudyDifference(scale, paper, a, b, line, bool(x.diverged or y.diverged)))
     return done
 
 
-def placebo_outcome(design: Design, of_method: Sequence[Difference]) -> PlaceboOutcome:
+def placebo_outcome(design: Design, of_method: Sequence[StudyDifference]) -> PlaceboOutcome:
     """The registered rule's word for a method's differences from all of its placebos."""
     words = [d.line.verdict for d in of_method]
     declared_placebos = len(design.placebos_of(of_method[0].paper, of_method[0].a))
@@ -165,7 +165,7 @@ def claims(design: Design, arms: Arms, scale: str) -> dict[str, list[Checked]]:
     return checked
 
 
-def claim_outcome(checked: Checked) -> Outcome:
+def claim_outcome(checked: Checked) -> StudyOutcome:
     """The registered word for a claim's outcome."""
     if checked.outcome == "holds":
         return "appears"

@@ -17,7 +17,7 @@ from studies.tiny import outcomes
 from studies.tiny.design import Design
 from studies.tiny.figures import figures
 from studies.tiny.jobs import Settings, read_settings
-from studies.tiny.outcomes import CheckedClaims, Difference, K, Value
+from studies.tiny.outcomes import CheckedClaims, K, StudyDifference, Value
 from studies.tiny.scores import Arms, Key, read_arms
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
     return "\n".join(lines)
 
 
-def _heading(gained: Sequence[Difference]) -> str:
+def _heading(gained: Sequence[StudyDifference]) -> str:
     """The answer in a line, from the gains in pass@1."""
     words = [d.line.verdict for d in gained if d.line.metric == "avg"]
     if not (higher := words.count("higher")):
@@ -114,7 +114,7 @@ def _heading(gained: Sequence[Difference]) -> str:
 
 
 def _answers(
-    design: Design, gained: Sequence[Difference], checked: CheckedClaims, shuffled: Sequence[Difference]
+    design: Design, gained: Sequence[StudyDifference], checked: CheckedClaims, shuffled: Sequence[StudyDifference]
 ) -> list[str]:
     """The other answers, a sentence or two each."""
     lines = []
@@ -130,7 +130,7 @@ def _answers(
         if every := len(claimed[0][1]):
             answers.append(f"Of the papers' {every} claims that it tests, {' and '.join(texts)} are decided.")
     if shuffled:
-        groups: dict[tuple[str, str], dict[str, list[Difference]]] = {}
+        groups: dict[tuple[str, str], dict[str, list[StudyDifference]]] = {}
         for d in shuffled:
             groups.setdefault((d.paper, d.a), {}).setdefault(d.scale, []).append(d)
         matters = [
@@ -217,7 +217,7 @@ def _methods(design: Design, arms: Arms, title: str, columns: Sequence[Column], 
     return Grid(title, ("paper", "arm", "seeds", *header), tuple(rows), (note,))
 
 
-def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
+def _gains(design: Design, differences: Sequence[StudyDifference]) -> Grid:
     rows: dict[tuple[str, ...], list[str]] = {}
     for d in differences:
         cells = rows.setdefault((d.scale, d.paper, f"{d.a} − {d.b}", _seeds(d.line)), [])
@@ -266,8 +266,8 @@ def _seeds_of(checked: Checked) -> str:
     return " / ".join(dict.fromkeys(_seeds(e.line) for e in checked.evidence)) or NONE
 
 
-def _placebos(design: Design, differences: Sequence[Difference]) -> Grid:
-    groups: dict[tuple[str, str, str], list[Difference]] = {}
+def _placebos(design: Design, differences: Sequence[StudyDifference]) -> Grid:
+    groups: dict[tuple[str, str, str], list[StudyDifference]] = {}
     for d in differences:
         groups.setdefault((d.scale, d.paper, d.a), []).append(d)
     rows = []
@@ -283,7 +283,7 @@ def _placebos(design: Design, differences: Sequence[Difference]) -> Grid:
     )
 
 
-def _controls(differences: Sequence[Difference]) -> Grid:
+def _controls(differences: Sequence[StudyDifference]) -> Grid:
     return Grid(
         "Controls",
         ("family", "difference", "seeds", "avg, points", "p (Holm)", "word"),

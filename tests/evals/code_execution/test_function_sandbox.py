@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evals.code_execution import sandbox
-from evals.code_execution.sandbox import Limits, Outcome, run
+from evals.code_execution.sandbox import Execution, Limits, run
 
 needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 SHORT = Limits(cpu_s=1, wall_s=60.0, memory_mb=256)
@@ -23,17 +23,17 @@ TESTS = "def check(candidate):\n    assert candidate(1) == 2\n    assert candida
 RIGHT = "def f(x):\n    return x + 1\n"
 
 
-def outcome(program: str, tests: str = TESTS, prompt: str = "", limits: Limits = SHORT) -> Outcome:
+def outcome(program: str, tests: str = TESTS, prompt: str = "", limits: Limits = SHORT) -> Execution:
     return run(program, prompt, tests, "f", limits)
 
 
 @needs_sandbox
 def test_correct_and_incorrect_programs() -> None:
-    assert outcome(RIGHT) == Outcome(True)
+    assert outcome(RIGHT) == Execution(True)
     assert outcome("def f(x):\n    return x\n").passed is False
     assert outcome("def f(x):\n    return x +\n").passed is False  # no Python
     assert outcome("def g(x):\n    return x + 1\n").passed is False  # another name
-    assert outcome("def f(x):\n    raise KeyError(x)\n") == Outcome(False, "FailedError: KeyError")
+    assert outcome("def f(x):\n    raise KeyError(x)\n") == Execution(False, "FailedError: KeyError")
 
 
 @needs_sandbox

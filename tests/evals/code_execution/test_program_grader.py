@@ -15,7 +15,7 @@ import pytest
 
 from evals.code_execution import sandbox
 from evals.code_execution.program_grader import ProgramGrader, gold
-from evals.code_execution.sandbox import Limits, Outcome
+from evals.code_execution.sandbox import Execution, Limits
 from evals.data import benchmarks, prompts, protocols
 from evals.grading.verdicts import Verdict
 from evals.provenance import Origin
@@ -124,11 +124,11 @@ def test_as_many_programs_run_at_a_time_as_there_are_workers(monkeypatch: pytest
     """Three workers meet at a barrier that lets none through before all are there; grades keep the rows' order."""
     barrier = threading.Barrier(3, timeout=60)
 
-    def run(program: str, *_: object) -> Outcome:
+    def run(program: str, *_: object) -> Execution:
         barrier.wait()
         number = int(program.split()[-1])
         time.sleep(0.02 * (6 - number))  # the first ends last
-        return Outcome(number % 2 == 0, None)
+        return Execution(number % 2 == 0, None)
 
     monkeypatch.setattr(sandbox, "require", lambda: None)
     monkeypatch.setattr(sandbox, "run", run)

@@ -14,7 +14,7 @@ from evals.stats.verdict_table import METRICS, VerdictTable
 from harness.spec import Arm, Claim, Curve, Reproduction, assumed
 from harness.spec.catalogue import load, papers
 from harness.spec.claim import Metric
-from harness.tables.claims import Evidence, check_claims, outcome_of
+from harness.tables.claims import ClaimEvidence, check_claims, outcome_of
 from harness.tables.differences import difference_grid
 from harness.tables.measured import Measured
 from tests.experiments import experiment
@@ -149,9 +149,9 @@ def test_a_diverged_seed_is_counted_and_decides_nothing_for_its_arm() -> None:
     )
 
 
-def evidence(*words: str) -> list[Evidence]:
+def evidence(*words: str) -> list[ClaimEvidence]:
     """Made-up comparisons with these verdicts, all about methods."""
-    return [Evidence("m", "", cast(Line, SimpleNamespace(verdict=w, seeds_covered=True))) for w in words]
+    return [ClaimEvidence("m", "", cast(Line, SimpleNamespace(verdict=w, seeds_covered=True))) for w in words]
 
 
 def test_each_most_and_their_outcomes() -> None:

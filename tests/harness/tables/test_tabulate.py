@@ -15,7 +15,7 @@ from harness.spec import catalogue
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.measured import Measured, comparable, gather
 from harness.tables.published import published_grids
-from harness.tables.tabulate import Report, report
+from harness.tables.tabulate import PaperTables, report
 from rlvr.cli import main
 from tests.harness.record.folders import SETTINGS, finished
 
@@ -36,7 +36,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(store: Path) -> Report:
+def made(store: Path) -> PaperTables:
     home = store
     patch = pytest.MonkeyPatch()
     patch.setenv("RLVR_HOME", str(home))
@@ -49,13 +49,13 @@ def made(store: Path) -> Report:
     return result
 
 
-def rows(made: Report, name: str) -> dict[str, dict[str, str]]:
+def rows(made: PaperTables, name: str) -> dict[str, dict[str, str]]:
     """The measured cells of one method of Table 1, by column."""
     grid = next(g for g in made.grids if g.caption == "egsw Table 1, measured")
     return {r[1]: dict(zip(grid.header, r, strict=True)) for r in grid.rows if r[0] == name}
 
 
-def test_published_beside_measured(made: Report) -> None:
+def test_published_beside_measured(made: PaperTables) -> None:
     printed = made.grids[0]
     assert printed.header == ("method", "Math-500", "AIME24", "AIME25", "GPQA Diamond")
     assert printed.rows[0] == ("Qwen2.5-Math-7B", "52.4", "13.3", "0.0", "29.8")
@@ -76,7 +76,7 @@ def test_published_beside_measured(made: Report) -> None:
     assert "Not measured: GRPO + EGSW." in next(g for g in made.grids if "measured" in g.caption).notes
 
 
-def test_missing_cells_say_why(made: Report) -> None:
+def test_missing_cells_say_why(made: PaperTables) -> None:
     cells = [c for c in made.rows if c["published"] is not None]
     assert len(cells) == 24
     missing = [c for c in cells if c["measured"] is None]
@@ -88,7 +88,7 @@ def test_missing_cells_say_why(made: Report) -> None:
     assert all(c["measured"] is None or 0 <= c["measured"] <= 1 for c in cells)
 
 
-def test_differences_are_paired_and_named(made: Report) -> None:
+def test_differences_are_paired_and_named(made: PaperTables) -> None:
     grid = made.grids[-1]
     verdicts = {(r[0], r[3]): r[-1] for r in grid.rows}
     assert verdicts["grpo − base", "math500"] == "higher"  # two seeds of grpo; base needs none
@@ -96,7 +96,7 @@ def test_differences_are_paired_and_named(made: Report) -> None:
     assert "one difference on one model and scale, over its benchmarks" in grid.notes[0]
 
 
-def test_the_page_begins_with_the_answer_and_a_picture(made: Report, tmp_path: Path) -> None:
+def test_the_page_begins_with_the_answer_and_a_picture(made: PaperTables, tmp_path: Path) -> None:
     """GRPO has two seeds, so no claim about it is decided; its gain, averaged over benchmarks, is the figure's one row:
     481 - 262, 2, 3 and 65.5 - 59 problems, without two of each benchmark that one seed has unscored: 16.3 points."""
     lines = made.markdown().splitlines()
@@ -110,7 +110,7 @@ def test_the_page_begins_with_the_answer_and_a_picture(made: Report, tmp_path: P
 
 
 def test_tables_and_compare_give_the_same_verdicts(
-    made: Report, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    made: PaperTables, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(store))
     assert main(["compare", "paper=egsw", "arm=grpo,base", "scale=paper", "metrics=avg", "--json"]) == 0
