@@ -21,7 +21,10 @@ CASES = {
     # special tokens, the response as it is generated, its text
     "magistral": (["[THINK]", "[/THINK]"], r"[THINK]so\boxed{7}[/THINK]is\boxed{8}."),
     "closed": (["</think>"], r"so\boxed{7}</think>\boxed{8}"),
-    "gpt_oss": (HARMONY, r"<|channel|>analysis<|message|>\boxed{7}<|start|>assistant<|channel|>final<|message|>\boxed{8}"),
+    "gpt_oss": (
+        HARMONY,
+        r"<|channel|>analysis<|message|>\boxed{7}<|start|>assistant<|channel|>final<|message|>\boxed{8}",
+    ),
 }
 
 
@@ -87,14 +90,15 @@ def test_byte_pairs_keep_their_spaces_and_other_models_their_texts(tmp_path: Pat
         core = Tokenizer(models.BPE())
         core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         core.decoder = decoders.ByteLevel()
-        core.train_from_iterator(["so the answer is é ◁ 7"] * 3, trainers.BpeTrainer(vocab_size=300, show_progress=False))
+        trainer = trainers.BpeTrainer(vocab_size=300, show_progress=False)
+        core.train_from_iterator(["so the answer is é ◁ 7"] * 3, trainer)
         tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, eos_token="</s>")
         tokenizer.add_tokens([AddedToken("◁/think▷", special=special, normalized=False)])
         return tokenizer
 
     text = " so é 7 ◁/think▷ the answer is 7"
     marked, plain = made(True), made(False)
-    rows = [tokenizer.encode(text) + [tokenizer.eos_token_id] for tokenizer in (marked, plain)]
+    rows = [[*tokenizer.encode(text), tokenizer.eos_token_id] for tokenizer in (marked, plain)]
     assert list(marker_tokens(marked).values()) == ["◁/think▷"] and marker_tokens(plain) == {}
     assert marked.batch_decode(rows[:1], skip_special_tokens=True) == [" so é 7  the answer is 7"]  # lost
     assert texts_of(marked, rows[:1]) == texts_of(plain, rows[1:]) == [text]
