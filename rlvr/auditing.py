@@ -31,6 +31,7 @@ def audit(
     declared: str | None = None,
     label: str | None = None,
     label_threshold: float | None = None,
+    golds: Literal["any", "all"] | None = None,
     columns: dict[str, str] | None = None,
     k: int = 1,
     where: str = "",
@@ -61,6 +62,7 @@ def audit(
         declared: PAPER:ARM: list the settings in a log of veRL that differ from this declaration.
         label: which of the authors' verdicts, where a file has several.
         label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
+        golds: of several golds of a problem, any is right, or a response must list all, as in rlvr grade.
         columns: our column:theirs, as in rlvr grade, or of a table of verdicts.
         k: the printed score is pass@k.
         where: the printed score stands, as "Table 2".
@@ -80,14 +82,14 @@ def audit(
         [place for path in group for place in places(os.fspath(path), FILES)] for group in (source, base or ()) if group
     ]
     ours = all(path.is_dir() for path in groups[0])
-    of_responses = {"label": label, "label_threshold": label_threshold, "columns": columns}
+    of_responses = {"label": label, "label_threshold": label_threshold, "golds": golds, "columns": columns}
     of_responses |= {"files": files if files != "checkpoints" else None}
     if ours:
         refuse_unused("of runs of this project, which record it", problems=problems, **of_responses)
     elif metric is not None:
         refuse_unused("of training curves (metric=)", **of_responses)
     try:
-        reading = Reading(columns or {}, None, None, label, label_threshold)
+        reading = Reading(columns or {}, None, None, label, label_threshold, golds)
         read = [
             _of_runs(group, metric)
             if ours

@@ -366,6 +366,7 @@ def grade(
     gold: PathLike | None = None,
     label: str | None = None,
     label_threshold: float | None = None,
+    golds: Literal["any", "all"] | None = None,
     benchmark: str | None = None,
     explain: Sequence[int] | int | Literal["wrong"] | None = None,
     ks: Sequence[int] | int | None = None,
@@ -393,6 +394,8 @@ def grade(
         gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
         label: which of the authors' verdicts stands beside ours, where a file has several.
         label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
+        golds: of several golds of a problem, any is right, or a response must list all; by default any in the files of
+            tools that count them so (lm-eval, lighteval, inspect, OpenCompass), else an error.
         benchmark: what the problems are called in out=.
         explain: show for these rows what was extracted, how it was read and what decided; wrong: for those that are
             wrong (the first twenty).
@@ -427,6 +430,8 @@ def grade(
     if policy is not None:
         choose("policy", [policy], (*POLICIES, *PROGRAMS))
     try:
+        known_golds = None if gold is None else Path(gold)
+        reading = Reading(columns or {}, known_golds, benchmark, label, label_threshold, golds)
         with tqdm(desc="grading", unit="row", disable=None) as bar:  # on a terminal
 
             def progress(done: int, total: int) -> None:
@@ -441,7 +446,7 @@ def grade(
                 reasoning=reasoning,
                 conventions=Conventions(**conventions),
                 explain="wrong" if wrong else numbers or (),
-                reading=Reading(columns or {}, None if gold is None else Path(gold), benchmark, label, label_threshold),
+                reading=reading,
                 progress=progress,
             )
         if page is not None:

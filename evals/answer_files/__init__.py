@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from evals.answer_files.differing import differing
 from evals.answer_files.formats import AS_PROGRAMS, OURS, Row
 from evals.answer_files.own import decided_by, file_of
 from evals.answer_files.policies import LETTER, advice, policy_effects
-from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, read_answers
+from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, gold_of_row, read_answers
 from evals.answer_files.report import SHOWN, GradeReport, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
 from evals.code_execution.program_grader import ProgramGrader, is_gold
@@ -93,7 +93,9 @@ def grade_file(
         raise ValueError("explain: expected none, the answers are programs")
 
     grader = ProgramGrader(workers=os.cpu_count() or 2) if policy in PROGRAMS else Grader(conventions, reasoning)
-    triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
+    triples: list[tuple[Any, str, str | None]] = [
+        (gold_of_row(row), row["response"], row.get("finish_reason")) for row in rows
+    ]
     if policy in PROGRAMS:
         triples = [(answer, *graded_part(text, finish, reasoning)) for answer, text, finish in triples]
     graded = (

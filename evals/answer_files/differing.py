@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from evals.answer_files.formats import Row
-from evals.answer_files.reading import as_text
+from evals.answer_files.reading import as_text, gold_of_row
 from evals.code_execution.program_grader import ProgramGrader
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.grading import Conventions, Grade, Grader
@@ -72,7 +72,7 @@ def differing(
         and grade.verdict != Verdict.UNSCORED
         and (grade.verdict == Verdict.CORRECT) != row["expected"]
     ]
-    triples = [(as_text(rows[i]["answer"]), rows[i]["response"], rows[i].get("finish_reason")) for i in differing_rows]
+    triples = [(gold_of_row(rows[i]), rows[i]["response"], rows[i].get("finish_reason")) for i in differing_rows]
     others = [grader.grade_responses(triples, other) for other in POLICIES if other != policy]
     options = [
         _option(as_text(rows[i]["answer"]), grades[i].answer or "", grader.conventions, rows[i]["expected"])
@@ -82,7 +82,7 @@ def differing(
         Disagreement(
             i + 1,
             str(rows[i]["problem_id"]),
-            as_text(rows[i]["answer"]),
+            " or ".join(rows[i].get("golds") or [as_text(rows[i]["answer"])]),
             rows[i].get("their_answer"),
             grades[i].answer,
             rows[i]["expected"],

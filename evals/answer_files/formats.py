@@ -33,12 +33,14 @@ class Format:
         fields: those by which its objects are recognised.
         columns: our name -> theirs (see `reach`); `labels` is their verdict, or several, the one to take first.
         more: columns that need more than a name, from the object.
+        golds: how the tool counts several golds of a problem: "any" of them is right; None: it does not say.
     """
 
     made_by: str
     fields: tuple[str, ...]
     columns: Mapping[str, str] = field(default_factory=dict)
     more: Callable[[Row], Row] = lambda row: {}
+    golds: str | None = None
 
 
 def format_of(first: Mapping[str, Any]) -> str | None:
@@ -82,9 +84,9 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
             raise ValueError(f"no column {theirs!r} for {ours}; there are {', '.join(value)}")
     if "expected" in columns:
         row["labels"] = _labels({columns["expected"]: row.pop("expected")})
-    for name in ("problem", "response"):
+    for name in ("problem_id", "problem", "response"):
         if is_conversation(row.get(name)):
-            row[name] = text_of(row[name]) if name == "problem" else said(row[name])
+            row[name] = said(row[name]) if name == "response" else text_of(row[name])
     row.setdefault("problem_id", row.get("problem", number))
     if isinstance(row.get("response"), str) and isinstance(row.get("labels"), list):
         row["response"] = [row["response"]]
@@ -218,13 +220,13 @@ def _of_one(metric: str, value: Any) -> Any:
 
 def _lighteval(row: Row) -> Row:
     doc, output = row["doc"], row["model_response"]
-    gold, limit = doc["gold_index"], doc.get("generation_size")
+    limit = doc.get("generation_size")
     texts = output["text"]
     tokens = [len(ids) if ids else None for ids in output.get("output_tokens") or ()]
     counts = [*tokens, *[None] * len(texts)][: len(texts)]
     metrics = (row.get("metric") or {}) if len(texts) == 1 else {}
     return {
-        "answer": doc["choices"][gold[0] if isinstance(gold, list) else gold],
+        "answer": [doc["choices"][index] for index in _list(doc["gold_index"])],
         "tokens": counts,
         "finish_reason": [
             None if not limit or count is None else "length" if count >= limit else "stop" for count in counts
@@ -377,9 +379,10 @@ FORMATS: dict[str, Format] = {
         ("problem_id", "gold", "response", "verdict"),
         {
             **{name: name for name in ("problem_id", "problem", "response", "finish_reason", "tokens", "benchmark")},
-            "answer": "gold",
+            "answer": "golds|gold",
         },
         _verdicts,
+        "any",
     ),
     "rows": Format("ours", NEEDED),
     "qwen_math": Format(
@@ -399,18 +402,21 @@ FORMATS: dict[str, Format] = {
         ("doc_id", "target", "resps"),
         {"problem_id": "doc_id", "problem": "doc.problem|doc.question", "answer": "target"},
         _lm_eval,
+        "any",
     ),
     "lighteval": Format(
         "lighteval, details_*.parquet",
         ("doc", "model_response"),
         {"problem_id": "doc.id", "problem": "doc.query", "response": "model_response.text"},
         _lighteval,
+        "any",
     ),
     "inspect": Format(
         "inspect_ai, logs .json or .eval (zip)",
         ("id", "target", "output"),
         {"problem_id": "id", "answer": "target", "tokens": "output.usage.output_tokens"},
         _inspect,
+        "any",
     ),
     "every_eval_ever": Format(
         "Every Eval Ever, instances of one turn and one response",
@@ -436,18 +442,21 @@ FORMATS: dict[str, Format] = {
         ("full_prompt", "predictions", "gold", "metrics"),
         {"problem": "full_prompt"},
         _lighteval_before,
+        "any",
     ),
     "opencompass": Format(
         "OpenCompass, predictions/*.json",
         ("origin_prompt", "prediction"),
         {"problem_id": "idx", "answer": "gold", "response": "prediction"},
         _opencompass,
+        "any",
     ),
     "opencompass_details": Format(
         "OpenCompass, results/*.json with details",
         ("origin_prediction", "predictions", "references"),
         {"problem_id": "idx", "answer": "references", "response": "origin_prediction"},
         _opencompass,
+        "any",
     ),
     "skyrl": Format(
         "SkyRL, dumped_evals/*/*.jsonl; without ids, so equal prompts are one problem",

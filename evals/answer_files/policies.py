@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 from evals.code_execution.program_grader import ProgramGrader
 from evals.grading import Grade, Grader
@@ -52,7 +53,7 @@ class PolicyEffect:
 
 
 def policy_effects(
-    rows: Sequence[tuple[str, str, str | None]],
+    rows: Sequence[tuple[Any, str, str | None]],
     grades: Sequence[Grade],
     grader: Grader | ProgramGrader,
     used: str,
@@ -66,7 +67,8 @@ def policy_effects(
         grades: of `rows`, under the policy `used`.
     """
     correct = [grade.verdict is Verdict.CORRECT for grade in grades]
-    senseless = set() if all(LETTER.fullmatch(gold.strip()) for gold, _, _ in rows) else {"letter"}
+    letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
+    senseless = set() if letters else {"letter"}
     senseless |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
     others: list[tuple[str, str, Grader | ProgramGrader]] = [
         (policy, policy, grader) for policy in policies if policy != used and policy not in senseless

@@ -25,6 +25,8 @@ class Reading:
         label: the one of several verdicts of the authors to compare with ours.
         label_threshold: their verdict is correct from this number on; None: 1 is correct, 0 and -1 are not, and another
             number is an error.
+        golds: of several golds of a problem, "any" is right, or "all" are one answer, a list; None: as the tool that
+            wrote the file counts them (`Format.golds`), and an error where that is not known.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -32,6 +34,13 @@ class Reading:
     benchmark: str | None = None
     label: str | None = None
     label_threshold: float | None = None
+    golds: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.columns, Mapping):
+            raise ValueError(f"columns is {self.columns!r}; expected our column -> theirs, as {{'answer': 'gt'}}")
+        if self.golds not in (None, "any", "all"):
+            raise ValueError(f"golds is {self.golds!r}; expected any or all")
 
 
 NOTHING_SAID = Reading()
@@ -63,7 +72,7 @@ class AnswerFile:
     """Attributes:
     label: the verdict taken as the authors', if there is one; `labels`: all of them.
     recomputed: of each label whose values are all verdicts or missing, the score.
-    several: rows whose file gives several golds, of which the first is taken.
+    several: rows whose file gives several golds; `golds` says whether any of them is right, or all together.
     labelled: rows whose label is a verdict; the others have `expected` None.
     errored: rows without a response, because the authors' engine failed (`sampling_error` in the row).
     unread: columns of a plain file that may be verdicts; columns=expected:NAME reads one.
@@ -77,6 +86,7 @@ class AnswerFile:
     labelled: int = 0
     errored: int = 0
     several: int = 0
+    golds: str | None = None
     unread: tuple[str, ...] = ()
 
     @property
@@ -105,21 +115,19 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
         )
     gold_of = None if reading.gold is None else _golds(reading.gold)
     rows: list[Row] = []
-    golds: dict[str, tuple[str, int]] = {}
-    several = 0
+    golds: dict[str, tuple[str | tuple[str, ...], int]] = {}
+    several, ways = 0, reading.golds or (FORMATS[name].golds if name else None)
     for number, value in enumerate(objects, 1):
         try:
             for row in _rows(name, number, value, reading.columns):
-                if isinstance(alike := row.get("answer"), list) and alike and (reading.columns or name not in OURS):
-                    several += len(set(map(str, alike))) > 1
-                    row["answer"] = alike[0]
                 if gold_of is not None:
                     row["answer"] = gold_of(row)
+                several += _take_golds(row, ways)
                 if reading.benchmark is not None:
                     row["benchmark"] = reading.benchmark
                 _check(row, value)
-                gold, at = golds.setdefault(str(row["problem_id"]), (as_text(row["answer"]), number))
-                if gold != as_text(row["answer"]):
+                gold, at = golds.setdefault(str(row["problem_id"]), (gold_of_row(row), number))
+                if gold != gold_of_row(row):
                     raise ValueError(
                         f"problem_id {row['problem_id']!r} has the answer {_short(row['answer'])}, but row {at} says "
                         f"{_short(gold)}"
@@ -148,6 +156,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
         labelled=sum(row.get("expected") is not None for row in rows),
         errored=sum(row.get("sampling_error") is not None for row in rows),
         several=several,
+        golds=ways if several else None,
         unread=_unread(objects) if name in (None, *OURS) and label is None else (),
     )
 
@@ -229,6 +238,41 @@ def _check(row: Row, value: Row) -> None:
             inside = f"; columns={name}:COLUMN.KEY reaches inside" if isinstance(row[name], dict) else ""
             wanted = " or ".join(_WORDS[kind] for kind in kinds)
             raise ValueError(f"{name} is {_short(row[name])}; expected {wanted}{inside}")
+
+
+def _take_golds(row: Row, ways: str | None) -> bool:
+    """Give a row whose file lists its golds the one `answer`, and where several differ also all, as `golds`; returns
+    whether they do.
+
+    Raises:
+        ValueError: several differ, and it is not said how they count.
+    """
+    found = row.get("answer")
+    if not isinstance(found, list) or not found:
+        return False
+    if strange := [gold for gold in found if isinstance(gold, bool) or not isinstance(gold, _ANSWER)]:
+        raise ValueError(
+            f"answer is {_short(found)}, a list with {_short(strange[0])} in it; expected texts or numbers"
+        )
+    different = [*dict.fromkeys(map(str, found))]
+    row["answer"] = found[0]
+    if len(different) == 1:
+        return False
+    if ways is None:
+        raise ValueError(
+            f"answer is {_short(found)}, {len(different)} golds; expected golds=any (a response is right that has one "
+            "of them) or golds=all (that lists them all)"
+        )
+    if ways == "all":
+        row["answer"] = ", ".join(different)
+    else:
+        row["golds"] = different
+    return True
+
+
+def gold_of_row(row: Mapping[str, Any]) -> str | tuple[str, ...]:
+    """The gold of a row as the grader takes it: a tuple where any of several is right."""
+    return tuple(row["golds"]) if row.get("golds") else as_text(row["answer"])
 
 
 def as_text(value: str | float) -> str:

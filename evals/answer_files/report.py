@@ -153,7 +153,8 @@ def _stated_lines(file: AnswerFile) -> list[str]:
     lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
     lines += [f"  from their verdicts {name}: {value}" for name, value in file.recomputed.items()]
     if file.several:
-        lines.append(f"  {file.several} rows have several golds; the first alone counts here")
+        how = "any of them is right" if file.golds == "any" else "a response must list them all"
+        lines.append(f"  {file.several} rows have several golds; {how}")
     if file.errored:
         lines.append(f"  {file.errored} rows have no response: their engine failed; unscored here")
     return lines

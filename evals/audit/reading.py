@@ -266,10 +266,10 @@ def by_policy(
     read the whole response.
     """
     from evals.answer_files.differing import anywhere
-    from evals.answer_files.reading import as_text
+    from evals.answer_files.reading import gold_of_row
     from evals.grading.reasoning import graded_part
 
-    triples = [(as_text(row["answer"]), str(row["response"]), row.get("finish_reason")) for row in rows]
+    triples = [(gold_of_row(row), str(row["response"]), row.get("finish_reason")) for row in rows]
     parts = [graded_part(response, finish, grader.reasoning) for _, response, finish in triples]
     grades = {policy: grader.grade_responses(triples, policy) for policy in policies}
     ours = anywhere(grades["answer_tag"], grades["qwen"])

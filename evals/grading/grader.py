@@ -9,7 +9,7 @@ from typing import Any
 
 from evals.grading import Conventions
 from evals.grading.equivalence import DEFAULT, Step, UnscorableError, compared, equal
-from evals.grading.extraction import extract, locate
+from evals.grading.extraction import Extraction, extract, locate
 from evals.grading.numbers import same_text
 from evals.grading.reasoning import graded_part
 from evals.grading.spelling import clean
@@ -89,9 +89,9 @@ class Grader:
     reasoning: str = "after"
 
     def grade_responses(
-        self, rows: Sequence[Sequence[str | None]], policy: str = "boxed_last", progress: Progress | None = None
+        self, rows: Sequence[Sequence[Any]], policy: str = "boxed_last", progress: Progress | None = None
     ) -> list[Grade]:
-        """Grades of (gold, response, finish reason or None), in order.
+        """Grades of (gold, response, finish reason or None), in order. A tuple of golds is correct by any of them.
 
         A response without an answer is truncated when it was cut ("length") or ends inside a box, unless it is known to
         have ended by itself ("stop"); otherwise it has no answer. An answer given before the cut is graded.
@@ -100,15 +100,17 @@ class Grader:
             ValueError: the extraction policy is unknown, or a row holds something else.
         """
         grades = []
-        for gold, response, finish_reason in _texts(rows, ("gold", "response", "finish_reason")):
+        firsts = [(row[0][0], *row[1:]) if _several(row) else row for row in rows]
+        texts = _texts(firsts, ("gold", "response", "finish_reason"))
+        for row, (gold, response, finish_reason) in zip(rows, texts, strict=True):
             part, finish_reason = graded_part(response or "", finish_reason, self.reasoning)
             found = extract(part, policy)
             if found.answer is None:
                 cut = finish_reason == "length" or (found.truncated and finish_reason != "stop")
                 grades.append(Grade(Verdict.TRUNCATED if cut else Verdict.NO_ANSWER, None, None, found.boxed))
             else:
-                last = found.last if same_text(clean(_gold(gold)), clean(found.last or "")) else None
-                grades.append(self._grade(_gold(gold), last or found.answer, found.boxed))
+                tried = [self._extracted(_gold(one), found) for one in (row[0] if _several(row) else (gold,))]
+                grades.append(min(tried, key=lambda grade: _BEST.index(grade.verdict)))
             if progress:
                 progress(len(grades), len(rows))
         return grades
@@ -129,12 +131,16 @@ class Grader:
                 progress(len(grades), len(rows))
         return grades
 
-    def explain(self, gold: str, response: str, policy: str | None = None) -> Explanation:
-        """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison.
+    def explain(self, gold: str | tuple[str, ...], response: str, policy: str | None = None) -> Explanation:
+        """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison. Of several
+        golds, by the one that it equals, else by the first.
 
         Raises:
             ValueError: the extraction policy is unknown.
         """
+        if isinstance(gold, tuple):
+            tried = [self.explain(one, response, policy) for one in gold]
+            return next((one for one in tried if one.verdict is Verdict.CORRECT), tried[0])
         if policy is None:
             [grade] = self.grade_answers([(gold, response)])
         else:
@@ -167,11 +173,22 @@ class Grader:
             classes.append(leaders.index(leader))
         return classes
 
+    def _extracted(self, gold: str, found: Extraction) -> Grade:
+        last = found.last if same_text(clean(gold), clean(found.last or "")) else None
+        return self._grade(gold, last or found.answer or "", found.boxed)
+
     def _grade(self, gold: str, answer: str, boxed: bool = False) -> Grade:
         equal_or_why = outcome(gold, answer, self.conventions)
         if isinstance(equal_or_why, str):
             return Grade(Verdict.UNSCORED, answer, equal_or_why, boxed)
         return Grade(Verdict.CORRECT if equal_or_why else Verdict.WRONG, answer, None, boxed)
+
+
+_BEST = (Verdict.CORRECT, Verdict.UNSCORED, Verdict.WRONG)  # of the verdicts by several golds
+
+
+def _several(row: Any) -> bool:
+    return isinstance(row, Sequence) and len(row) > 0 and isinstance(row[0], tuple)
 
 
 def _gold(gold: str | None) -> str:

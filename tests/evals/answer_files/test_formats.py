@@ -57,8 +57,8 @@ def test_results_of_verl_oat_and_every_eval_ever(tmp_path: Path) -> None:
 
 
 def test_a_column_map_reads_lists_as_samples(tmp_path: Path) -> None:
-    """A list of responses has as many verdicts; of a list of golds the first is taken."""
-    row = {"prompt": "q", "gt": ["5", "five"], "model_output": ["r", "s"], "reward": [0.0, 1.0]}
+    """A list of responses has as many verdicts; a list of one gold, or of the same twice, is that one."""
+    row = {"prompt": "q", "gt": ["5", 5], "model_output": ["r", "s"], "reward": [0.0, 1.0]}
     columns = {"problem": "prompt", "answer": "gt", "response": "model_output", "expected": "reward"}
     rows = read_answers(lines(tmp_path / "a.jsonl", row), Reading(columns)).rows
     got = [(r["problem_id"], r["answer"], r["response"], r["expected"]) for r in rows]

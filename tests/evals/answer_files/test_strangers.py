@@ -130,12 +130,74 @@ def test_a_gold_that_is_an_object_or_missing_is_an_error(tmp_path: Path) -> None
         read_answers(lines(tmp_path / "b.jsonl", [{**verifiers(0, "q", "", "r", True)}]))
 
 
-def test_several_golds_are_told(tmp_path: Path) -> None:
-    dump = {"input": "q", "output": r"\boxed{5}", "gts": ["5", "five"], "score": 1.0, "step": 5}
-    same = {**dump, "input": "p", "gts": ["5", "5"]}
-    report = grade_file(lines(tmp_path / "a.jsonl", [dump, same]))
-    assert report.verdicts == {"correct": 2}
-    assert "1 rows have several golds; the first alone counts here" in str(report)
+def test_several_golds_are_read_by_a_stated_rule(tmp_path: Path) -> None:
+    """veRL's dumps do not say what a list of golds is: x^2 = 4 has two roots to list, a share two spellings."""
+    dump = {"input": "q", "output": r"\boxed{-2}", "gts": ["2", "-2"], "score": 1.0, "step": 5}
+    both = {**dump, "input": "p", "output": r"\boxed{-2, 2}", "score": 0.0}
+    same = {**dump, "input": "r", "gts": ["-2", "-2"]}
+    path = lines(tmp_path / "a.jsonl", [dump, both, same])
+    said = r"row 1: answer is \['2', '-2'\], 2 golds; expected golds=any .* or golds=all"
+    with pytest.raises(ValueError, match=said):
+        grade_file(path)
+    alternatives = grade_file(path, reading=Reading(golds="any"), explain=[1, 2])
+    assert alternatives.verdicts == {"correct": 2, "wrong": 1} and len(alternatives.differing) == 0
+    assert "2 rows have several golds; any of them is right" in str(alternatives)
+    assert alternatives.explanations[1].gold == "-2" and alternatives.explanations[2].gold == "2"
+    parts = grade_file(path, reading=Reading(golds="all"))
+    assert parts.verdicts == {"correct": 2, "wrong": 1} and [d.row for d in parts.differing] == [1, 2]
+    assert "2 rows have several golds; a response must list them all" in str(parts)
+    with pytest.raises(ValueError, match="golds is 'some'; expected any or all"):
+        Reading(golds="some")
+    with pytest.raises(ValueError, match=r"answer is \['2', None\], a list with None in it; expected texts or numbers"):
+        grade_file(lines(tmp_path / "b.jsonl", [{**dump, "gts": ["2", None]}]), reading=Reading(golds="any"))
+
+
+def test_several_golds_of_tools_that_take_any(tmp_path: Path) -> None:
+    """Written out and graded again they still count alike; other policies are tried against each gold, too."""
+    prompt = {"full_prompt": "a share?", "gold": ["60", "three fifths"], "metrics": {"em": 1.0}}
+    words = [{**prompt, "predictions": [r"\boxed{\text{three fifths}}"]}, {**prompt, "predictions": [r"\boxed{60}"]}]
+    other = {**prompt, "predictions": ["The answer is three fifths."], "metrics": {"em": 0.0}}
+    path = lines(tmp_path / "a.jsonl", [*words, other])
+    report = grade_file(path, out=tmp_path / "graded.jsonl")
+    assert report.verdicts == {"correct": 2, "no_answer": 1} and report.agreement is not None
+    assert report.agreement.rate == 1 and len(report.differing) == 0
+    assert max(effect.correct for effect in report.policies) == 3  # qwen finds "three fifths", equal to the second gold
+    again = grade_file(tmp_path / "graded.jsonl")
+    assert again.verdicts == report.verdicts and "any of them is right" in str(again)
+    assert {row["gold"] for row in map(json.loads, (tmp_path / "graded.jsonl").read_text().splitlines())} == {"60"}
+
+
+def test_lighteval_s_gold_index_may_be_several(tmp_path: Path) -> None:
+    row = {
+        "doc": {"id": "1", "query": "q", "choices": ["5", "five", "6"], "gold_index": [0, 1]},
+        "model_response": {"text": [r"\boxed{\text{five}}"]},
+        "metric": {"em": 1.0},
+    }
+    report = grade_file(lines(tmp_path / "a.jsonl", [row]))
+    assert report.verdicts == {"correct": 1} and report.agreement is not None and report.agreement.rate == 1
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_each_format_can_be_compared(name: str, tmp_path: Path) -> None:
+    """Graded, then compared: by the file's ids, and by the problems' texts, as for files that name them otherwise."""
+    import rlvr
+
+    make = MAKERS[name][0]
+    for side, wrong in (("a", {7, 11}), ("b", {*range(0, 40, 2)})):
+        of = [(f"{i} + 1?", str(i + 1), rf"\boxed{{{0 if i in wrong else i + 1}}}", i not in wrong) for i in range(40)]
+        lines(tmp_path / side, [make(i, *row) for i, row in enumerate(of)])
+        rlvr.grade(tmp_path / side, out=tmp_path / f"{side}.jsonl")
+        texts = {"columns": {"problem_id": "problem"}, "benchmark": "sums"}  # as compare advises
+        rlvr.grade(tmp_path / side, out=tmp_path / f"{side}-texts.jsonl", **texts)
+    for end in (".jsonl", "-texts.jsonl"):
+        line = rlvr.compare(tmp_path / f"a{end}", tmp_path / f"b{end}", metrics=["avg"]).lines[0]
+        # 38 of 40 right against 20 of 40, every sample of a problem alike
+        assert (line["a"], line["b"], line["problems"]) == (38 / 40, 20 / 40, 40)
+        assert line["difference"] == pytest.approx(18 / 40) and "higher" in line["verdict"]
+    rows_of_text = [json.loads(line) for line in (tmp_path / "a-texts.jsonl").read_text().splitlines()]
+    assert rows_of_text[0]["problem_id"] == "0 + 1?"  # also where the file has a conversation
+    with pytest.raises(rlvr.UsageError, match="expected a file of verdicts, which `rlvr grade"):
+        rlvr.compare(tmp_path / "a", tmp_path / "b")
 
 
 def test_an_unknown_table_gets_the_option_with_its_own_columns(tmp_path: Path) -> None:
