@@ -6,7 +6,8 @@ of LaTeX; what it does not read is not equal.
 - Two expressions are equal when they agree to 150 digits at every point, negative and whole ones included, at which
   both have a real value, and these are three at least (for polynomials this is the Schwartz-Zippel test).
 - Where 200 digits do not decide, exact values do (`evals.grading.exact`): whole numbers of up to 100,000 digits, sums
-  over an index; beyond that the structure, which shows what is equal. What is left raises `UndecidedError`.
+  over an index; beyond that the size, which shows what differs, and the structure, which shows what is equal. What is
+  left raises `UndecidedError`.
 - What cancels is exactly 0. A constant without a value (1/0, \log 0, 0 \cdot \tan\frac{\pi}{2}), or with parts too
   large to write, equals nothing.
 - Where readings differ (`\log` is natural or decimal, `i` a symbol or the imaginary unit) one that agrees is enough.
@@ -19,11 +20,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from mpmath import mp, mpf
 
-from evals.grading.exact import exact, grows, normal
+from evals.grading.exact import UnknownError, bounds, exact, normal
 from evals.grading.expression import Node, UnsupportedError, parse, symbols
 
 DIGITS = 200
@@ -254,11 +256,12 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
             verdicts.append(_same(a, b))
             if verdicts[-1] is None and a is not None and b is not None:
                 values = exact(left, point), exact(right, point)
-                verdicts[-1] = None if None in values else values[0] == values[1]
-                undecided |= None in values
-                large = left if a is _UNKNOWN else right
-                if not point and undecided and (a is _UNKNOWN) != (b is _UNKNOWN) and grows(large):
-                    return False  # a number with a value, and one that is too large for that
+                if None not in values:
+                    verdicts[-1] = values[0] == values[1]
+                elif _apart(_size(left, a, point), _size(right, b, point)):
+                    return False
+                else:
+                    undecided = True
     if False in verdicts:
         return False
     if verdicts.count(True) >= min(_FEWEST, len(points)):
@@ -273,6 +276,25 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
     if undecided:
         raise UndecidedError("size: the values are too large to be compared, and their structures differ")
     return False
+
+
+def _size(tree: Node, value: Any, point: Point) -> tuple[float, float] | None:
+    """Between which powers of ten a value lies; None where that is not known."""
+    if value is not _UNKNOWN:
+        size = float(mp.log10(abs(value))) if value else -inf
+        return size, size
+    try:
+        return bounds(tree[1] if tree[0] == "negative" else tree, _rational(point))
+    except UnknownError:
+        return None
+
+
+def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> bool:
+    """Whether one of two values is certainly the larger one, by a power of ten and more than rounding loses."""
+    if one is None or other is None:
+        return False
+    (_, small), (large, _) = sorted((one, other))
+    return large - small > 1 + 1e-9 * abs(small)
 
 
 def _algebraic(tree: Node) -> bool:

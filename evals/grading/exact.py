@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import ceil, comb, factorial, floor, lgamma, log, log10
+from math import ceil, comb, factorial, floor, inf, lgamma, log, log10
 from typing import Any
 
 from evals.grading.expression import Node
@@ -277,9 +277,33 @@ def _absorbed(factor: Fraction, known: list[tuple[Normal, Normal]]) -> tuple[Fra
     return factor, out
 
 
-def grows(tree: Node) -> bool:
-    """Whether a constant is made of whole numbers above 0 by `+ * ^ !` alone: a large one is no small one."""
+def bounds(tree: Node, point: Mapping[str, Fraction]) -> tuple[float, float]:
+    """Between which powers of ten a value lies, such as a tower of powers.
+
+    Raises:
+        UnknownError: it is not made of positive rational values by `+ * / ^ !` and roots.
+    """
     kind, *parts = tree
-    if kind == "number":
-        return bool(parts[0] >= 1)
-    return kind in ("+", "*", "^", "!") and all(map(grows, parts))
+    if (value := exact(tree, point)) is not None and value > 0:
+        size = log10(value.numerator) - log10(value.denominator)
+        return size, size
+    if kind == "root":
+        return bounds(("^", parts[1], ("/", ("number", Fraction(1)), parts[0])), point)
+    if kind not in ("+", "*", "/", "^", "!"):
+        raise UnknownError
+    (low, high), *rest = (bounds(part, point) for part in parts)
+    if kind == "!":
+        if low < 1:
+            raise UnknownError
+        return _ten(low) * (low - 0.5), _ten(high) * high  # (n/e)^n < n! < n^n
+    other_low, other_high = rest[0]
+    if kind == "+":
+        return max(low, other_low), max(high, other_high) + 0.5
+    if kind == "^":
+        corners = [size and size * _ten(power) for size in (low, high) for power in (other_low, other_high)]
+        return min(corners), max(corners)
+    return (low + other_low, high + other_high) if kind == "*" else (low - other_high, high - other_low)
+
+
+def _ten(power: float) -> float:
+    return 10**power if power < 300 else inf

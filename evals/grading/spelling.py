@@ -138,7 +138,7 @@ def _without_font(font: str, inside: str, after: str) -> str | None:
         return "".join(
             rf"\text{{{part}}}" if at % 2 == 0 and part.strip(" .,") else part for at, part in enumerate(parts)
         )
-    upright = bool(re.fullmatch(_UPRIGHT, font))
+    upright = bool(re.fullmatch(_UPRIGHT, font)) or (font == "text" and inside.strip() in ("e", "i"))
     if upright and (_CONSTANTS.fullmatch(inside) or (inside.strip() == "d" and _BEFORE_A_VARIABLE.match(after))):
         return f" {inside.strip()} "
     if font == "mathbf" and re.fullmatch(r"\s*[RNZQC]\s*", inside):
