@@ -43,7 +43,7 @@ _BREAK = re.compile(r"\\\\(?:\s*\[[^\]]*\])?|\n")
 _ARROW = re.compile(r"\\(?:Rightarrow|implies|Longrightarrow|therefore|iff|to)(?![A-Za-z])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s*,?\s+(?=[A-Z\\(\d-])|;\s|\\q?quad(?![a-z])")
 _CLAUSE = re.compile(
-    r",?\s*\b(?:so|thus|hence|therefore|then|giving|which\s+gives|we\s+(?:get|have|find|obtain)|that\s+is|i\.e\.)\b[\s,:]*",
+    r",?\s*\b(?:so|thus|hence|therefore|then|giving|which\s+gives|we\s+(?:get|have|find|obtain)|(?<=,\s)that\s+is|that\s+is(?=,)|i\.e\.)\b[\s,:]*",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\((?=[^()]*[A-Za-z]{3})(?![^()]*\\(?:frac|sqrt|pi|cdot))[^()]*\)")
@@ -80,7 +80,7 @@ _ANSWER = re.compile(r"\b(?:answer|(?:correct|required|desired|requested|sought|
 _ABOUT_IT = re.compile(
     r"(?:.*[:,]|.*\b(?:that|means|conclude|namely|so|thus|hence|therefore|then|finally|is)\b)?\s*"
     r"(?:(?:the|our|my|your|an?|this|final|correct|right|required|desired|requested|sought|asked|wanted|only|unique"
-    r"|numerical|exact|simplified|best|overall|complete|actual|true|for|in|and|now|it|is|follows|simplest|form)\s+)*",
+    r"|numerical|exact|simplified|best|overall|complete|actual|true|for|in|and|now|it|is|follows|simplest|form|we|see|find|get)\s+)*",
     re.IGNORECASE | re.DOTALL,
 )
 _FOR_IT = re.compile(

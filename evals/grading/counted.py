@@ -51,9 +51,26 @@ _NEVER = _words(
     gets goes stays equals misses errs breaks depends varies changes differs matches helps hurts needs wants
     lacks tends becomes wins loses sucks unsure uncertain unverified unknown unlikely likely approx rough sure
     almost near close next beyond below above under after before ones tens scores dozens hundreds thousands
-    millions billions grosses basis mille permille ppm ppb upside down fold k ans oder sonst sechs falsch
-    vielleicht nicht und ou bien jamais moins plus pas ne ni et donc mas menos sino tal vez alors oppure forse
-    anche niet maar misschien eller inte ikke talvez nunca"""
+    millions billions grosses basis mille permille ppm ppb upside down fold k ans sechs und bien moins plus et donc
+    menos alors anche"""
+)
+_DOUBT = _words(
+    """or nor not no nope never neither either maybe perhaps possibly probably presumably unsure uncertain doubtful guess
+    wrong incorrect false invalid but wait actually instead alternatively otherwise hmm think believe suppose sorry
+    oder vielleicht falsch nicht nein kein keine nie eventuell vermutlich wahrscheinlich sonst aber unklar
+    ou peut faux fausse incorrecte jamais pas ne ni non mais sinon probablement
+    quizás quizá quizas quiza tal vez falso falsa nunca pero sino posiblemente probablemente incorrecto
+    talvez errado errada incorreto mas não nao nem provavelmente possivelmente
+    forse oppure sbagliato sbagliata probabilmente neanche
+    misschien niet onjuist fout maar nooit waarschijnlijk eller kanske kanskje måske inte ikke galt forkert aldri aldrig
+    albo lub może błędne nie nigdy belki veya yanlış değil
+    или может возможно неверно неправильно ложь ложно нет не но"""
+)
+_DOUBT_IN_SIGNS = re.compile("[或不错錯非吗嗎か]|可能|也许|也許|違|ない|または|또는|아니|아마|أو|ربما|خطأ|ليس|या|शायद|गलत|नहीं")
+_OF_A_CHOICE = re.compile(
+    r"none\s+of\s+(?:the|these)|(?:can\s?not|not)\s+be\s+determined|not\s+enough\s+information|does\s+not\s+exist"
+    r"|no\s+(?:real\s+|such\s+)?(?:solutions?|numbers?)",
+    re.IGNORECASE,
 )
 _ADVERB = re.compile(r"(?!jelly|family|butterfly|lily|belly|fly|daily|weekly|monthly|yearly|hourly|assembly)\w+ly")
 _FRACTIONS = re.compile(r"(?!months|lengths|depths|widths|heights|paths|baths|truths|mouths|moths|births|deaths)\w+ths")
@@ -72,6 +89,12 @@ def hedged(text: str) -> bool:
     return bool(HEDGE.search(words)) and bool(re.search(r"\d|\\[A-Za-z]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", words))
 
 
+def doubted(words: str) -> bool:
+    """Whether words leave open or deny what stands before them, in a language that is spoken by many."""
+    words = _OF_A_CHOICE.sub(" ", words).lower()
+    return bool(_DOUBT & set(re.findall(r"[^\W\d_]+", words)) or _DOUBT_IN_SIGNS.search(words))
+
+
 def of_any_count(word: str) -> bool:
     """Whether a word says nothing of what is counted: `different ways in all`."""
     return word in _ANY_COUNT
@@ -88,7 +111,7 @@ def countable(written: str, one: bool, known: frozenset[str]) -> bool:
     if re.search(r"[,;:?!]", written) or not written.isascii():
         return False
     words: list[str] = re.findall(r"[a-z]+", written.lower())
-    if not words or any(word in _NEVER or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word) for word in words):
+    if not words or any(word in _NEVER or word in _DOUBT or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word) for word in words):
         return False
     if all(word in _ANY_COUNT for word in words):
         return True

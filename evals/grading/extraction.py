@@ -27,6 +27,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from evals.grading.conclusion import concludes_answer
 from evals.grading.letters import last_letter
 
 # Tokens for the nesting of braces: a box that opens, a box with a bare token, an escaped character, a brace. Two
@@ -299,7 +300,9 @@ def locate(text: str) -> str:
         filled = [box for box in contents if box.content.strip()]
         return joined(text, filled) if filled else ""
     if stated := [*_ANSWER_STATED.finditer(text)]:
-        return text if _TAKEN_BACK.search(text, stated[-1].end()) else stated[-1][1]
+        sentence = re.split(r"[.!?:]\s|\n", text[: stated[-1].start()])[-1] + stated[-1][0]
+        taken_back = _TAKEN_BACK.search(text, stated[-1].end())
+        return text if taken_back or not concludes_answer(sentence.lstrip("*# ")) else stated[-1][1]
     alone = _SEGMENT.fullmatch(text)
     return alone[1] if alone and not _NO_STATEMENT.search(text.replace(alone[1], " ")) else text
 

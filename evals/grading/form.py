@@ -9,7 +9,7 @@ from itertools import permutations
 from typing import NamedTuple
 
 from evals.grading import Same
-from evals.grading.counted import hedged
+from evals.grading.counted import doubted, hedged
 from evals.grading.evaluation import constant
 from evals.grading.numbers import (
     has_symbols,
@@ -138,22 +138,21 @@ class Choice(NamedTuple):
 
 
 _LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(?!(?:is|was|or|and|but|not)\b)(.+)", re.DOTALL)
-_DENIED = re.compile(r"\b(?:not|wrong|incorrect|false)\b", re.IGNORECASE)
-_OTHER = re.compile(r"\([A-J]\)|\b(?:or|nor|and|then|no|wait|actually)\b.*\b[A-J]\s*$", re.DOTALL)
+_ANNOUNCED = re.compile(r"^(?:the\s+)?(?:correct\s+)?(?:option|choice|answer)(?:\s+is)?\s*:?\s+(?=\(?[A-J]\b)", re.I)
+_OTHER = re.compile(r"\([A-J]\)|\b(?:and|then|also)\b.*\b[A-J]\s*$|^\W*(?:\w{1,6}\W+)?[A-J]\W*$", re.DOTALL)
 
 
 def choice(written: str) -> Choice | None:
-    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`."""
-    written = plain(written)
+    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. Words behind the
+    letter are those of the choice, unless they leave it open or name another one."""
+    written = _ANNOUNCED.sub("", plain(written))
     items = [re.fullmatch(r"\(?\s*([A-J])\s*\)?", item) for item in split(written, ",;")]
     if len(items) > 1:
         return Choice("".join(sorted(item[1] for item in items if item)), True) if all(items) else None
-    labelled = _LABELLED.fullmatch(written)
-    if labelled and (re.search(r"\b(?i:but|also|or|and|not|no|maybe|possibly|wait)\b[^A-J]*\b[A-J]\b", labelled[3])):
-        return None  # another letter
-    if labelled and not _DENIED.search(labelled[3]):
-        others = _OTHER.search(labelled[3]) or any(map(choice, split(labelled[3], ",;")))
-        return None if others else Choice(labelled[1] or labelled[2], True, labelled[3])
+    if labelled := _LABELLED.fullmatch(written):
+        said = labelled[3]
+        other = doubted(said) or _OTHER.search(said) or any(map(choice, split(said, ",;")))
+        return None if other else Choice(labelled[1] or labelled[2], True, said)
     match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", written)
     if match is None or (match[1] and not match[3]):
         return None
@@ -164,8 +163,8 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     if re.fullmatch(r"\(?\s*[A-Za-z]\s*\)?", gold) and literal(answer).strip("()") == literal(gold).strip("()"):
         return True  # n and (n)
     left, right = choice(gold), choice(answer)
-    if left is not None and right is None and re.match(r"\(?[A-J]\)?[.,:;?|)\s]+.*\b[A-J]\b", plain(answer), re.DOTALL):
-        return False  # a second letter
+    if left is not None and right is None and re.match(r"\([A-J]\)|[A-J][.,:;?|)\s]+.*\b[A-J]\b", plain(answer), re.S):
+        return False  # a second letter, or a doubt
     if right is not None and right.text and left is None:
         return same(gold, right.text)
     if left is None or right is None:
@@ -237,7 +236,8 @@ def _says(gold: str, answer: str) -> bool:
     if (possible := _POSSIBLE.fullmatch(answer)) and word[0].lower() in ("yes", "no"):
         return (word[0].lower() == "no") == bool(possible[1] or possible[2])
     stated = rf"(?i:it|this|that|the(?:\s+[a-z]+){{1,3}})\s+(?:is|was)\s+(?:(?:on|in|an?|the)\s+)?(?i:{word[0]})"
-    about = rf"{word[0]}\s+(?:(?:has|had|is|was|wins|won|runs|ran)\s+(?:the|a)\s[a-z\s]+|wins|won)"
+    most = r"the\s+(?:[a-z]+est|most|only|first|winner|correct|right)\b[a-z\s]*"
+    about = rf"{word[0]}\s+(?:(?:has|had|is|was|wins|won|runs|ran)\s+{most}|wins|won)"
     forms = rf"{stated}|{about}" if word[0].istitle() else stated
     return not _MORE_THAN_ONE.search(answer) and bool(re.fullmatch(forms, answer))
 

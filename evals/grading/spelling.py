@@ -216,9 +216,9 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("dots", r"\.\s?\.\s?\.", r"\\ldots "),
     (
         "combinations",
-        r"\{\s*\}\s*[_^]\s*\{?(\d+)\}?\s*C\s*_\s*\{?(\d+)\}?|(?<![A-Za-z\\}])C_\s*\{?(\w+)\}?\s*\^\s*\{?(\d+)\}?"
+        r"\{\s*\}\s*[_^]\s*\{?(\d+)\}?\s*C\s*_\s*\{?(\d+)\}?|(?<![A-Za-z\\}])C_\s*(?:\{(\w+)\}|(\d+|[a-z]))\s*\^\s*(?:\{(\d+)\}|(\d))"
         r"|(?<![\w\\])(?:C|nCr)\((\d+),\s*(\d+)\)",
-        r"\\binom{\1\3\5}{\2\4\6}",
+        r"\\binom{\1\3\4\7}{\2\5\6\8}",
     ),
     ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
     # names and look
