@@ -30,7 +30,7 @@ HEDGE = re.compile(
 )
 FILLER = re.compile(
     r"^[\s(]*(?:total|in\s+total|altogether|in\s+all|exactly|precisely|approx(?:\.|imately)?|about|obviously|clearly|certainly"
-    r"|of\s+course|as\s+required|respectively|each|only|left|remaining)[\s).!]*$",
+    r"|of\s+course|as\s+required|respectively|each|only|left|remaining|is\s+the\s+(?:only|unique)\s+(?:answer|solution|value))[\s).!]*$",
     re.IGNORECASE,
 )
 _IRREGULAR = _words("""people men women children mice feet teeth fish sheep geese dice data oxen vertices""")

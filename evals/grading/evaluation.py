@@ -114,6 +114,12 @@ def _factorial(value: Any) -> Any:
     return mp.gamma(value + 1)
 
 
+def _double_factorial(value: Any) -> Any:
+    if abs(value) > _LARGEST_ARGUMENT:
+        raise _TooLargeError("a factorial")
+    return mp.fac2(value)
+
+
 def _binomial(above: Any, below: Any) -> Any:
     return _factorial(above) / (_factorial(below) * _factorial(above - below))
 
@@ -147,6 +153,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "negative": lambda value: -value,
     "^": _power,
     "!": _factorial,
+    "!!": _double_factorial,
     "log": lambda base, value: _logarithm(value, base),
     "ln": _logarithm,
     "lg": lambda value: _logarithm(value, mpf(10)),
@@ -230,7 +237,7 @@ def same_value(gold: str, answer: str) -> bool:
     return any(_agree(left, right, unit, decimal) for unit in units for decimal in bases)
 
 
-_INDEXED = ("sum", "prod")
+_INDEXED = ("sum", "prod", "!!")  # compared at whole numbers
 _ARITHMETIC = frozenset(["+", "-", "*", "/", "negative", "^", "root"])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import ceil, comb, factorial, floor, inf, lgamma, log, log10
+from math import ceil, comb, factorial, floor, inf, lgamma, log, log10, prod
 from typing import Any
 
 from evals.grading.expression import Node
@@ -99,6 +99,12 @@ def _factorial(n: Fraction) -> Fraction:
     return Fraction(factorial(int(n)))
 
 
+def _double_factorial(n: Fraction) -> Fraction:
+    if n.denominator != 1 or not 0 <= n <= _MOST_FACTORIAL:
+        raise UnknownError
+    return Fraction(prod(range(int(n), 0, -2)))
+
+
 def _root(degree: Fraction, value: Fraction) -> Fraction:
     """Of a perfect power, the real one."""
     n = int(degree)
@@ -137,6 +143,7 @@ _OPERATIONS: dict[str, Callable[..., Fraction]] = {
     "negative": lambda a: -a,
     "^": _power,
     "!": _factorial,
+    "!!": _double_factorial,
     "abs": abs,
     "floor": lambda a: Fraction(floor(a)),
     "ceil": lambda a: Fraction(ceil(a)),

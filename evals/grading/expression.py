@@ -63,7 +63,8 @@ class _Parser:
     """Recursive descent. `next` is the next token: a number as a Fraction, a name, a sign, or None at the end."""
 
     def __init__(self, text: str) -> None:
-        if re.search(r"[A-Za-z]{4}", re.sub(r"\\[A-Za-z]+", " ", text)):
+        text = re.sub(r"/([A-Za-z]{2,3})(?!\s*[A-Za-z\d({\\^_'])", r"/{\1}", text)  # t/RC, as physics writes it
+        if re.search(r"[A-Za-z]{4}(?!\^)", re.sub(r"\\[A-Za-z]+", " ", text)):
             raise UnsupportedError("a word")
         if re.search(r"(?<![\d.])\d+[eE][-+]?\d", text):
             raise UnsupportedError("2e3 can be read in two ways")
@@ -149,6 +150,8 @@ class _Parser:
         """`x(0)`, a letter with a number in brackets, and `f(t)` are symbols of their own: neither is a product."""
         start = self._at
         argument = self.group()
+        if name == "Gamma":
+            return ("!", ("-", argument, ("number", Fraction(1))))
         if not symbols(argument) or name[0] in "fghFGHPQ" or (argument == ("symbol", "t") and name in _GREEK):
             return ("symbol", f"{name}({argument})")
         self._at = start
@@ -157,9 +160,7 @@ class _Parser:
     def powers(self, tree: Node) -> Node:
         while self.next == "!":
             self.take()
-            if self.next == "!":
-                raise UnsupportedError("a double factorial")
-            tree = ("!", tree)
+            tree = ("!!", tree) if self.next == "!" and self.take() else ("!", tree)
         if self.next == "^":
             self.take()
             tree = ("^", tree, self.argument())

@@ -3,7 +3,7 @@ r"""Rules on the form of the whole answer: its signs, its words, its letter, a c
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
@@ -264,7 +264,7 @@ def _unconditional(side: str) -> str | None:
 _PARAMETER = re.compile(
     r"[\s,(]*(?:\\text\s*\{\s*,?\s*)?(?:(?:for|where)\s+)?(?:(?:some|any|all|every|an)\s+)?(?:\}\s*)?"
     r"(?:(?P<a>[a-z])\s*(?:\\in(?![A-Za-z])|\\text\s*\{\s*in\s*\})\s*\\mathbb\s*\{?\s*(?P<set>[ZNR])\s*\}?"
-    r"|(?P<whole>integers?)\s*(?:\}\s*)?(?P<b>[a-z]))[\s).}]*$"
+    r"|(?:(?P<whole>integers?)|real\s+(?:numbers?|constants?))\s*(?:\}\s*)?(?P<b>[a-z]))[\s).}]*$"
 )
 
 
@@ -273,15 +273,16 @@ def parameter(gold: str, answer: str, same: Same) -> bool | None:
     left, right = _PARAMETER.search(gold), _PARAMETER.search(answer)
     if left is None or right is None or not left.start() or not right.start():
         return None
-    sets = [side["set"] or "Z" for side in (left, right)]
+    sets = [side["set"] or ("Z" if side["whole"] else "R") for side in (left, right)]
     letters = [side["a"] or side["b"] for side in (left, right)]
     if sets[0] != sets[1]:
         return False
     bodies = gold[: left.start()], answer[: right.start()]
-    other = rf"(?<![\\A-Za-z]){letters[1]}(?![A-Za-z])"
-    if letters[0] != letters[1] and re.search(rf"(?<![\\A-Za-z]){letters[0]}(?![A-Za-z])", bodies[1]):
+    if letters[0] == letters[1]:
+        return same(*bodies)
+    if letters[0] in _NAME.findall(bodies[1]) or r"\text" in bodies[1]:
         return None
-    return same(bodies[0], re.sub(other, letters[0], bodies[1]))
+    return same(bodies[0], _renamed(bodies[1], {letters[1]: letters[0]}))
 
 
 def conclusion(gold: str, answer: str, same: Same) -> bool | None:
@@ -337,8 +338,11 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
 
 def _numbered(text: str, names: Sequence[str]) -> str:
     """The text with other symbols for these names, by their order."""
-    symbols = {name: rf"\xi_{{{number}}}" for number, name in enumerate(names)}
-    return "".join(symbols.get(part, part) for part in re.split(f"({_NAME.pattern})", text))
+    return _renamed(text, {name: rf"\xi_{{{number}}}" for number, name in enumerate(names)})
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return "".join(names.get(part, part) for part in re.split(f"({_NAME.pattern})", text))
 
 
 def approximation(gold: str, answer: str, same: Same) -> bool | None:
@@ -387,7 +391,7 @@ def _cases(side: str) -> list[list[str]] | None:
     rows = [plain(row).split("&") for row in found[1].split("\\\\") if row.strip()] if found else []
     if not rows or any(len(row) != 2 for row in rows):
         return None
-    return [[row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|[,;.]\s*$", "", row[1]).strip()] for row in rows]
+    return [[row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|\bis\b|[,;.]\s*$", "", row[1]).strip()] for row in rows]
 
 
 def same_cases(gold: str, answer: str, same: Same) -> bool | None:

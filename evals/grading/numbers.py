@@ -206,6 +206,8 @@ _PLACES = "first second third fourth fifth sixth seventh eighth ninth tenth elev
 _SMALL = dict(zip(f"{_COUNTS} eighteen nineteen".split(), range(1, 20), strict=True))
 _TENS = dict(zip(_DECADES.split(), range(20, 100, 10), strict=True))
 _ORDINALS = {word: n for n, word in enumerate(_PLACES.split(), 1)}
+_PARTS = {"half": 2, "halve": 2, "quarter": 4, **dict(list(_ORDINALS.items())[2:])}
+_PART = re.compile(rf"(one(?= [a-z]+$)|[a-z]+(?= [a-z]+s$)) ({'|'.join(_PARTS)})s?")  # one third, two thirds
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _DIGITS = re.compile(rf"(-?\d[\d,]*(?:\.\d+)?) ?({'|'.join(_SCALES)})")
 _PLACE = re.compile(r"(\d{1,9}) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
@@ -225,6 +227,9 @@ def spoken(text: str) -> str | None:
     if place := _PLACE.fullmatch(words):
         return place[1]
     sign, words = ("-", words[6:]) if words.startswith("minus ") else ("", words)
+    if part := _PART.fullmatch(words):
+        above, below = _whole(part[1]), _PARTS[part[2]]
+        return None if above is None else rf"{sign}\frac{{{above}}}{{{below}}}"
     tens, _, last = words.rpartition(" ")
     if last in _ORDINALS and (not tens or (tens in _TENS and _ORDINALS[last] < 10)):
         return f"{sign}{_TENS.get(tens, 0) + _ORDINALS[last]}"

@@ -30,7 +30,7 @@ DEGREE: Unit = (Fraction(1), (("degree", 1),))
 _TABLE = """
 m: meter metre | in: inch inches = 127/5000 m | ft: foot feet = 12 in | yd: yard = 3 ft | mi: mile = 5280 ft
 au: | pc: parsec | ly: lightyear | Å: angstrom = 1/10000000000 m | rad: radian
-s: sec second | min: minute = 60 s | h: hr hour = 60 min | d: day = 24 h | wk: week = 7 d | mo: month | yr: year
+s: sec second | min: minute = 60 s | h: hr hour = 60 min | d: day = 24 h | wk: week = 7 d | mo: month | yr: year = 12 mo
 g: gram gm | t: ton tonne = 1000000 g | lb: pound = 45359237/100000 g | oz: ounce = 1/16 lb | mol: mole
 L: l liter litre = 1/1000 m^3 | gal: gallon | M: molar = 1 mol L^-1 | K: kelvin | Hz: hertz = 1 s^-1
 N: newton = 1000 g m s^-2 | J: joule = 1 N m | erg: = 1/10000000 J | Wh: = 3600 J | eV: electronvolt | cal: calorie

@@ -164,13 +164,13 @@ def _as_residue(text: str) -> str:
 
 def congruence(gold: str, answer: str, same: Same) -> bool | None:
     """Residues by one modulus: `n\\equiv 10\\pmod 7` for `n\\equiv 3\\pmod 7`."""
-    if "mod" not in gold:
+    if "mod" not in gold + answer:
         return None
-    left, right = _MODULO.fullmatch(gold), _MODULO.fullmatch(_as_residue(answer))
+    left, right = _MODULO.fullmatch(_as_residue(gold)), _MODULO.fullmatch(_as_residue(answer))
     if left is None:
         return None
     if right is None:
-        return False
+        return False if "mod" in gold else None
     names = [literal(side["name"] or "") for side in (left, right)]
     if left["modulus"] != right["modulus"] or (all(names) and names[0] != names[1]):
         return False

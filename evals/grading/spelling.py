@@ -268,7 +268,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (
         "introduction",
         rf"(?i)^\s*+(?:\\text\s*+\{{\s*+(?=[a-z]))?(?:(?:so|thus|hence|therefore|then|finally)\b[\s,:]*+)*"
-        rf"(?:(?:(?:the|our|my)\s++)?(?:(?:final|correct|required|desired)\s++)?(?:{_ASKED})\s*+(?:is|equals|:|is\s*:))?"
+        rf"(?:(?:(?:the|our|my)\s++)?(?:(?:final|correct|required|desired|maximum|minimum|largest|smallest|greatest|least)\s++)?(?:possible\s++)?(?:{_ASKED})\s*+(?:is|equals|:|is\s*:))?"
         r"\s*+:?\s*+\}?\s*+"  # possessive: blanks are read once
         rf"(?=[-\d\\(])(?!\\(?:text|neq|le|ge|not))",
         "",
