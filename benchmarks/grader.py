@@ -47,7 +47,11 @@ from evals.stats.intervals import over_problems
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = Path(__file__).with_name("grader_pairs.csv.gz")
-OWN = ROOT / "tests" / "evals" / "grading" / "answers.txt"
+OWN = {  # sets of our own, texts included
+    "own": ROOT / "tests" / "evals" / "grading" / "answers.txt",
+    "families": ROOT / "tests" / "evals" / "grading" / "families.txt",
+    "fresh": Path(__file__).with_name("grader_fresh.txt"),
+}
 
 
 class First(NamedTuple):
@@ -59,8 +63,11 @@ class First(NamedTuple):
 
 
 HELD_OUT = "held out, scored once; development since"
+FRESH = First(94.10, 78.72, "4519a0f6, 2026-11-27")
 SETS = {  # name -> (how it was used, its first scoring)
     "own": ("development: pairs of our tests", None),
+    "families": ("development: equal spellings and false friends of our tests, by family", None),
+    "fresh": ("ours, written before the grader saw them, scored once; development since", FRESH),
     "shared": ("development since the start", None),
     "first_development": ("development", None),
     "first": (HELD_OUT, First(98.54, 96.89, "dc6e890, 2026-11-22")),
@@ -113,7 +120,8 @@ def main() -> int:
         parser.error(f"--texts: expected folders, found none at {', '.join(missing)}")
     shown_command = "nox -s grader" + (" -- --texts FOLDER ..." if given.texts else "")
     heading = made_by(shown_command) if given.write else ""  # refuses before anything is graded
-    pairs = [pair for pair in (*own_pairs(), *labelled_pairs()) if pair.set in given.sets]
+    ours = [pair for name, path in OWN.items() for pair in own_pairs(name, path)]
+    pairs = [pair for pair in (*ours, *labelled_pairs()) if pair.set in given.sets]
     pairs = with_texts(pairs, given.texts)
     at_hand = [pair for pair in pairs if pair.gold is not None]
     mine, theirs = grade(at_hand), math_verify(at_hand, given.kept)
@@ -126,6 +134,7 @@ def main() -> int:
             f"{plot.caption}\n",
             f"{heading} math-verify {version('math-verify')}. The data card is `benchmarks/grader_pairs.md`.\n",
             accuracy(at_hand, mine, theirs),
+            families(at_hand, mine, theirs),
             wrong_accepts(at_hand, mine),
             speed(at_hand),
             sets(pairs, at_hand),
@@ -158,13 +167,16 @@ def labelled_pairs(path: Path = PAIRS) -> Iterator[Pair]:
             )  # fmt: skip
 
 
-def own_pairs(path: Path = OWN) -> Iterator[Pair]:
-    """The pairs of our tests: in a line a gold, then answers that are the same (==) and that are not (!=)."""
+def own_pairs(name: str, path: Path) -> Iterator[Pair]:
+    """Pairs of our own: `[family]`, then in a line a gold and answers that are the same (==) and that are not (!=)."""
+    family = ""
     for line in path.read_text(encoding="utf-8").splitlines():
         gold, *rest = re.split(r"\s+(==|!=)\s+", line)
+        family = line.strip("[]") if not rest else family
         for sign, answer in zip(rest[::2], rest[1::2], strict=True):
-            pair = (digest(gold, answer), "own", sign == "==", "answer", "A", "value", "", None)
-            yield Pair(*pair, f"{path.relative_to(ROOT)}", "", gold, answer)
+            pair = (digest(gold, answer), name, sign == "==", "answer", "A", "value", "", None)
+            reason = f"`{gold}` and `{answer}`".replace("|", "\\|")
+            yield Pair(*pair, f"{path.relative_to(ROOT)}:{family}", reason, gold, answer)
 
 
 def with_texts(pairs: Sequence[Pair], folders: Sequence[Path]) -> list[Pair]:
@@ -345,19 +357,22 @@ def _accepted(row: tuple[str, str, str]) -> bool:
 def answer(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
     """What the page says, over all pairs of others at hand."""
     labels, ours, others = zip(
-        *((p.label, *both) for p, *both in zip(pairs, mine, theirs, strict=True) if p.set != "own"), strict=True
+        *((p.label, *both) for p, *both in zip(pairs, mine, theirs, strict=True) if p.set not in OWN), strict=True
     )
     (right, accepts, rejects), (their_right, *their_errors) = errors(labels, ours), errors(labels, others)
-    first = [found for _, found in SETS.values() if found]
+    first = [found for name, (_, found) in SETS.items() if found and name not in OWN]
     ends = [(min(shares), max(shares)) for shares in zip(*((f.ours, f.math_verify) for f in first), strict=True)]
+    fresh = sum(p.set == "fresh" for p in pairs)
     unseen, their_unseen = (f"{low:.1f} to {high:.1f} %" for low, high in ends)
     return (
         f"**On {len(labels):,} pairs that others labelled, the grader agrees with {100 * right / len(labels):.1f} % of "
         f"the labels, math-verify with {100 * their_right / len(labels):.1f} %.** It accepts {accepts} pairs whose "
         f"label says incorrect and rejects {rejects} whose label says correct; math-verify {their_errors[0]} and "
         f"{their_errors[1]}. Its rules were written with these pairs in view. When {len(first)} of the sets were first "
-        f"scored, unseen, it agreed with {unseen} of the labels (math-verify with {their_unseen}). Some labels are "
-        "wrong, and some follow another convention: the last table reads each disagreement.\n"
+        f"scored, unseen, it agreed with {unseen} of the labels (math-verify with {their_unseen}); of {fresh:,} "
+        f"pairs of our own, written before it graded them, with {FRESH.ours:.1f} % (math-verify "
+        f"{FRESH.math_verify:.1f} %). Some labels are wrong, and some follow another "
+        "convention: the last table reads each disagreement.\n"
     )
 
 
@@ -378,7 +393,7 @@ def agreement(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequen
 
     labels, rows = {}, []
     for name, chosen in by_set(pairs).items():
-        if name not in SETS or name == "own":
+        if name not in SETS or name in OWN:
             continue
         labels[name] = f"{name.replace('_', ' ')} ({len(chosen):,})"
         for grader, verdicts in (("ours", mine), ("math-verify", theirs)):
@@ -419,6 +434,34 @@ def accuracy(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequenc
         "## Accuracy\n\nShare of the graded pairs on which a verdict agrees with the label, as the label is. "
         "A wrong accept has the label incorrect. An unscored pair agrees with no label.\n\n"
         + markdown_table(header, rows, left=1)
+        + "\n"
+    )
+
+
+def families(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
+    """Our own spellings by family: how many each grader judges as mathematics does."""
+    by_family: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for i, pair in enumerate(pairs):
+        if pair.set in ("families", "fresh"):
+            by_family[pair.set, pair.source.partition(":")[2]].append(i)
+    rows = []
+    for (name, family), chosen in by_family.items():
+        labels = [pairs[i].label for i in chosen]
+        found = [errors(labels, [verdicts[i] for i in chosen]) for verdicts in (mine, theirs)]
+        rows.append(
+            (
+                name,
+                family,
+                *map(str, (sum(labels), len(labels) - sum(labels))),
+                *(str(n) for all_ in found for n in all_),
+            )
+        )
+    header = ("set", "family", "equal", "false friends", "ours: right", "wrong accepts", "wrong rejects",
+              "math-verify: right", "wrong accepts", "wrong rejects")  # fmt: skip
+    return (
+        "## Families\n\nSpellings of our own that are equal, and false friends that look equal and are not. The rules "
+        "were written with `families` in view; `fresh` was written first (its first scoring is under Sets).\n\n"
+        + markdown_table(header, rows, left=2)
         + "\n"
     )
 

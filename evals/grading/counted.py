@@ -55,8 +55,8 @@ _NEVER = _words(
     menos alors anche"""
 )
 _DOUBT = _words(
-    """or nor not no nope never neither either maybe perhaps possibly probably presumably unsure uncertain doubtful guess
-    wrong incorrect false invalid but wait actually instead alternatively otherwise hmm think believe suppose sorry
+    """or nor not no nope never neither either maybe perhaps possibly probably presumably unsure uncertain doubtful
+    guess wrong incorrect false invalid but wait actually instead alternatively otherwise hmm think believe sorry
     oder vielleicht falsch nicht nein kein keine nie eventuell vermutlich wahrscheinlich sonst aber unklar
     ou peut faux fausse incorrecte jamais pas ne ni non mais sinon probablement
     quizás quizá quizas quiza tal vez falso falsa nunca pero sino posiblemente probablemente incorrecto
@@ -66,7 +66,9 @@ _DOUBT = _words(
     albo lub może błędne nie nigdy belki veya yanlış değil
     или может возможно неверно неправильно ложь ложно нет не но"""
 )
-_DOUBT_IN_SIGNS = re.compile("[或不错錯非吗嗎か]|可能|也许|也許|違|ない|または|또는|아니|아마|أو|ربما|خطأ|ليس|या|शायद|गलत|नहीं")
+_DOUBT_IN_SIGNS = re.compile(
+    "[或不错錯非吗嗎か]|可能|也许|也許|違|ない|または|또는|아니|아마|أو|ربما|خطأ|ليس|या|शायद|गलत|नहीं"
+)
 _OF_A_CHOICE = re.compile(
     r"none\s+of\s+(?:the|these)|(?:can\s?not|not)\s+be\s+determined|not\s+enough\s+information|does\s+not\s+exist"
     r"|no\s+(?:real\s+|such\s+)?(?:solutions?|numbers?)",
@@ -111,7 +113,9 @@ def countable(written: str, one: bool, known: frozenset[str]) -> bool:
     if re.search(r"[,;:?!]", written) or not written.isascii():
         return False
     words: list[str] = re.findall(r"[a-z]+", written.lower())
-    if not words or any(word in _NEVER or word in _DOUBT or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word) for word in words):
+    if not words or any(
+        word in _NEVER or word in _DOUBT or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word) for word in words
+    ):
         return False
     if all(word in _ANY_COUNT for word in words):
         return True

@@ -391,7 +391,10 @@ def _cases(side: str) -> list[list[str]] | None:
     rows = [plain(row).split("&") for row in found[1].split("\\\\") if row.strip()] if found else []
     if not rows or any(len(row) != 2 for row in rows):
         return None
-    return [[row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|\bis\b|[,;.]\s*$", "", row[1]).strip()] for row in rows]
+    return [
+        [row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|\bis\b|[,;.]\s*$", "", row[1]).strip()]
+        for row in rows
+    ]
 
 
 def same_cases(gold: str, answer: str, same: Same) -> bool | None:

@@ -70,7 +70,11 @@ def test_rounding_needs_digits():
     ("text", "body", "unit"),
     [
         (r"5\text{ km/s}", "5", (1000, (("m", 1), ("s", -1)))),
-        (r"15000 \text{ kcal m}^{-2} \text{yr}^{-1}", "15000", (Fraction(1000, 12), (("cal", 1), ("m", -2), ("mo", -1)))),
+        (
+            r"15000 \text{ kcal m}^{-2} \text{yr}^{-1}",
+            "15000",
+            (Fraction(1000, 12), (("cal", 1), ("m", -2), ("mo", -1))),
+        ),
         ("6 square meters", "6", (1, (("m", 2),))),
         (r"28\%", "28", (1, (("%", 1),))),
         (r"17\text{ any text}", "17", None),

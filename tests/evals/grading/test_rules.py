@@ -1,8 +1,8 @@
 """The table of rules: each rule decides its example, and taken away changes it or its counter-example; and pairs.
 
 `answers.txt` holds the pairs, a section for each rule and each form of answer; in a line the gold, then answers that
-are the same (==) and that are not (!=). Each is judged by mathematics and the reading that a person would give it, not
-by what a grader says.
+are the same (==) and that are not (!=). `families.txt` holds kinds of equal spellings, half of them false friends. Each
+pair is judged by mathematics and the reading that a person would give it, not by what a grader says.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import pytest
 
-from evals.grading import equivalence
+from evals.grading import Grader, equivalence
 from evals.grading.equivalence import Comparison, equal
 from evals.grading.extraction import locate
 from evals.grading.rules import RULES, Rule
 from evals.grading.spelling import clean
+from evals.grading.verdicts import Verdict
 
 
 class Pair(NamedTuple):
@@ -38,6 +39,7 @@ def sections(file: str) -> dict[str, list[Pair]]:
 
 
 ANSWERS = sections("answers.txt")
+FAMILIES = sections("families.txt")
 
 
 def decided(pair: tuple[str, str]) -> tuple[bool, str]:
@@ -49,6 +51,15 @@ def decided(pair: tuple[str, str]) -> tuple[bool, str]:
 @pytest.mark.parametrize("section", ANSWERS)
 def test_the_verdict_on_each_pair(section: str) -> None:
     assert [pair for pair in ANSWERS[section] if equal(pair.gold, pair.answer) is not pair.same] == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_of_spellings_and_its_false_friends(family: str) -> None:
+    pairs = FAMILIES[family]
+    assert len(pairs) >= 15 and 0.4 < sum(pair.same for pair in pairs) / len(pairs) < 0.6
+    grades = Grader().grade_answers([pair[:2] for pair in pairs])
+    assert [pair for pair, grade in zip(pairs, grades, strict=True)
+            if (grade.verdict is Verdict.CORRECT) is not pair.same] == []  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
