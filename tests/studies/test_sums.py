@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import tarfile
+from collections import Counter
 from pathlib import Path
 
+import pandas as pd
+import pytest
+
+from evals.files import read_parquet
 from studies.sums.__main__ import SIZES, write
 from studies.sums.rewards import coin
 
@@ -28,3 +34,31 @@ def test_the_control_pays_half_of_all_responses_whatever_the_answer() -> None:
     paid = [coin(f"the answer is {n}", "7") for n in range(4000)]
     assert set(paid) == {0.0, 1.0} and abs(sum(paid) / len(paid) - 0.5) < 0.04
     assert [coin(f"the answer is {n}", "8") for n in range(4000)] == paid
+
+
+SUMS = Path(__file__).parents[2] / "results" / "sums"
+
+
+def test_the_page_has_the_right_answers_of_its_committed_verdicts(tmp_path: Path) -> None:
+    """Counted from the archive's files and the file beside it, without the code that makes tables."""
+    with tarfile.open(SUMS / "runs.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    right = {
+        path.parents[2].name: int((read_parquet(path).to_pandas()["verdict"] == "correct").sum())
+        for path in tmp_path.rglob("verdicts.parquet")
+    }
+    seeds = [
+        right[name] for name in sorted(right, key=lambda name: name[-1]) if "grpo" in name and "dd4e149c" not in name
+    ]
+    base, control = (next(n for name, n in right.items() if part in name) for part in ("-base-", "-dd4e149c-"))
+    page = SUMS.with_suffix(".md").read_text(encoding="utf-8")
+    assert f"| {base} | 50 | |" in page and f"| {100 * base / 240:.1f} [" in page
+    assert f"| {100 * sum(seeds) / 720:.1f} ~[" in page and f"| {', '.join(map(str, seeds))} | 0, 0, 0 | 3 |" in page
+    assert f"| {control} | 239 | 1 |" in page
+    assert f"+{100 * (sum(seeds) / 720 - base / 240):.1f} ~[" in page
+    longer = pd.read_csv(SUMS / "tokens_96.csv")
+    assert set(Counter(longer["model"]).values()) == {240}
+    right = longer[longer["verdict"] == "correct"].groupby("model").size()
+    assert [right[m] for m in ("base model", "grpo, seed 1", "grpo, seed 2", "control, seed 0")] == [50, 164, 160, 9]
+    assert "| 50 (2 unscored) | 21.0 | 5 |" in page and "| 164, 160 | 68.3, 66.7 |" in page
+    assert pytest.approx(21.0, abs=0.05) == 100 * 50 / 238
