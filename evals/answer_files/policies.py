@@ -27,7 +27,7 @@ class PolicyEffect:
 
     `found` of `rows` have an answer in its form, and `correct` are correct under it; `gained` of them are not under the
     policy in use, and `lost` are correct under the policy in use alone. Unscored verdicts count as not correct in all
-    of these; `unscored` says how many.
+    of these; `unscored` says how many. `unequal` box different texts, of which boxed_strict takes none; None elsewhere.
     """
 
     policy: str
@@ -37,6 +37,7 @@ class PolicyEffect:
     lost: int
     unscored: int
     found: int
+    unequal: int | None = None
 
     @property
     def changed(self) -> int:
@@ -47,9 +48,8 @@ class PolicyEffect:
             f"{100 * part / self.rows:.1f} %" if self.rows else "no rows" for part in (self.correct, self.found)
         )
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
-        return (
-            f"policy {self.policy:<13} {share} correct, {form} have its form; {change} (+{self.gained}, -{self.lost})"
-        )
+        line = f"policy {self.policy:<13} {share} correct, {form} have its form; {change} (+{self.gained}, -{self.lost})"
+        return line if self.unequal is None else f"{line}; {self.unequal} box different texts"
 
 
 def policy_effects(
@@ -83,7 +83,10 @@ def policy_effects(
         gained, lost = changes[False, True], changes[True, False]
         unscored = sum(grade.verdict is Verdict.UNSCORED for grade in then)
         found = sum(grade.answer is not None for grade in then)
-        effects.append(PolicyEffect(name, len(rows), sum(correct) + gained - lost, gained, lost, unscored, found))
+        unequal = sum(grade.boxed and grade.answer is None for grade in then) if policy == "boxed_strict" else None
+        effects.append(
+            PolicyEffect(name, len(rows), sum(correct) + gained - lost, gained, lost, unscored, found, unequal)
+        )
     return sorted(effects, key=lambda effect: -effect.correct)
 
 

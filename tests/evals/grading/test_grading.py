@@ -128,3 +128,7 @@ def test_a_policy_that_changes_verdicts_is_counted():
     # boxed_last: "4, 5" is wrong, no box, 5. qwen: 5, 5, 5. Both gained.
     [qwen] = policy_effects(rows, grades, grader, "boxed_last", ["boxed_last", "qwen"])
     assert (qwen.rows, qwen.correct, qwen.gained, qwen.lost) == (3, 3, 2, 0)
+    # the first response boxes two texts: under boxed_strict it has no answer, as the second
+    [strict] = policy_effects(rows, grades, grader, "boxed_last", ["boxed_strict"])
+    assert (strict.unequal, strict.found, qwen.unequal) == (1, 1, None)
+    assert str(strict).endswith("; 1 box different texts")
