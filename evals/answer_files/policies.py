@@ -48,7 +48,9 @@ class PolicyEffect:
             f"{100 * part / self.rows:.1f} %" if self.rows else "no rows" for part in (self.correct, self.found)
         )
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
-        line = f"policy {self.policy:<13} {share} correct, {form} have its form; {change} (+{self.gained}, -{self.lost})"
+        line = (
+            f"policy {self.policy:<13} {share} correct, {form} have its form; {change} (+{self.gained}, -{self.lost})"
+        )
         return line if self.unequal is None else f"{line}; {self.unequal} box different texts"
 
 

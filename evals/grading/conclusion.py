@@ -65,13 +65,17 @@ _REFUSED = re.compile(
     r"|please\s+(?:re-?)?(?:upload|provide|send|share|paste|describe|list)|I['’]m\s+missing|no\s+such\b[^.]*\bexists?|there\s+(?:is|are)\s+no)\b",
     re.IGNORECASE,
 )
+_OTHER_LANGUAGE = re.compile(  # nobody reads it here
+    r"\b(?:wie|viel|ist|der|das|und|que|est|les|des|une|los|las|una|het|een|och|det)\b|[^\W\d_A-Za-z²³µμΩÅ]",
+    re.IGNORECASE,
+)
 # said by others, tried, put or given up: nobody concludes it here
 _NOT_CLAIMED = re.compile(
     r"\b(?:suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+|conjectur\w+|let\s+(?:us|me|the)|refut\w+|rul(?:e|es|ed|ing)\s+out"
     r"|reject\w*|den(?:y|ies|ied|ying)|disprov\w+|contradict\w*|discard\w*|claim\w*|think\w*|thought|believ\w+|doubt\w*"
     r"|hop(?:e|ed|ing)|some(?:one|body)|wonder\w*|suspect\w*|feel\w*|suggest\w*|say|says|said|rumou?r\w*|tempt\w+|attempt\w*|mistak\w+"
     r"|(?:common|usual|typical|an|in)\s+error|erroneous|initially|first\s+(?:guess|idea|try)|hardly|scarcely|barely|nobody|nothing|candidates?|(?<!equally\s)(?<!most\s)(?<!least\s)likely"
-    r"|unlikely|untrue|hard\s+to|difficult\s+to|impossible|absurd|fails?|failed|far\s+from|supposedly|allegedly|apparently)\b"
+    r"|unlikely|untrue|too\s+\w+|only\s+(?:when|if)|hard\s+to|difficult\s+to|impossible|absurd|fails?|failed|far\s+from|supposedly|allegedly|apparently)\b"
     r"|^one\s+of\s+(?:the|these|those)\b|\b(?:cube|power|logarithm|inverse|negation|multiple|value|digits?|part)\s+of\s+(?:this|that|it)\b",
     re.IGNORECASE,
 )
@@ -132,7 +136,7 @@ def conclusion(text: str) -> Conclusion:
     if _OTHER_CASE.search(circumstance[0] if circumstance else "") or _ELSE.search(last):
         return _NOTHING
     whole, clause = clause, _SINCE.sub("", _CIRCUMSTANCE.sub("", clause)).strip()
-    if _NOT_CLAIMED.search(whole) or not concludes_answer(clause):
+    if _NOT_CLAIMED.search(whole) or _OTHER_LANGUAGE.search(_COMMAND.sub(" ", whole)) or not concludes_answer(clause):
         return Conclusion(None, unread=True)
     said = re.sub(r"\([^()]*\)", " ", re.sub(r"\([^()]*\)", " ", clause))
     if _LEFT_OPEN.search(said):

@@ -52,11 +52,13 @@ _NEVER = _words(
     lacks tends becomes wins loses sucks unsure uncertain unverified unknown unlikely likely approx rough sure
     almost near close next beyond below above under after before ones tens scores dozens hundreds thousands
     millions billions grosses basis mille permille ppm ppb upside down fold k ans sechs und bien moins plus et donc
-    menos alors anche"""
+    menos alors anche mindestens wenigstens meistens sans tous otros unos varios without environ circa ca maximum
+    minimum max min seis rounded guessed als au assuming"""
 )
 _DOUBT = _words(
     """or nor not no nope never neither either maybe perhaps possibly probably presumably unsure uncertain doubtful
     guess wrong incorrect false invalid but wait actually instead alternatively otherwise hmm think believe sorry
+    hope hopefully likely unlikely guessed guessing supposedly allegedly sometimes usually depending unless if xor
     oder vielleicht falsch nicht nein kein keine nie eventuell vermutlich wahrscheinlich sonst aber unklar
     ou peut faux fausse incorrecte jamais pas ne ni non mais sinon probablement
     quizás quizá quizas quiza tal vez falso falsa nunca pero sino posiblemente probablemente incorrecto
@@ -77,6 +79,7 @@ _OF_A_CHOICE = re.compile(
 _ADVERB = re.compile(r"(?!jelly|family|butterfly|lily|belly|fly|daily|weekly|monthly|yearly|hourly|assembly)\w+ly")
 _FRACTIONS = re.compile(r"(?!months|lengths|depths|widths|heights|paths|baths|truths|mouths|moths|births|deaths)\w+ths")
 _AFTER = _words("""old long tall wide high deep thick away apart ago later earlier total left remaining each""")
+_ARTICLES = _words("a an the all each")
 _BEHIND = _words("of in per for on from to with at by each between")  # a noun and what belongs to it
 _NO_PLACE = _words(
     """limit limits average best worst bound bounds example instance theory practice general principle reality
@@ -114,7 +117,8 @@ def countable(written: str, one: bool, known: frozenset[str]) -> bool:
         return False
     words: list[str] = re.findall(r"[a-z]+", written.lower())
     if not words or any(
-        word in _NEVER or word in _DOUBT or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word) for word in words
+        word in _NEVER or word in _DOUBT or len(word) == 1 or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word)
+        for word in words
     ):
         return False
     if all(word in _ANY_COUNT for word in words):
@@ -124,7 +128,7 @@ def countable(written: str, one: bool, known: frozenset[str]) -> bool:
     if len(phrase) > _LONGEST_PHRASE or len(behind) > _MOST_BEHIND or _NO_PLACE & set(behind):
         return False
     if not phrase:
-        return behind[0] == "of"
+        return behind[0] == "of" and len(behind) > 1 and (behind[1] in _ARTICLES or _plural(behind[1], known))
     noun = next((word for word in reversed(phrase) if word not in _AFTER), "")
     return one or not noun or _plural(noun, known)
 

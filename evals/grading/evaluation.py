@@ -301,7 +301,7 @@ def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -
     if one is None or other is None:
         return False
     (_, small), (large, _) = sorted((one, other))
-    return large - small > 1 + 1e-9 * abs(small)
+    return large - small > 1 + 1e-9 * min(abs(small), 1e300)
 
 
 def _algebraic(tree: Node) -> bool:

@@ -221,7 +221,7 @@ class _Parser:
             return ("pi",)
         elif token == "e" and not (index and self.next == "_"):
             return ("e",)
-        elif not isinstance(token, str) or not (token in _GREEK or (len(token) == 1 and token.isalpha())):
+        elif not isinstance(token, str) or not (token in _GREEK or re.fullmatch("[A-Za-z]", token)):
             raise UnsupportedError(f"{token!r} is unknown")
         if index and self.next == "_":
             self.take()

@@ -137,21 +137,30 @@ class Choice(NamedTuple):
     text: str = ""
 
 
-_LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(?!(?:is|was|or|and|but|not)\b)(.+)", re.DOTALL)
+_LABELLED = re.compile(
+    r"(?:\(\s*([A-J])\s*\)(?![\s(]*(?:[ouey]\s+(?!is\b|are\b))?[^\W\d_A-Z]{2})|([A-J])\s*[.:)])\s+(?!(?:is|was|or|and|but|not)\b)(.+)",
+    re.DOTALL,
+)
 _ANNOUNCED = re.compile(r"^(?:the\s+)?(?:correct\s+)?(?:option|choice|answer)(?:\s+is)?\s*:?\s+(?=\(?[A-J]\b)", re.I)
+_NO_CHOICE = re.compile(
+    r"[\s(\[{]*(?:[,;.*^~?=&]|-[a-z]{2}|\|(?!.*\|)|[ouey]\s+\d|i\.e|e\.g"
+    r"|\\(?:&|(?:sim|lesssim|ldots|approx|neq|to|Rightarrow|parallel|oplus)(?![A-Za-z])))"
+    r"|(?:\\[A-Za-z]+|\\.|[^A-Za-z\d\\])*$"
+)
 _OTHER = re.compile(r"\([A-J]\)|\b(?:and|then|also)\b.*\b[A-J]\s*$|^\W*(?:\w{1,6}\W+)?[A-J]\W*$", re.DOTALL)
 
 
 def choice(written: str) -> Choice | None:
-    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. Words behind the
-    letter are those of the choice, unless they leave it open or name another one."""
+    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. What stands
+    behind the letter is the choice's own, unless it begins as words about it do (in small letters, behind
+    parentheses), leaves it open or names another one."""
     written = _ANNOUNCED.sub("", plain(written))
     items = [re.fullmatch(r"\(?\s*([A-J])\s*\)?", item) for item in split(written, ",;")]
     if len(items) > 1:
         return Choice("".join(sorted(item[1] for item in items if item)), True) if all(items) else None
     if labelled := _LABELLED.fullmatch(written):
         said = labelled[3]
-        other = doubted(said) or _OTHER.search(said) or any(map(choice, split(said, ",;")))
+        other = doubted(said) or _OTHER.search(said) or _NO_CHOICE.match(said) or any(map(choice, split(said, ",;")))
         return None if other else Choice(labelled[1] or labelled[2], True, said)
     match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", written)
     if match is None or (match[1] and not match[3]):
@@ -217,6 +226,11 @@ def same_words(gold: str, answer: str, same: Same) -> bool | None:
     return bare is not None and bare == (left or right)
 
 
+_BECAUSE = re.compile(
+    r"(yes|no|true|false)\s*[,.;:!](?=\W*(?:since|because|as|it|this|that|there|we|the|for|by|all|both|such|an?|every)\b)"
+    r"(?!.*\b(?:yes|no|but|however|true|false|maybe|perhaps|if|unless|or|hope|guess|think|believe|probably|possibly)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _POSSIBLE = re.compile(r"(?:it|this|that)\s+is\s+(?:(not)\s+|(im))?possible\s*[.!]?", re.IGNORECASE)
 
 
@@ -227,11 +241,7 @@ def _says(gold: str, answer: str) -> bool:
     if word is None:
         return False
     answer = plain(answer)
-    if first := re.match(
-        r"(yes|no|true|false)\s*[,.;:!](?=\W*\w+\W+\w)(?!.*\b(?:yes|no|but|however|true|false|maybe|perhaps|if|unless|or)\b)",
-        answer,
-        re.I | re.S,
-    ):
+    if first := _BECAUSE.match(answer):
         return first[1].lower() == word[0].lower()
     if (possible := _POSSIBLE.fullmatch(answer)) and word[0].lower() in ("yes", "no"):
         return (word[0].lower() == "no") == bool(possible[1] or possible[2])

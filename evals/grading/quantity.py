@@ -69,7 +69,7 @@ def _read_table() -> None:
                 known = [prefix + name.lower()] if len(name) > 2 or prefix else []
                 if not sign or (name in _WITH_PREFIX.split() and (sign not in "cd" or name in "mglL")):
                     known += [sign + name] if not sign or sign + name not in ("pm", "pH") else []
-                for word in (*known, *(f"{word.lower()}s" for word in known if len(word) > 1)):
+                for word in (*known, *(f"{word}s" for word in known if len(word) > 1 and word.islower())):
                     UNITS.setdefault(word, (size[0] * Fraction(10) ** int(power), size[1]))
 
 

@@ -227,7 +227,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("invisible", r"\\[hv]?phantom\s*\{[^{}]*\}|\\[hv]space\*?\s*\{[^{}]*\}|\\(?:text)?color\s*\{[^{}]*\}", " "),
     (
         "text without letters",
-        r"\\text\s*\{([^{}A-Za-z\d]*)\}|(?<!\d)\\text\s*\{([^{}A-Za-z]*)\}|^\s*\\text\s*\{\s*(\d[^{}]*)\}\s*$",
+        r"\\text\s*\{([^{}A-Za-z\d]*)\}|(?<!\d)\\text\s*\{([^{}A-Za-z]*)\}|^\s*\\text\s*\{\s*((?:[A-Za-z]\s*=\s*-?)?\d[^{}]*)\}\s*$",
         r"\1\2\3",
     ),
     ("quotation marks", r"[\"“”]", ""),

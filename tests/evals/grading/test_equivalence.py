@@ -9,13 +9,14 @@ import json
 import os
 from contextlib import suppress
 from fractions import Fraction
+from math import log10
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.grading import equivalence, expression
+from evals.grading import equivalence, exact, expression
 from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal
 from evals.grading.evaluation import same_value
 from evals.grading.extraction import extract, locate
@@ -155,6 +156,40 @@ def test_parts_without_end_are_unscored(monkeypatch):
         monkeypatch.setattr(equivalence, "RULES", (Rule("endless", rule, "", None, ("1", "2")),))
         with pytest.raises(UnscorableError, match="size: more than 2000 parts, or 20 inside each other"):
             equal("1", "2")
+
+
+@pytest.mark.parametrize(
+    "large", ["9^{9^{9^9}}", "(10^9)!", "((9!)!)!", "2^{2^{100}}", r"\sqrt{9^{9^{9^9}}}", "x^{9^{9^9}}"]
+)
+@pytest.mark.parametrize("small", ["x+1", "x^2-3x", "5", r"\sqrt{2}", "-x", r"\frac{1}{x}", "0"])
+def test_a_tower_is_no_small_value(small, large):
+    assert not equal(small, large) and not equal(large, small)
+
+
+TREES = st.recursive(
+    st.integers(1, 12).map(lambda n: ("number", Fraction(n))),
+    lambda part: (
+        st.tuples(st.sampled_from("+*/"), part, part)
+        | st.tuples(st.just("^"), part, st.integers(1, 3).map(lambda n: ("number", Fraction(n))))
+    ),
+    max_leaves=6,
+)
+
+
+@given(TREES)
+def test_a_value_lies_between_its_bounds(tree):
+    value = exact.exact(tree, {})
+    low, high = of_parts(tree)
+    size = log10(value.numerator) - log10(value.denominator)
+    assert low - 1e-9 <= size <= high + 1e-9
+
+
+def of_parts(tree):
+    """The bounds of a tree from those of its parts, as where its value is too large to be computed."""
+    with pytest.MonkeyPatch.context() as patched:
+        known = exact.exact
+        patched.setattr(exact, "exact", lambda part, point: known(part, point) if part[0] == "number" else None)
+        return exact.bounds(tree, {})
 
 
 @pytest.mark.parametrize(
