@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from evals.grading.counted import HEDGE
+from evals.grading.counted import HEDGE, doubted
 from evals.grading.numbers import has_symbols, split
 
 _LONGEST = 1_500  # of the end that is read
@@ -129,6 +129,8 @@ def conclusion(text: str) -> Conclusion:
     sentences = [part.strip(" .,;:!\n") for part in parts if re.search(r"\w", _ASIDE.sub(" ", part))]
     if not sentences:
         return _NOTHING
+    if any(map(doubted, _ASIDE.findall(" ".join(parts[-2:])))):
+        return Conclusion(None, unread=True)
     last = _ASIDE.sub(" ", sentences[-1]).strip(" .,;:")
     clauses = [part.strip(" .,;:") for part in _CLAUSE.split(_ARROW.split(last)[-1])]
     clause = next((part for part in reversed(clauses) if part), "")
@@ -169,7 +171,10 @@ def _value(clause: str, concluded: bool) -> str | None:
         return clause
     if there := _THERE.search(clause):
         found = _VALUE.match(clause[there.end() :])
-        return found["value"].strip(" .,;:") if found else None
+        value, rest = (found["value"].strip(" .,;:"), found["rest"].strip()) if found else (None, "")
+        if doubted(rest):
+            return None
+        return value if there[0] or not value else rf"{value}\text{{ {rest}}}"  # `26 animals with horns`
     if verbs := [*_VERB.finditer(clause)]:
         return _behind(clause[verbs[-1].end() :])
     numbers = re.findall(r"(?<![\w\\])\d[\d,.]*", clause)

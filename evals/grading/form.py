@@ -143,7 +143,7 @@ _LABELLED = re.compile(
 )
 _ANNOUNCED = re.compile(r"^(?:the\s+)?(?:correct\s+)?(?:option|choice|answer)(?:\s+is)?\s*:?\s+(?=\(?[A-J]\b)", re.I)
 _NO_CHOICE = re.compile(
-    r"[\s(\[{]*(?:[,;.*^~?=&]|-[a-z]{2}|\|(?!.*\|)|[ouey]\s+\d|i\.e|e\.g"
+    r"[\s(\[{]*(?:[,;.*^~?=&/]|-[a-z]{2}|\|(?!.*\|)|[ouey]\s+\d|i\.e|e\.g"
     r"|\\(?:&|(?:sim|lesssim|ldots|approx|neq|to|Rightarrow|parallel|oplus)(?![A-Za-z])))"
     r"|(?:\\[A-Za-z]+|\\.|[^A-Za-z\d\\])*$"
 )
