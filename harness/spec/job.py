@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,17 +59,23 @@ class Job:
 
     @property
     def digest(self) -> str:
-        """Eight hex digits that identify everything that decides the result, except the seed and the code."""
+        """Eight hex digits that identify everything that decides the result, except the seed, the code and the weights
+        of a base model in a folder, whose hash stands beside it in a run's name. Files count by name and content,
+        not by their folders, so that the seeds of several machines are one arm's."""
+        values = {
+            key: sourced.value
+            for key, sourced in self.settings().items()
+            if key not in ADDED or sourced.value != ADDED[key]
+        }
+        if Path(self.base_model.value).is_dir():
+            values["base_model"] = "a folder"
+        folders = {f"{path.parent}/" for _, path in _named(values) if path.parent.name}
         identity: dict[str, Any] = {
             "names": [self.paper, self.model, self.arm, self.scale, self.backend],
-            "values": {
-                key: sourced.value
-                for key, sourced in self.settings().items()
-                if key not in ADDED or sourced.value != ADDED[key]
-            },
+            "values": _without(values, folders),
         }
         if files := self.own_files():
-            identity["files"] = files
+            identity["files"] = sorted((_without(name, folders), sha256) for name, sha256 in files.items())
         text = json.dumps(identity, sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -94,6 +100,17 @@ def own_files(values: Mapping[str, Any]) -> dict[str, str]:
         values: of a job's `settings()`, by key.
     """
     return {name: file_sha256(path) for name, path in sorted(_named(values))}
+
+
+def _without(value: Any, folders: Collection[str]) -> Any:
+    """The value with these beginnings of paths cut off, in every text that it holds."""
+    if isinstance(value, str):
+        for folder in sorted(folders, key=len, reverse=True):
+            value = value.replace(folder, "")
+        return value
+    if isinstance(value, Mapping):
+        return {key: _without(part, folders) for key, part in value.items()}
+    return [_without(part, folders) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _named(values: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:

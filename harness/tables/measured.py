@@ -152,11 +152,13 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
     Args:
         runs: of this paper and of others, in any order.
     """
-    groups: dict[tuple[str, ...], dict[str, dict[int, Run]]] = {}
     of_paper = [run for run in runs if run.record.get("kind") == "arm" and run.paper == paper and run.is_finished]
+    same: dict[tuple[str, ...], dict[int, Run]] = {}  # of equal values, by seed: on several machines, in other words
     for run in sorted(of_paper, key=lambda run: (run.finished or "", run.digest, run.seed), reverse=True):
-        versions = groups.setdefault((run.scale, run.backend, run.model, run.arm, run.overrides), {})
-        versions.setdefault(run.digest, {}).setdefault(run.seed, run)
+        same.setdefault((run.scale, run.backend, run.model, run.arm, run.digest), {}).setdefault(run.seed, run)
+    groups: dict[tuple[str, ...], dict[str, dict[int, Run]]] = {}
+    for (*arm, digest), seeds in same.items():
+        groups.setdefault((*arm, next(iter(seeds.values())).overrides), {})[digest] = seeds
     measured = []
     for versions in groups.values():
         digest, seeds = next(iter(versions.items()))

@@ -145,3 +145,29 @@ def test_a_benchmark_has_the_name_of_its_file(tmp_path: Path) -> None:
     for taken in ("math500.jsonl", "elsewhere/b_of_mine.jsonl"):
         with pytest.raises(ValueError, match="is taken"):
             benchmarks.adopt(tmp_path / taken)
+
+
+def test_the_same_files_in_other_folders_are_the_same_job(tmp_path: Path) -> None:
+    """So that the seeds of several machines are one arm's."""
+    text = {
+        "prompt.yaml": 'user: "Solve: {problem}"\nchat: false\n',
+        "problems.jsonl": '{"question": "3+4=?", "answer": "7"}\n' * 16,
+        "rewards.py": "def short(response, answer):\n    return len(response) < 9\n\n\nshort.range = (0, 1)\n",
+    }
+
+    def job(folder: Path, name: str = "model", **changed: str) -> Any:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "config.json").write_text("{}")
+        for file, content in {**text, **changed}.items():
+            (folder / file).write_text(content)
+        where = {"dataset": f"{folder / 'problems.jsonl'}?problem=question", "prompt": str(folder / "prompt.yaml")}
+        rewards = {"rewards": [f"{folder / 'rewards.py'}:short"], "reward_weights": [1.0]}
+        base = {"base_model": str(folder / name), "arm": "grpo", "seeds": 1}
+        (made,) = read_jobs("egsw", {**where, **rewards, **base})
+        return made
+
+    first = job(tmp_path / "a")
+    assert job(tmp_path / "b" / "deeper", "weights").digest == first.digest
+    for file in text:
+        other = job(tmp_path / f"other_{file}", **{file: text[file].replace("3+4", "4+3") + "\n"})
+        assert other.digest != first.digest, file

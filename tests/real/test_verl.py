@@ -22,6 +22,7 @@ from evals.files import read_json  # noqa: E402
 from evals.provenance import Origin  # noqa: E402
 from evals.sampling.engines.transformers import TransformersEngine  # noqa: E402
 from harness.backends.checkpoints import WHOLE  # noqa: E402
+from harness.backends.verl.rewards import UNEQUAL  # noqa: E402
 from tests.experiments import WHY, experiment  # noqa: E402
 from tests.parity.local_verl import make_worker, step  # noqa: E402
 from tests.real.conftest import by_vllm, requests  # noqa: E402
@@ -97,7 +98,12 @@ def row(
         "rollout_log_probs": old,
         "ref_log_prob": reference,
         "extra_fields": {
-            "reward_extra_info": {"correct": float(reward == 1), "reward/accuracy": reward, "base_accuracy": 0.5}
+            "reward_extra_info": {
+                "correct": float(reward == 1),
+                "reward/accuracy": reward,
+                "base_accuracy": 0.5,
+                UNEQUAL: 0.0,
+            }
         },
     }
 

@@ -141,6 +141,18 @@ def test_a_methods_own_value_is_compared_with_arms_that_have_none(
     assert json.loads(capsys.readouterr().out)["lines"][0]["difference"] == -0.25
 
 
+def test_seeds_of_two_machines_whose_files_lie_elsewhere_are_one_arm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    for seed, folder in enumerate(("/work", "/home/ada")):
+        finished(tmp_path, {"b": 4 + seed}, seed=seed, overrides={"dataset": f"{folder}/train.jsonl"})
+    finished(tmp_path, {"b": 8}, digest="11111111", overrides={"dataset": "/other/train.jsonl"})
+    two, other = sorted(gather("egsw", runs()), key=lambda m: -len(m.seeds))
+    assert two.seeds == (0, 1) and two.scores["b"]["avg_at_1"].value == 4.5 / 8
+    assert other.seeds == (0,) and other.scores["b"]["avg_at_1"].value == 1
+
+
 def test_arms_of_different_own_code_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     finished(tmp_path)
