@@ -152,7 +152,7 @@ def test_the_same_files_in_other_folders_are_the_same_job(tmp_path: Path) -> Non
     text = {
         "prompt.yaml": 'user: "Solve: {problem}"\nchat: false\n',
         "problems.jsonl": '{"question": "3+4=?", "answer": "7"}\n' * 16,
-        "rewards.py": "def short(response, answer):\n    return len(response) < 9\n\n\nshort.range = (0, 1)\n",
+        "rewards.py": "def short(response, answer):\n    return 1.0 * (len(response) < 9)\n\n\nshort.range = (0, 1)\n",
     }
 
     def job(folder: Path, name: str = "model", **changed: str) -> Any:
