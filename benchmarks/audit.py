@@ -191,6 +191,36 @@ def a_reward_that_an_evaluation_gives(rng: np.random.Generator, folder: Path) ->
     return Plant([log], values[-1], "", (STANDS,), {"metric": name})
 
 
+@clean
+def an_export_of_a_tracker(rng: np.random.Generator, folder: Path) -> Plant:
+    """With its least and largest values, rows without any, and steps in no order."""
+    rows = [
+        {"Step": 10 * i + at, "run - acc": v, "run - acc__MIN": v, "run - acc__MAX": v}
+        for i, value in enumerate(0.3 + 0.02 * np.arange(8) + 0.004 * rng.random(8))
+        for at, v in ((0, ""), (5, f"{value:.4f}"))
+    ]
+    last = float(rows[-1]["run - acc"])
+    path = table(folder / "c.csv", [rows[i] for i in rng.permutation(len(rows))])
+    return Plant([path], last, "", (STANDS,), {"metric": "run - acc", "problems": 500})
+
+
+@clean
+def seeds_that_ended_at_other_steps(rng: np.random.Generator, folder: Path) -> Plant:
+    curves = [0.3 + 0.02 * np.arange(n) + 0.01 * rng.standard_normal(n) for n in (8, 10, 9)]
+    files = [curve(folder / f"seed{i}.csv", values) for i, values in enumerate(curves)]
+    last = np.mean([np.round(values[-1], 5) for values in curves])
+    return Plant(files, last, "", (STANDS,), {"metric": "eval_acc", "problems": 500})
+
+
+@clean
+def a_trainer_s_state_between_its_losses(rng: np.random.Generator, folder: Path) -> Plant:
+    values = np.round(0.3 + 0.02 * np.arange(8) + 0.004 * rng.random(8), 4)
+    rows = [row for i, v in enumerate(values) for row in ({"step": i, "loss": 1.0}, {"step": i, "eval_accuracy": v})]
+    path = folder / "trainer_state.json"
+    path.write_text(json.dumps({"log_history": rows}))
+    return Plant([path], values[-1], "", (STANDS,), {"metric": "eval_accuracy", "problems": 500})
+
+
 # -- what people ordinarily print --------------------------------------------------------------------------------------
 
 
@@ -547,6 +577,79 @@ def a_gain_within_seeds(rng: np.random.Generator, folder: Path) -> Plant:
         ("within seeds",),
         {"metric": "eval_acc", "base": files[0]},
     )
+
+
+@cause
+def three_of_four_seeds(rng: np.random.Generator, folder: Path) -> Plant:
+    values = np.round([0.38 + 0.01 * rng.random(), *(0.48 + 0.04 * rng.random(3))], 5)
+    files = [curve(folder / f"seed{i}.csv", [0.3, v]) for i, v in enumerate(values)]
+    options = {"metric": "eval_acc", "problems": 500}
+    return Plant(files, values[1:].mean(), "3 of 4 seeds, without seed seed0", (NUMBER,), options, digits=2)
+
+
+@cause
+def the_best_of_16_beside_their_mean(rng: np.random.Generator, folder: Path) -> Plant:
+    log, name = folder / "run.log", "val-core/aime24/acc/"
+    means, bests = np.round(0.2 + 0.1 * rng.random(5), 4), np.round(0.5 + 0.1 * rng.random(5), 4)
+    lines = [
+        f"step:{i} - {name}mean@16:{m} - {name}best@16/mean:{b}"
+        for i, (m, b) in enumerate(zip(means, bests, strict=True))
+    ]
+    log.write_text("\n".join(lines))
+    return Plant([log], bests[-1], "best@16/mean of the same log", options={"metric": f"{name}mean@16"}, digits=2)
+
+
+@cause
+def a_curve_as_trackers_smooth_it(rng: np.random.Generator, folder: Path) -> Plant:
+    values = np.round(0.3 + 0.02 * np.arange(10) + 0.03 * rng.standard_normal(10), 5)
+    smooth = 0.0
+    for value in values:
+        smooth = 0.6 * smooth + 0.4 * value
+    path = curve(folder / "c.csv", values)
+    return Plant([path], smooth / (1 - 0.6**10), "smoothed by 0.6", options={"metric": "eval_acc"}, digits=2)
+
+
+@cause
+def the_gain_in_shares_of_the_base_model(rng: np.random.Generator, folder: Path) -> Plant:
+    before, after = 0.3 + 0.05 * rng.random(), 0.4 + 0.1 * rng.random()
+    files = [curve(folder / f"{name}.csv", [v]) for name, v in (("base", before), ("trained", after))]
+    value = float(f"{after:.5f}") / float(f"{before:.5f}") - 1
+    return Plant(files[1:], value, "in shares of the base", options={"metric": "eval_acc", "base": files[:1]}, digits=2)
+
+
+@cause
+def a_count_of_problems(rng: np.random.Generator, folder: Path) -> Plant:
+    labels = solved(rng, rates(rng))
+    return Plant([verdicts(folder / "v.csv", labels)], 0, "", (STANDS,), text=f"{int(labels.sum())}/200")
+
+
+@cause
+def one_of_two_levels(rng: np.random.Generator, folder: Path) -> Plant:
+    levels = [int(rng.integers(1, 3)) for _ in range(400)]
+    labels = solved(rng, np.clip(rates(rng, 400) - 0.2 * np.array(levels) + 0.3, 0, 1))
+    path = verdicts(folder / "v.csv", labels, level=levels)
+    return Plant([path], labels[np.array(levels) == 2].mean(), "the problems of level 2 alone", digits=2)
+
+
+@cause
+def short_problems_twice_under_other_ids(rng: np.random.Generator, folder: Path) -> Plant:
+    labels = solved(rng, rates(rng, 120))
+
+    def asked(i: int, row: dict[str, Any]) -> dict[str, Any]:
+        same = i - 100 if i >= 100 else i  # the last twenty are the first twenty again, with responses of their own
+        said = same + 1000 if row["expected"] else 0
+        return row | {"problem": f"{same} + 1000?", "answer": f"{same + 1000}", "response": f"\\boxed{{{said}}}"}
+
+    path = responses(folder / "r.jsonl", labels, asked)
+    return Plant([path], labels.mean(), "have the text of another")
+
+
+@cause
+def no_verdict_counted_as_correct(rng: np.random.Generator, folder: Path) -> Plant:
+    labels = solved(rng, rates(rng))[:, 0]
+    rows = [{"id": i, "correct": "" if i % 9 == 0 else int(v)} for i, v in enumerate(labels)]
+    value = np.mean([1 if i % 9 == 0 else v for i, v in enumerate(labels)])
+    return Plant([table(folder / "v.csv", rows)], value, "without a verdict counted as correct", digits=2)
 
 
 @cause

@@ -50,7 +50,8 @@ def audit(
         *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
             JSON Lines of trackers), a file a seed; graded responses in any format of `rlvr grade` or tables of verdicts
             (id, correct, seed, step), a file a checkpoint; or runs of this project, a folder a seed.
-        printed: the score in percent, with its digits as printed (default for runs: what `rlvr tables` prints).
+        printed: the score in percent, with its digits as printed, or a count, as 13/30 (default for runs: what
+            `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark.
         files: what one file is (default: of curves a seed, of responses and verdicts a checkpoint); recipes: the
             printed one may be the best of them.

@@ -56,13 +56,19 @@ def repeated(samples: pd.DataFrame) -> Iterator[str]:
     """Rows of one checkpoint that were written twice, or problems under two ids.
 
     Copies are long responses that are there again, to the same gold (`exchange`); and a row of short ones that is there
-    again in the same order under other ids. Without responses: all verdicts in the same order under other
-    ids. And problems with several verdicts each, of which none has two different ones.
+    again in the same order under other ids. Problems of one text under two ids. Without responses: all verdicts in the
+    same order under other ids. And problems with several verdicts each, of which none has two different ones.
     """
     copied = int(copies(samples).sum())
     if copied > TRUNCATED * len(samples):
         yield f"{copied} of {len(samples)} responses are copies of others to the same gold: rows or problems twice"
         return
+    if "problem" in samples:
+        texts = samples.groupby("problem_id")["problem"].first()
+        twice = int(texts.duplicated().sum())
+        if TRUNCATED * len(texts) < twice <= len(texts) / 2:  # one text of all is no question
+            yield f"{twice} of {len(texts)} problems have the text of another: problems twice under other ids"
+            return
     by_problem = samples.groupby("problem_id", sort=False)["label"].agg(["size", "mean"])
     n, rate = int(by_problem["size"].min()), float(samples["label"].mean())
     alike = by_problem["mean"].isin([0.0, 1.0]).all() and n > 1 and len(by_problem) >= FEW

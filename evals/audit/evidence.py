@@ -34,6 +34,7 @@ class Evidence:
         stated: the benchmark's number of problems, as the user or its known name says it; None if neither does.
         names: checkpoint -> the name of its file, where it is no step of a training.
         recipes: each row of `scores` is another recipe (its `checkpoint` numbers it), and not a checkpoint of one.
+        beside: last values of the log's metrics of the same evaluation, such as best@16 beside mean@16.
         reward: the name of the score, if it is a reward while training, which no benchmark gives.
     """
 
@@ -46,6 +47,7 @@ class Evidence:
     stated: int | None = None
     names: Mapping[int, str] = field(default_factory=dict)
     recipes: bool = False
+    beside: Mapping[str, float] = field(default_factory=dict)
     reward: str = ""
 
     @classmethod

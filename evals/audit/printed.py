@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_COUNT = re.compile(r"(\d+)\s*/\s*(\d+)")
+
 
 @dataclass(frozen=True)
 class Printed:
@@ -12,6 +14,7 @@ class Printed:
 
     Attributes:
         text: its digits, such as "46.7" (also "46.7%", "46.7 ± 1.2" or "46.7 (1.2)"): their number gives the rounding.
+            A count, such as "13/30", is read as a percentage with two digits after the point.
         where: it is printed.
         k: it is pass@k; 1 for an average over samples.
         share: it is printed as a share, such as 0.467, and not in percent.
@@ -25,7 +28,7 @@ class Printed:
     def __post_init__(self) -> None:
         try:
             valid = 0 <= self.value <= 1
-        except ValueError:
+        except (ValueError, ZeroDivisionError):
             valid = False
         if not valid or self.k < 1:
             raise ValueError(f"printed: expected a percentage such as 46.7 and k >= 1, got {self.text!r}, k = {self.k}")
@@ -33,13 +36,15 @@ class Printed:
     @property
     def digits(self) -> str:
         """The number alone, without percent sign and spread."""
+        if count := _COUNT.fullmatch(self.text.strip()):
+            return f"{100 * int(count[1]) / int(count[2]):.2f}"
         number = re.split(r"±|\+|\\pm|[(\[_^]", self.text.replace("$", ""))[0]
         return number.strip().removesuffix("%").removesuffix("\\").strip()
 
     @property
     def may_be_share(self) -> bool:
-        """Whether it may be a share: at most 1, and not marked as a percentage."""
-        return "%" not in self.text and float(self.digits) <= 1
+        """Whether it may be a share: at most 1, and neither marked as a percentage nor a count."""
+        return not {"%", "/"} & set(self.text) and float(self.digits) <= 1
 
     @property
     def value(self) -> float:

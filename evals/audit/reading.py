@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evals.audit.evidence import Evidence
+from evals.audit.readings import PARTS
 from evals.files import text_sha256
 from evals.suggest import expected
 
@@ -193,9 +194,11 @@ def curve_evidence(
         if problems is None and SIZE in curve and curve[SIZE].nunique() == 1:
             problems = int(curve[SIZE].dropna().iloc[0])
     scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
+    beside = {} if recipes else _beside(curves, metric)
     if scores["value"].max() > 1:
         scores["value"] /= 100
         overwritten["value"] /= 100
+        beside = {name: value / 100 for name, value in beside.items()}
     names: dict[int, str] = {}
     if recipes:
         ends = scores.groupby("seed", sort=False).tail(1)
@@ -206,8 +209,24 @@ def curve_evidence(
         overwritten=None if recipes else overwritten,
         names=names,
         recipes=recipes,
+        beside=beside,
         reward=metric if training_reward(metric) else "",
     )
+
+
+def _beside(curves: Mapping[str, pd.DataFrame], metric: str) -> dict[str, float]:
+    """The last values, mean over curves, of the metrics whose names differ from this one's only from the part with its
+    "@" on: val/aime24/best@16/mean beside val/aime24/mean@16."""
+    if "@" not in metric:
+        return {}
+    stem = metric[: metric.rfind("/", 0, metric.index("@")) + 1]
+    names = [str(name) for name in next(iter(curves.values())) if str(name).startswith(stem)]
+    names = [name for name in names if "@" in name.removeprefix(stem) and name != metric and "std" not in name]
+    return {
+        name: float(pd.Series([curve[name].dropna().iloc[-1] for curve in curves.values()]).mean())
+        for name in names
+        if all(name in curve and curve[name].notna().any() for curve in curves.values())
+    }
 
 
 def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
@@ -305,6 +324,9 @@ def _labels(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     }
     if any(row.get("benchmark") for row in rows):
         columns["benchmark"] = [str(row.get("benchmark")) for row in rows]
+    for name in ("problem", *PARTS):
+        if all(isinstance(row.get(name), str | int) for row in rows):
+            columns[name] = [str(row[name]) for row in rows]
     return pd.DataFrame(columns)
 
 

@@ -12,12 +12,17 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from evals.audit.evidence import Evidence
 from evals.audit.printed import Printed
 
+Vector = NDArray[np.float64]
 Kind = Literal["another metric", "another checkpoint", "another denominator"]
 SHOWN_LATER = 5  # last checkpoints that people average over, at most
+SMOOTHING = (0.6, 0.9)  # TensorBoard's default, and what people set for a smooth line
+PARTS = ("level", "subject", "type", "difficulty", "category", "source")  # columns that cut a benchmark into parts
+MOST_PARTS = 20
 MOST_KS = 64  # samples of a problem up to which every k of pass@k is tried; powers of two beyond
 
 
@@ -47,15 +52,22 @@ def readings(evidence: Evidence, printed: Printed, base: Evidence | None = None)
     Args:
         base: of the model that it is compared with: the number may be the gain over it.
     """
+    last, mean = _last(evidence)[-1], float(evidence.last["value"].mean())
     yield from _of_several_seeds(evidence, printed.unit)
+    for name, value in evidence.beside.items():
+        yield Reading("another metric", f"{name} of the same log", value, last)
     if not evidence.recipes:
         yield from _of_single_checkpoints(evidence, printed)
         yield from _means_of_checkpoints(evidence)
     for row in _looked_at(evidence):
         yield from _of_samples(evidence, row, printed.k)
+        yield from _of_parts(evidence, row, printed.unit)
     if base is not None:
-        gain = float(evidence.last["value"].mean() - base.last["value"].mean())
-        yield Reading("another metric", "the gain over the base model", gain, _last(evidence)[-1])
+        before = float(base.last["value"].mean())
+        yield Reading("another metric", "the gain over the base model", mean - before, last)
+        if before > 0:
+            yield Reading("another metric", "the gain in shares of the base model's score", mean / before - 1, last)
+    yield Reading("another metric", "the share that is incorrect", 1 - mean, last)
 
 
 def scores_at(evidence: Evidence, k: int) -> pd.DataFrame:
@@ -93,6 +105,10 @@ def _of_several_seeds(evidence: Evidence, unit: float) -> Iterator[Reading]:
             text = f"checkpoint {checkpoint:g}, mean over seeds"
             yield Reading("another checkpoint", text, float(value), last, chance)
     yield Reading("another metric", "the median over seeds", float(evidence.last["value"].median()), last)
+    for _, row in evidence.last.iterrows() if evidence.seeds > 2 else ():
+        others = float(evidence.last["value"].drop(row.name).mean())
+        text = f"the mean of {evidence.seeds - 1} of {evidence.seeds} seeds, without seed {row['seed']}"
+        yield Reading("another denominator", text, others, last, finer=True)
 
 
 def _of_single_checkpoints(evidence: Evidence, printed: Printed) -> Iterator[Reading]:
@@ -109,6 +125,10 @@ def _of_single_checkpoints(evidence: Evidence, printed: Printed) -> Iterator[Rea
 
 
 def _means_of_checkpoints(evidence: Evidence) -> Iterator[Reading]:
+    if evidence.seeds == 1 and len(evidence.scores) > 2:
+        for weight in SMOOTHING:
+            for text, value in _smoothed(evidence.scores["value"].to_numpy(), weight):
+                yield Reading("another metric", text, value, _last(evidence)[-1], finer=True)
     by_seed = evidence.scores.groupby("seed", sort=False)["value"]
     each = "" if evidence.seeds == 1 else ", mean over seeds"
     fewest = int(by_seed.size().min())
@@ -118,6 +138,30 @@ def _means_of_checkpoints(evidence: Evidence) -> Iterator[Reading]:
         yield Reading(
             "another metric", f"the mean of {which}{each}", value, _last(evidence)[-1], finer=evidence.seeds == 1
         )
+
+
+def _smoothed(values: Vector, weight: float) -> Iterator[tuple[str, float]]:
+    """The last value of a curve as trackers smooth it: s <- weight s + (1 - weight) value, from 0 and divided by
+    1 - weight^n (TensorBoard's), or from the first value."""
+    of_each = weight ** np.arange(len(values))[::-1]
+    yield f"the curve smoothed by {weight:g}", float((1 - weight) * of_each @ values / (1 - weight ** len(values)))
+    first = float(of_each[0] * values[0] + (1 - weight) * of_each[1:] @ values[1:])
+    yield f"the curve smoothed by {weight:g} from its first value on", first
+
+
+def _of_parts(evidence: Evidence, row: int, unit: float) -> Iterator[Reading]:
+    """The problems alone that share a value of a column such as `level`, at one checkpoint."""
+    if evidence.samples is None:
+        return
+    samples = evidence.at(evidence.scores.iloc[row])
+    for column in sorted({*PARTS} & {*samples}):
+        means = samples.groupby([column, "problem_id"])["label"].mean().groupby(level=column)
+        if 2 <= len(means) <= MOST_PARTS:
+            values, fewest = means.mean(), int(means.size().min()) * evidence.samples_per_problem
+            chance = hit_by_chance(values.tolist(), fewest, unit)
+            for part, value in values.items():
+                text = f"the problems of {column} {part} alone"
+                yield Reading("another denominator", text, float(value), row, chance)
 
 
 def _of_samples(evidence: Evidence, row: int, k: int) -> Iterator[Reading]:
@@ -179,8 +223,9 @@ def _left_out(samples: pd.DataFrame) -> Iterator[tuple[Kind, str, float]]:
             for value in (some.groupby("problem_id")["label"].mean().mean(), some["label"].mean()):
                 yield "another denominator", f"only the {len(some)} of {len(samples)} responses {text}", float(value)
     if samples["label"].isna().any():
-        value = float(samples["label"].fillna(0).groupby(samples["problem_id"]).mean().mean())
-        yield "another denominator", "samples without a verdict counted as wrong", value
+        for of, text in ((0, "wrong"), (1, "correct")):
+            value = float(samples["label"].fillna(of).groupby(samples["problem_id"]).mean().mean())
+            yield "another denominator", f"samples without a verdict counted as {text}", value
 
 
 def _ks(n: int, k: int) -> list[int]:

@@ -148,7 +148,8 @@ def _tested(estimate: Estimate, margin: float | None, seeds_covered: bool, why_n
     if interval is None:
         return Paired(estimate.mean, None, None, f"none: {why_none}", seeds_covered)
     low, high = (None, None) if margin is None else (estimate.p_above(-margin), estimate.p_below(margin))
-    return Paired(estimate.mean, interval, estimate.p_value(), f"t over {estimate.covers}", seeds_covered, low, high)
+    test = f"t over {estimate.covers}" + (", and McNemar's exact test" if estimate.exact is not None else "")
+    return Paired(estimate.mean, interval, estimate.p_value(), test, seeds_covered, low, high)
 
 
 def word(difference: float | None, p_holm: float | None, p_equal: float | None, seeds_covered: bool) -> Word:

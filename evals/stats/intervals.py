@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -71,7 +71,32 @@ class Estimate:
         return PROBLEMS if not self.seeds else BOTH if self.blocks else SEEDS
 
     def interval(self, level: float = 0.95) -> Interval | None:
-        """None without a known spread: for one problem, for unbounded values that are all equal, for equal seeds."""
+        """None without a known spread: for one problem, for unbounded values that are all equal, for equal seeds.
+
+        Of differences that are -1, 0 or 1 it holds zero where McNemar's exact test does not reject it.
+        """
+        interval = self._by_spread(level)
+        if interval is None or self.exact is None or self.exact <= 1 - level:
+            return interval
+        return replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
+
+    @cached_property
+    def exact(self) -> float | None:
+        """The p-value of McNemar's exact test of "no difference" (Psychometrika 12, 1947; two-sided), where every
+        problem's difference is -1, 0 or 1, as with one response to each on both sides; else None. Of the problems that
+        differ, each is then as likely to be 1 as -1, whatever the shares of right answers."""
+        if self.bounds is None or not _of_differences(self.bounds) or self.seeds or len(self.blocks) != 1:
+            return None
+        from scipy.special import bdtr
+
+        values = self.blocks[0][0] / self.bounds[1]
+        if not np.isin(values, (-1.0, 0.0, 1.0)).all():
+            return None
+        higher, lower = int((values > 0).sum()), int((values < 0).sum())
+        return min(1.0, 2 * float(bdtr(min(higher, lower), higher + lower, 0.5)))
+
+    def _by_spread(self, level: float) -> Interval | None:
+        """By the t of the values."""
         if any(len(values) < 2 for values, _ in self.blocks):
             return None
         half, rough = self._half((1 + level) / 2), self._rough

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ttest_ind, ttest_rel
+from scipy.stats import binom, binomtest, ttest_ind, ttest_rel
 
 from benchmarks.coverage import Trained
-from evals.stats.differences import estimated, holm, over_seeds_difference, paired, paired_average
+from evals.stats.differences import Paired, estimated, holm, over_seeds_difference, paired, paired_average
 from evals.stats.intervals import Interval, joined_estimate, t_quantile
 from tests.evals.stats.test_intervals import matrices, slow_half_width
 
@@ -58,6 +58,47 @@ def test_the_seeds_of_an_average_are_those_of_all_benchmarks_together() -> None:
     alone, both = joined_estimate([[a1], [base]], None), joined_estimate([[a1, a2], [base, base]], None)
     assert (alone.seeds[0], both.seeds[0]) == (pytest.approx([0.6, 0.5, 0.5]), pytest.approx([0.55, 0.55, 0.5]))
     assert paired_average([(a1, base)], trained=(True, False)).seeds_covered
+
+
+def one_each(higher: int, lower: int, problems: int) -> Paired:
+    """Two models with one response to each problem, of which A alone solves `higher` and B alone `lower`."""
+    a = np.array([1.0] * higher + [0.0] * lower + [1.0, 0.0] * problems)[:problems]
+    b = np.array([0.0] * higher + [1.0] * lower + [1.0, 0.0] * problems)[:problems]
+    return paired(a, b)
+
+
+@pytest.mark.parametrize(("higher", "p"), [(4, 2 / 16), (5, 2 / 32), (6, 2 / 64), (7, 2 / 128)])
+def test_few_problems_that_differ_are_decided_by_the_exact_test(higher: int, p: float) -> None:
+    result = one_each(higher, 0, 20)  # of so many coins all fall to one of the two sides
+    assert result.interval is not None and result.p_value == pytest.approx(p, abs=1e-6)
+    assert (result.interval.low > 0) is (p <= 0.05) and "McNemar's exact test" in result.test
+    both = one_each(0, higher, 20)
+    assert (both.p_value, both.difference) == (pytest.approx(p, abs=1e-6), -result.difference)
+
+
+@pytest.mark.parametrize("problems", [20, 100])
+@pytest.mark.parametrize("differ", [0.15, 0.5])
+def test_false_verdicts_of_two_equal_models_with_one_response_a_problem(problems: int, differ: float) -> None:
+    """Every outcome with its probability: a share `differ` of problems differs, each to either side alike."""
+    false = 0.0
+    for n in range(problems + 1):
+        for higher in range(n // 2 + 1):
+            weight = binom.pmf(n, problems, differ) * binom.pmf(higher, n, 0.5) * (2 if 2 * higher < n else 1)
+            if weight > 1e-7:
+                result = one_each(higher, n - higher, problems)
+                assert result.p_value is not None
+                exact = binomtest(higher, n).pvalue if n else 1.0
+                assert result.p_value >= exact - 1e-6
+                false += weight * (result.p_value <= 0.05)
+    # 0.0018 and 0.0226 of 20 problems, 0.0273 and 0.0367 of 100 (by t alone 0.0085, 0.0413, 0.0459, 0.0494)
+    assert 0 < false <= 0.05
+
+
+def test_several_samples_or_seeds_are_decided_by_their_spread() -> None:
+    a, b = np.array([1.0, 0.5, 1.0, 1.0, 1.0, 0.0]), np.zeros(6)
+    assert paired(a, b).test == "t over problems"
+    seeds = np.repeat(np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 0.0]]), 3, axis=0)
+    assert paired(seeds, b[None], trained=(True, False)).test == "t over problems and seeds"
 
 
 def test_a_trained_arm_keeps_its_seeds_against_an_untrained_base() -> None:
