@@ -14,7 +14,7 @@ def main() -> int:
         return 130
     end_without_threads()
     if "--debug" not in sys.argv:
-        libraries.at_end(track.home() / libraries.LOG)
+        libraries.kept(track.home() / libraries.LOG)
     return run()
 
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from evals import library_output
+
 LOG = "libraries.log"  # under RLVR_HOME
 OURS = ("rlvr", "harness", "evals", "baselines", "reproductions")
 _ROOT = Path(__file__).parents[2]
@@ -46,11 +48,13 @@ def apart(log: Path) -> Iterator[None]:
         logging.StreamHandler.emit = emit  # type: ignore[method-assign]
 
 
-def at_end(log: Path) -> None:
-    """What C++ code writes to stderr while Python ends, such as nanobind's list of leaks, goes to this file too. For a
-    process that ends with its command."""
+def kept(log: Path) -> None:
+    """What C++ code and processes of libraries write goes to this file too, from when such a library starts
+    (`evals.library_output`) or Python ends, as nanobind's list of leaks. For a process that ends with its command."""
+    os.environ[library_output.LOG] = str(log)
+    library_output.keep_ours()
     # the first function that is registered is the last to run
-    atexit.register(lambda: log.parent.is_dir() and os.access(log.parent, os.W_OK) and os.dup2(_opened(log), 2))
+    atexit.register(library_output.lead_away)
 
 
 def _opened(log: Path) -> int:

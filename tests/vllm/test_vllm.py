@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines.base import sample_seed
 from evals.sampling.engines.transformers import TransformersEngine
+from harness.data.tiny.pinned import pinned
 from tests.experiments import save_random_model
 
 pytest.importorskip("vllm", reason="vLLM is not installed here: nox -s vllm")
@@ -126,3 +130,15 @@ def test_vllm_itself_refuses_what_a_rehearsal_would(tmp_path: Path) -> None:
     assert engine_accepts(folder, 4096) == []
     (said,) = engine_accepts(folder, 10_240)
     assert "10240" in said and "4096" in said
+
+
+@pytest.mark.parametrize("replicas", [(), ("engine.replicas=2",)])
+def test_what_the_library_prints_is_kept_from_the_user(replicas: tuple[str, ...], tmp_path: Path) -> None:
+    """Its C++ code, its logs and its leaks, of this process and of the replicas', stand in libraries.log."""
+    command = [sys.executable, "-m", "rlvr", "eval", f"model={pinned('tiny')}", "protocol=tiny", "engine=vllm"]
+    command += ["benchmarks=[tiny_short]", "rows=4", "n=2", *replicas]
+    environment = {**os.environ, "RLVR_HOME": str(tmp_path / "home")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    ours = (f"{pinned('tiny')}: reading", "tiny_short: ")
+    assert [line for line in done.stderr.splitlines() if not line.startswith(ours)] == []
+    assert "nanobind" in (tmp_path / "home" / "libraries.log").read_text()

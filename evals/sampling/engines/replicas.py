@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from evals import library_output
 from evals.files import UsageError
 from evals.processes import shielded
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
@@ -100,7 +101,7 @@ class Replicas:
                     on_step(0)  # the replicas count theirs
         except BrokenProcessPool as error:
             self.close()
-            raise EngineError("a replica died; its messages are above") from error
+            raise EngineError(f"a replica died; its messages are {library_output.place()}") from error
         finally:
             if waiting:  # replicas may still work on abandoned requests
                 self.close()
@@ -148,6 +149,7 @@ def _begin(devices: Any, kind: Any, model_path: str, options: dict[str, Any]) ->
     global _engine
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # stdout is for results
+    library_output.all_to_file()
     if device := devices.get():
         os.environ["CUDA_VISIBLE_DEVICES"] = device
     _engine = kind(model_path, **options)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from evals.files import UsageError
+from evals.library_output import lead_away
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
 from evals.sampling.engines.encode import cut_at, encode, marker_tokens, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
@@ -77,6 +78,7 @@ class VllmEngine(LocalModel):
         cpu = self.device == "cpu"
         for name, value in (ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {})).items():
             os.environ.setdefault(name, value)
+        lead_away()
         from vllm import LLM
 
         return LLM(

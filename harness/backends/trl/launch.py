@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evals import library_output
 from evals.files import read_json, write_json
 from harness.backends.children import read_order, wait, write_order
 from harness.backends.common import metrics_reporter
@@ -83,7 +84,7 @@ def _run_processes(command: list[str], out_dir: Path) -> int:
     """Run training processes to their end; returns the exit code. A second signal kills them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # inherited: a scheduler signals every process
     try:
-        started = subprocess.Popen(command, start_new_session=True)
+        started = subprocess.Popen(command, start_new_session=True, stderr=library_output.terminal())
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     try:
@@ -131,6 +132,7 @@ def main(order_file: str) -> None:
     """One of several training processes: run the order; the first process writes the result."""
     from accelerate import PartialState
 
+    library_output.keep_ours()
     order: Order = read_order(order_file)
     hardware, out_dir = order.hardware, order.out_dir
     state = PartialState(cpu=hardware.device == "cpu")

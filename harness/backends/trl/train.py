@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
+from evals.library_output import lead_away
 from evals.sampling.engines.vllm import shut_down
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
@@ -78,6 +79,8 @@ def train(
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
     torch.manual_seed(seed)
     before = {*os.environ}
+    if hardware.rollouts == "vllm_colocate":
+        lead_away()
     trainer = MethodTrainer(
         experiment,
         reference_model=None if teacher in (None, SELF) else locate(teacher),

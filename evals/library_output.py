@@ -1,0 +1,56 @@
+"""What C++ code and the processes of libraries write to descriptors 1 and 2: into a file, while our lines stay on the
+terminal. Python's warnings and log records have a way of their own (`harness.runs.libraries.apart`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+LOG = "RLVR_LIBRARIES_LOG"  # environment variable: the file; unset: all stays on the terminal
+_ours: list[int] = []  # our own descriptor of the terminal, once there is one
+
+
+def keep_ours() -> None:
+    """Give `sys.stderr` a descriptor of its own, so that 2 may be led away from it."""
+    if _ours or not os.environ.get(LOG) or sys.stderr is None:
+        return
+    sys.stderr.flush()
+    try:
+        _ours.append(os.dup(2))
+    except OSError:  # it is closed
+        return
+    how: Any = {"encoding": sys.stderr.encoding, "errors": "backslashreplace", "buffering": 1, "closefd": False}
+    sys.stderr = sys.__stderr__ = open(_ours[0], "w", **how)
+
+
+def lead_away() -> None:
+    """From now on what libraries write to stderr, and what processes started from here print, goes to the file. Does
+    nothing in a process without `keep_ours`, or where the file cannot be written."""
+    if _ours:
+        all_to_file(stdout=False)
+
+
+def all_to_file(*, stdout: bool = True) -> None:
+    """Everything that this process prints goes to the file: for a process that has nothing to say to the user."""
+    if not (path := os.environ.get(LOG)):
+        return
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o664)
+    except OSError:  # its folder is not there: better on the terminal than nowhere
+        return
+    for descriptor in (1, 2) if stdout else (2,):
+        os.dup2(file, descriptor)
+    os.close(file)
+
+
+def terminal() -> int | None:
+    """The descriptor of the terminal for a process that has something to say to the user; None: its own stderr."""
+    return next(iter(_ours), None)
+
+
+def place() -> str:
+    """Where the messages of a process of a library are, for an error."""
+    path = os.environ.get(LOG)
+    return f"in {path}" if path and Path(path).is_file() else "above"
