@@ -157,8 +157,8 @@ def _evidence(
             try:
                 read = read_answers(path, reading)
             except ValueError as error:
-                others = "verdicts without answers need columns=id:THEIRS,correct:THEIRS, a training curve metric=NAME"
-                raise ValueError(f"{error}. Here, {others}") from error
+                others = ". Here, verdicts without answers need columns=id:THEIRS,correct:THEIRS, a curve metric=NAME"
+                raise ValueError(f"{error}{others if 'no known format' in str(error) else ''}") from error
             if not read.labelled:
                 raise ValueError(
                     f"{path}: no verdicts of the authors; {read.note or 'it has none'}. A curve needs metric=NAME"

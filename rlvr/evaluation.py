@@ -395,7 +395,7 @@ def grade(
         label: which of the authors' verdicts stands beside ours, where a file has several.
         label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
         golds: of several golds of a problem, any is right, or a response must list all; by default any in the files of
-            tools that count them so (lm-eval, lighteval, inspect, OpenCompass), else an error.
+            tools that count them so (lm-eval, lighteval, inspect, oat, OpenCompass), else an error.
         benchmark: what the problems are called in out=.
         explain: show for these rows what was extracted, how it was read and what decided; wrong: for those that are
             wrong (the first twenty).

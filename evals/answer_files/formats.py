@@ -516,6 +516,7 @@ FORMATS: dict[str, Format] = {
         "oat's evaluation: a JSON list; without ids, so equal prompts are one problem",
         ("input", "output", "scores", "reference"),
         {"problem": "input", "answer": "reference", "response": "output", "labels": "scores"},
+        golds="any",
     ),
     "rollouts": Format(
         "nested rollouts of one problem",
