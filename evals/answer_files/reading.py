@@ -116,13 +116,13 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     gold_of = None if reading.gold is None else _golds(reading.gold)
     rows: list[Row] = []
     golds: dict[str, tuple[str | tuple[str, ...], int]] = {}
-    several, ways = 0, reading.golds or (FORMATS[name].golds if name else None)
+    several, of_tool = 0, FORMATS[name].golds if name else None
     for number, value in enumerate(objects, 1):
         try:
             for row in _rows(name, number, value, reading.columns):
                 if gold_of is not None:
                     row["answer"] = gold_of(row)
-                several += _take_golds(row, ways)
+                several += _take_golds(row, reading.golds, of_tool)
                 if reading.benchmark is not None:
                     row["benchmark"] = reading.benchmark
                 _check(row, value)
@@ -156,7 +156,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
         labelled=sum(row.get("expected") is not None for row in rows),
         errored=sum(row.get("sampling_error") is not None for row in rows),
         several=several,
-        golds=ways if several else None,
+        golds=reading.golds or of_tool if several else None,
         unread=_unread(objects) if name in (None, *OURS) and label is None else (),
     )
 
@@ -240,10 +240,15 @@ def _check(row: Row, value: Row) -> None:
             raise ValueError(f"{name} is {_short(row[name])}; expected {wanted}{inside}")
 
 
-def _take_golds(row: Row, ways: str | None) -> bool:
+def _take_golds(row: Row, asked: str | None, of_tool: str | None) -> bool:
     """Give a row whose file lists its golds the one `answer`, and where several differ also all, as `golds`; returns
     whether they do.
 
+    A tool may list a gold's normalisations beside it, as 41 beside -41 and `frac12` beside `\\frac12`: where nobody has
+    asked for `any`, a gold that is an earlier one with characters left out is none of its own.
+
+    Args:
+        asked: how several count, as the user says. of_tool: as the file's format has it.
     Raises:
         ValueError: several differ, and it is not said how they count.
     """
@@ -251,11 +256,13 @@ def _take_golds(row: Row, ways: str | None) -> bool:
     if not isinstance(found, list) or not found:
         return False
     if strange := [gold for gold in found if isinstance(gold, bool) or not isinstance(gold, _ANSWER)]:
-        raise ValueError(
-            f"answer is {_short(found)}, a list with {_short(strange[0])} in it; expected texts or numbers"
-        )
+        raise ValueError(f"answer is {_short(found)}, a list with {_short(strange[0])} in it; expected texts or numbers")
     different = [*dict.fromkeys(map(str, found))]
-    row["answer"] = found[0]
+    if asked is None:
+        different = [
+            gold for at, gold in enumerate(different) if not any(_normalised(gold, other) for other in different[:at])
+        ]
+    row["answer"], ways = found[0], asked or of_tool
     if len(different) == 1:
         return False
     if ways is None:
@@ -268,6 +275,12 @@ def _take_golds(row: Row, ways: str | None) -> bool:
     else:
         row["golds"] = different
     return True
+
+
+def _normalised(gold: str, of: str) -> bool:
+    """Whether a gold is another one with signs, commands' backslashes, braces, commas or spaces left out."""
+    letters = ("".join(filter(str.isalnum, text.lower())) for text in (gold, of))
+    return len(gold) < len(of) and len({*letters}) == 1
 
 
 def gold_of_row(row: Mapping[str, Any]) -> str | tuple[str, ...]:

@@ -1,5 +1,5 @@
-"""What a training could learn from: the shares of groups with equal rewards, of truncated responses, and of responses
-that box different texts. Pure."""
+"""What a training could learn from: the shares of responses without a reward, of groups with equal rewards, of truncated
+responses, and of responses that box different texts. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ Points = Sequence[tuple[int, float]]
 """(optimiser step, value)."""
 
 EQUAL, TRUNCATED, UNEQUAL_BOXES = "train/zero_variance_groups", "train/truncated_fraction", "train/unequal_boxes"
-LIMITS = {EQUAL: 0.95, TRUNCATED: 0.30, UNEQUAL_BOXES: 0.20}  # of saved responses 1 to 8 % box different texts
+UNSCORED = "train/unscored_fraction"
+# of saved responses 1 to 8 % box different texts
+LIMITS = {UNSCORED: 0.30, EQUAL: 0.95, TRUNCATED: 0.30, UNEQUAL_BOXES: 0.20}
 """Metric -> the mean over the steps from which on a run must not be read without a warning."""
 
 
@@ -50,6 +52,13 @@ def warnings(curves: Sequence[Mapping[str, Points]]) -> tuple[str, ...]:
     means = {metric: mean_share(points) for metric, points in shares.items()}
     beyond = {metric: mean for metric, mean in means.items() if mean is not None and mean >= LIMITS[metric]}
     lines = []
+    if UNSCORED in beyond:
+        first = since(shares[UNSCORED], 1.0)
+        lines.append(
+            f"{_percent(beyond[UNSCORED])} of the responses had no reward (None or NaN)"
+            + ("" if first is None else f", all from step {first} on")
+            + ": nothing is learned from them"
+        )
     if EQUAL in beyond:
         lines.append(
             f"all rewards were equal in {equal_text(shares[EQUAL])}: a group-relative advantage is 0 there, so nothing "

@@ -115,6 +115,7 @@ class Series:
         table: where the file is a CSV of scores: `value` and `seed` name its columns, the others choose rows.
         verdicts: where the authors' verdicts stand (see `verdict_rows`), where the files have no responses.
         responses: our column -> theirs, where the files have responses; empty for a format that is known.
+        golds: how several golds of a problem count (`evals.answer_files.reading`), where the format does not say it.
         only: of the benchmarks in the files.
         problems: of the benchmark, where the files do not say it.
         printed: scores in percent, with where each is printed.
@@ -132,6 +133,7 @@ class Series:
     table: Mapping[str, str] | None = None
     verdicts: Mapping[str, Any] | None = None
     responses: Mapping[str, str] | None = None
+    golds: str | None = None
     only: str = ""
     problems: int | None = None
     printed: tuple[tuple[str, str], ...] = ()

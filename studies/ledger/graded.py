@@ -65,7 +65,7 @@ def read_rows(series: Series, files: Files, path: str) -> list[Row]:
     with TemporaryDirectory() as folder:
         copied = Path(folder) / Path(path).name
         copied.write_bytes(files.content(path))
-        rows = read_answers(copied, Reading(series.responses or {})).rows
+        rows = read_answers(copied, Reading(series.responses or {}, golds=series.golds)).rows
     return [row for row in rows if not series.only or row.get("benchmark") == series.only]
 
 
@@ -94,7 +94,7 @@ def _key(content: str, series: Series) -> str:
     code_of = (Path(grading.__file__).parent, Path(answer_files.__file__).parent)
     rules = [*(path for folder in code_of for path in sorted(folder.rglob("*.py"))), Path(reading.__file__)]
     code = [path.read_bytes() for path in rules]
-    parts = [content.encode(), repr((series.responses, series.only)).encode(), *code]
+    parts = [content.encode(), repr((series.responses, series.golds, series.only)).encode(), *code]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 

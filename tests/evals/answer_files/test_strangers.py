@@ -146,6 +146,9 @@ def test_several_golds_are_read_by_a_stated_rule(tmp_path: Path) -> None:
     parts = grade_file(path, reading=Reading(golds="all"))
     assert parts.verdicts == {"correct": 2, "wrong": 1} and [d.row for d in parts.differing] == [1, 2]
     assert "2 rows have several golds; a response must list them all" in str(parts)
+    normalised = lines(tmp_path / "c.jsonl", [{**dump, "output": r"\boxed{2}", "gts": ["-2", "2"], "score": 0.0}])
+    assert grade_file(normalised).verdicts == {"wrong": 1}  # 2 is -2 without its sign
+    assert grade_file(normalised, reading=Reading(golds="any")).verdicts == {"correct": 1}
     with pytest.raises(ValueError, match="golds is 'some'; expected any or all"):
         Reading(golds="some")
     with pytest.raises(ValueError, match=r"answer is \['2', None\], a list with None in it; expected texts or numbers"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.step.learning import EQUAL, TRUNCATED, UNEQUAL_BOXES, equal_text, mean_share, since, warnings
+from harness.step.learning import EQUAL, TRUNCATED, UNEQUAL_BOXES, UNSCORED, equal_text, mean_share, since, warnings
 
 
 def points(*values: float) -> list[tuple[int, float]]:
@@ -55,6 +55,21 @@ def test_a_share_of_different_boxes_is_said_from_its_limit_on(first: float, seco
     since_step = 1 if first >= 0.2 else 2
     begins = f"{said} of the responses boxed different texts in training, at least 20 % from step {since_step} on: "
     assert not lines if said is None else len(lines) == 1 and lines[0].startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((0.2, 0.38), None),
+        ((0.2, 0.4), "30 % of the responses had no reward (None or NaN): nothing"),
+        ((0.5, 1.0, 1.0), "83 % of the responses had no reward (None or NaN), all from step 2 on: nothing"),
+        ((1.0, 1.0), "100 % of the responses had no reward (None or NaN), all from step 1 on: nothing"),
+    ],
+)
+def test_a_reward_of_none_is_said(shares: tuple[float, ...], said: str | None) -> None:
+    """Such a step has no groups of equal rewards: none was scored."""
+    lines = warnings([{UNSCORED: points(*shares)}])
+    assert not lines if said is None else len(lines) == 1 and lines[0].startswith(said)
 
 
 def test_without_a_training_there_is_nothing_to_say() -> None:
