@@ -22,7 +22,7 @@ def keep_ours() -> None:
     except OSError:  # it is closed
         return
     how: Any = {"encoding": sys.stderr.encoding, "errors": "backslashreplace", "buffering": 1, "closefd": False}
-    sys.stderr = sys.__stderr__ = open(_ours[0], "w", **how)
+    sys.stderr = sys.__stderr__ = open(_ours[0], "w", **how)  # noqa: SIM115  # until Python ends
 
 
 def lead_away() -> None:

@@ -256,7 +256,9 @@ def _take_golds(row: Row, asked: str | None, of_tool: str | None) -> bool:
     if not isinstance(found, list) or not found:
         return False
     if strange := [gold for gold in found if isinstance(gold, bool) or not isinstance(gold, _ANSWER)]:
-        raise ValueError(f"answer is {_short(found)}, a list with {_short(strange[0])} in it; expected texts or numbers")
+        raise ValueError(
+            f"answer is {_short(found)}, a list with {_short(strange[0])} in it; expected texts or numbers"
+        )
     different = [*dict.fromkeys(map(str, found))]
     if asked is None:
         different = [
