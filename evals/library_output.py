@@ -22,7 +22,8 @@ def keep_ours() -> None:
     except OSError:  # it is closed
         return
     how: Any = {"encoding": sys.stderr.encoding, "errors": "backslashreplace", "buffering": 1, "closefd": False}
-    sys.stderr = sys.__stderr__ = open(_ours[0], "w", **how)  # noqa: SIM115  # until Python ends
+    sys.stderr = open(_ours[0], "w", **how)  # noqa: SIM115  # until Python ends
+    setattr(sys, "__stderr__", sys.stderr)  # noqa: B010  # which is final, says mypy
 
 
 def lead_away() -> None:
