@@ -23,7 +23,7 @@ def main(steps: int) -> None:
     # tiny scale replaces the model, the data and the sizes; its numbers show that the method trains, nothing else
     small = {"max_steps": steps, "protocol.n": 2, "protocol.ks": [1, 2], "protocol.benchmarks": ["tiny_short"]}
     done = rlvr.run(mine, arm="entropy_advantage", scale="tiny", hardware={"device": "cpu"}, **small)
-    run = done.runs["model/entropy_advantage"]
+    run = done.runs["tiny/entropy_advantage"]
     print(run.name)
     print(run.scores(ks=[1, 2]))
 

@@ -144,12 +144,12 @@ def _two_arms(
         (a, b)
         for a in found
         for b in found
-        if [a.arm, b.arm] == [*arms] and same_setting(a, b) and comparable(a, b) and model in (None, a.model)
+        if [a.arm, b.arm] == [*arms] and same_setting(a, b) and comparable(a, b) and model in (None, a.model, a.base)
         if given(a) | given(b) == values.keys()
     ]
-    each = [" ".join(dict.fromkeys((f"model={a.model}", *a.replaced, *b.replaced))) for a, b in pairs]
+    each = [" ".join(dict.fromkeys((f"model={a.base}", *a.replaced, *b.replaced))) for a, b in pairs]
     if not pairs:
-        there = ", ".join(m.label(f"{m.model}/{m.arm}") for m in found) or "none"
+        there = ", ".join(m.label(f"{m.base}/{m.arm}") for m in found) or "none"
         raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {there}")
     if len(pairs) > 1:
         which = "Give what tells them apart, a declared value too"

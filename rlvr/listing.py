@@ -208,6 +208,7 @@ def _one(name: str) -> Result:
     found = {b: reported(t, ks_of(seeds[0], b, t), seeds[0].policy(b)) for b, t in measured.tables.items()}
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
+    facts |= {"model": seeds[0].base} if "model" in facts else {}
     if "settings" in record:
         facts["values"] = dict(Counter(value["origin"] for value in record["settings"].values()))
         facts["command"] = record["environment"]["command"]

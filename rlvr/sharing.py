@@ -27,7 +27,7 @@ def export(
 
         rlvr export paper=egsw by="Ada Example"
 
-    A file has the verdicts, tokens and curves of its runs, and no responses (`rlvr bundle` has those of one run).
+    A file has the verdicts, tokens and curves of its runs, and no questions and responses (`rlvr bundle` has those of one run).
 
     Args:
         paper: which papers (default: all that have finished runs).
@@ -67,7 +67,7 @@ def export(
 
 
 def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> Result:
-    """Export one run, or one evaluation, with its responses, as one file.
+    """Export one run, or one evaluation, with its questions and responses, as one file.
 
         rlvr bundle RUN out=run.tar.xz
 

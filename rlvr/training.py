@@ -39,13 +39,15 @@ class Trained(Result):
 
     @property
     def runs(self) -> dict[str, Run]:
-        """model/arm -> its finished runs, all training seeds together."""
+        """model/arm, as progress lines name it -> its finished runs, all training seeds together."""
+        from harness.plan.plan import labels
         from rlvr.runs import read_run
 
+        names = labels(outcome.job for outcome in self.outcomes)
         folders: dict[str, list[Path]] = {}
         for outcome in self.outcomes:
             if outcome.folder is not None and not outcome.diverged and outcome.so_far is None:
-                folders.setdefault(f"{outcome.job.model}/{outcome.job.arm}", []).append(outcome.folder)
+                folders.setdefault(names[outcome.job.model, outcome.job.arm], []).append(outcome.folder)
         return {name: read_run(*found, name=name) for name, found in folders.items()}
 
 
@@ -306,6 +308,7 @@ def _command(paper: Any, given: Mapping[str, Any]) -> str:
 def _declared(paper: str | Experiment, given: dict[str, Any], protocol: str | None) -> str | Reproduction:
     """The paper's key, or an experiment as a declaration with one arm."""
     from harness.spec import Arm, Experiment, Reproduction, assumed
+    from harness.spec.scales import UNNAMED
 
     if isinstance(paper, str):
         if protocol is not None:
@@ -318,8 +321,8 @@ def _declared(paper: str | Experiment, given: dict[str, Any], protocol: str | No
         key="notebook",
         title="An experiment declared in Python",
         arxiv="none",
-        models={"model": paper.base_model},
-        arms=(Arm(name, "model", name, paper),),
+        models={UNNAMED: paper.base_model},
+        arms=(Arm(name, UNNAMED, name, paper),),
         protocol=protocol or "egsw",
         seeds=assumed(1, "declared in Python: one run"),
         departures=(),

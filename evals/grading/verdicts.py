@@ -29,7 +29,8 @@ def schema() -> pa.Schema:
     `sample` counts from 0 within a problem. `answer_class` numbers the equivalence classes of a problem's answers under
     the verifier, counted from 0 in order of appearance; it is null where there is no answer or no verdict. `seed` is
     the seed that sampled the response and `tokens` its length in tokens; both are null when the responses came from a
-    file without them. `reason` is null except for unscored rows.
+    file without them. `reason` is null except for unscored rows. `problem` is the question, with its choices as they
+    were offered.
     """
     import pyarrow as pa
 
@@ -48,5 +49,6 @@ def schema() -> pa.Schema:
             pa.field("answer_class", pa.int32()),
             pa.field("verdict", pa.string(), nullable=False),
             pa.field("reason", pa.string()),
+            pa.field("problem", pa.string()),
         ]
     )

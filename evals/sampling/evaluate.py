@@ -393,6 +393,7 @@ def _write_verdicts(
         keys = [(problem.id, sample) for sample in range(plan.n)]
         of_problem = [grades[key] for key in keys]
         classes = grader.answer_classes([grade.answer for grade in of_problem], of_problem)
+        asked = prompts.question(problem)
         for key, grade, answer_class in zip(keys, of_problem, classes, strict=True):
             sample = samples[key]
             rows.append(
@@ -410,6 +411,7 @@ def _write_verdicts(
                     "answer_class": answer_class,
                     "verdict": str(grade.verdict),
                     "reason": grade.reason,
+                    "problem": asked,
                 }
             )
     table = pa.Table.from_pylist(rows, schema=schema().with_metadata({OWNER: json.dumps(owner, sort_keys=True)}))

@@ -1,4 +1,4 @@
-"""The problems' text of a run, from where its files have it: a column of graded answers, or the benchmark's file."""
+"""The problems' text of a run: a column of its verdicts, or of files without one the benchmark's file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.record.run import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("problem", *benchmarks.USUAL["problem"])  # of graded answers, in the order of preference
+COLUMNS = ("problem", *benchmarks.USUAL["problem"])  # "problem" of our evaluations, others of graded answers
 
 
 def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | None) -> dict[str, str]:
@@ -26,11 +26,12 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
     Raises:
         DamagedFileError: the manifest is.
     """
+    column = next((name for name in COLUMNS if name in table), None)
+    rows = [] if column is None else zip(table["problem_id"], table[column], strict=True)
+    found = {str(problem): text for problem, text in rows if isinstance(text, str)}
     manifest = run.manifest(benchmark)
-    if manifest is None:
-        column = next((name for name in COLUMNS if name in table), None)
-        rows = [] if column is None else zip(table["problem_id"], table[column], strict=True)
-        return {str(problem): text for problem, text in rows if isinstance(text, str)}
+    if found or manifest is None:
+        return found
     data, record = manifest["identity"]["data"], manifest["record"]
     place = data_dir or record.get("data_dir")
     own = any(_name(file) == benchmark for file in record.get("own_benchmarks", ()))

@@ -2,7 +2,7 @@
 
 Each job has one folder, named by the digest of everything that decides its result (`harness.record.run`):
 
-    <home>/<paper>/<scale>/<model>-<arm>-<digest>-<base model>-seed<k>/
+    <home>/<paper>/<scale>/<base model>-<arm>-<digest>-<its hash>-seed<k>/
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harness.command.watch import Watch, due
 from harness.data.base_models import fingerprint, located
 from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
-from harness.record.names import folder_name
+from harness.record.names import folder_of
 from harness.record.record import CURVE, FINAL, RECORD, TRAINING_LOG, run_identity
 from harness.record.run import Run
 from harness.record.state import ERROR
@@ -329,7 +329,8 @@ def say_finished(run: Run) -> None:
 def job_folder(job: Job, base_fingerprint: str) -> Path:
     """The folder of a job; another base model (for example the tiny one rebuilt) gives another folder."""
     identity = {"model": job.model, "arm": job.arm, "digest": job.digest, "seed": job.seed}
-    return home() / job.paper / job.scale / folder_name({**identity, "base_model": {"sha256": base_fingerprint}})
+    base = {"base_model": {"sha256": base_fingerprint}, "settings": {"base_model": job.base_model.as_dict()}}
+    return folder_of(home() / job.paper / job.scale, identity | base)
 
 
 def check_data(jobs: list[Job], data_dir: str | None) -> str | None:

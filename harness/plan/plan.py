@@ -55,9 +55,10 @@ def trainer_configs(jobs: Iterable[Job], machines: Machines) -> dict[str, dict[s
     Raises:
         CannotExpress: the backend has no way to train an arm. ValueError: the trainer's schema refuses it.
     """
-    configs: dict[str, dict[str, Any]] = {}
+    jobs, configs = list(jobs), {}
+    names, out_dir = labels(jobs), Path("OUT_DIR")  # a placeholder for the folder of the run
     for job in jobs:
-        name, out_dir = f"{job.model}/{job.arm}", Path("OUT_DIR")  # a placeholder for the folder of the run
+        name = names[job.model, job.arm]
         if job.experiment is not None and name not in configs:
             hardware = of_job(machines, job.model, job.arm)
             configs[name] = backend(job.backend).config(job.experiment, hardware, seed=job.seed, out_dir=out_dir)

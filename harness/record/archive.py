@@ -24,7 +24,7 @@ from evals.files import DamagedFileError, Unpacked, file_sha256, rename_folder, 
 from evals.sampling.engines.base import sample_seed
 from harness.record.evaluations import NAME
 from harness.record.mirror import sync
-from harness.record.names import folder_name
+from harness.record.names import folder_name, folder_of
 from harness.record.record import CURVES, RECORD, with_sha256
 from harness.record.run import Run
 from harness.runs.track import cache_dir, home
@@ -76,8 +76,10 @@ def import_archive(path: Path) -> tuple[int, int]:
     added, arms, packed = 0, [], read_archive(path)
     for run in packed:
         kind = run.record.get("kind")
-        place = run.folder.parent.relative_to(unpacked(path)) if kind == "arm" else CURVES if kind == CURVES else NAME
-        folder = home() / place / run.folder.name
+        if kind == "arm":
+            folder = folder_of(home() / run.folder.parent.relative_to(unpacked(path)), run.record)
+        else:
+            folder = home() / (CURVES if kind == CURVES else NAME) / run.folder.name
         if not (folder / RECORD).is_file():
             part = folder.with_name(f".{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)
@@ -172,14 +174,14 @@ def _files(run: Run, responses: bool, by: str | None) -> Iterator[tuple[str, byt
 
 
 def without_responses(path: Path, seed: int | None) -> bytes:
-    """A verdict file without the responses, and without the samples' seeds where they are those of the run `seed`
+    """A verdict file without questions and responses, and without the samples' seeds where they are those of the run `seed`
     (random numbers do not compress). Not compressed itself: the archive is, as a whole."""
     import pyarrow.parquet as pq
 
     from evals.files import read_parquet
 
     table = read_parquet(path)
-    table = table.drop_columns([name for name in ("response",) if name in table.column_names])
+    table = table.drop_columns([name for name in ("response", "problem") if name in table.column_names])
     if "seed" in table.column_names and seed is not None:
         rows = zip(*(table[name].to_pylist() for name in ("benchmark", "problem_id", "sample")), strict=True)
         if table["seed"].to_pylist() == [sample_seed(seed, b, (problem, sample)) for b, problem, sample in rows]:

@@ -35,7 +35,7 @@ from evals.files import (
     write_json,
 )
 from evals.redaction import redact, redact_all
-from harness.record.names import JOB_FOLDER, as_typed, base_of, folder_name
+from harness.record.names import JOB_FOLDER, as_typed, base_of, folder_of
 from harness.record.record import FINAL, IDENTITY, LINK, RECORD, RESTORE, TRAINING_LOG, read_record
 from harness.record.run import Run
 from harness.record.verdict_files import columns_of
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 POLL_S = 0.5
 PATIENCE_S = 15.0  # at the end of a command, while the store fails
 SOURCES, TABLE = "values.csv", "samples.json"  # artifacts for people, which no run's folder has
-SHOWN = ("benchmark", "problem_id", "sample", "response", "answer", "gold", "verdict")
+SHOWN = ("benchmark", "problem_id", "problem", "sample", "response", "answer", "gold", "verdict")
 SAMPLES = 200  # of each benchmark, in the table
 METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
 STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finished": "FINISHED"}  # by a run's state
@@ -193,7 +193,7 @@ def show_samples(tracker: Tracker, run_id: str, run: Run) -> None:
     for benchmark in run.benchmarks:
         if "response" in columns_of(run.tables[benchmark]):
             frame = run.verdicts(benchmark).sort_values(["sample", "problem_id"], kind="stable").head(SAMPLES)
-            kept = frame[[*SHOWN]].astype(object)
+            kept = frame.reindex(columns=SHOWN).astype(object)
             rows += kept.where(kept.notna(), None).values.tolist()
     if rows:
         tracker.client.log_dict(run_id, {"columns": list(SHOWN), "data": rows}, TABLE)
@@ -232,6 +232,7 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
     names = {
         "rlvr.kind": record["kind"],
         **{f"rlvr.{key}": record[key] for key in IDENTITY},
+        "rlvr.model": base_of(record),
         "rlvr.digest": f"{record['digest']}-{record['base_model']['sha256'][:6]}",
         **_accuracy(record),
     }
@@ -440,7 +441,7 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
     found = Run(folder)
     if found.record.get("id") != run.data.tags.get(TOKEN):
         raise DamagedFileError(folder / RECORD, "it is of another run", RESTORE)
-    here = home() / found.paper / found.scale / folder_name(found.record)
+    here = folder_of(home() / found.paper / found.scale, found.record)
     if (here / RECORD).is_file() and Run(here).record.get("sha256") == found.record.get("sha256"):
         return Run(here)
     return found

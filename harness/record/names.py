@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +14,20 @@ JOB_FOLDER = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P
 
 
 def folder_name(record: Mapping[str, Any]) -> str:
-    """The name of a run's folder: what it is, what decides its result, and its seed."""
-    base = record["base_model"]["sha256"][:6]
-    return f"{record['model']}-{record['arm']}-{record['digest']}-{base}-seed{record['seed']}"
+    """The name of a run's folder: the model that was trained, the arm, what decides its result, and its seed."""
+    base = re.sub(r"[^\w.-]+", "-", base_of(record)).lstrip(".-")[:60] or record["model"]
+    return f"{base}-{record['arm']}{_ending(record)}"
+
+
+def folder_of(place: Path, record: Mapping[str, Any]) -> Path:
+    """The folder of a run under `place`: the one that is there, or a new one. A folder is found by the end of its name,
+    which tells all runs apart: its beginning may be the paper's name of its model."""
+    there = sorted(place.glob(f"*-{glob.escape(record['arm'])}{_ending(record)}"))
+    return there[0] if there else place / folder_name(record)
+
+
+def _ending(record: Mapping[str, Any]) -> str:
+    return f"-{record['digest']}-{record['base_model']['sha256'][:6]}-seed{record['seed']}"
 
 
 def base_of(record: Mapping[str, Any]) -> str:

@@ -70,9 +70,9 @@ def choose_arms(
     if scale is None:
         scale = "paper" if "paper" in scales or not scales else scales[0]
     here = [m for m in everything if m.scale == scale]
-    models = list(dict.fromkeys(m.model for m in here))
-    _check_measured("model", [] if model is None else [model], models, scale)
-    model = model or next(iter(models), None)
+    models = {m.base: m.model for m in here}
+    _check_measured("model", [] if model is None else [model], {**models, **dict.fromkeys(models.values())}, scale)
+    model = models.get(model, model) if model else next(iter(models.values()), None)
     of_model = [m for m in here if m.model == model]
     best: dict[str, Measured] = {}  # of an arm, the runs with the fewest overrides, the first of equals
     for m in sorted(of_model, key=lambda m: len(m.overrides.split())):
@@ -95,7 +95,7 @@ def _check_measured(field: str, asked: Sequence[str], measured: Collection[str],
 
 def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str]:
     shown = {id(m) for m in chosen}
-    names = [f"{m.model}/{m.label(m.arm)}" for m in here if id(m) not in shown]
+    names = [f"{m.base}/{m.label(m.arm)}" for m in here if id(m) not in shown]
     return [f"Measured too, in the tables and not in figures and responses: {', '.join(names)}."] if names else []
 
 

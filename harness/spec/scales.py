@@ -109,7 +109,11 @@ SMALL = Scale(
 SCALES = {scale.name: scale for scale in (PAPER, SMALL, TINY, TINY_SEARCH)}
 
 
+UNNAMED = "model"  # stands for a name of the base model in an experiment declared in Python
+
+
 def base_name(model: str, value: str, origin: str) -> str:
     """What people call a base model: `model`, the paper's name for its own; of another, which a scale or the user took
-    instead, the last part of its folder or hub id."""
-    return (value.rstrip("/").rpartition("/")[2] or model) if origin in (Origin.SCALE, Origin.USER) else model
+    instead, and of one without such a name, the last part of its folder or hub id."""
+    named = model != UNNAMED and origin not in (Origin.SCALE, Origin.USER)
+    return model if named else value.rstrip("/").rpartition("/")[2] or model

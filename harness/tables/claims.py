@@ -169,14 +169,14 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
             if arm.diverged:
                 comparison.diverged = True
                 comparison.missing.append(
-                    f"{arm.arm} on {arm.model}: {arm.divergence()}; compared over the other seeds"
+                    f"{arm.arm} on {arm.base}: {arm.divergence()}; compared over the other seeds"
                 )
         same.append(claim.curve is None and alike(a, b))
         if same[-1]:
-            comparison.missing.append(f"{a.arm} and {b.arm} on {model}: {ALIKE}")
+            comparison.missing.append(f"{a.arm} and {b.arm} on {a.base}: {ALIKE}")
         lines, missing = _lines(paper, claim, a, b)
-        comparison.missing += [f"{text} on {model}" for text in missing]
-        comparison.evidence += [ClaimEvidence(model, a.overrides, line) for line in lines]
+        comparison.missing += [f"{text} on {a.base}" for text in missing]
+        comparison.evidence += [ClaimEvidence(a.base, a.overrides, line) for line in lines]
     comparison.differs = not same or not all(same)
     return comparison
 

@@ -29,7 +29,7 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
                 (
                     arm.arm,
                     control.arm,
-                    arm.model,
+                    arm.base,
                     arm.scale,
                     name,
                     *(gains[m.arm].get(name, NONE) for m in (arm, control)),

@@ -37,7 +37,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
         diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.diverged)
         same = alike(a, b)
-        rows += [(name, a.model, a.scale, line.benchmark, *_cells(line, same), diverged) for line in lines]
+        rows += [(name, a.base, a.scale, line.benchmark, *_cells(line, same), diverged) for line in lines]
     if not rows:
         return None
     header = ["difference", "model", "scale", "benchmark", "points [95 % interval]", "seeds", "p (Holm)", "verdict"]
@@ -74,7 +74,7 @@ def difference_plot(paper: Reproduction, measured: Sequence[Measured], scale: st
             continue
         name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
         ends = (100 * value for value in (line.low, line.difference, line.high))
-        rows.append((f"{a.model}: {name}" if several else name, *ends))
+        rows.append((f"{a.base}: {name}" if several else name, *ends))
     if not rows:
         return None
     numbers = pd.DataFrame(rows, columns=["difference", *ENDS]).assign(model="difference")

@@ -74,7 +74,7 @@ def _of_cell(cell: Published) -> dict[str, Any]:
 
 
 def _of_run(m: Measured, benchmark: str) -> dict[str, Any]:
-    own = {key: getattr(m, key) for key in ("model", "arm", "scale", "backend", "overrides", "digest")}
+    own = {"model": m.base} | {key: getattr(m, key) for key in ("arm", "scale", "backend", "overrides", "digest")}
     replaced = m.origins.get("scale", 0) + m.origins.get("user", 0)
     counts = {"n": m.n.get(benchmark), "seeds": len(m.seeds)}
     return {**own, **counts, "assumed_values": m.origins.get("assumed", 0), "replaced_values": replaced}

@@ -49,6 +49,11 @@ class Measured:
     diverged: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
 
+    @property
+    def base(self) -> str:
+        """The base model that was trained, for people: `model` unless the scale or the user replaced the paper's."""
+        return next(iter(self.runs.values())).base if self.runs else self.model
+
     def label(self, name: str, common: Collection[str] = ()) -> str:
         """`name` with what distinguishes this arm from others of that name: backend and overrides, without common
         ones."""
@@ -92,7 +97,7 @@ class Measured:
     def warnings(self) -> list[str]:
         """A sentence for each reason why its training may have learned little (`harness.step.learning`)."""
         lines = warnings(list(self.curves.values()))
-        return [f"Warning, {self.model}/{self.label(self.arm)} at {self.scale} scale: {line}." for line in lines]
+        return [f"Warning, {self.base}/{self.label(self.arm)} at {self.scale} scale: {line}." for line in lines]
 
     @cached_property
     def run(self) -> MeasuredRun:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -67,6 +68,7 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.model, run.arm), []).append(run)
+    several = Counter(base for base, _ in {(run.base, run.model) for run in runs})  # models of the paper, as one
     methods: dict[tuple[str, str], MeasuredRun | None] = {}  # None: every seed diverged
     for key, members in groups.items():
         kept = [run for run in members if not run.diverged]
@@ -79,7 +81,7 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
     benchmark = common[0] if common else None
     arms = tuple(
         ArmResult(
-            model,
+            model if several[members[0].base] > 1 else members[0].base,
             arm,
             len(members),
             score(own.tables[benchmark], ks=(), metrics=("avg",))[0]

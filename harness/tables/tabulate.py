@@ -75,7 +75,7 @@ def contributions(measured: Sequence[Measured]) -> list[str]:
     lines = []
     for by in dict.fromkeys(run.by for _, run in runs):
         theirs = [(m, run) for m, run in runs if run.by == by]
-        arms = dict.fromkeys(f"{m.model}/{m.arm} at {m.scale} scale" for m, _ in theirs)
+        arms = dict.fromkeys(f"{m.base}/{m.arm} at {m.scale} scale" for m, _ in theirs)
         machines = dict.fromkeys(run.machine for _, run in theirs)
         days = sorted(run.finished[:10] for _, run in theirs if run.finished)
         when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "an unknown day"

@@ -157,7 +157,7 @@ def test_an_experiment_is_planned_as_it_is_declared():
     mine = rlvr.experiment(base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"), learning_rate=3e-6)
     planned = rlvr.plan(mine)
     (arm,) = planned["arms"]
-    assert planned["runs"] == ["model/mine/seed0"] and planned["scale"] == "paper"
+    assert planned["runs"] == ["Qwen2.5-Math-7B/mine/seed0"] and planned["scale"] == "paper"
     assert arm["settings"]["learning_rate"]["value"] == 3e-6
     assert arm["settings"]["base_model"]["value"] == "Qwen/Qwen2.5-Math-7B"
     (arm,) = rlvr.plan(mine, scale="tiny")["arms"]
@@ -178,10 +178,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 def test_an_experiment_runs_and_comes_back_as_runs(home: Path):
     done = rlvr.run(rlvr.experiment(learning_rate=1e-4), **CPU, **SMALL)
-    assert done.exit_code == 0 and list(done.runs) == ["model/mine"]
-    ((_, score),) = done.runs["model/mine"].scores(metrics=["avg"])
+    assert done.exit_code == 0 and list(done.runs) == ["tiny/mine"]
+    ((_, score),) = done.runs["tiny/mine"].scores(metrics=["avg"])
     assert score.problems == 48 and score.value is not None
-    (folder,) = (home / "notebook" / "tiny").glob("model-mine-*")
+    (folder,) = (home / "notebook" / "tiny").glob("tiny-mine-*")
     record = json.loads((folder / "run.json").read_text())
     assert record["settings"]["max_steps"]["value"] == 1
 

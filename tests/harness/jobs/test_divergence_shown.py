@@ -56,7 +56,7 @@ def test_a_diverged_seed_is_in_the_summary_tables_and_claims(
     # the command fails, because a seed diverged; the other jobs are done
     command = ["run", "paper=egsw", "arm=base,grpo,egsw", "model=math-7b", "seeds=3", "hardware.device=cpu"]
     assert main(command) == 1
-    assert "math-7b/egsw: 1 of 3 training seeds diverged" in capsys.readouterr().out
+    assert "tiny/egsw: 1 of 3 training seeds diverged" in capsys.readouterr().out
     diverged = [json.loads(path.read_text())["diverged"] for path in tmp_path.glob("egsw/tiny/*-egsw-*-seed2/run.json")]
     assert diverged == [{"step": 7, "quantity": "gradient norm", "value": "nan"}]
     assert not list(tmp_path.glob("egsw/tiny/*-egsw-*-seed2/eval"))

@@ -59,6 +59,7 @@ def rows_of(benchmark: str, problems: int, correct: int, unscored: int = 0) -> l
             "answer_class": None if i >= problems - unscored else int(i >= correct),
             "verdict": "unscored" if i >= problems - unscored else "correct" if i < correct else "wrong",
             "reason": "time: a test" if i >= problems - unscored else None,
+            "problem": f"What is {i}?",
         }
         for i in range(problems)
     ]  # fmt: skip

@@ -16,8 +16,10 @@ from evals import files
 from evals.files import DamagedFileError
 from evals.grading.verdicts import schema
 from evals.sampling.engines.base import sample_seed
+from harness.analysis.questions import questions
 from harness.record.archive import import_archive, newest, read_archive, without_responses, write_archive
 from harness.record.find import runs
+from harness.record.names import folder_name, folder_of
 from harness.record.run import Run
 from harness.tables.tabulate import report
 from rlvr.cli import main
@@ -57,6 +59,29 @@ def test_an_archive_gives_the_tables_and_curves_of_its_runs(archive: Path, tmp_p
     assert csv == (tmp_path / "results" / "egsw" / "tables.csv").read_text()
     with pytest.raises(ValueError, match="without the responses"):
         archived[0].samples("math500")
+
+
+def test_a_bundle_has_the_questions_and_an_export_has_none(home: Path, tmp_path: Path) -> None:
+    run = finished(home)  # whose benchmark is nowhere on this machine
+    for responses in (True, False):
+        write_archive([run], tmp_path / f"{responses}.tar.xz", responses=responses)
+    whole, small = (read_archive(tmp_path / f"{responses}.tar.xz")[0] for responses in (True, False))
+    asked = questions(whole, "b", whole.samples("b"), data_dir=None)
+    assert asked == {str(i): f"What is {i}?" for i in range(8)} == questions(run, "b", run.verdicts("b"), data_dir=None)
+    assert "problem" not in small.verdicts("b")
+
+
+def test_a_run_is_found_under_the_papers_name_of_its_model_and_a_new_one_has_the_trained_models(
+    home: Path, tmp_path: Path
+) -> None:
+    run = finished(home)
+    assert run.folder.name.startswith("tiny-grpo-") and folder_of(run.folder.parent, run.record) == run.folder
+    old = run.folder.rename(run.folder.with_name(run.folder.name.replace("tiny-", "math-7b-")))
+    assert folder_of(old.parent, run.record) == old and Run(old).record == run.record
+    write_archive([Run(old)], tmp_path / "egsw.tar.xz")
+    assert import_archive(tmp_path / "egsw.tar.xz") == (0, 1)  # it is there already
+    own = {**run.record, "settings": {"base_model": {"value": "/data/..my model (7B)/", "origin": "user"}}}
+    assert folder_name(own).startswith("my-model-7B--grpo-")
 
 
 def test_equal_runs_give_equal_bytes(archive: Path, tmp_path: Path) -> None:

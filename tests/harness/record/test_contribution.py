@@ -48,7 +48,7 @@ def test_a_run_of_committed_code_with_declared_values_and_a_name_is_taken(tmp_pa
     assert obstacles(run) == [] and main(["verify", str(tmp_path / "egsw.tar.xz"), "contribution=true"]) == 0
     day = (run.finished or "")[:10]
     page = report("egsw", [run]).markdown()
-    assert f"Measured by Jane Doe, X on 8 x NVIDIA H100, {day}: math-7b/grpo at tiny scale." in page
+    assert f"Measured by Jane Doe, X on 8 x NVIDIA H100, {day}: tiny/grpo at tiny scale." in page
 
 
 @pytest.mark.parametrize(

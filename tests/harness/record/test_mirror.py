@@ -127,7 +127,7 @@ def test_a_credential_that_is_an_ordinary_word_breaks_no_record(
     check_whole(run)
     assert run.record["base_model"]["sha256"].startswith("00aabb") and main(["show", str(run.folder)]) == 0
     (mirrored,) = Tracker.open().arms("egsw")
-    assert mirrored.data.tags["rlvr.model"] == "math-7b" and run.digest == mirrored.data.tags["rlvr.digest"]
+    assert mirrored.data.tags["rlvr.model"] == "tiny" and run.digest == mirrored.data.tags["rlvr.digest"]
 
 
 def test_another_store_and_a_lost_note_are_filled_from_the_folder(
