@@ -27,6 +27,29 @@ class UsageError(RefusedError):
     """A value, name or file that a user gave cannot be used; the text names it, and what was expected."""
 
 
+class Faults:
+    """What is wrong with a command, gathered, so that it is refused once and with all of it: a line for each fault."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, None] = {}
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """A UsageError of the block is a fault, and what follows the block is checked too."""
+        try:
+            yield
+        except UsageError as error:
+            self._lines |= dict.fromkeys(str(error).splitlines())
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def refuse(self) -> None:
+        """Raise UsageError with all faults, if there are some."""
+        if self._lines:
+            raise UsageError("\n".join(self._lines))
+
+
 class DamagedFileError(RefusedError):
     """One of our files is damaged; the message names it and says what to do."""
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evals import suggest as naming
-from evals.files import UsageError
+from evals.files import Faults, UsageError
 
-__all__ = ["UsageError", "choose", "nearest", "refuse_unused"]
+__all__ = ["Faults", "UsageError", "choose", "nearest", "refuse_unused"]
 
 NOUNS = {"what": "list", "only": "family"}  # what an error calls one, where not by its key
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.errors import UsageError, choose, nearest, refuse_unused
+from harness.errors import Faults, UsageError, choose, nearest, refuse_unused
 from rlvr import signature
 from rlvr.results import Result
 
@@ -84,13 +84,15 @@ def evaluate(
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
     """
     from evals.environment import threads_sleep
+    from evals.fingerprint import check_model
+    from evals.sampling import engines
     from evals.sampling.engines.base import EngineError
     from evals.sampling.evaluate import evaluate as sample_and_grade
     from harness.analysis.runs import tiny_benchmarks
     from harness.record.evaluations import folder_of, link
     from harness.record.models import resolved
     from harness.record.write import record_evaluation
-    from harness.runs.interrupt import check, finishing, handled
+    from harness.runs.interrupt import SAMPLING, check, finishing, handled
 
     threads_sleep()
     label, model = resolved(model)
@@ -105,12 +107,23 @@ def evaluate(
         benchmarks = renamed
     named = {"benchmarks": benchmarks} if benchmarks else {}
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
-    sampler, chosen = make_engine(model, engine, settings), _protocol(protocol, values | named)
+    faults = Faults()
+    with faults.gathered():
+        sampler = make_engine(model, engine, settings)
+    with faults.gathered():
+        chosen = _protocol(protocol, values | named)
+    with faults.gathered():
+        if data_dir is not None and not Path(data_dir).is_dir():
+            raise UsageError(f"data_dir={os.fspath(data_dir)}: expected a folder, found none")
+    with faults.gathered():
+        if not engines.kind(choose("engine", [engine], engines.ENGINES)[0]).served:
+            check_model(model)
+    faults.refuse()
     apart = _apart(chosen, engine, settings)
     folder = Path(out).absolute() if out else folder_of("-".join((label, chosen.name, *apart, f"seed{seed}")))
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
     try:
-        with handled(), finishing():
+        with handled(), finishing(SAMPLING):
             verdicts = sample_and_grade(
                 model,
                 chosen,
@@ -162,17 +175,22 @@ def rows_as_file(key: str, rows: Any, name: str | None = None) -> str:
 
 def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:
     """The protocol of a name, with the user's values."""
-    from evals.data import benchmarks, protocols
+    from evals.data import protocols
     from evals.provenance import Origin
 
     choose("protocol", [name], protocols.PROTOCOLS)
     protocol = protocols.get(name)
+    known = [*protocols.names(), *(name for name in signature.options(evaluate) if name != "values")]
+    faults = Faults()
     for key in values:
-        if key not in protocols.names():
-            known = [*protocols.names(), *(name for name in signature.options(evaluate) if name != "values")]
-            raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, known)}")
-    choose("benchmarks", [b for b in values.get("benchmarks", ()) if not benchmarks.is_file(b)], benchmarks.names())
-    return protocol.override(values, Origin.USER, "command line") if values else protocol
+        with faults.gathered():
+            if key not in protocols.names():
+                raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, known)}")
+    with faults.gathered():
+        given = {key: value for key, value in values.items() if key in protocols.names()}
+        protocol = protocol.override(given, Origin.USER, "command line") if given else protocol
+    faults.refuse()
+    return protocol
 
 
 def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:

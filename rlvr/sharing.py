@@ -27,7 +27,7 @@ def export(
 
         rlvr export paper=egsw by="Ada Example"
 
-    A file has the verdicts, tokens and curves of its runs, and no questions and responses (`rlvr bundle` has those of one run).
+    A file has the verdicts, tokens and curves of its runs, no questions and no responses (`rlvr bundle` has one run's).
 
     Args:
         paper: which papers (default: all that have finished runs).

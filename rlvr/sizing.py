@@ -110,6 +110,10 @@ def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: TextTa
     for key, of in model.items():
         source = of["note"] if of["note"].startswith("measured") else f"{of['origin']}: {of['note']}"
         lines.append(f"  {key:<14} {100 * of['value']:>5.1f}  {source}")
+    if any(not of["note"].startswith("measured") and of["origin"] != "user" for of in model.values()):
+        lines.append(
+            "Yours may differ from one paper's and from assumptions: runs=[A,B] measures them on runs of two methods."
+        )
     return "\n".join(lines)
 
 

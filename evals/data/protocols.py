@@ -15,7 +15,7 @@ from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.code_execution.programs import reward_of
 from evals.data import benchmarks, prompts
 from evals.data.prompts import Prompt
-from evals.files import UsageError
+from evals.files import Faults, UsageError
 from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import READ
 from evals.provenance import Origin, Sourced, assumed, code, paper
@@ -136,16 +136,30 @@ class Protocol:
         Raises:
             UsageError: an unknown field (the nearest name is given), or a value that does not fit.
         """
-        sourced = self._all()
-        for key in values:
-            if key not in sourced:
-                raise UsageError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
-        new: dict[str, Any] = {key: sourced[key].replace(_given(key, v), origin, note) for key, v in values.items()}
+        sourced, faults = self._all(), Faults()
+        new: dict[str, Any] = {}
+        for key, value in values.items():
+            with faults.gathered():
+                if key not in sourced:
+                    raise UsageError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
+                new[key] = sourced[key].replace(_given(key, value), origin, note)
         n = values.get("n")
         if isinstance(n, int) and "ks" not in values:  # of the k there are, those that n allows
             ks = _cut(self.ks.value, n)
-            new["ks"] = self.ks if ks == self.ks.value else self.ks.replace(ks, origin, f"{note}: n={n}")
-        return replace(self, **new)
+            why = f"those of {self.name} that n={n} allows ({note})"
+            new["ks"] = self.ks if ks == self.ks.value else self.ks.replace(ks, Origin.ASSUMED, why)
+        with faults.gathered():
+            try:
+                named = new["benchmarks"].value if "benchmarks" in new else ()
+                for name in named if isinstance(named, tuple) else ():
+                    benchmarks.check_name(str(name))
+            except UsageError:
+                del new["benchmarks"]  # the other values are checked by the protocol's own
+                raise
+        with faults.gathered():
+            changed = replace(self, **new)
+        faults.refuse()
+        return changed
 
 
 def get(name: str) -> Protocol:
@@ -216,20 +230,37 @@ def check(protocol: Protocol) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         raise UsageError(f"benchmarks={names!r}: expected each name once, got {twice} more than once")
+    faults = Faults()
+    misfits: dict[str, list[str]] = {}
     for name in names:
-        benchmarks.check_name(name)
-        if missing := [key for key in protocol.sourced() if not protocol.has_value(key, name)]:
-            known = ", ".join(getattr(protocol, missing[0]).value)
-            raise UsageError(
-                f"protocol {protocol.name}: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no value "
-                f"for {name}, just for {known}; expected {', '.join(f'{key}=...' for key in missing)} too"
-            )
-        asked = protocol.value("prompt", name)
+        with faults.gathered():
+            if text := "; ".join(_checked(protocol, name)):
+                misfits.setdefault(text, []).append(name)
+    for text, of in misfits.items():
+        with faults.gathered():
+            raise UsageError(f"protocol {protocol.name}, benchmark {', '.join(of)}: {text}")
+    faults.refuse()
+
+
+def _checked(protocol: Protocol, name: str) -> list[str]:
+    """The misfits of the values for one benchmark, which has all that there are, and a prompt and files that exist."""
+    benchmarks.check_name(name)
+    if missing := [key for key in protocol.sourced() if not protocol.has_value(key, name)]:
+        known = ", ".join(getattr(protocol, missing[0]).value)
+        raise UsageError(
+            f"protocol {protocol.name}: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no value "
+            f"for {name}, just for {known}; expected {', '.join(f'{key}=...' for key in missing)} too"
+        )
+    asked, problems = protocol.value("prompt", name), list(_misfits(protocol, name))
+    try:
         if asked != "benchmark":
             prompts.get(asked)
-        if problems := list(_misfits(protocol, name)):
-            raise UsageError(f"protocol {protocol.name}, benchmark {name}: {'; '.join(problems)}")
+    except UsageError as error:
+        return [*problems, str(error)]
+    problems += _asked(protocol, name)
+    if not problems:
         protocol.prompt_of(name)
+    return problems
 
 
 def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
@@ -253,8 +284,6 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         reward_of(at("extraction"))
     elif at("extraction") not in policies:
         yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
-        return
-    yield from _asked(protocol, benchmark)
     ks = at("ks")
     if not (_whole(at("n")) and at("n") >= 1):
         return  # ks are judged by n
@@ -268,9 +297,11 @@ def _asked(protocol: Protocol, benchmark: str) -> Iterator[str]:
     """What a benchmark asks for (a program, a letter, a written answer) is the benchmark's: a prompt that asks for
     something else does not fit, unless the protocol names it for this benchmark. A program is only ever read as one."""
     own, asked = prompts.of(benchmark), protocol.value("prompt", benchmark)
+    policy = protocol.value("extraction", benchmark)
+    if policy not in ("prompt", *POLICIES, *PROGRAMS) and not (isinstance(policy, str) and ":" in policy):
+        return  # `_misfits` says so
     used = prompts.get(asked) if asked != "benchmark" else own
     named = isinstance(protocol.prompt.value, Mapping) and benchmark in protocol.prompt.value
-    policy = protocol.value("extraction", benchmark)
     read = used.policy if policy == "prompt" else policy
     if (
         used.asks_for != own.asks_for

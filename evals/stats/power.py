@@ -189,7 +189,7 @@ def default_spread(benchmark: str = "") -> Spread:
     if benchmark in _PUBLISHED:
         problems, deviations = _PUBLISHED[benchmark]
         variance = problems * sum((points / 100) ** 2 for points in deviations) / len(deviations)
-        source = f"arXiv 2504.07086, std over seeds, {len(deviations)} models: sqrt({problems}) std"
+        source = f"one, arXiv 2504.07086: std over seeds of {len(deviations)} models, times sqrt({problems})"
         within = paper(math.sqrt(variance), source)
     return Spread(
         within,

@@ -32,15 +32,23 @@ FRACTIONS = {"%": "fraction", "problems": "fraction"}  # unit as printed -> of t
 
 
 def number_text(value: float | None, factor: float = 1.0, form: str = ".1f") -> str:
-    """A number times `factor`; a dash for None."""
-    return NONE if value is None else format(factor * value, form)
+    """A number times `factor`, without the sign of a zero; a dash for None."""
+    sign = form[:1] if form.startswith("+") else ""
+    return NONE if value is None else format(factor * value, f"{sign}z{form.removeprefix('+')}")
 
 
 def bounds_text(interval: Interval | None, factor: float = 1.0, form: str = ".1f") -> str:
-    """ "[44.0, 50.6]", with "~" before it if approximate; a dash for None."""
+    """ "[44.0, 50.6]", with "~" before it if approximate; a dash for None. A bound of a difference ("+.1f") that would
+    be printed as zero has one significant digit more, because its sign says whether the difference is resolved."""
     if interval is None:
         return NONE
-    return f"{interval.mark}[{number_text(interval.low, factor, form)}, {number_text(interval.high, factor, form)}]"
+
+    def bound(value: float) -> str:
+        text = number_text(value, factor, form)
+        near_zero = form == "+.1f" and text == "+0.0" and abs(factor * value) >= 0.001
+        return format(factor * value, "+.1g") if near_zero else text
+
+    return f"{interval.mark}[{bound(interval.low)}, {bound(interval.high)}]"
 
 
 def score_text(score: Score | None) -> str:

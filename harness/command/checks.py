@@ -12,9 +12,10 @@ from evals.grading.extraction import POLICIES
 from evals.suggest import expected
 from harness.data.problems import count_rows, source
 from harness.data.tiny import FAMILIES
-from harness.errors import UsageError
+from harness.errors import Faults, UsageError
 from harness.spec import Experiment, Origin, Sourced, Training
 from harness.spec.job import Job
+from harness.spec.ranges import check_value
 from harness.spec.rejection import Rejection
 from harness.step import own_rewards
 from harness.step.rewards import RANGES
@@ -22,6 +23,7 @@ from harness.step.rewards import RANGES
 
 def check_base_model(base_model: Sourced[str]) -> None:
     """Raise UsageError unless it names a tiny family or a model folder, or has the form of a hub id."""
+    check_value("base_model", base_model.value, str)
     if base_model.value not in FAMILIES:
         try:
             check_model(base_model.value)
@@ -40,28 +42,40 @@ def check_rewards(names: Iterable[Any]) -> None:
 
 def check_training(training: Training) -> None:
     """Raise UsageError for unknown names and missing files, with field, value and what was expected."""
+    faults = Faults()
     if isinstance(training, Experiment):
-        check_rewards(training.rewards.value)
-        for name in filter(own_rewards.is_own, training.rewards.value):
-            own_rewards.check(name)
-    prompts.get(training.prompt.value)
-    rows = training.dataset_rows.value
-    if isinstance(training, Experiment) and rows < training.prompts_per_rollout.value:
-        raise UsageError(
-            f"dataset: expected at least prompts_per_rollout={training.prompts_per_rollout.value} problems, got "
-            f"{rows} (dataset_rows) in {training.dataset.value!r}; prompts_per_rollout={rows} takes them all in each"
-        )
-    if isinstance(training, Experiment) and training.max_steps.value is None:
-        epochs, each = training.epochs.value, training.prompts_per_rollout.value
-        if rows // each * epochs < 1:  # it would train nothing
+        with faults.gathered():
+            check_rewards(training.rewards.value)
+            for name in filter(own_rewards.is_own, training.rewards.value):
+                own_rewards.check(name)
+    with faults.gathered():
+        prompts.get(training.prompt.value)
+    with faults.gathered():
+        _check_rows(training)
+    faults.refuse()
+
+
+def _check_rows(training: Training) -> None:
+    """Raise UsageError for too few problems for one rollout or round, with all values that would fit them."""
+    rows, dataset = training.dataset_rows.value, training.dataset.value
+    if isinstance(training, Experiment):
+        epochs, each = training.epochs.value, min(rows, training.prompts_per_rollout.value)
+        short = training.max_steps.value is None and rows // each * epochs < 1  # it would train nothing
+        if rows < training.prompts_per_rollout.value:
+            more = " epochs=1 (or max_steps=N)" if short else ""
+            raise UsageError(
+                f"dataset: expected at least prompts_per_rollout={training.prompts_per_rollout.value} problems, got "
+                f"{rows} (dataset_rows) in {dataset!r}; prompts_per_rollout={rows}{more} takes them all in each"
+            )
+        if short:
             raise UsageError(
                 f"epochs={epochs}: expected at least one rollout of prompts_per_rollout={each}, and {rows} problems of "
-                f"{training.dataset.value!r} give none; epochs=1 gives {rows // each}, max_steps=N as many as you name"
+                f"{dataset!r} give none; epochs=1 gives {rows // each}, max_steps=N as many as you name"
             )
     if isinstance(training, Rejection) and rows < training.problems_per_round.value:
         raise UsageError(
             f"dataset: expected at least problems_per_round={training.problems_per_round.value} problems, got {rows} "
-            f"(dataset_rows) in {training.dataset.value!r}"
+            f"(dataset_rows) in {dataset!r}"
         )
 
 

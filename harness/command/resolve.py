@@ -10,7 +10,7 @@ from evals.data import protocols
 from evals.data.protocols import Protocol
 from harness.command.arms import picked, under
 from harness.command.checks import check_base_model, check_rewards, check_training, with_counted_rows
-from harness.errors import UsageError, choose, nearest
+from harness.errors import Faults, UsageError, choose, nearest
 from harness.spec import Arm, Context, Experiment, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.controls import controlled
 from harness.spec.job import Job
@@ -56,16 +56,19 @@ def resolve(
     chosen = picked(reproduction, models, arms, sets, size)
     seeds = seeds if seeds is not None else list(range(reproduction.seeds.value))
     overrides = dict(overrides or {})
-    built = [
-        (
-            under(arm, control),
-            *_arm(arm, reproduction, size, overrides, control),
-            _protocol(arm, reproduction, size, overrides),
-            _context(arm, reproduction, size, overrides),
-        )
-        for arm, control in chosen
-    ]
-    _all_used(overrides, [e for _, _, e, _, _ in built])
+    built, faults = [], Faults()
+    for arm, control in chosen:
+        with faults.gathered():
+            base, experiment = _arm(arm, reproduction, size, overrides, control)
+        with faults.gathered():
+            protocol = _protocol(arm, reproduction, size, overrides)
+        with faults.gathered():
+            context = _context(arm, reproduction, size, overrides)
+        if not faults:
+            built.append((under(arm, control), base, experiment, protocol, context))
+    with faults.gathered():
+        _all_used(overrides, [arm.train for arm, _ in chosen] if faults else [e for _, _, e, _, _ in built])
+    faults.refuse()
     return [
         Job(
             reproduction.key,
@@ -111,7 +114,7 @@ def _arm(
     arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any], control: str | None = None
 ) -> tuple[Sourced[str], Training | None]:
     """(base model, experiment) with the scale's values, then the command line's, then under the control."""
-    experiment = arm.train
+    experiment, faults, whole = arm.train, Faults(), True
     base = reproduction.models[arm.model]
     own = {**scale.special(reproduction.scales), **scale.special(arm.scales)}
     scaled = {**scale.values, **own}  # all at once: a value may fit only with the others of its scale
@@ -131,15 +134,30 @@ def _arm(
             # an unchanged value keeps its own source
             changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
             # before counting weights: a wrong name must not be reported as a wrong weight
-            if isinstance(changed.get("rewards"), list):
-                check_rewards(changed["rewards"])
-            experiment = experiment.override(changed, origin, note)
+            with faults.gathered():
+                if isinstance(changed.get("rewards"), list):
+                    check_rewards(changed["rewards"])
+            if faults:
+                changed.pop("rewards", None)
+            try:
+                experiment = experiment.override(changed, origin, note)
+            except UsageError as error:
+                with faults.gathered():
+                    raise
+                wrong = {line.partition(":")[0] for line in str(error).splitlines()}
+                try:  # without these, so that the others are checked too
+                    experiment = experiment.override({k: v for k, v in changed.items() if k not in wrong}, origin, note)
+                except UsageError:
+                    whole = False
     if control is not None:
         experiment = controlled(experiment, control)
-    check_base_model(base)
-    if experiment is not None:
-        experiment = with_counted_rows(replace(experiment, base_model=base), overrides)
-        check_training(experiment)
+    with faults.gathered():
+        check_base_model(base)
+    if experiment is not None and whole:
+        with faults.gathered():
+            experiment = with_counted_rows(replace(experiment, base_model=base), overrides)
+            check_training(experiment)
+    faults.refuse()
     return base, experiment
 
 
@@ -167,6 +185,6 @@ def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) 
     known |= {f"context.{f.name}" for f in fields(Context)}
     for experiment in experiments:
         known |= set(experiment.settings()) if experiment else set()
-    for key, value in overrides.items():
-        if key not in known:
-            raise UsageError(f"{key}={value}: no requested arm has such a value; {nearest(key, known)}")
+    if unknown := {key: value for key, value in overrides.items() if key not in known}:
+        what = "no requested arm has such a value"
+        raise UsageError("\n".join(f"{key}={value}: {what}; {nearest(key, known)}" for key, value in unknown.items()))

@@ -29,7 +29,7 @@ from harness.record.record import CURVE, FINAL, RECORD, TRAINING_LOG, run_identi
 from harness.record.run import Run
 from harness.record.state import ERROR
 from harness.record.write import Recorder, now
-from harness.runs.interrupt import MINUTES, Interrupted, budget, check, finishing
+from harness.runs.interrupt import MINUTES, SAMPLING, Interrupted, budget, check, finishing
 from harness.runs.record import environment, gpus
 from harness.runs.track import home
 from harness.spec.hardware import Hardware, Machines, of_job
@@ -247,7 +247,7 @@ class JobRun:
         say(f"    evaluating {', '.join(self.job.protocol.benchmarks.value)}")
         engine = sampling_engine(self.hardware, model, self.job.protocol.longest)
         try:
-            with finishing():
+            with finishing(SAMPLING):
                 return evaluate(
                     model,
                     self.job.protocol,

@@ -15,7 +15,7 @@ from harness.backends import CannotExpress, refusals
 from harness.command.config import read_seeds, take, take_list
 from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch, check_watch, take_watch
-from harness.errors import UsageError, choose
+from harness.errors import Faults, UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
 from harness.plan.machine import (
     AUTO,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from harness.jobs.rehearsal import Rehearsed
 
 
+TAKEN = ("launcher", "jobs", "hardware", "keep", "minutes", "eval", "data_dir", "force")  # options that are no value
 Refusals = Mapping[tuple[str, str], CannotExpress]
 REAL = [name for name, scale in SCALES.items() if scale.family is None]  # scales of real models
 
@@ -86,9 +87,21 @@ class Prepared:
 
 def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
     given, values = values, dict(values)
-    launcher, machine, watch = take_launcher(values), take_machine(values), take_watch(values)
-    data_dir, force, named = take(values, "data_dir", str), take(values, "force", bool, False), "arm" in values
-    jobs = read_jobs(paper, values)
+    faults = Faults()
+    with faults.gathered():
+        launcher = take_launcher(values)
+    with faults.gathered():
+        machine = take_machine(values)
+    with faults.gathered():
+        watch = take_watch(values)
+    with faults.gathered():
+        data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
+    if faults:  # they may have left options of theirs
+        values = {key: value for key, value in values.items() if key.partition(".")[0] not in TAKEN}
+    named = "arm" in values
+    with faults.gathered():
+        jobs = read_jobs(paper, values)
+    faults.refuse()
     check_watch(watch, jobs)
     if machine.profile is None and not machine.explicit and gpu_count() and any(j.scale in REAL for j in jobs):
         print("hardware=: not given, so its settings are the defaults; hardware=auto chooses them", file=sys.stderr)
@@ -166,14 +179,18 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
     threads_sleep()
     asked = _read(paper, values).within_memory()
     jobs, hardware, data_dir = that_run(asked), asked.hardware, asked.data_dir
-    if data_dir is not None and not Path(data_dir).is_dir():
-        raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
+    faults = Faults()
+    with faults.gathered():
+        if data_dir is not None and not Path(data_dir).is_dir():
+            raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     from harness.jobs.run import check_data
     from harness.runs.track import make_home
 
     make_home()
     here = asked.launcher.name != "slurm"  # there each job checks its own machine
-    asked.check_machine(here)
+    with faults.gathered():
+        asked.check_machine(here)
+    faults.refuse()
     if here:
         hardware = {key: settings.with_device() for key, settings in hardware.items()}
     else:

@@ -14,7 +14,7 @@ from harness.backends import backend, seconds
 from harness.command.watch import Watch
 from harness.plan.asked import as_lines, asked
 from harness.plan.context import context_need
-from harness.plan.costs import UNKNOWN, cost, disk_of_all, training_steps
+from harness.plan.costs import UNKNOWN, WHILE, cost, disk_of_all, training_steps
 from harness.plan.profiles import changes, judge, measures
 from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.declarations import cited
@@ -270,7 +270,7 @@ def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
         text_table(rows[0], rows[1:], left=1),
         "",
         f"all runs, one after another: {'minutes each on a CPU' if tiny else _hours(total)}; "
-        f"{_size(total['disk'])} of disk"
+        f"{_size(total['disk'])} of disk{_passing(document['arms'])}"
         + (f"; {_size(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
         *_shared_card(document),
         f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
@@ -375,6 +375,12 @@ def _usd(price: float) -> str:
 def _size(size: float) -> str:
     """Bytes as GB, or MB below one."""
     return f"{size / 1e9:,.0f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
+
+
+def _passing(arms: Sequence[Mapping[str, Any]]) -> str:
+    """Why the disk of all runs is less than the sum of the table's column."""
+    most = max((arm["cost_per_run"]["disk"].get(WHILE, 0.0) for arm in arms), default=0.0)
+    return f" (with the {_size(most)} that only a run under way takes counted once)" if most >= 1e9 else ""
 
 
 def _disk_text(costs: Mapping[str, Any]) -> list[str]:

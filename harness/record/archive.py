@@ -174,7 +174,7 @@ def _files(run: Run, responses: bool, by: str | None) -> Iterator[tuple[str, byt
 
 
 def without_responses(path: Path, seed: int | None) -> bytes:
-    """A verdict file without questions and responses, and without the samples' seeds where they are those of the run `seed`
+    """A verdict file without questions, responses and the samples' seeds where they are those of the run `seed`
     (random numbers do not compress). Not compressed itself: the archive is, as a whole."""
     import pyarrow.parquet as pq
 

@@ -21,11 +21,12 @@ from typing import Any
 MINUTES = "minutes="  # stands for a signal where the time of `budget` is over
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 RESUMABLE = 75
+SAMPLING = "stopping; the samples stored so far are kept"  # what an evaluation does after a first signal
 HEARD_S = 2.0  # seconds that Python may take to handle a signal before it is said to be heard
 END = b"\0"  # is no signal's number
 
 _received: list[str] = []  # names of the signals so far, in this process
-_finishing = [0]  # how many `finishing()` blocks are open
+_finishing: list[str] = []  # of the open `finishing` blocks, what they do after a first signal
 _ends: list[float] = []  # of the open `budget` blocks, by the monotonic clock
 
 
@@ -131,14 +132,14 @@ class _Lasting:
 
 
 @contextmanager
-def finishing() -> Iterator[None]:
-    """Inside the block, a first signal only makes `requested()` true, and the code ends its step and saves; outside,
-    where nothing can be lost, it raises `Interrupted` at once."""
-    _finishing[0] += 1
+def finishing(what: str = "finishing the step and saving") -> Iterator[None]:
+    """Inside the block, a first signal only makes `requested()` true, and the code ends its step and saves (or does
+    `what`, which is said); outside, where nothing can be lost, it raises `Interrupted` at once."""
+    _finishing.append(what)
     try:
         yield
     finally:
-        _finishing[0] -= 1
+        _finishing.pop()
 
 
 @contextmanager
@@ -172,7 +173,7 @@ def _receive(number: int, _: FrameType | None) -> None:
     _received.append(name)
     if len(_received) > 1:
         raise StoppedAtOnce(name)
-    if not _finishing[0]:
+    if not _finishing:
         raise Interrupted("between two steps")
     below = "\n" * sys.stderr.isatty()  # of a progress bar and the terminal's ^C
-    print(f"{below}{name}: finishing the step and saving; a second signal stops at once", file=sys.stderr, flush=True)
+    print(f"{below}{name}: {_finishing[-1]}; a second signal stops at once", file=sys.stderr, flush=True)

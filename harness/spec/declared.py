@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, get_args, get_type_hints
 
 from evals.notebook import Tabular, html_table
 from evals.provenance import Origin, Sourced
-from harness.errors import UsageError
+from harness.errors import Faults, UsageError
 from harness.spec.ranges import check_value
 
 
@@ -21,11 +21,13 @@ class Declared(Tabular):
     PREFIX: ClassVar[str] = ""  # of its keys in error messages
 
     def __post_init__(self) -> None:
-        kinds = self.kinds()
+        kinds, faults = self.kinds(), Faults()
         for key, sourced in self._own():
             if not isinstance(sourced, Sourced):
                 raise UsageError(f"{self.PREFIX}{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
-            check_value(self.PREFIX + key, sourced.value, kinds[key])
+            with faults.gathered():
+                check_value(self.PREFIX + key, sourced.value, kinds[key])
+        faults.refuse()
 
     @classmethod
     def kinds(cls) -> dict[str, Any]:

@@ -168,9 +168,7 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
         for arm in {(m.arm, m.model): m for m in pair}.values():
             if arm.diverged:
                 comparison.diverged = True
-                comparison.missing.append(
-                    f"{arm.arm} on {arm.base}: {arm.divergence()}; compared over the other seeds"
-                )
+                comparison.missing.append(f"{arm.arm} on {arm.base}: {arm.divergence()}; compared over the other seeds")
         same.append(claim.curve is None and alike(a, b))
         if same[-1]:
             comparison.missing.append(f"{a.arm} and {b.arm} on {a.base}: {ALIKE}")

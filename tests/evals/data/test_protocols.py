@@ -71,7 +71,7 @@ def test_the_ks_follow_n() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"n": 0}, r"erpo, benchmark amc23: n=0, expected a whole number >= 1"),
+        ({"n": 0}, r"erpo, benchmark amc23, minerva, aime24, aime25: n=0, expected a whole number >= 1"),
         ({"ks": []}, r"ks=\(\), expected one or more"),
         ({"benchmarks": ["amc23", "amc23"]}, "amc23 more than once"),
         ({"temperature": -1}, r"temperature=-1, expected a number >= 0"),

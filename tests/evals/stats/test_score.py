@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evals.grading.verdicts import Verdict
-from evals.stats.intervals import estimate, over_problems
-from evals.stats.score import Score, meanings, p_text, reported, score
+from evals.stats.intervals import Interval, estimate, over_problems
+from evals.stats.score import Score, bounds_text, meanings, number_text, p_text, reported, score
 from evals.stats.verdict_table import METRICS
 
 if TYPE_CHECKING:
@@ -190,3 +190,18 @@ def test_the_share_without_an_answer_by_hand() -> None:
 )
 def test_a_p_above_five_percent_does_not_look_like_five_percent(p: float | None, text: str) -> None:
     assert p_text(p) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "form", "text"),
+    [
+        (-0.0003, 0.05, "+.1f", "[-0.03, +5.0]"),  # a bound below zero says "not resolved": it keeps its sign
+        (0.0004, 0.05, "+.1f", "[+0.04, +5.0]"),
+        (-0.05, -1e-17, "+.1f", "[-5.0, +0.0]"),
+        (-1e-17, 0.05, ".1f", "[0.0, 5.0]"),  # of a score
+        (0.0003, 0.05, ".1f", "[0.0, 5.0]"),
+    ],
+)
+def test_no_bound_is_minus_zero(low: float, high: float, form: str, text: str) -> None:
+    assert bounds_text(Interval(low, high, 0.95, "problems"), 100, form) == text
+    assert number_text(-0.0004, 100, form) in ("+0.0", "0.0")

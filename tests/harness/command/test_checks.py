@@ -14,6 +14,7 @@ from harness.command.resolve import resolve
 from harness.data.problems import count_rows
 from harness.errors import UsageError
 from harness.plan.costs import training_steps
+from rlvr.cli import main
 
 
 def rows_file(path: Path, count: int) -> Path:
@@ -54,6 +55,37 @@ def test_resolve_refuses_unknown_names_and_missing_files(overrides: dict[str, An
     with pytest.raises(UsageError) as error:
         resolve("egsw", overrides=overrides)
     assert message in str(error.value)
+
+
+def test_a_command_is_refused_once_with_all_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = rows_file(tmp_path / "few.jsonl", 3)
+    words = ["run", "paper=egsw", "arm=grpo,egsw", "scale=small", f"data={data}", "base_model=/no/where", "jobs=3"]
+    words += ["learning_rate=-1", "kl_beta=-2", "hardware.device=tpu", "hardware.devise=cpu", "prompt=boxed_sufix"]
+    words += ["protocol.prompt=xx", "protocol.n=0", "protocol.top_p=2", "protocol.benchmarks=[math50]", "epocs=2"]
+    assert main(words) == 2
+    begins = [line.removeprefix("rlvr run: ") for line in capsys.readouterr().err.splitlines()]
+    expected = [
+        "jobs=3: expected launche", "hardware.devise=cpu: no ", "learning_rate: expected ", "kl_beta: expected >= 0, g",
+        "base_model: expected tin", "prompt: got 'boxed_sufix", "dataset: expected at lea", "unknown benchmark 'math5",
+        "protocol small, benchmar", "epocs=2: no requested ar",
+    ]  # fmt: skip
+    assert [line[: len(start)] for line, start in zip(begins, expected, strict=True)] == expected
+    assert "prompts_per_rollout=3 epochs=1 (or max_steps=N) takes them all" in begins[6]  # the line to type
+    assert all(f"{what}, expected" in begins[8] for what in ("n=0", "top_p=2")) and "got 'xx'" in begins[8]
+    assert main(["eval", "model=/no/where", "engine.foo=1", "n=0", "nn=2", "benchmarks=[math50]", "data_dir=/no"]) == 2
+    begins = [line.removeprefix("rlvr eval: ") for line in capsys.readouterr().err.splitlines()]
+    assert [line.partition(":")[0] for line in begins] == [
+        "engine.foo=1", "nn=2", "unknown benchmark 'math50'", "protocol sampled, benchmark math500", "data_dir=/no",
+        "model '/no/where'",
+    ]  # fmt: skip
+
+
+def test_too_few_problems_name_values_that_fit(tmp_path: Path) -> None:
+    few = {"dataset": str(rows_file(tmp_path / "few.jsonl", 3))}
+    for values in ({"prompts_per_rollout": 3, "epochs": 1}, {"prompts_per_rollout": 3, "max_steps": 2}):
+        assert resolve("egsw", arms=["grpo"], scale="small", overrides={**few, **values})
+    with pytest.raises(UsageError, match=r"epochs=0\.8: .* epochs=1 gives 1, max_steps=N"):
+        resolve("egsw", arms=["grpo"], scale="small", overrides={**few, "prompts_per_rollout": 3})
 
 
 def test_a_model_by_its_hub_id_or_folder_is_a_base_model() -> None:
