@@ -14,6 +14,7 @@ from rlvr.results import Result
 if TYPE_CHECKING:
     from evals.answer_files.reading import Reading
     from evals.audit import Evidence
+    from evals.slow import Told
     from harness.record.run import Run
 
 PathLike = str | os.PathLike[str]
@@ -73,6 +74,7 @@ def audit(
     from evals.answer_files.reading import Reading
     from evals.audit import Printed
     from evals.audit import audit as take_apart
+    from evals.slow import slow
 
     if not source:
         raise UsageError("SOURCE: missing; expected files of curves or of graded responses, or runs")
@@ -91,12 +93,13 @@ def audit(
         refuse_unused("of training curves (metric=)", **of_responses)
     try:
         reading = Reading(columns or {}, None, None, label, label_threshold, golds)
-        read = [
-            _of_runs(group, metric)
-            if ours
-            else _evidence(group, metric, None if number and files == "recipes" else files, problems, reading)
-            for number, group in enumerate(groups)
-        ]
+        with slow("audit: reading and grading") as told:
+            read = [
+                _of_runs(group, metric)
+                if ours
+                else _evidence(group, metric, None if number and files == "recipes" else files, problems, reading, told)
+                for number, group in enumerate(groups)
+            ]
         if printed is None and not ours:
             raise ValueError("printed: missing; expected a percentage such as 46.7")
         last = f"{100 * float(read[0].last['value'].mean()):.1f}"
@@ -121,6 +124,7 @@ def _evidence(
     files: str | None,
     problems: int | None,
     reading: Reading,
+    told: Told,
 ) -> Evidence:
     from dataclasses import replace
 
@@ -149,9 +153,11 @@ def _evidence(
         curves = {name: read_curve(text, name=str(path)) for name, path, text in zip(names, paths, texts, strict=True)}
         settings = verl_settings(texts[0])
         return curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
-    tables, called = [], {}
+    tables: list[pd.DataFrame] = []
+    called: dict[int, str] = {}
     numbers = checkpoint_numbers(paths)
     for number, name, path in zip(numbers, names, paths, strict=True):
+        told("files", len(tables), len(paths))
         table = verdict_table(path, reading.columns, reading.label_threshold)
         if table is None:
             try:

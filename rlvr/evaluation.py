@@ -424,14 +424,13 @@ def grade(
     Raises:
         UsageError: no such file, an option that does not fit, or a format that is not known.
     """
-    from tqdm import tqdm
-
     from evals.answer_files import grade_file
     from evals.answer_files.reading import Reading
     from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.files import write_text
     from evals.grading import Conventions
     from evals.grading.extraction import POLICIES
+    from evals.slow import slow
     from rlvr.metrics import Scores
 
     known = {f.name: type(f.default) for f in fields(Conventions)}
@@ -447,15 +446,12 @@ def grade(
         raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
     if policy is not None:
         choose("policy", [policy], (*POLICIES, *PROGRAMS))
+    if out is None:
+        refuse_unused("without out=FILE.jsonl, whose rows name it", benchmark=benchmark)
     try:
         known_golds = None if gold is None else Path(gold)
         reading = Reading(columns or {}, known_golds, benchmark, label, label_threshold, golds)
-        with tqdm(desc="grading", unit="row", disable=None) as bar:  # on a terminal
-
-            def progress(done: int, total: int) -> None:
-                bar.total = total
-                bar.update(done - bar.n)
-
+        with slow(f"grading {os.fspath(file)}") as progress:
             report = grade_file(
                 file,
                 out=out,

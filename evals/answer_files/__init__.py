@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,13 +25,14 @@ from evals.answer_files.table import Columns, columns_of_responses, with_columns
 from evals.code_execution.program_grader import ProgramGrader, is_gold
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.files import write_jsonl
-from evals.grading import Conventions, Grade, Grader, Progress
+from evals.grading import Conventions, Grade, Grader
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import graded_part, has_marker
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from evals.slow import Told
     from evals.stats.score import Score
 
 __all__ = ["Report", "grade_file"]
@@ -48,7 +50,7 @@ def grade_file(
     conventions: Conventions = DEFAULT,
     explain: Sequence[int] | Literal["wrong"] = (),
     reading: Reading = NOTHING_SAID,
-    progress: Progress | None = None,
+    progress: Told | None = None,
 ) -> GradeReport:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
 
@@ -64,7 +66,7 @@ def grade_file(
         conventions: what counts as the same answer (`evals.grading.Conventions`).
         explain: numbers of rows, from 1, whose verdicts are explained; "wrong" for the first rows that are wrong.
         reading: what the file does not state, such as the columns of a table of another form.
-        progress: called with (done, all) rows.
+        progress: called with ("rows" or "other policies", done, all).
     Raises:
         ValueError: before anything is graded: a bad row (with its number and field), another suffix of `out`, or an
             impossible k.
@@ -98,14 +100,10 @@ def grade_file(
     ]
     if policy in PROGRAMS:
         triples = [(answer, *graded_part(text, finish, reasoning)) for answer, text, finish in triples]
-    graded = (
-        grader.grade_responses(triples, policy)
-        if isinstance(grader, ProgramGrader)
-        else grader.grade_responses(triples, policy, progress)
-    )
-    grades = _with_errors(rows, graded)
+    of_rows, of_policies = (progress and partial(progress, unit) for unit in ("rows", "other policies"))
+    grades = _with_errors(rows, grader.grade_responses(triples, policy, of_rows))
     ours = columns_of_responses(rows, grades, grader)
-    effects = policy_effects(triples, grades, grader, policy, policies)
+    effects = policy_effects(triples, grades, grader, policy, policies, of_policies)
     differ = differing(rows, grades, grader, policy)
     wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
     explained = wrong[:SHOWN] if explain == "wrong" else explain

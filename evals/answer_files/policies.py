@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from evals.code_execution.program_grader import ProgramGrader
-from evals.grading import Grade, Grader
+from evals.grading import Grade, Grader, Progress
 from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import READ, has_marker
 from evals.grading.verdicts import Verdict
@@ -60,13 +60,14 @@ def policy_effects(
     grader: Grader | ProgramGrader,
     used: str,
     policies: Sequence[str] = tuple(POLICIES),
+    progress: Progress | None = None,
 ) -> list[PolicyEffect]:
     """The changes under each other policy, and where responses hold thoughts, under the other `reasoning`; the one with
     most correct responses first. Left out are `letter` where golds are none, and `whole` where responses are long.
 
     Args:
         rows: (gold, response, finish reason or None) each, as for `Grader.grade_responses`.
-        grades: of `rows`, under the policy `used`.
+        grades: of `rows`, under the policy `used`. progress: called with (done, all) policies.
     """
     correct = [grade.verdict is Verdict.CORRECT for grade in grades]
     letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
@@ -78,8 +79,10 @@ def policy_effects(
     if isinstance(grader, Grader) and any(has_marker(response) for _, response, _ in rows):
         [other] = set(READ) - {grader.reasoning}
         others.append((f"{used}, reasoning={other}", used, replace(grader, reasoning=other)))
-    effects = []
+    effects: list[PolicyEffect] = []
     for name, policy, by in others:
+        if progress:
+            progress(len(effects), len(others))
         then = by.grade_responses(rows, policy)
         changes = Counter((was, grade.verdict is Verdict.CORRECT) for was, grade in zip(correct, then, strict=True))
         gained, lost = changes[False, True], changes[True, False]

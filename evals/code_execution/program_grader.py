@@ -16,7 +16,7 @@ from types import TracebackType
 from evals.code_execution import sandbox
 from evals.code_execution.programs import POLICIES, fenced, find, reward_of
 from evals.code_execution.sandbox import Limits
-from evals.grading import Grade
+from evals.grading import Grade, Progress
 from evals.grading.extraction import extract
 from evals.grading.verdicts import Verdict
 
@@ -67,7 +67,12 @@ class ProgramGrader:
         """Wait for running programs; cancel those that have not started."""
         self._threads.shutdown(cancel_futures=True)
 
-    def grade_responses(self, rows: Sequence[tuple[str, str, str | None]], policy: str = "program") -> list[Grade]:
+    def grade_responses(
+        self,
+        rows: Sequence[tuple[str, str, str | None]],
+        policy: str = "program",
+        progress: Progress | None = None,
+    ) -> list[Grade]:
         """Grades of (gold, response, finish reason or None), in order.
 
         Raises:
@@ -76,7 +81,12 @@ class ProgramGrader:
         if policy not in POLICIES:
             raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
         sandbox.require()
-        return list(self._threads.map(lambda row: self._grade(row[0], row[1], row[2], policy), rows))
+        grades: list[Grade] = []
+        for grade in self._threads.map(lambda row: self._grade(row[0], row[1], row[2], policy), rows):
+            grades.append(grade)
+            if progress:
+                progress(len(grades), len(rows))
+        return grades
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
         """Programs that pass form one class; others are equal if their texts are equal. Unscored ones have no class."""
@@ -117,7 +127,9 @@ def blocks_note(responses: Sequence[str]) -> str:
 class RewardGrader(ProgramGrader):
     """Grades by a reward that is a program, MODULE:FUNCTION of (response, gold): 1 is correct, None unscored."""
 
-    def grade_responses(self, rows: Sequence[tuple[str, str, str | None]], policy: str = "") -> list[Grade]:
+    def grade_responses(
+        self, rows: Sequence[tuple[str, str, str | None]], policy: str = "", progress: Progress | None = None
+    ) -> list[Grade]:
         """Grades of (gold, response, finish reason or None), in order; a response without a box that does not get 1
         has no answer."""
         reward, grades = reward_of(policy), []
@@ -129,6 +141,8 @@ class RewardGrader(ProgramGrader):
                 grades.append(Grade(Verdict.CORRECT if value == 1 else Verdict.WRONG, answer))
             else:
                 grades.append(_without_program(finish))
+            if progress:
+                progress(len(grades), len(rows))
         return grades
 
 

@@ -114,8 +114,9 @@ def test_rows_of_one_problem_apart_and_columns_that_begin_late(write, tmp_path):
     ]
     path, progress = write(rows), []
     report = grade_file(path, out=tmp_path / "g.jsonl", explain=[4, 8], progress=lambda *at: progress.append(at))
-    assert progress == sorted(progress)
-    assert progress[-1] == (8, 8)
+    assert [at for at in progress if at[0] == "rows"] == [("rows", done, 8) for done in range(1, 9)]
+    others = [at for at in progress if at[0] == "other policies"]
+    assert others == [("other policies", done, len(report.policies)) for done in range(len(report.policies))] and others
     assert {row: explanation.gold for row, explanation in report.explanations.items()} == {4: "7", 8: "7"}
     # 4 and 4.0 are one wrong answer of problem 1, in rows 1 and 7; 5.0 is correct; the 20,000 digits have no verdict
     written = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,48 @@
+"""What a long computation says on stderr: nothing in its first seconds, so that a short one is silent."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+AFTER_S = 5.0  # before the first word
+EVERY_S = 30.0  # between two lines without a terminal
+REFRESH_S = 1.0  # of the line on a terminal
+
+Told = Callable[[str, int, int], None]
+"""Called with (what is counted, done, all)."""
+
+
+@contextmanager
+def slow(what: str) -> Iterator[Told]:
+    """Say how far the block is: on a terminal in one line that goes away at the end, else in a line every 30 s.
+
+    Args:
+        what: is done, as "grading answers.jsonl".
+    """
+    started, over, counted = time.monotonic(), threading.Event(), [""]
+    terminal = sys.stderr.isatty()
+
+    def tell() -> None:
+        wait = AFTER_S
+        while not over.wait(wait):
+            minutes, seconds = divmod(int(time.monotonic() - started), 60)
+            text = f"{what}: {counted[0]}after {minutes}:{seconds:02d}"
+            print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+            wait = REFRESH_S if terminal else EVERY_S
+        if terminal and wait == REFRESH_S:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def count(unit: str, done: int, total: int) -> None:
+        counted[0] = f"{done:,} of {total:,} {unit} "
+
+    thread = threading.Thread(target=tell, name="slow", daemon=True)
+    thread.start()
+    try:
+        yield count
+    finally:
+        over.set()
+        thread.join()
