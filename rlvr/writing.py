@@ -6,9 +6,10 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import shorten
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from harness.report.page import Document
 
 PathLike = str | os.PathLike[str]
+Content = tuple["Document", Path, Callable[[Path, Mapping[str, str]], None]]
+"""A page, its usual place, and what shows the file and the figures (name -> SVG) in MLflow."""
 NOTE = 300  # characters of a note of `report` in the terminal
 
 
@@ -178,7 +181,7 @@ def report(
     """
     families = _families_or_none(only, curves)
 
-    def content() -> tuple[Document, Path]:
+    def content() -> Content:
         return _of_paper(paper, runs or (), scale, model, arm, families, curves or (), tokens, data_dir)
 
     return _page(content, out, watch=watch, paper=paper)
@@ -215,7 +218,7 @@ def page(
 
 
 def _page(
-    content: Callable[[], tuple[Document, Path]], out: PathLike | None, *, watch: int | None, paper: str | None = None
+    content: Callable[[], Content], out: PathLike | None, *, watch: int | None, paper: str | None = None
 ) -> Result:
     """A page written once, or with `watch` every so many seconds until Ctrl-C.
 
@@ -228,20 +231,22 @@ def _page(
 
     if watch is not None and watch < 1:
         raise UsageError(f"watch: expected seconds >= 1, got {watch}")
+    if out is not None and Path(out).suffix not in (".html", ".htm"):
+        raise UsageError(f"out={os.fspath(out)}: expected FILE.html")
 
-    def made(refresh: int | None = None) -> tuple[Document, Path]:
-        document, place = content()
+    def made(refresh: int | None = None) -> Content:
+        document, place, show = content()
         if refresh is not None:
             document = replace(document, refresh=refresh, running=_training(paper))
         document = replace(document, made=f"Made by rlvr-harness {version('rlvr-harness')} on {date.today():%Y-%m-%d}.")
         path = Path(out) if out is not None else place
         write_text(path, render(document))
-        return document, path
+        return document, path, show
 
     pages = 0
     try:
         while watch is not None:
-            document, path = made(watch)
+            document, path, _ = made(watch)
             pages += 1
             running = f"runs in training: {len(document.running)}"
             print(f"{path}: {running}; again in {watch} s, Ctrl-C ends", file=sys.stderr)
@@ -249,7 +254,21 @@ def _page(
     except KeyboardInterrupt:
         if not pages:  # the first was interrupted, maybe an import of it
             raise
-    return _written(*made())
+    document, path, show = made()
+    _in_mlflow(document, path, show)
+    return _written(document, path)
+
+
+def _in_mlflow(document: Document, path: Path, show: Callable[[Path, Mapping[str, str]], None]) -> None:
+    """Show a page in MLflow, where there is a store; one that cannot be used costs the page nothing."""
+    from harness.record.pages import has_store
+    from harness.runs.track import StoreError
+
+    if has_store():
+        try:
+            show(path, {figure.name: figure.svg for _, figures in document.figures for figure in figures})
+        except StoreError as error:
+            print(f"not in MLflow: {error}", file=sys.stderr)
 
 
 def _written(document: Document, path: Path) -> Result:
@@ -278,8 +297,8 @@ def _of_paper(
     curves: Sequence[str],
     tokens: bool,
     data_dir: PathLike | None,
-) -> tuple[Document, Path]:
-    """The content of a paper's report, and its usual place."""
+) -> Content:
+    """A paper's report."""
     from harness.spec.catalogue import load, papers
     from harness.spec.scales import SCALES
 
@@ -287,6 +306,7 @@ def _of_paper(
     choose("scale", None if scale is None else [scale], SCALES)
     from harness.analysis.analyze import common_benchmarks
     from harness.record.find import runs as find_runs
+    from harness.record.pages import show_report
     from harness.report.data import choose_arms, document, read_models
 
     declared = load(paper)
@@ -298,7 +318,8 @@ def _of_paper(
     content = document(
         declared, chosen, answered, plotted, [*notes, *skipped], tokens=_cache() / "tokens" if tokens else None
     )
-    return content, results_folder() / paper / f"report-{chosen.scale}.html"
+    place = results_folder() / paper / f"report-{chosen.scale}.html"
+    return content, place, partial(show_report, paper, chosen.scale)
 
 
 def _plotted(
@@ -321,11 +342,12 @@ def _plotted(
 
 def _of_runs(
     names: Sequence[str], curves: Sequence[str], only: list[str] | None, tokens: bool, data_dir: PathLike | None
-) -> tuple[Document, Path]:
-    """The content of a page on any runs, and its usual place."""
+) -> Content:
+    """A page on any runs."""
     from harness.analysis.analyze import common_benchmarks
     from harness.analysis.runs import read_runs
     from harness.record.find import check_names
+    from harness.record.pages import show_page
     from harness.report.data import document_of_runs
 
     check_names(*names)
@@ -336,7 +358,8 @@ def _of_runs(
     benchmarks = common_benchmarks(models, None) if only else []
     plotted, skipped = _plotted(models, curves, only, benchmarks)
     content = document_of_runs(models, plotted, skipped, tokens=_cache() / "tokens" if tokens else None)
-    return content, results_folder() / "runs" / f"{_joined(model.name for model in models)}.html"
+    place = results_folder() / "runs" / f"{_joined(model.name for model in models)}.html"
+    return content, place, partial(show_page, [run for model in models for run in model.sources])
 
 
 def _joined(names: Iterable[str]) -> str:

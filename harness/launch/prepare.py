@@ -186,11 +186,11 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
     from harness.jobs.run import check_data
     from harness.runs.track import make_home
 
-    make_home()
     here = asked.launcher.name != "slurm"  # there each job checks its own machine
     with faults.gathered():
         asked.check_machine(here)
     faults.refuse()
+    make_home()
     if here:
         hardware = {key: settings.with_device() for key, settings in hardware.items()}
     else:

@@ -148,9 +148,10 @@ def ms(time_text: str) -> int:
 
 
 def final_scores(record: Mapping[str, Any]) -> tuple[int, dict[str, float]]:
-    """(the last step, `eval/<benchmark>/<key>` -> value) of the scores that have a value."""
+    """(the last step, `verdicts/<benchmark>/<key>` -> value) of the scores that have a value. The name sorts behind
+    train/, so that MLflow shows the curves of the training before charts of one point."""
     values = {
-        f"eval/{benchmark}/{key}": score["value"]
+        f"verdicts/{benchmark}/{key}": score["value"]
         for benchmark, scores in record.get("scores", {}).items()
         for key, score in scores.items()
         if score["value"] is not None
@@ -212,9 +213,10 @@ def scores_table(record: Mapping[str, Any]) -> str:
 
 
 def _accuracy(record: Mapping[str, Any]) -> dict[str, str]:
-    """`eval/<benchmark>` -> "avg@16 92.5 [91.2, 93.7]". A tag shows an interval in a list of runs, a metric cannot."""
+    """Benchmark -> "92.5 [91.2, 93.7] avg@16". A tag shows an interval in a list of runs, a metric cannot; the
+    number is first, because a column shows some ten characters."""
     return {
-        f"eval/{benchmark}": f"{key.replace('_at_', '@')} {100 * score['value']:.1f} {_interval(score)}".rstrip()
+        benchmark: " ".join(f"{100 * score['value']:.1f} {_interval(score)} {key.replace('_at_', '@')}".split())
         for benchmark, scores in record.get("scores", {}).items()
         for key, score in scores.items()
         if score.get("value") is not None and key.startswith("avg_at_")

@@ -74,7 +74,7 @@ def test_mlflow_holds_params_metrics_and_the_files_of_the_folder(
     history = tracker.client.get_metric_history(trained.info.run_id, "train/entropy")
     assert sorted(m.step for m in history) == [1, 2, 3, 4, 5, 6] and all(m.value > 0 for m in history)
     assert {"train/entropy_negative", "train/accuracy", "train/zero_variance_groups"} <= trained.data.metrics.keys()
-    assert "eval/tiny_short/pass_at_2" in trained.data.metrics
+    assert "verdicts/tiny_short/pass_at_2" in trained.data.metrics
     assert {a.path for a in tracker.client.list_artifacts(trained.info.run_id)} == {
         "run.json", "metrics.jsonl", "eval", "values.csv", "samples.json",
     }  # fmt: skip

@@ -60,7 +60,7 @@ def check_whole(run: Run) -> None:
     }
     assert points.keys() == {
         *((name, step, value) for step, values in run.curve.items() for name, value in values.items()),
-        ("eval/b/avg_at_1", max(run.curve), 5 / 8),
+        ("verdicts/b/avg_at_1", max(run.curve), 5 / 8),
     }
     assert len(points) == sum(len(client.get_metric_history(mirrored.info.run_id, n)) for n in mirrored.data.metrics)
     assert mirrored.info.run_name == "tiny/grpo/seed0"  # the model that was trained, not the paper's
@@ -68,10 +68,10 @@ def check_whole(run: Run) -> None:
     assert mirrored.data.params.keys() == named.keys() | run.settings.keys()
     assert mirrored.data.params.items() >= {**named, "alpha": "0.5"}.items()
     assert "| b | avg@1 | 62.5 " in mirrored.data.tags["mlflow.note.content"]
-    assert mirrored.data.tags["eval/b"] == "avg@1 62.5"  # this record has no interval
+    assert mirrored.data.tags["b"] == "62.5 avg@1"
     experiment = Tracker.open().client.get_experiment_by_name("egsw")
     view = json.loads(experiment.tags["mlflow.sharedViewState.rlvr"])
-    assert view["selectedColumns"] == ["params.`arm`", "params.`seed`", "tags.`eval/b`"]
+    assert view["selectedColumns"] == ["params.`arm`", "params.`seed`", "tags.`b`"]
     assert Tracker.open().views("http://x")["egsw"].startswith("http://x/#/experiments/")
     assert mirrored.data.tags["rlvr.arm"] == "grpo" and mirrored.info.status == "FINISHED"
     artifacts = Path(mirrored.info.artifact_uri.removeprefix("file://"))
