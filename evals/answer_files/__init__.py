@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evals.slow import Told
     from evals.stats.score import Score
 
-__all__ = ["Report", "grade_file"]
+__all__ = ["GradeReport", "grade_file"]
 
 _COMMON_KS = tuple(2**power for power in range(11))
 

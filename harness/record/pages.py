@@ -10,7 +10,8 @@ from pathlib import Path
 
 from evals.files import read_object
 from harness.record.evaluations import NAME
-from harness.record.run import LINK, Run
+from harness.record.record import LINK
+from harness.record.run import Run
 from harness.runs.track import Tracker, local_store
 
 PAGE, FIGURES = "page.html", "figures"  # artifacts
