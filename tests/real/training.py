@@ -143,7 +143,7 @@ def check_updates(model: Path, run: Path, updates: Sequence[Update]) -> None:
         assert update.loss == pytest.approx(loss, rel=1e-3, abs=1e-6)
         assert logged["train/grad_norm"] == pytest.approx(norm, rel=1e-3)
         assert norm > 0.1
-    assert abs(made[1][0]) > 1e-3  # off the policy that sampled: the clipped objective is not 0 on average
+    assert abs(made[1][0]) > 1e-4  # off the policy that sampled, the objective is not 0: a hundred times the tolerance
     base, saved = load_file(model / "model.safetensors"), load_file(run / "train" / "final" / "model.safetensors")
     apart = moved = 0.0
     for name, weight in own.named_parameters():

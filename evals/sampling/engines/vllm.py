@@ -29,6 +29,13 @@ GPU_SHARE = 0.9  # of a GPU's memory, for weights and cache
 CPU_STEP_TOKENS = 4096  # prompt tokens that are read at a time on a CPU, at least
 
 
+def set_up(cpu: bool) -> None:
+    """What a process needs before it imports vLLM: its environment variables, and a place for what it prints."""
+    for name, value in (ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {})).items():
+        os.environ.setdefault(name, value)
+    lead_away()
+
+
 def shut_down(llm: Any) -> None:
     """Free a vLLM of this process, and all objects that existed when it started, as the trainer around it: it hides
     them from the garbage collector (`gc.freeze`) until then."""
@@ -76,9 +83,7 @@ class VllmEngine(LocalModel):
     @cached_property
     def llm(self) -> Any:
         cpu = self.device == "cpu"
-        for name, value in (ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {})).items():
-            os.environ.setdefault(name, value)
-        lead_away()
+        set_up(cpu)
         from vllm import LLM
 
         return LLM(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
-from evals.library_output import lead_away
-from evals.sampling.engines.vllm import shut_down
+from evals.sampling.engines.vllm import set_up, shut_down
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.pulse import Pulse
 from harness.backends.trl.translate import to_grpo_config
+from harness.backends.vllm_weights import replaceable
 from harness.data.base_models import locate
 from harness.spec import Experiment
 from harness.spec.declarations import SELF
@@ -79,19 +80,21 @@ def train(
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
     torch.manual_seed(seed)
     before = {*os.environ}
-    if hardware.rollouts == "vllm_colocate":
-        lead_away()
-    trainer = MethodTrainer(
-        experiment,
-        reference_model=None if teacher in (None, SELF) else locate(teacher),
-        model=base_model,
-        reward_funcs=reward_functions(experiment, Grader(reasoning=experiment.reasoning.value), policy=policy),
-        args=GRPOConfig(**arguments),
-        train_dataset=Dataset.from_list(rows),
-        processing_class=tokenizer,
-        peft_config=None if lora is None else peft.LoraConfig(**lora),
-        callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
-    )
+    colocated = hardware.rollouts == "vllm_colocate"
+    if colocated:
+        set_up(cpu=not torch.cuda.is_available())
+    with replaceable() if colocated else nullcontext():
+        trainer = MethodTrainer(
+            experiment,
+            reference_model=None if teacher in (None, SELF) else locate(teacher),
+            model=base_model,
+            reward_funcs=reward_functions(experiment, Grader(reasoning=experiment.reasoning.value), policy=policy),
+            args=GRPOConfig(**arguments),
+            train_dataset=Dataset.from_list(rows),
+            processing_class=tokenizer,
+            peft_config=None if lora is None else peft.LoraConfig(**lora),
+            callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
+        )
     if trainer.is_world_process_zero():
         Pulse(trainer)
     try:

@@ -17,6 +17,8 @@ import torch
 from verl.plugin.platform import PlatformBase, PlatformRegistry
 from wrapt import when_imported
 
+from harness.backends.vllm_weights import keep_plain
+
 
 def _resident_bytes(*_: Any, **__: Any) -> int:
     with open("/proc/self/statm") as file:
@@ -131,9 +133,4 @@ def _no_pinned_memory(module: Any) -> None:
 
 @when_imported("vllm.model_executor.layers.utils")
 def _weights_that_can_change(module: Any) -> None:
-    """vLLM's CPU layers repack their weight once and drop the original: new weights would silently go nowhere."""
-
-    def dispatch(layer: Any, remove_weight: bool) -> None:
-        layer.cpu_linear = torch.nn.functional.linear
-
-    module.dispatch_cpu_unquantized_gemm = dispatch
+    module.dispatch_cpu_unquantized_gemm = keep_plain
