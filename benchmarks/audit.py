@@ -26,6 +26,7 @@ from benchmarks.pages import ROOT, made_by, write
 from evals.notebook import markdown_table
 
 PAGE = ROOT / "results" / "audit.md"
+FILES = Path(__file__).with_name("audit_files.md")  # measured once, by the audit before and after
 REPETITIONS = 20
 NUMBER, STANDS, CHOICE = "stands with another number", "stands", "within selection"
 Labels = NDArray[np.float64]  # [problems, samples]
@@ -719,7 +720,8 @@ plants are large: smaller ones are found less often. A largest value that happen
 *found*: the number stands, and no cause is named.
 
 {tables[1]}
-"""
+
+{FILES.read_text(encoding="utf-8")}"""
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from evals.grading.extraction import locate
 from evals.grading.grader import outcome
 from evals.grading.verdicts import Verdict
 
-GOLD_CUT = "gold cut in the file: words, letters or line breaks"
+GOLD_CUT = "gold cut in the file: words, letters, braces or line breaks"
 POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
 
 
@@ -119,8 +119,8 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
     """Why a label and our verdict differ, as far as rules can tell from gold and answers; else "other".
 
     The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
-    file's gold is their extracted answer to the letter, and ours is more than it (their normalisation took something
-    from both); equal text or equal numbers, labelled incorrect (the label itself is doubtful, or asks for a format); a
+    file's gold has braces that do not close, or is their extracted answer to the letter, and ours is more than it (their
+    normalisation took something from both); equal text or equal numbers, labelled incorrect (the label itself is doubtful, or asks for a format); a
     convention of the grader that would agree with the label, by its name; a number in scientific notation; the same
     number a hundred times larger or smaller; numbers closer than one in a thousand; several values (the same in another
     order or other brackets; one or some of them; others); a left-hand side; units, words or symbols; correct for us in
@@ -167,9 +167,12 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
 
 
 def gold_is_cut(row: Mapping[str, Any], answer: str | None) -> bool:
-    """The sample is labelled correct, the file's gold is their extracted answer to the letter, and ours is another."""
-    theirs = row.get("their_answer")
-    return bool(row.get("expected")) and theirs not in (None, answer) and theirs.strip() == str(row["answer"]).strip()
+    """The sample is labelled correct, and the file's gold has braces that do not close, as `\\frac{1`, or is their
+    extracted answer to the letter, and ours is another."""
+    theirs, gold = row.get("their_answer"), str(row["answer"]).strip()
+    braces = re.sub(r"\\[{}]", "", gold)
+    same = theirs not in (None, answer) and theirs.strip() == gold
+    return bool(row.get("expected")) and (same or braces.count("{") != braces.count("}"))
 
 
 _AROUND = re.compile(r"\\left|\\right|\\text\{|[\s$()\[\]{}\\]|^[a-z]=")

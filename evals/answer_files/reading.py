@@ -218,7 +218,8 @@ _GOLDS = (
 _RESPONSES = (
     *("response", "generation", "completion", "output", "model_output", "output_response", "prediction"),
     *("responses", "generations", "completions", "outputs", "predictions", "decoded_responses", "generated_text"),
-    *("model_response", "llm_response", "content", "text"),
+    *("model_response", "llm_response", "model_prediction", "model_generation", "raw_generation", "raw_output"),
+    *("content", "text"),
 )
 _WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true, false", type(None): "null"}
 

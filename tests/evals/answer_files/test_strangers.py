@@ -219,6 +219,15 @@ def test_an_unknown_table_gets_the_option_with_its_own_columns(tmp_path: Path) -
     assert (read["answer"], read["expected"]) == ("r", True)
 
 
+@pytest.mark.parametrize("name", ["model_prediction", "raw_generation", "output_response", "model_output"])
+def test_a_response_by_another_name_is_suggested(name: str, tmp_path: Path) -> None:
+    row = {"problem_id": 0, "gold_answer": "27", name: r"\boxed{27}", "finish_reason": "stop", "error": None}
+    path = lines(tmp_path / "a.jsonl", [row])
+    with pytest.raises(ValueError, match=rf"columns=answer:gold_answer,response:{name};"):
+        read_answers(path)
+    assert grade_file(path, reading=Reading({"answer": "gold_answer", "response": name})).verdicts == {"correct": 1}
+
+
 def test_a_conversation_under_any_name_is_its_text(tmp_path: Path) -> None:
     prompt, completion = chat("q", r"\boxed{5}")
     turns = [*completion, {"role": "tool", "content": r"\boxed{6}"}]
