@@ -118,13 +118,13 @@ _UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE
 def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option: str | None = None) -> str:
     """Why a label and our verdict differ, as far as rules can tell from gold and answers; else "other".
 
-    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
-    file's gold has braces that do not close, or is their extracted answer to the letter, and ours is more than it (their
-    normalisation took something from both); equal text or equal numbers, labelled incorrect (the label itself is doubtful, or asks for a format); a
-    convention of the grader that would agree with the label, by its name; a number in scientific notation; the same
-    number a hundred times larger or smaller; numbers closer than one in a thousand; several values (the same in another
-    order or other brackets; one or some of them; others); a left-hand side; units, words or symbols; correct for us in
-    another form than the gold's.
+    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label;
+    the file's gold has braces that do not close, or is their extracted answer to the letter, and ours is more than
+    it (their normalisation took something from both); equal text or equal numbers, labelled incorrect (the label
+    itself is doubtful, or asks for a format); a convention of the grader that would agree with the label, by its
+    name; a number in scientific notation; the same number a hundred times larger or smaller; numbers closer than
+    one in a thousand; several values (the same in another order or other brackets; one or some of them; others); a
+    left-hand side; units, words or symbols; correct for us in another form than the gold's.
 
     Args:
         others: of the same response under other extraction policies.
