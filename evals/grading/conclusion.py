@@ -14,6 +14,7 @@ from evals.grading.counted import HEDGE, doubted
 from evals.grading.numbers import has_symbols, split
 
 _LONGEST = 1_500  # of the end that is read
+_LONGEST_ASIDE = 60
 _FEWEST_WORDS = 3
 
 
@@ -46,7 +47,7 @@ _CLAUSE = re.compile(
     r",?\s*\b(?:so|thus|hence|therefore|then|giving|which\s+gives|we\s+(?:get|have|find|obtain)|(?<=,\s)that\s+is|that\s+is(?=,)|i\.e\.)\b[\s,:]*",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\((?=[^()]*[A-Za-z]{3})(?![^()]*\\(?:frac|sqrt|pi|cdot))[^()]*\)")
+_ASIDE = re.compile(r"(?<![A-Za-z])\((?=[^()]*[A-Za-z]{3})(?![^()]*\\(?:frac|sqrt|pi|cdot))[^()]*\)")
 _CIRCUMSTANCE = re.compile(
     r"(?<=[\w})\]])[\s,]*\b(?:attained|achieved|obtained|reached|when|where|because|since|for\s+(?:all|any|every|each))\b.*",
     re.DOTALL,
@@ -129,7 +130,7 @@ def conclusion(text: str) -> Conclusion:
     sentences = [part.strip(" .,;:!\n") for part in parts if re.search(r"\w", _ASIDE.sub(" ", part))]
     if not sentences:
         return _NOTHING
-    if any(map(doubted, _ASIDE.findall(" ".join(parts[-2:])))):
+    if any(doubted(aside) for aside in _ASIDE.findall(" ".join(parts[-2:])) if len(aside) < _LONGEST_ASIDE):
         return Conclusion(None, unread=True)
     last = _ASIDE.sub(" ", sentences[-1]).strip(" .,;:")
     clauses = [part.strip(" .,;:") for part in _CLAUSE.split(_ARROW.split(last)[-1])]
@@ -174,7 +175,8 @@ def _value(clause: str, concluded: bool) -> str | None:
         value, rest = (found["value"].strip(" .,;:"), found["rest"].strip()) if found else (None, "")
         if doubted(rest):
             return None
-        return value if there[0] or not value else rf"{value}\text{{ {rest}}}"  # `26 animals with horns`
+        said = there[0] or re.match(r"(?:is|are|was|were)\s+the\b", rest)
+        return value if said or not value else rf"{value}\text{{ {rest}}}"  # `26 animals with horns`
     if verbs := [*_VERB.finditer(clause)]:
         return _behind(clause[verbs[-1].end() :])
     numbers = re.findall(r"(?<![\w\\])\d[\d,.]*", clause)
