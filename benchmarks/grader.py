@@ -577,7 +577,25 @@ def speed(pairs: Sequence[Pair]) -> str:
         "plain: numbers in digits; symbolic: with "
         f"letters for variables or functions; latex: the rest. At most {TIMED} pairs a class, whose texts differ.\n\n"
         + markdown_table(header, rows, left=1)
-        + "\n"
+        + f"\n{worst()}\n"
+    )
+
+
+def worst() -> str:
+    """The text that takes our grader the most processor time, of those that the tests make to be slow."""
+    from tests.evals.grading.test_hostile_text import all_parts, texts
+    from tests.evals.grading.test_wrong_accepts import CHANGES
+
+    made = [*CHANGES["arithmetic that costs much"], *(text for part in all_parts() for text in texts(part))]
+    grader, took = Grader(), []
+    for text in made:
+        start = time.process_time()
+        grader.grade_answers([("7", text)])
+        took.append((time.process_time() - start, text))
+    slowest, text = max(took)
+    return (
+        f"Of {len(made):,} texts made to be slow, of at most 2,000 characters (`tests/evals/grading`), the worst takes "
+        f"{slowest:.2f} s of processor time: `{text[:20]}`... .\n"
     )
 
 

@@ -15,6 +15,10 @@ equivalence.py  whether two answers are equal: rules, else evaluation
 grader.py       `Grader`: many answers, in order; and explanations of verdicts
 verdicts.py     the five verdicts and their table
 
+The package is long because each family of equal spellings (`tests/evals/grading/families.txt`) and each kind of text
+that must not ride along is a rule or a list of words of its own: a symbolic engine that knows them all needs clocks and
+workers, and accepts more that is wrong (results/grader.md).
+
 Here is what a grader is told: which answers count as equal where mathematics leaves a choice, each a switch with a
 stated default.
 """

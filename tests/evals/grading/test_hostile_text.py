@@ -35,16 +35,11 @@ from contextlib import suppress
 from evals.grading.equivalence import UnscorableError, equal
 from evals.grading.extraction import POLICIES, extract
 from evals.grading.extraction import locate
-from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE
+from tests.evals.grading.test_hostile_text import RESPONSE, all_parts, repeated, texts
 
-def repeated(start, part, end, length):
-    return (start + part * (length // len(part) + 1))[: length - len(end)] + end
-
-ways = [("", ""), ("5 ", "!"), ("final answer is ", "Z"), ("$", chr(92)), ("<" * 1000, "#"), (" " * 1000, "#")]
-parts = [" ", chr(10), chr(9), *(p + s for line in PARTS.splitlines() for p in line.split("|") for s in ("", " ") if p)]
+parts = all_parts()
 for at, part in enumerate(parts):
-    for start, end in ways[at % step :: step]:
-        text = repeated(start, part, end, ANSWER)
+    for text in texts(part, at % step, step):
         locate(text)
         with suppress(UnscorableError):  # nested too deeply, too many parts
             equal("7", text)
@@ -52,6 +47,22 @@ for at, part in enumerate(parts):
         extract(repeated("", part, "", RESPONSE), policy)
 print(len(parts))
 """
+
+
+WAYS = [("", ""), ("5 ", "!"), ("final answer is ", "Z"), ("$", "\\"), ("<" * 1000, "#"), (" " * 1000, "#")]
+
+
+def all_parts() -> list[str]:
+    return [" ", "\n", "\t", *(p + s for line in PARTS.splitlines() for p in line.split("|") for s in ("", " ") if p)]
+
+
+def repeated(start: str, part: str, end: str, length: int) -> str:
+    return (start + part * (length // len(part) + 1))[: length - len(end)] + end
+
+
+def texts(part: str, first: int = 0, step: int = 1) -> list[str]:
+    """A part repeated to the length of the longest answer, with each start and end, or some of them."""
+    return [repeated(start, part, end, ANSWER) for start, end in WAYS[first::step]]
 
 
 @given(
