@@ -555,7 +555,7 @@ def decider(pair: Pair) -> tuple[str, bool | None]:
 
 
 def speed(pairs: Sequence[Pair]) -> str:
-    """Milliseconds for one answer by the clock: both graders in turn, one at a time, golds read before."""
+    """Milliseconds of the processor for one answer: both graders in turn, one at a time, golds read before."""
     distinct = {p.texts: p for p in pairs if p.kind == "answer" and p.gold != p.answer}
     by_class: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for texts in distinct:
@@ -573,8 +573,8 @@ def speed(pairs: Sequence[Pair]) -> str:
         rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*ours, *others)), *ratios))
     header = ("class", "pairs", "ours p50 ms", "p99 ms", "math-verify p50 ms", "p99 ms", "ratio of p50", "of p99")
     return (
-        "## Speed\n\nMilliseconds by the clock for a distinct answer, one at a time in one run, golds read before. "
-        "plain: numbers in digits; symbolic: with "
+        "## Speed\n\nMilliseconds of processor time for a distinct answer, one at a time in one run, golds read "
+        "before. plain: numbers in digits; symbolic: with "
         f"letters for variables or functions; latex: the rest. At most {TIMED} pairs a class, whose texts differ.\n\n"
         + markdown_table(header, rows, left=1)
         + f"\n{worst()}\n"
@@ -615,9 +615,9 @@ def class_of(gold: str, answer: str) -> str:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def _math_verify_seconds(gold: str, answer: str) -> float:

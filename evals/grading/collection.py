@@ -41,7 +41,7 @@ class Named:
 def named(text: str) -> Named | None:
     """`name = value` or a chain; else None."""
     sides = split(text, "=")
-    if len(sides) < 2 or "" in sides or len(split(text, ",;")) > 1:
+    if len(sides) < 2 or "" in sides or re.search(r"\bfor\b", "".join(sides[1:-1])) or len(split(text, ",;")) > 1:
         return None
     outside = re.sub(r"\([^()]*\)|\[[^\[\]]*\]|_\{[^{}]*\}", "", text)
     if RELATION.search(outside) or r"\land" in outside:  # but P(X<1)=0.2 is one, and a limit's value

@@ -66,10 +66,11 @@ _REFUSED = re.compile(
     r"|please\s+(?:re-?)?(?:upload|provide|send|share|paste|describe|list)|I['’]m\s+missing|no\s+such\b[^.]*\bexists?|there\s+(?:is|are)\s+no)\b",
     re.IGNORECASE,
 )
-_OTHER_LANGUAGE = re.compile(  # nobody reads it here
-    r"\b(?:wie|viel|ist|der|das|und|que|est|les|des|une|los|las|una|het|een|och|det)\b|[^\W\d_A-Za-z²³µμΩÅ]",
-    re.IGNORECASE,
+# nobody reads it here
+_OTHER_LANGUAGE = re.compile(
+    r"(?<!\\)\b(?:wie|viel|ist|der|das|und|que|est|les|des|une|los|las|una|het|een|och)\b", re.IGNORECASE
 )
+_OTHER_LETTERS = re.compile(r"[^\W\d_A-Za-z²³µμΩÅ]")
 # said by others, tried, put or given up: nobody concludes it here
 _NOT_CLAIMED = re.compile(
     r"\b(?:suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+|conjectur\w+|let\s+(?:us|me|the)|refut\w+|rul(?:e|es|ed|ing)\s+out"
@@ -139,7 +140,8 @@ def conclusion(text: str) -> Conclusion:
     if _OTHER_CASE.search(circumstance[0] if circumstance else "") or _ELSE.search(last):
         return _NOTHING
     whole, clause = clause, _SINCE.sub("", _CIRCUMSTANCE.sub("", clause)).strip()
-    if _NOT_CLAIMED.search(whole) or _OTHER_LANGUAGE.search(_COMMAND.sub(" ", whole)) or not concludes_answer(clause):
+    other = _OTHER_LANGUAGE.search(text) or _OTHER_LETTERS.search(whole)
+    if other or _NOT_CLAIMED.search(whole) or not concludes_answer(clause):
         return Conclusion(None, unread=True)
     said = re.sub(r"\([^()]*\)", " ", re.sub(r"\([^()]*\)", " ", clause))
     if _LEFT_OPEN.search(said):

@@ -51,9 +51,9 @@ _NEVER = _words(
     gets goes stays equals misses errs breaks depends varies changes differs matches helps hurts needs wants
     lacks tends becomes wins loses sucks unsure uncertain unverified unknown unlikely likely approx rough sure
     almost near close next beyond below above under after before ones tens scores dozens hundreds thousands
-    millions billions grosses basis mille permille ppm ppb upside down fold k ans sechs und bien moins plus et donc
-    menos alors anche mindestens wenigstens meistens sans tous otros unos varios without environ circa ca maximum
-    minimum max min seis rounded guessed als au assuming"""
+    millions billions grosses basis mille permille ppm ppb upside down fold k ans sechs zes zeven seis siete und bien
+    moins plus et donc menos alors anche mindestens wenigstens meistens sans tous otros unos varios
+    without environ circa ca maximum minimum max min rounded guessed als au assuming"""
 )
 _DOUBT = _words(
     """or nor not no nope never neither either maybe perhaps possibly probably presumably unsure uncertain doubtful

@@ -23,9 +23,15 @@ HEDGES = [
     *(HERE / "hedges.txt").read_text("utf-8").splitlines(),
     *(form for form in CHANGES["a hedge"] + CHANGES["a denial"] if form not in ("%s!", "%s!!")),  # 2! is 2
 ]
-_FREE = r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+%s_{%d} \cos (2 t)"
-READ = {(_FREE % ("C", 2), _FREE % other) for other in (("K", 2), ("C", 3))}  # a free constant has any name
-READ |= {("$f(x)=-1$,$f(x)=x+1$", "$f(x)=-1$,$f(x)=x+1$^{T}"), ("$f(x)=x+1$", "$f(x)=x+1$^{-1}")}  # a power of 1 is 1
+READ = {  # a free constant has any name; f is constant; a unit may be missing
+    (r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{2} \cos (2 t)", r"-\sin (3 t) / 5+ C_{7} \sin (2 t)+C_{2} \cos (2 t)"),
+    (
+        r"\frac{\cos (2 t)}{15}+C_{1} e^{t}+C_{2} e^{-t}+C_{3} \cos (t)+C_{4} \sin (t)",
+        r"\frac{\cos (2 t)}{15}+C_{1} e^{t}+C_{2} e^{-t}+C_{3} \cos (t)+C_{5} \sin (t)",
+    ),
+    ("$f(x)=1$", "$f(m)=1$"),
+    (r"8\sqrt{3}", r"8\sqrt{3} \text { square inches}"),
+}
 FORMS_EACH = 60  # hedges of a gold, by the seed
 UNITS = {"cm": "mm", "feet": "inches", "hours": "minutes", "dollars": "cents", "p.m": "a.m", "degrees": "radians"}
 
@@ -81,8 +87,8 @@ def equal_after_all(gold: str, form: str) -> bool:
         return re.search(r"(?<![\d.])0$", last) is not None or gold in ("1", "-1./3")
     if form == r"%s \approx 8":
         value = constant(clean(gold))
-        return value is not None and value.denominator != 1 and abs(value - 8) < 1
-    number = re.search(r"[78]$|^[78]", form.replace("%s", "").replace(r"\text{Answer: }", "").strip())
+        return gold == r"$8 \%$" or (value is not None and value.denominator != 1 and abs(value - 8) < 1)
+    number = re.search(r"[789]$|^[789]", form.replace("%s", "").replace(r"\text{Answer: }", "").strip())
     return number is not None and number[0] in re.findall(r"\d+", gold) and len(re.findall(r"\d+", gold)) > 1
 
 
