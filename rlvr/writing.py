@@ -38,7 +38,7 @@ class Page(Result):
     latex = ""
 
     def to_latex(self) -> str:
-        """Methods x benchmarks, a table for each scale, base model and metric; needs the package booktabs."""
+        """Methods x benchmarks, a table for each scale, base model and metric; needs the packages booktabs and graphicx."""
         return self.latex
 
 
@@ -58,7 +58,7 @@ def tables(
         runs: of these runs: folders of them, or archives (default: all in RLVR_HOME, or in the store that
             MLFLOW_TRACKING_URI names).
         out: folder; files go to FOLDER/PAPER (default RLVR_HOME/results; out=results writes a checkout's own pages).
-            FILE.tex: methods x benchmarks for a paper, with booktabs.
+            FILE.tex: methods x benchmarks for a paper, with booktabs and graphicx.
     Raises:
         UsageError: a name that does not exist, or nothing measured.
     """

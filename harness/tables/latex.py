@@ -1,4 +1,5 @@
-r"""Methods x benchmarks as LaTeX tables, for a paper: a table for each scale, base model and metric. Needs booktabs."""
+r"""Methods x benchmarks as LaTeX tables, for a paper: a table for each scale, base model and metric. Needs booktabs
+and graphicx, which makes a table as narrow as the text."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
     names = list(dict.fromkeys(column.name for column in columns))
     label = SCALES[first.scale].label
     best, comparisons = resolved_best(arms, columns)
-    header = ["method", r"$n \times$ seeds"]
+    header = ["method", r"$n \times {}$seeds"]
     header += [latex_text(c.benchmark if len(names) == 1 else f"{c.benchmark}, {c.name}") for c in columns]
     rows = [
         [latex_text(m.label(m.arm, common)), latex_text(how(m)[0].replace(" x ", " × "))]
@@ -100,13 +101,15 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
         r"\centering",
         rf"\caption{{{latex_text(caption)}}}",
         rf"\label{{tab:{paper.key}-{first.scale}-{base}-{metric}}}",
+        r"\smallskip",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{@{{}}l{'r' * (len(header) - 1)}@{{}}}}",
         r"\toprule",
         " & ".join(header) + r" \\",
         r"\midrule",
         *(" & ".join(row) + r" \\" for row in rows),
         r"\bottomrule",
-        r"\end{tabular}",
+        r"\end{tabular}}",
         r"\par\medskip",
         rf"\parbox{{\linewidth}}{{\footnotesize {latex_text(' '.join(filter(None, notes)))}}}",
         r"\end{table}",

@@ -39,7 +39,7 @@ def test_the_best_is_bold_only_where_its_difference_is_resolved(store: Path) -> 
     grpo, egsw = (next(line for line in table.splitlines() if line.startswith(f"{arm} & ")) for arm in ("grpo", "egsw"))
     assert r"\textbf{88.4} {\scriptsize $\sim$[" in egsw and " & 26.7 {" in egsw
     assert " & 50.4 {" in grpo and " & 23.3 {" in grpo and table.count(r"\textbf") == 1
-    assert r"\begin{tabular}{@{}lrrr@{}}" in table and r"method & $n \times$ seeds & math500 & aime24 \\" in table
+    assert r"\begin{tabular}{@{}lrrr@{}}" in table and r"method & $n \times {}$seeds & math500 & aime24 \\" in table
     assert r"1 $\times$ 3" in egsw and "correction over all 2 pairs of rows" in table
     assert "$\\sim$[" in table and "$\\sim$: approximate" in table  # three seeds
 
@@ -51,18 +51,20 @@ def test_a_checkpoint_is_never_bold(store: Path) -> None:
 
 
 def test_the_command_writes_what_latex_compiles(store: Path, tmp_path: Path) -> None:
+    right = dict.fromkeys(("amc23", "minerva", "olympiadbench", "gsm8k", "aime25"), 5)  # wider than the text
+    finished(store, right, arm="grpo", scale="paper", settings=SETTINGS, digest="0000abcd", overrides={"x": "a_b"})
     made = tmp_path / "table.tex"
     assert main(["tables", "paper=egsw", f"out={made}"]) == 0
     assert made.read_text().startswith("\\begin{table}\n")
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")
     text = "\n".join(
-        (r"\documentclass{article}\usepackage{booktabs}\begin{document}", made.read_text(), r"\end{document}")
+        (r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", made.read_text(), r"\end{document}")
     )
     (tmp_path / "page.tex").write_text(text)
     command = ["pdflatex", "-halt-on-error", "page.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    assert done.returncode == 0 and "Overfull" not in done.stdout, done.stdout[-2000:]
 
 
 def test_signs_of_latex_are_escaped() -> None:
