@@ -38,7 +38,7 @@ class Page(Result):
     latex = ""
 
     def to_latex(self) -> str:
-        """Methods x benchmarks, a table for each scale, base model and metric; needs the packages booktabs and graphicx."""
+        """Methods x benchmarks, a table for each scale, base model and metric; needs booktabs and graphicx."""
         return self.latex
 
 
