@@ -273,7 +273,9 @@ def _scores(
             limit = protocol.value("max_tokens", name)
             told = f"{100 * cut:.0f} % of the responses are cut at max_tokens={limit}: raise it"
             print(f"WARNING: {name}: {told}", file=sys.stderr)
-        if (empty := sum(not text.strip() for text in responses)) > EMPTY * len(responses):
+        ended = table.column("verdict").to_pylist()  # one that was cut, or withheld, is said by its own sentence
+        empty = sum(not text.strip() and verdict == "no_answer" for text, verdict in zip(responses, ended, strict=True))
+        if empty > EMPTY * len(responses):
             share = f"{100 * empty / len(responses):.0f} % of the responses are empty"
             asked = "the scores say more about how it was asked (prompt, chat template, server) than about the model"
             print(f"WARNING: {name}: {share}: {asked}", file=sys.stderr)
@@ -321,7 +323,8 @@ def _usage_text(usage: Mapping[str, float]) -> str:
     asked = f"{usage['requests']:,} requests, {usage['retries']:,} sent again"
     tokens = f"{usage['prompt_tokens']:,} prompt tokens and {usage['response_tokens']:,} response tokens"
     unknown = f" ({usage['unknown_tokens']:,} replies do not say)" if usage["unknown_tokens"] else ""
-    money = f", {usage['usd']:.4f} USD" if "usd" in usage else ""
+    least = "at least " if usage["unknown_tokens"] else ""
+    money = f", {least}{usage['usd']:.4f} USD" if "usd" in usage else ""
     return f"server, this call: {asked}, {tokens}{unknown}{money}"
 
 

@@ -24,7 +24,8 @@ class Scores(Rows[tuple[str, Score]]):
 
     @property
     def caption(self) -> str:  # type: ignore[override]
-        return f"{meanings(found for _, found in self)}.\n{ROUGH}."
+        without = dict.fromkeys(f"{found.name} of {of}: {found.why}." for of, found in self if found.value is None)
+        return "\n".join((f"{meanings(found for _, found in self)}.", f"{ROUGH}.", *without))
 
     def rows(self) -> list[dict[str, Any]]:
         """Numbers instead of the texts of `cells`; fractions for percent."""
@@ -33,7 +34,7 @@ class Scores(Rows[tuple[str, Score]]):
     def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
         benchmark, found = row
         value = number_text(found.value, found.factor) + (" %" if found.unit == "%" and found.value is not None else "")
-        covers = found.interval.covers if found.interval is not None else found.why or ""
+        covers = found.interval.covers if found.interval is not None else ""
         if found.as_wrong not in (None, found.value):
             value += f" ({number_text(found.as_wrong, found.factor)} with unscored as wrong)"
         interval = bounds_text(found.interval, found.factor)

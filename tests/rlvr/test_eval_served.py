@@ -65,6 +65,22 @@ def test_withheld_responses_are_unscored_and_the_reason_is_printed(
     assert "\n  unscored: 4 x server: it gave no response (content_filter)\n" in capsys.readouterr().out
 
 
+def test_a_text_that_a_limit_cut_is_no_empty_one_and_unknown_tokens_cost_at_least_so_much(
+    command: list[str], server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.usual = lambda handler, body: handler.reply(200, completion(body, None, None, "length"))
+    assert main([*command, "engine.price_out=1"]) == 2
+    assert "price_out: expected price_in with it" in capsys.readouterr().err
+    assert main([*command, "engine.price_out=1", "engine.price_in=0"]) == 0
+    out, err = capsys.readouterr()
+    assert "100 % of the responses are cut at max_tokens" in err and "are empty" not in err
+    assert out.splitlines()[-1].endswith("(4 replies do not say), at least 0.0000 USD")
+    assert "\nmean tokens of served_sums: no problem has a response of known length" in out
+    assert (
+        max(map(len, (line for line in out.splitlines() if line.startswith("served_sums ")))) < 100
+    )  # no sentence in it
+
+
 def says_two(handler: Handler, body: dict[str, Any]) -> None:
     handler.reply(200, completion(body, "so \\boxed{2}"))
 

@@ -71,6 +71,9 @@ class OpenAIEngine(Kind):
             if price is not None and not price >= 0:
                 raise UsageError(f"{name}={price}, expected >= 0: USD for a million tokens")
         self.model, self.url, self.concurrency = model, _address(url), concurrency
+        if (price_in is None) is not (price_out is None):
+            one, other = ("price_in", "price_out") if price_out is None else ("price_out", "price_in")
+            raise UsageError(f"{one}: expected {other} with it, as 0 for nothing")
         self.prices = (price_in, price_out)
         self.used: Counter[str] = Counter()  # requests, retries, tokens of prompts and responses, replies without them
         self._key = _key()
