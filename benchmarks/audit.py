@@ -305,6 +305,21 @@ def a_share(rng: np.random.Generator, folder: Path) -> Plant:
 
 
 @cause
+def a_share_as_in_the_curve(rng: np.random.Generator, folder: Path) -> Plant:
+    values = np.round(np.sort(0.2 + 0.5 * rng.random(6)), 3)
+    path = curve(folder / "c.csv", values)
+    return Plant([path], 0, "", (STANDS,), {"metric": "eval_acc"}, text=f"{values[-1]:.3f}")
+
+
+@cause
+def the_best_of_equal_recipes_curves(rng: np.random.Generator, folder: Path) -> Plant:
+    ends = np.round(0.5 + 0.01 * rng.standard_normal(6), 3)
+    files = [curve(folder / f"lr_{i}.csv", [0.3, 0.4, v]) for i, v in enumerate(ends)]
+    options = {"metric": "eval_acc", "files": "recipes", "problems": 300}
+    return Plant(files, max(ends), "the largest", (CHOICE,), options)
+
+
+@cause
 def a_number_with_percent_sign_and_spread(rng: np.random.Generator, folder: Path) -> Plant:
     labels = solved(rng, rates(rng))
     forms = ("{:.1f}%", "{:.1f} ± 1.2", "{:.1f}±1.2", "{:.1f} +/- 1.2", "{:.1f}\\%", "{:.1f} (1.2)", "{:.1f}_{{1.2}}")

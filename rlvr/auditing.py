@@ -86,9 +86,8 @@ def audit(
     ]
     ours = all(path.is_dir() for path in groups[0])
     of_responses = {"label": label, "label_threshold": label_threshold, "golds": golds, "columns": columns}
-    of_responses |= {"files": files if files != "checkpoints" else None}
     if ours:
-        refuse_unused("of runs of this project, which record it", problems=problems, **of_responses)
+        refuse_unused("of runs of this project, which record it", problems=problems, files=files, **of_responses)
     elif metric is not None:
         refuse_unused("of training curves (metric=)", **of_responses)
     try:

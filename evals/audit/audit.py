@@ -237,6 +237,8 @@ def _found(
     for one in meant:
         if (found := _as_meant(one, evidence, base)) is not None:
             return one, *found
+    if (small := _of_small_percentages(printed, evidence)) is not None:
+        return printed, *small
     scores = scores_at(evidence, printed.k)
     final = scores.loc[evidence.last.index]
     nearest = scores.iloc[int((scores["value"] - printed.value).abs().argmin())]
@@ -281,16 +283,26 @@ def _as_meant(
         single = printed.may_be_one_of(evidence.samples_in_score)
         first = min(found, key=lambda reading: (single and reading.finer, reading.chance > BY_CHANCE))
         return scores.iloc[first.row], [Cause(first.kind, _said(first, found), points)], first.text, first.chance
-    if evidence.samples is None and scores["value"].max() <= 1:  # a curve in percent that is never above 1 %
-        small = (scores["value"] / 100).map(lambda value: printed.rounds_from(value, evidence.resolution / 100))
-        if small.any():
-            row = scores[small].iloc[-1]
-            text = f"{evidence.called(row)}, whose values the file gives in percent"
-            return row, [Cause("another metric", text, points)], text, 0.0
     if printed.cut_from(mean):
         text = f"{100 * mean:.4g}, not rounded to nearest"
         return final.iloc[-1], [Cause("another metric", text, points)], text, 0.0
     return None
+
+
+def _of_small_percentages(
+    printed: Printed, evidence: Evidence
+) -> tuple[pd.Series, list[Cause], str, float] | None:
+    """As `_as_meant`, of a curve in percent that is never above 1 %, which was read as shares."""
+    scores = evidence.scores
+    if evidence.samples is not None or scores["value"].max() > 1:
+        return None
+    small = (scores["value"] / 100).map(lambda value: printed.rounds_from(value, evidence.resolution / 100))
+    if not small.any():
+        return None
+    row = scores[small].iloc[-1]
+    text = f"{evidence.called(row)}, whose values the file gives in percent"
+    points = 100 * (printed.value - float(evidence.last["value"].mean()))
+    return row, [Cause("another metric", text, points)], text, 0.0
 
 
 def _said(first: Reading, found: Sequence[Reading]) -> str:
