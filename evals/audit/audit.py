@@ -289,9 +289,7 @@ def _as_meant(
     return None
 
 
-def _of_small_percentages(
-    printed: Printed, evidence: Evidence
-) -> tuple[pd.Series, list[Cause], str, float] | None:
+def _of_small_percentages(printed: Printed, evidence: Evidence) -> tuple[pd.Series, list[Cause], str, float] | None:
     """As `_as_meant`, of a curve in percent that is never above 1 %, which was read as shares."""
     scores = evidence.scores
     if evidence.samples is not None or scores["value"].max() > 1:

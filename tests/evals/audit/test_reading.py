@@ -168,8 +168,11 @@ def test_the_command_names_what_is_missing(tmp_path: Path) -> None:
         rlvr.audit(path, printed="fifty", metric="acc")
     with pytest.raises(UsageError, match="acc"):
         rlvr.audit(path, printed="50", metric="accuracy")
-    with pytest.raises(UsageError, match="files=seeds: not used of training curves"):
-        rlvr.audit(path, printed="50", metric="acc", files="seeds")
+    with pytest.raises(UsageError, match="label=acc: not used of training curves"):
+        rlvr.audit(path, printed="50", metric="acc", label="acc")
+    assert rlvr.audit(path, printed="50", metric="acc", files="seeds")["verdict"] == "stands"  # the default, said
+    with pytest.raises(UsageError, match="files=checkpoints: a curve has all checkpoints"):
+        rlvr.audit(path, printed="50", metric="acc", files="checkpoints")
 
 
 def test_own_runs_are_audited_by_their_last_checkpoint(tmp_path: Path) -> None:
