@@ -22,7 +22,7 @@ from textwrap import fill
 from typing import Any
 
 from evals.environment import threads_sleep
-from harness.errors import UsageError
+from harness.errors import Faults, UsageError
 from rlvr import signature
 from rlvr.commands import GROUPS, command, renamed
 from rlvr.terminal import coloured
@@ -112,12 +112,15 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     for word in words[1:]:
         if (flag := f"--{word.partition('=')[0]}") in FLAGS:
             raise UsageError(f"{word}: expected {flag}")
+    faults = Faults()
     for place, word in enumerate(words[1:], 2):
         option = word.removeprefix("--").partition("=")[0].replace("-", "_") if "=" in word or word[0] == "-" else ""
         runner = word.partition("=")[2] or next(iter(words[place:]), "") if word.startswith("--model") else ""
         known = option in signature.options(function) and not runner
         if not known and (ours := renamed(words[0], option, runner)):
-            raise UsageError(f"{word}: no such option; expected {ours}")
+            with faults.gathered():
+                raise UsageError(f"{word}: no such option; expected {ours}")
+    faults.refuse()
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])
     return words[0], function, bound, saved[-1].removeprefix("out=") if saved else None

@@ -190,8 +190,10 @@ def recorded_value(manifest: Mapping[str, Any], field_name: str) -> Any:
 
 
 def beyond_n(manifest: Mapping[str, Any]) -> list[int]:
-    """The k of the protocol that are not reported, because the user's n is smaller."""
+    """The k of the protocol that are not reported, because the user's n is smaller; none of a user's own ks."""
     at, ks = manifest["identity"].get("benchmark"), manifest["record"].get("protocol", {}).get("ks") or {}
+    if ks.get("origin") == Origin.USER and not str(ks.get("note")).endswith(f"n={recorded_value(manifest, 'n')}"):
+        return []
     was, n = (ks.get("was") or {}).get("value") or (), recorded_value(manifest, "n")
     was = was.get(at, was.get("default", ())) if isinstance(was, Mapping) else was
     return [int(k) for k in was if n is not None and k > n]
