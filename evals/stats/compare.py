@@ -190,9 +190,7 @@ def compare_runs(
     common = [name for name in a.tables if name in b.tables]
     if not common:
         has = "; ".join(f"{run.name} has {', '.join(run.tables) or 'no verdicts'}" for run in (a, b))
-        raise ValueError(
-            f"no benchmark in common: {has} (rlvr grade FILE benchmark=NAME out=FILE names a file's)"
-        )
+        raise ValueError(f"no benchmark in common: {has} (rlvr grade FILE benchmark=NAME out=FILE names a file's)")
     if strange := [name for name in benchmarks or () if name not in common]:
         raise ValueError(f"benchmarks: expected some of {', '.join(common)} (in both runs), got {strange[0]!r}")
     chosen = [name for name in common if benchmarks is None or name in benchmarks]
