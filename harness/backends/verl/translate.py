@@ -250,7 +250,6 @@ def _rollout(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any
         "agent.num_workers": 1 if hardware.device == "cpu" else 8,
         "agent.default_agent_loop": TRAINER,
         "agent.agent_loop_config_path": str(_HERE / "rollout.yaml"),
-        "checkpoint_engine.update_weights_bucket_megabytes": 64 if hardware.device == "cpu" else 2048,
     }
     if hardware.device == "cpu":
         rollout |= {**small, "enable_sleep_mode": False}
