@@ -22,7 +22,7 @@ GRADES = (
     "series benchmark samples printed labels boxed_last boxed_strict answer_tag qwen ours ours_low ours_high agree "
     "unscored gold_cut causes"
 )
-BY_READING = "series benchmark both_reject read right convention labels ours by_reading"
+BY_READING = "series benchmark both_reject read right convention labels ours by_reading reading_low reading_high"
 FORMS = {"chance_of_largest": "{:.2f}", "seed_pairs": "{:.0f}", "seed_pairs_called_different": "{:.0f}"}
 
 
@@ -87,7 +87,7 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             "were judged by gold and answer, a few by the end of the response, and two unequal plain numbers by a "
             "script: *right*; *convention*: right if a rounded number is, or a form that the gold does not have. Those "
             "without an answer were not read. *by_reading*: *ours*, and that share of *right* of all that both reject; "
-            "where few were right it is uncertain.",
+            "*reading_low*, *reading_high*: with the ends of that share's 95 % interval (Clopper and Pearson), which few right ones leave wide.",
             tables.get("by_reading", none),
             BY_READING,
         ),

@@ -59,14 +59,20 @@ def with_readings(rejected: pd.DataFrame) -> pd.DataFrame:
 def by_reading(rejected: pd.DataFrame, grades: pd.DataFrame) -> pd.DataFrame:
     """A row a printed score: how many samples both graders reject, how many of them were read, how many of these are
     right (`convention` apart), and the score that follows if the sample is like the rest: `ours`, and that share of
-    what both reject."""
+    what both reject. `reading_low`, `reading_high`: with the ends of the 95 % interval of Clopper and Pearson of that
+    share, all else as it is."""
+    from scipy.stats import binomtest
+
     rows = []
     for about, sample in rejected.groupby(list(ABOUT), sort=False):
         [graded] = grades[(grades[list(ABOUT)] == list(about)).all(axis=1)].to_dict("records")
         count = sample["reading"].value_counts()
         right, convention = int(count.get("right", 0)), int(count.get("convention", 0))
         read = right + convention + int(count.get("wrong", 0))
-        share = 100 * sample["both"].iloc[0] / sample["samples"].iloc[0]
+        rejects = 100 * sample["both"].iloc[0] / sample["samples"].iloc[0]
+        likely = binomtest(right, read).proportion_ci(0.95) if read else (float("nan"), float("nan"))
+        parts = (right / read if read else float("nan"), *likely)
+        follows = [graded[COMPARED] + rejects * float(part) for part in parts]
         rows.append(
             dict(zip(ABOUT, about, strict=True))
             | {
@@ -76,7 +82,7 @@ def by_reading(rejected: pd.DataFrame, grades: pd.DataFrame) -> pd.DataFrame:
                 "convention": convention,
                 "labels": graded["labels"],
                 "ours": graded[COMPARED],
-                "by_reading": graded[COMPARED] + share * right / read if read else float("nan"),
+                **dict(zip(("by_reading", "reading_low", "reading_high"), follows, strict=True)),
             }
         )
     return pd.DataFrame(rows)

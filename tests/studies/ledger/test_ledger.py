@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 from evals.answer_files.differing import anywhere
 from evals.audit import Evidence
@@ -221,6 +222,9 @@ def test_what_both_graders_reject_is_sampled_by_path_and_row_alone(tmp_path: Pat
     [row] = by_reading(read, grades).to_dict("records")
     assert (row["read"], row["right"], row["convention"]) == (8, 2, 1)
     assert row["by_reading"] == pytest.approx(33.3 + 100 * 40 / 60 / 4)
+    # Clopper and Pearson's ends: 2 or more, and 2 or fewer, of 8 come in 2.5 % of samples
+    low, high = ((row[end] - 33.3) * 60 / 4000 for end in ("reading_low", "reading_high"))
+    assert (binom.sf(1, 8, low), binom.cdf(2, 8, high)) == (pytest.approx(0.025), pytest.approx(0.025))
     assert {(row["gold"], row["answer"]) for row in first} == {("5", "6")}
     hidden = Series(Repository("owner/name", found, UNLICENSED), "r", "b", r"f\.jsonl", responses={})
     assert {(row["gold"], row["answer"]) for row in rejected_rows(hidden, files, samples)} == {("", "")}
