@@ -87,8 +87,8 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             "were judged by gold and answer, a few by the end of the response, and two unequal plain numbers by a "
             "script: *right*; *convention*: right if a rounded number is, or a form that the gold does not have. Those "
             "without an answer were not read. *by_reading*: *ours*, and that share of *right* of all that both reject; "
-            "*reading_low*, *reading_high*: with the ends of that share's 95 % interval (Clopper and Pearson), which few "
-            "right ones leave wide.",
+            "*reading_low*, *reading_high*: with the ends of that share's 95 % interval (Clopper and Pearson), which "
+            "few right ones leave wide.",
             tables.get("by_reading", none),
             BY_READING,
         ),
