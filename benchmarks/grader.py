@@ -577,7 +577,7 @@ def speed(pairs: Sequence[Pair]) -> str:
         "before. plain: numbers in digits; symbolic: with "
         f"letters for variables or functions; latex: the rest. At most {TIMED} pairs a class, whose texts differ.\n\n"
         + markdown_table(header, rows, left=1)
-        + f"\n{worst()}\n"
+        + f"\n\n{worst()}"
     )
 
 
