@@ -14,7 +14,7 @@ from evals.grading.counted import HEDGE, doubted
 from evals.grading.numbers import has_symbols, split
 
 _LONGEST = 1_500  # of the end that is read
-_LONGEST_ASIDE = 60
+_LONGEST_ASIDE = 3  # words of doubt: `(not sure)`
 _FEWEST_WORDS = 3
 
 
@@ -131,7 +131,7 @@ def conclusion(text: str) -> Conclusion:
     sentences = [part.strip(" .,;:!\n") for part in parts if re.search(r"\w", _ASIDE.sub(" ", part))]
     if not sentences:
         return _NOTHING
-    if any(doubted(aside) for aside in _ASIDE.findall(" ".join(parts[-2:])) if len(aside) < _LONGEST_ASIDE):
+    if any(doubted(aside) for aside in _ASIDE.findall(" ".join(parts[-2:])) if len(aside.split()) <= _LONGEST_ASIDE):
         return Conclusion(None, unread=True)
     last = _ASIDE.sub(" ", sentences[-1]).strip(" .,;:")
     clauses = [part.strip(" .,;:") for part in _CLAUSE.split(_ARROW.split(last)[-1])]
@@ -177,7 +177,7 @@ def _value(clause: str, concluded: bool) -> str | None:
         value, rest = (found["value"].strip(" .,;:"), found["rest"].strip()) if found else (None, "")
         if doubted(rest):
             return None
-        said = there[0] or re.match(r"(?:is|are|was|were)\s+the\b", rest)
+        said = there[0] or re.match(r"(?:(?:is|was)\s+the|(?:of\s+the\b[a-z\s]*\b)?(?:are|were))\b", rest)
         return value if said or not value else rf"{value}\text{{ {rest}}}"  # `26 animals with horns`
     if verbs := [*_VERB.finditer(clause)]:
         return _behind(clause[verbs[-1].end() :])
