@@ -25,6 +25,7 @@ HEDGES = [
 ]
 READ = {  # a free constant has any name; f is constant; a unit may be missing
     (r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{2} \cos (2 t)", r"-\sin (3 t) / 5+ C_{7} \sin (2 t)+C_{2} \cos (2 t)"),
+    (r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{2} \cos (2 t)", r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{3} \cos (2 t)"),
     (
         r"\frac{\cos (2 t)}{15}+C_{1} e^{t}+C_{2} e^{-t}+C_{3} \cos (t)+C_{4} \sin (t)",
         r"\frac{\cos (2 t)}{15}+C_{1} e^{t}+C_{2} e^{-t}+C_{3} \cos (t)+C_{5} \sin (t)",
@@ -84,12 +85,12 @@ def equal_after_all(gold: str, form: str) -> bool:
     if form in ("%s^{-1}", "%s^{T}"):
         return re.search(r"(?<![\d.])[01]$", last) is not None or "where" in gold
     if form in ("%s / 7", r"%s \%", r"\pm %s", r"\sqrt{%s}", "%s..."):
-        return re.search(r"(?<![\d.])0$", last) is not None or gold in ("1", "-1./3")
+        return re.search(r"(?<![\d.])0$", last) is not None or gold in ("1", "-1./3", "3i,-3i")
     if form == r"%s \approx 8":
         value = constant(clean(gold))
         return gold == r"$8 \%$" or (value is not None and value.denominator != 1 and abs(value - 8) < 1)
-    number = re.search(r"[789]$|^[789]", form.replace("%s", "").replace(r"\text{Answer: }", "").strip())
-    return number is not None and number[0] in re.findall(r"\d+", gold) and len(re.findall(r"\d+", gold)) > 1
+    number = re.search(r"[789](?=\}?$)|^[789]", form.replace("%s", "").replace(r"\text{Answer: }", "").strip())
+    return number is not None and number[0] in re.findall(r"\d+", gold) and not re.fullmatch(r"[789]", gold)
 
 
 def test_no_hedged_gold_is_accepted() -> None:
