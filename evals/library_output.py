@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ def lead_away() -> None:
     nothing in a process without `keep_ours`, or where the file cannot be written."""
     if _ours:
         all_to_file(stdout=False)
+
+
+def bars_too() -> AbstractContextManager[object]:
+    """Inside the block what Python code writes to `sys.stderr` goes the same way, as libraries' bars do; for a block in
+    which nothing of ours is said. Nothing in a process without `keep_ours`."""
+    return redirect_stderr(open(2, "w", errors="backslashreplace", closefd=False)) if _ours else nullcontext()
 
 
 def all_to_file(*, stdout: bool = True) -> None:

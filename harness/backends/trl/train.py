@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
+from evals.library_output import bars_too
 from evals.sampling.engines.vllm import set_up, shut_down
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
@@ -83,7 +84,7 @@ def train(
     colocated = hardware.rollouts == "vllm_colocate"
     if colocated:
         set_up(cpu=not torch.cuda.is_available())
-    with replaceable() if colocated else nullcontext():
+    with replaceable() if colocated else nullcontext(), bars_too() if colocated else nullcontext():
         trainer = MethodTrainer(
             experiment,
             reference_model=None if teacher in (None, SELF) else locate(teacher),

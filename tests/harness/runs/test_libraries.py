@@ -80,6 +80,8 @@ from evals import library_output
 kept(log)
 os.write(2, b'before ')
 library_output.lead_away()
+with library_output.bars_too():
+    print('bar', end=' ', file=sys.stderr)
 print('ours', file=sys.stderr)
 os.write(2, b'theirs ')
 subprocess.run(['sh', '-c', 'echo their process >&2'], check=True)
@@ -90,9 +92,9 @@ subprocess.run(['sh', '-c', 'echo our process >&2'], stderr=library_output.termi
 def test_from_when_a_library_starts_its_processes_write_to_the_log(tmp_path: Path) -> None:
     """As vLLM's do; what says something to the user goes to the terminal all the same."""
     assert run(WHOLE, tmp_path / "libraries.log") == "before ours\nour process\n"
-    assert (tmp_path / "libraries.log").read_text() == "theirs their process\n"
+    assert (tmp_path / "libraries.log").read_text() == "bar theirs their process\n"
     shown = run(WHOLE, tmp_path / "no folder" / "libraries.log")  # nowhere to keep it
-    assert shown == "before ours\ntheirs their process\nour process\n"
+    assert shown == "before bar ours\ntheirs their process\nour process\n"
 
 
 def test_a_process_without_the_log_is_as_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
