@@ -45,7 +45,7 @@ def ask(slurm: dict[str, str], *command: str) -> str:
 
 
 def log(home: Path, arm: str) -> str:
-    (log,) = home.glob(f"egsw/tiny/tiny-{arm}-*/log.txt")
+    (log,) = home.glob(f"egsw/tiny/*-{arm}-*/log.txt")
     return log.read_text()
 
 

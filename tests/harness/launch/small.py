@@ -24,7 +24,7 @@ def start(home: Path, model: Path, *more: str, env: Mapping[str, str] | None = N
 
 
 def folder_of(home: Path, arm: str) -> Path:
-    (folder,) = (home / "egsw" / "tiny").glob(f"tiny-{arm}-*")
+    (folder,) = (home / "egsw" / "tiny").glob(f"*-{arm}-*")
     return folder
 
 
@@ -39,7 +39,7 @@ def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
 
 def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
     """Whether a run has saved and sealed this checkpoint."""
-    return lambda: list(home.glob(f"egsw/tiny/tiny-{arm}-*/train/checkpoint-{step}/whole"))
+    return lambda: list(home.glob(f"egsw/tiny/*-{arm}-*/train/checkpoint-{step}/whole"))
 
 
 def wait_for(process: Command, there: Callable[[], object], *, seconds: float = 300) -> None:

@@ -45,7 +45,7 @@ def test_stopped_and_killed_jobs_end_like_serial_ones(random_model: Path, tmp_pa
     process.send_signal(signal.SIGTERM)  # to the parent alone: it tells its workers
     _, err = process.communicate(timeout=300)
     assert process.returncode == 75 and "the same command resumes there" in err, err
-    (stopped,) = beside.glob(f"egsw/tiny/tiny-{EGSW}-*")
+    (stopped,) = beside.glob(f"egsw/tiny/*-{EGSW}-*")
     assert not Run(stopped).is_finished
 
     process = start(beside, random_model, *options, env={HOLD: "6"})
@@ -82,7 +82,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     assert f"/{GRPO}/seed0: failed" in err and "is in use by another process" in err
     assert f"/{EGSW}/seed0: its process ended with SIGKILL" in err and "once more, from its last checkpoint" in err
     assert f"/{EGSW}/seed0: finished" in err
-    (log,) = tmp_path.glob(f"egsw/tiny/tiny-{EGSW}-*/log.txt")
+    (log,) = tmp_path.glob(f"egsw/tiny/*-{EGSW}-*/log.txt")
     assert "step 12/12" in log.read_text()
     again = start(tmp_path, random_model, *options)
     _, err = again.communicate(timeout=500)
