@@ -180,7 +180,7 @@ def test_the_new_paper_trains(checkout: Path, tmp_path: Path) -> None:
     more = [*SMALL, f"base_model={model}"]
     printed = rlvr(checkout, *plain, "arm=my_method,grpo,placebo", *more, RLVR_HOME=str(tmp_path / "runs"))
     assert "my_method at tiny scale: 3 runs finished" in printed and "Does my_method score higher than grpo" in printed
-    (record,) = (tmp_path / "runs").glob("my_method/tiny/tiny-my_method-*/run.json")
+    (record,) = (tmp_path / "runs").glob("my_method/tiny/*-my_method-*/run.json")
     assert json.loads(record.read_text())["training"]["steps"] == 2
     compare = ["compare", "paper=my_method", "arm=my_method,grpo", "--json"]
     compared = json.loads(rlvr(checkout, *compare, RLVR_HOME=str(tmp_path / "runs")))
