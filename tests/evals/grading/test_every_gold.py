@@ -17,7 +17,7 @@ from evals.grading.extraction import locate
 from evals.grading.spelling import clean
 from tests.evals.grading.test_wrong_accepts import CHANGES, accepts, golds_by_benchmark
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive, pytest.mark.timeout(3600)]  # 2 minutes of a processor
 HERE = Path(__file__).parent
 HEDGES = [
     *(HERE / "hedges.txt").read_text("utf-8").splitlines(),
