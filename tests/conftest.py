@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.pop("MLFLOW_TRACKING_URI", None)  # nor a store of the user's
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # under nohup, or in the background of a script:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # commands that tests start and interrupt inherit it
 
 from pathlib import Path
 

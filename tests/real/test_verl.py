@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import torch
 
@@ -78,8 +79,11 @@ def _kill_after_a_checkpoint(command: list[str], environment: dict[str, str], ho
     while not any(home.glob(f"egsw/small/*/train/checkpoints/global_step_1/{WHOLE}")):
         assert process.poll() is None, "the run ended before it saved"
         time.sleep(0.2)
+    workers = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    _, alive = psutil.wait_procs(workers, timeout=180)  # the next command needs their memory
+    assert not alive
     assert not any(home.glob("egsw/small/*/train/final"))
 
 
