@@ -30,7 +30,7 @@ def test_the_script_declare_and_run_runs(tmp_path: Path, monkeypatch: pytest.Mon
     printed, err = started.communicate(timeout=300)
     assert started.returncode == 0, err
     assert "user: declared in Python" in printed and "paper: section 3.1" in printed
-    assert "model/entropy_advantage" in printed and "pass@2" in printed
+    assert "tiny/entropy_advantage" in printed and "pass@2" in printed
 
 
 def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path):

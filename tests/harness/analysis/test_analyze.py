@@ -32,7 +32,7 @@ def verdicts(benchmark: str, right: int, n: int = 4, problems: int = 6) -> pd.Da
     """All samples of the first `right` problems are correct."""
     rows = table({f"p{p}": ("c" if p < right else "w") * n for p in range(problems)})
     rows["answer"] = rows["answer_class"].astype(str)
-    return rows.assign(benchmark=benchmark, tokens=5, seed=0, reason=None)[schema().names]
+    return rows.assign(benchmark=benchmark, tokens=5, seed=0, reason=None, problem="?")[schema().names]
 
 
 def evaluation(folder: Path, right: int) -> Path:
