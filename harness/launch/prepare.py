@@ -188,9 +188,9 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
 
     here = asked.launcher.name != "slurm"  # there each job checks its own machine
     with faults.gathered():
+        make_home()
         asked.check_machine(here)
     faults.refuse()
-    make_home()
     if here:
         hardware = {key: settings.with_device() for key, settings in hardware.items()}
     else:

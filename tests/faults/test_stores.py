@@ -51,11 +51,12 @@ def test_a_server_that_breaks_during_a_run(mode: str, server: str, undisturbed: 
 @pytest.mark.parametrize("command", ["tables", "report", "export"])
 def test_a_server_that_is_lost_while_a_command_reads(command: str, mode: str, server: str, tmp_path: Path) -> None:
     """One sentence, after MLflow's limit at most, and nothing is written."""
+    out = tmp_path / ("out.html" if command == "report" else "out")
     with proxy(server, "pass", mode) as between:
         uri = {"MLFLOW_TRACKING_URI": f"http://127.0.0.1:{between.port}", "MLFLOW_HTTP_REQUEST_TIMEOUT": "3"}
-        ended = run([command, "paper=egsw", f"out={tmp_path / 'out'}"], tmp_path / "h", environment=uri)
+        ended = run([command, "paper=egsw", f"out={out}"], tmp_path / "h", environment=uri)
     assert ended.code == 2 and len(ended.err.splitlines()) == 1 and "cannot be used" in ended.err, ended
-    assert not (tmp_path / "out").exists()
+    assert not out.exists()
 
 
 def test_several_processes_make_a_new_store_once(tmp_path: Path) -> None:

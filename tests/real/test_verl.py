@@ -68,8 +68,8 @@ def test_a_killed_training_ends_with_the_same_weights(model: Path, tmp_path: Pat
     assert first.keys() == second.keys() == base.keys()
     assert any(not torch.equal(first[key].float(), base[key].float()) for key in base)
     assert all(torch.equal(first[key], second[key]) for key in first)
-    assert without_time(whole) == without_time(killed)
-    for metrics in without_time(whole):
+    for metrics, again in zip(without_time(whole), without_time(killed), strict=True):
+        assert again == pytest.approx(metrics, rel=1e-3, abs=1e-4)  # vLLM's log-probabilities differ in the last digits
         assert 0 < metrics["train/mismatch_max_logp_gap"] < 1e-3  # both in float32
     _check_saved(model, whole / "train" / "final")
 
