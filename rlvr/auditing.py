@@ -100,10 +100,10 @@ def audit(
                 for number, group in enumerate(groups)
             ]
         if printed is None and not ours:
-            raise ValueError("printed: missing; expected a percentage such as 46.7")
+            raise UsageError("printed: missing; expected a percentage such as 46.7")
         last = f"{100 * float(read[0].last['value'].mean()):.1f}"
         claim = Printed(last if printed is None else printed, where, k)
-    except (ValueError, OSError) as error:
+    except OSError as error:
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
     document = asdict(result) | {"printed": claim.text, "where": where}
@@ -147,7 +147,7 @@ def _evidence(
     names = _names(paths)
     if metric is not None:
         if files == "checkpoints":
-            raise ValueError("files=checkpoints: a curve has all checkpoints of a seed; expected seeds or recipes")
+            raise UsageError("files=checkpoints: a curve has all checkpoints of a seed; expected seeds or recipes")
         texts = [path.read_text(errors="replace") for path in paths]
         curves = {name: read_curve(text, name=str(path)) for name, path, text in zip(names, paths, texts, strict=True)}
         settings = verl_settings(texts[0])
@@ -163,9 +163,9 @@ def _evidence(
                 read = read_answers(path, reading)
             except ValueError as error:
                 others = ". Here, verdicts without answers need columns=id:THEIRS,correct:THEIRS, a curve metric=NAME"
-                raise ValueError(f"{error}{others if 'no known format' in str(error) else ''}") from error
+                raise UsageError(f"{error}{others if 'no known format' in str(error) else ''}") from error
             if not read.labelled:
-                raise ValueError(
+                raise UsageError(
                     f"{path}: no verdicts of the authors; {read.note or 'it has none'}. A curve needs metric=NAME"
                 )
             table = graded_programs(read) if programs(read) else graded(read.rows, Grader())
@@ -207,7 +207,7 @@ def _of_runs(names: Sequence[Path], benchmark: str | None) -> Evidence:
     found = runs(*names)
     there = sorted({name for run in found for name in run.benchmarks})
     if benchmark not in there:
-        raise ValueError(f"metric: expected a benchmark of the runs ({', '.join(there)}), got {benchmark}")
+        raise UsageError(f"metric: expected a benchmark of the runs ({', '.join(there)}), got {benchmark}")
     parts = [part for number, run in enumerate(found) for part in _checkpoints(run, benchmark, number)]
     return Evidence.of_samples(pd.concat(parts, ignore_index=True))
 

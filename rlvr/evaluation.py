@@ -471,7 +471,7 @@ def grade(
                 write_text(Path(page), letter)
             told = f"not written: {page}; no verdict differs from a label" if letter is None else f"written: {page}"
             print(told, file=sys.stderr)
-    except (ValueError, OSError) as error:
+    except OSError as error:
         raise UsageError(str(error)) from error
     return Result(report.as_dict(), report.__str__, Scores((Path(file).name, s) for s in report.scores).rows())
 

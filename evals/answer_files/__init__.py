@@ -24,7 +24,7 @@ from evals.answer_files.report import SHOWN, GradeReport, agreement
 from evals.answer_files.table import Columns, columns_of_responses, with_columns
 from evals.code_execution.program_grader import ProgramGrader, is_gold
 from evals.code_execution.programs import POLICIES as PROGRAMS
-from evals.files import write_jsonl
+from evals.files import UsageError, write_jsonl
 from evals.grading import Conventions, Grade, Grader
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
@@ -74,25 +74,25 @@ def grade_file(
     """
     path, target = file_of(Path(path)), None if out is None else Path(out)
     if target is not None and (target.suffix != ".jsonl" or not target.parent.is_dir()):
-        raise ValueError(f"out is {str(out)!r}; expected a name that ends in .jsonl, in a folder that exists")
+        raise UsageError(f"out is {str(out)!r}; expected a name that ends in .jsonl, in a folder that exists")
     file = read_answers(path, reading)
     rows = file.rows
     samples = Counter(str(row["problem_id"]) for row in rows)
     ks = _ks(samples, ks)
     for number in () if explain == "wrong" else explain:
         if not 1 <= number <= len(rows):
-            raise ValueError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
+            raise UsageError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
     theirs = decided_by(path, file.format)
     policy = policy or theirs[0] or AS_PROGRAMS.get(file.format) or policy_for(rows)
     reasoning = reasoning or theirs[1] or "after"
     policies = tuple(PROGRAMS if policy in PROGRAMS else POLICIES)
     if policy not in policies:
-        raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
+        raise UsageError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
     if strange := [n for n, row in enumerate(rows, 1) if is_gold(as_text(row["answer"])) is not (policy in PROGRAMS)]:
         what = "no test of a program" if policy in PROGRAMS else "the test of a program: policy=program"
-        raise ValueError(f"policy={policy}: the answer of row {strange[0]} is {what}")
+        raise UsageError(f"policy={policy}: the answer of row {strange[0]} is {what}")
     if policy in PROGRAMS and explain:
-        raise ValueError("explain: expected none, the answers are programs")
+        raise UsageError("explain: expected none, the answers are programs")
 
     grader = ProgramGrader(workers=os.cpu_count() or 2) if policy in PROGRAMS else Grader(conventions, reasoning)
     triples: list[tuple[Any, str, str | None]] = [
@@ -164,5 +164,5 @@ def _ks(samples: Counter[str], ks: Sequence[int] | None) -> list[int]:
         return [k for k in _COMMON_KS if 1 < k <= fewest]  # pass@1 and maj@1 are avg once more
     for k in ks:
         if not 1 <= k <= fewest:
-            raise ValueError(f"k is {k}; expected 1 to {fewest}, the fewest samples of a problem in the file")
+            raise UsageError(f"k is {k}; expected 1 to {fewest}, the fewest samples of a problem in the file")
     return list(ks)

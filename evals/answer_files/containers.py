@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data.rows import read_rows
-from evals.files import most_unpacked
+from evals.files import UsageError, most_unpacked
 
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, length of its name, of its extra field
@@ -30,9 +30,9 @@ def contents(path: Path) -> list[dict[str, Any]]:
     if len(objects) == 1 and isinstance(objects[0], dict):
         objects = _inside(objects[0])
     if not objects:
-        raise ValueError(f"{path}: expected rows, found none")
+        raise UsageError(f"{path}: expected rows, found none")
     if strange := [number for number, row in enumerate(objects, 1) if not isinstance(row, dict)]:
-        raise ValueError(f"{path}, row {strange[0]}: expected an object")
+        raise UsageError(f"{path}, row {strange[0]}: expected an object")
     return objects
 
 
@@ -59,10 +59,10 @@ def _zipped(path: Path) -> list[Any]:
             files = {info.filename: info for info in archive.infolist()}
             inside = sorted(name for name in files if name.startswith("samples/") and name.endswith(".json"))
             if sum(files[name].file_size for name in inside) > (most := most_unpacked(path)):
-                raise ValueError(f"it unpacks to more than {most / 2**30:.1f} GiB")
+                raise UsageError(f"it unpacks to more than {most / 2**30:.1f} GiB")
             return [json.loads(_member(stream, archive, files[name])) for name in inside]
     except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: damaged or cut short ({error})") from error
+        raise UsageError(f"{path}: damaged or cut short ({error})") from error
 
 
 def _member(stream: io.BufferedReader, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

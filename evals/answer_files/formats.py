@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evals.code_execution.program_grader import gold
+from evals.files import UsageError
 from evals.grading.verdicts import Verdict
 
 Row = dict[str, Any]
@@ -63,7 +64,7 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
     row = dict(value) if plain else {}
     if plain and "gold" in value:
         if "answer" in value and "answer" not in columns and str(value["answer"]) != str(value["gold"]):
-            raise ValueError(
+            raise UsageError(
                 "both gold and answer, and they differ: columns=answer:gold takes gold as the gold answer, "
                 "columns=answer:answer takes answer"
             )
@@ -81,7 +82,7 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
         found = reach(value, theirs)
         row[ours] = row.get(theirs, ABSENT) if found is ABSENT else found
         if row[ours] is ABSENT:
-            raise ValueError(f"no column {theirs!r} for {ours}; there are {', '.join(value)}")
+            raise UsageError(f"no column {theirs!r} for {ours}; there are {', '.join(value)}")
     if "expected" in columns:
         row["labels"] = _labels({columns["expected"]: row.pop("expected")})
     for name in ("problem_id", "problem", "response"):
@@ -94,7 +95,7 @@ def read_object(name: str | None, number: int, value: Row, columns: Mapping[str,
         return [row if plain else _as_texts(row)]
     per_sample = {key: row[key] for key in PER_SAMPLE if isinstance(row.get(key), list)}
     if len(set(map(len, per_sample.values()))) > 1:
-        raise ValueError(f"lists of other lengths: {', '.join(f'{key} {len(of)}' for key, of in per_sample.items())}")
+        raise UsageError(f"lists of other lengths: {', '.join(f'{key} {len(of)}' for key, of in per_sample.items())}")
     samples = zip(*per_sample.values(), strict=True)
     return [_as_texts({**row, **dict(zip(per_sample, sample, strict=True))}) for sample in samples]
 
@@ -155,7 +156,7 @@ def as_label(value: Any, threshold: float | None = None) -> bool | None:
             return number >= threshold
         if number in (1, 0, -1):  # True == 1 == 1.0
             return number == 1
-    raise ValueError(
+    raise UsageError(
         f"{value!r} is no verdict; expected true or false, 1 or 0"
         + ("; or label_threshold=1: 1 is correct, less is not" if isinstance(number, int | float) else "")
     )
@@ -176,7 +177,7 @@ _AS_NUMBER = {
 def _lm_eval(row: Row) -> Row:
     responses = [r for group in row["resps"] for r in (group if isinstance(group, list) else [group])]
     if any(isinstance(response, list) for response in responses):
-        raise ValueError(
+        raise UsageError(
             "resps holds log-likelihoods of choices and no response, so nothing can be graded; rlvr audit takes its "
             "verdicts: columns=id:doc_id,correct:acc"
         )
@@ -262,7 +263,7 @@ def _trl(row: Row) -> Row:
 def _verdicts(row: Row) -> Row:
     known = [verdict.value for verdict in Verdict]
     if row["verdict"] not in known:
-        raise ValueError(f"verdict is {row['verdict']!r}; expected one of {', '.join(known)}")
+        raise UsageError(f"verdict is {row['verdict']!r}; expected one of {', '.join(known)}")
     correct = None if row["verdict"] == Verdict.UNSCORED else row["verdict"] == Verdict.CORRECT
     answered = row["extracted"] if "extracted" in row else row.get("answer")  # `rlvr grade out=`; an evaluation
     read = {"labels": {"verdict": correct}, "their_answer": answered}
@@ -345,7 +346,7 @@ def _evalplus(row: Row) -> Row:
 
 def _every_eval_ever(row: Row) -> Row:
     if len(row["output"]["raw"]) != 1:
-        raise ValueError(
+        raise UsageError(
             f"output.raw: expected one response, which is_correct is about, got {len(row['output']['raw'])}"
         )
     return {"response": row["output"]["raw"][0]}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evals.answer_files.formats import VERDICTS
 from evals.data import protocols
-from evals.files import read_object
+from evals.files import UsageError, read_object
 
 TABLE = "verdicts.parquet"
 
@@ -19,15 +19,15 @@ def file_of(path: Path) -> Path:
     """
     if not path.is_dir():
         if not path.is_file():
-            raise ValueError(f"file={path}: expected a file of answers, or the folder of an evaluation; found none")
+            raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation; found none")
         return path
     found = [path / TABLE] if (path / TABLE).is_file() else []
     found = found or sorted(path.glob(f"*/{TABLE}")) or sorted(path.glob(f"eval/*/{TABLE}"))
     if not found:
-        raise ValueError(f"file={path}: expected a file of answers, or the folder of an evaluation; it has no {TABLE}")
+        raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation; it has no {TABLE}")
     if len(found) > 1:
         names = ", ".join(str(table.parent) for table in found)
-        raise ValueError(f"file={path}: expected one benchmark, found several; give one of {names}")
+        raise UsageError(f"file={path}: expected one benchmark, found several; give one of {names}")
     return found[0]
 
 

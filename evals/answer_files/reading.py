@@ -11,6 +11,7 @@ from typing import Any
 from evals.answer_files.containers import contents
 from evals.answer_files.formats import FORMATS, OURS, Row, as_label, format_of, is_program, read_object, test_of
 from evals.data.program_rows import humaneval_plus, mbpp_plus
+from evals.files import UsageError
 from evals.suggest import expected
 
 
@@ -38,9 +39,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping):
-            raise ValueError(f"columns is {self.columns!r}; expected our column -> theirs, as {{'answer': 'gt'}}")
+            raise UsageError(f"columns is {self.columns!r}; expected our column -> theirs, as {{'answer': 'gt'}}")
         if self.golds not in (None, "any", "all"):
-            raise ValueError(f"golds is {self.golds!r}; expected any or all")
+            raise UsageError(f"golds is {self.golds!r}; expected any or all")
 
 
 NOTHING_SAID = Reading()
@@ -109,7 +110,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     objects = contents(path)
     name = format_of(objects[0])
     if name is None and not reading.columns:
-        raise ValueError(
+        raise UsageError(
             f"{path}: no known format has the fields {', '.join(objects[0])}; expected gold and response, or "
             f"give {_suggested(objects[0])}; pairs of bare answers: rlvr.grade_answers in Python"
         )
@@ -128,13 +129,13 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
                 _check(row, value)
                 gold, at = golds.setdefault(str(row["problem_id"]), (gold_of_row(row), number))
                 if gold != gold_of_row(row):
-                    raise ValueError(
+                    raise UsageError(
                         f"problem_id {row['problem_id']!r} has the answer {_short(row['answer'])}, but row {at} says "
                         f"{_short(gold)}"
                     )
                 rows.append(row)
         except ValueError as error:
-            raise ValueError(f"{path}, row {number}: {error}") from error
+            raise UsageError(f"{path}, row {number}: {error}") from error
     if name == "lm_eval":
         rows = _without_filters(rows)
     wanted = FORMATS[name].columns.get("labels", "").split("|") if name else []
@@ -146,7 +147,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
             try:
                 row["expected"] = as_label(verdicts.get(label), reading.label_threshold)
             except ValueError as error:
-                raise ValueError(f"{path}, row {number}: {label}: {error}") from error
+                raise UsageError(f"{path}, row {number}: {label}: {error}") from error
     return AnswerFile(
         name or "columns that were named",
         rows,
@@ -205,7 +206,7 @@ def _rows(name: str | None, number: int, value: Row, columns: Mapping[str, str])
     try:
         return read_object(name, number, value, columns)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ValueError(f"not a row of {name}: {type(error).__name__} {error}") from error
+        raise UsageError(f"not a row of {name}: {type(error).__name__} {error}") from error
 
 
 _ANSWER = (str, int, float)
@@ -229,16 +230,16 @@ def _check(row: Row, value: Row) -> None:
     for name, kinds in {**_RESPONSE, **{name: kinds for name, kinds in _OPTIONAL.items() if name in row}}.items():
         if name == "answer" and row.get(name) is None:
             theirs = next((column for column in _GOLDS if value.get(column)), "THEIRS")
-            raise ValueError(
+            raise UsageError(
                 f"no answer (the gold); the row has {', '.join(value)}; give gold=FILE with problem_id or problem, "
                 f"and answer, or columns=answer:{theirs}"
             )
         if name not in row:
-            raise ValueError(f"no field {name!r}; the row has {', '.join(value)}")
+            raise UsageError(f"no field {name!r}; the row has {', '.join(value)}")
         if not isinstance(row[name], kinds) or (isinstance(row[name], bool) and bool not in kinds):
             inside = f"; columns={name}:COLUMN.KEY reaches inside" if isinstance(row[name], dict) else ""
             wanted = " or ".join(_WORDS[kind] for kind in kinds)
-            raise ValueError(f"{name} is {_short(row[name])}; expected {wanted}{inside}")
+            raise UsageError(f"{name} is {_short(row[name])}; expected {wanted}{inside}")
 
 
 def _take_golds(row: Row, asked: str | None, of_tool: str | None) -> bool:
@@ -257,7 +258,7 @@ def _take_golds(row: Row, asked: str | None, of_tool: str | None) -> bool:
     if not isinstance(found, list) or not found:
         return False
     if strange := [gold for gold in found if isinstance(gold, bool) or not isinstance(gold, _ANSWER)]:
-        raise ValueError(
+        raise UsageError(
             f"answer is {_short(found)}, a list with {_short(strange[0])} in it; expected texts or numbers"
         )
     different = [*dict.fromkeys(map(str, found))]
@@ -269,7 +270,7 @@ def _take_golds(row: Row, asked: str | None, of_tool: str | None) -> bool:
     if len(different) == 1:
         return False
     if ways is None:
-        raise ValueError(
+        raise UsageError(
             f"answer is {_short(found)}, {len(different)} golds; expected golds=any (a response is right that has one "
             "of them) or golds=all (that lists them all)"
         )
@@ -320,14 +321,14 @@ def _golds(table: Path) -> Callable[[Row], Any]:
     """The answer in another file for a row, by problem_id or else by the problem's text."""
     golds = [_as_gold(row) for row in contents(table)]
     if any("answer" not in gold for gold in golds):
-        raise ValueError(f"gold={table}: expected a column answer in every row, found {', '.join(golds[0])}")
+        raise UsageError(f"gold={table}: expected a column answer in every row, found {', '.join(golds[0])}")
     by_id = {str(g["problem_id"]): g["answer"] for g in golds if "problem_id" in g}
     by_text = {_plain(g[key]): g["answer"] for g in golds for key in ("problem", "prompt", "question") if key in g}
 
     def gold_of(row: Row) -> Any:
         answer = by_id.get(str(row.get("problem_id")), by_text.get(_plain(row.get("problem"))))
         if answer is None:
-            raise ValueError(f"gold={table} has no answer for problem {_short(row['problem_id'])}")
+            raise UsageError(f"gold={table} has no answer for problem {_short(row['problem_id'])}")
         return answer
 
     return gold_of
@@ -356,7 +357,7 @@ def _choose_label(
     names = tuple(dict.fromkeys(label for labels in every for label in labels))
     if name is not None and name not in names:
         there = expected(name, names) if names else f"the file has none; columns=expected:{name} reads a column"
-        raise ValueError(f"{path}: label={name}: no such verdict on a sample; {there}")
+        raise UsageError(f"{path}: label={name}: no such verdict on a sample; {there}")
     if name is not None or len(names) < 2:
         return names, name or next(iter(names), None)
     wanted = [label for label in wanted if label in names]

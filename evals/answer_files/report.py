@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evals.answer_files.differing import Disagreement, cell
 from evals.answer_files.formats import Row
 from evals.answer_files.policies import PolicyEffect
+from evals.files import UsageError
 from evals.grading import Explanation, Grade
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
@@ -76,7 +77,7 @@ class GradeReport:
             ValueError: no row has a label.
         """
         if self.agreement is None:
-            raise ValueError(f"page: no row of {self.file} has a verdict of the authors")
+            raise UsageError(f"page: no row of {self.file} has a verdict of the authors")
         if not self.differing:
             return None
         causes = Counter(sample.cause for sample in self.differing).most_common()

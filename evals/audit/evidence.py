@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evals.data import benchmarks
+from evals.files import UsageError
 
 Vector = NDArray[np.float64]
 FULL = 8  # digits after the point: such a score is not rounded
@@ -65,7 +66,7 @@ class Evidence:
         """
         missing = {"problem_id", "label"} - set(samples)
         if missing:
-            raise ValueError(
+            raise UsageError(
                 f"verdicts: expected the columns problem_id and label, missing {', '.join(sorted(missing))}"
             )
         table = samples.assign(
@@ -78,10 +79,10 @@ class Evidence:
         for name in set(SHARES) & set(table):
             table[name] = table[name].astype(float)
             if not table[name].dropna().between(0, 1).all():
-                raise ValueError(f"verdicts: {name} is not 0, 1 or missing in every row")
+                raise UsageError(f"verdicts: {name} is not 0, 1 or missing in every row")
         per_problem = table.groupby(["seed", "checkpoint", "problem_id"], sort=True)["label"].mean().dropna()
         if per_problem.empty:
-            raise ValueError("verdicts: no sample has a label")
+            raise UsageError("verdicts: no sample has a label")
         values = per_problem.groupby(level=["seed", "checkpoint"]).mean().rename("value").reset_index()
         return cls(values, table, table["problem_id"].nunique(), settings or {}, stated=problems)
 
@@ -96,11 +97,11 @@ class Evidence:
         """
         missing = {"checkpoint", "value"} - set(scores)
         if missing or scores.empty:
-            raise ValueError(
+            raise UsageError(
                 f"scores: expected rows of checkpoint and value, missing {', '.join(sorted(missing)) or 'rows'}"
             )
         if not scores["value"].between(0, 1).all():
-            raise ValueError(
+            raise UsageError(
                 f"scores: expected values in [0, 1], got {scores['value'].min()} to {scores['value'].max()}"
             )
         seeds = scores["seed"].astype(str) if "seed" in scores else ""
@@ -147,7 +148,7 @@ class Evidence:
             ValueError: the files have scores only.
         """
         if self.samples is None:
-            raise ValueError("these files have scores, not verdicts")
+            raise UsageError("these files have scores, not verdicts")
         return self.samples.query("seed == @row['seed'] and checkpoint == @row['checkpoint']")
 
     @cached_property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from evals.files import UsageError
+
 _COUNT = re.compile(r"(\d+)\s*/\s*(\d+)")
 
 
@@ -31,7 +33,7 @@ class Printed:
         except (ValueError, ZeroDivisionError):
             valid = False
         if not valid or self.k < 1:
-            raise ValueError(f"printed: expected a percentage such as 46.7 and k >= 1, got {self.text!r}, k = {self.k}")
+            raise UsageError(f"printed: expected a percentage such as 46.7 and k >= 1, got {self.text!r}, k = {self.k}")
 
     @property
     def digits(self) -> str:

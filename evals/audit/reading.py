@@ -14,7 +14,7 @@ import pandas as pd
 
 from evals.audit.evidence import Evidence
 from evals.audit.readings import PARTS
-from evals.files import text_sha256
+from evals.files import UsageError, text_sha256
 from evals.suggest import expected
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
         return _lines
     if "," in text.partition("\n")[0]:
         return _csv
-    raise ValueError(
+    raise UsageError(
         f"{name}: no curve was recognised; expected a console log of veRL, trainer_state.json, a log of MLPerf, tables "
         "of lighteval, CSV or JSON Lines"
     )
@@ -118,13 +118,13 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     try:
         rows = list(reader(text))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{name}: damaged or cut short: {type(error).__name__} {error}") from error
+        raise UsageError(f"{name}: damaged or cut short: {type(error).__name__} {error}") from error
     table = pd.DataFrame(rows)
     known = STEPS if step is None else (step,)
     found = next((column for column in known if column in table), None)
     if found is None:
         there = ", ".join(map(str, table)) or "no row"
-        raise ValueError(
+        raise UsageError(
             f"{name}: no column of steps (columns=step:NAME); expected one of {', '.join(known)}, got {there}"
         )
     table = table.rename(columns={found: "step"}).dropna(subset=["step"])
@@ -187,7 +187,7 @@ def curve_evidence(
     parts, before = [], []
     for seed, curve in curves.items():
         if metric not in curve:
-            raise ValueError(f"metric: {expected(metric, [str(column) for column in curve if column != 'step'])}")
+            raise UsageError(f"metric: {expected(metric, [str(column) for column in curve if column != 'step'])}")
         before.append(_overwritten(curve, metric).assign(seed=seed))
         points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
         parts.append(points.assign(seed=seed))
@@ -360,7 +360,7 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
             try:
                 label = as_label(value, of)
             except ValueError as error:
-                raise ValueError(f"{path}, row {number}: {name}: {error}") from error
+                raise UsageError(f"{path}, row {number}: {name}: {error}") from error
             labels.append(float("nan") if label is None else float(label))
         if name in table:
             table[name] = labels

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.audit.evidence import Evidence, Vector
+from evals.files import UsageError
 
 SPLITS = 200  # of the problems into halves
 RECIPES = "recipes"
@@ -66,7 +67,7 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
         ValueError: fewer than two checkpoints, or scores without a known number of problems.
     """
     if evidence.checkpoints < 2:
-        raise ValueError(f"selection: expected at least two checkpoints, got {evidence.checkpoints}")
+        raise UsageError(f"selection: expected at least two checkpoints, got {evidence.checkpoints}")
     values = evidence.scores["value"].to_numpy(dtype=float)
     table = evidence.table
     if table is not None and table.size:
@@ -74,7 +75,7 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
     elif evidence.problems is not None:
         rates, samples = np.repeat(values[:, None], evidence.problems, axis=1), 1
     else:
-        raise ValueError("selection: scores without verdicts need the number of problems")
+        raise UsageError("selection: scores without verdicts need the number of problems")
     seeds = evidence.scores["seed"].to_numpy()
     plateaus = []
     for seed in dict.fromkeys(seeds):

@@ -188,7 +188,8 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
 
     here = asked.launcher.name != "slurm"  # there each job checks its own machine
     with faults.gathered():
-        make_home()
+        if not faults:  # else nothing is begun
+            make_home()
         asked.check_machine(here)
     faults.refuse()
     if here:
