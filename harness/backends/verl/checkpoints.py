@@ -10,13 +10,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from evals.files import read_json, write_json
+from evals.files import write_json
 from harness.backends.checkpoints import WHOLE, last_verified, seal
 from harness.backends.common import describe_as_base
 from harness.backends.snapshots import snapshot_folder
 from harness.backends.verl.reference import REFERENCE
 
 STATE = "rlvr_state.json"  # our own state, read when a training resumes
+TYPES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}  # of safetensors -> as a configuration names it
 KEPT = 2  # keep the previous one until the newest is verified
 
 
@@ -25,10 +26,17 @@ def export(checkpoint: Path, final: Path, base_model: str) -> None:
     part = final.with_name(".final.part")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(checkpoint / "actor" / "huggingface", part)
-    config = read_json(part / "config.json")
-    describe_as_base(part, base_model, config.get("dtype") or config["torch_dtype"])
+    describe_as_base(part, base_model, _dtype(part))
     shutil.rmtree(final, ignore_errors=True)
     part.rename(final)
+
+
+def _dtype(folder: Path) -> str:
+    """The type of a saved model's weights: veRL's own configuration has the base model's."""
+    from safetensors import safe_open
+
+    with safe_open(min(folder.glob("*.safetensors")), "numpy") as weights:
+        return TYPES[weights.get_slice(min(weights.keys())).get_dtype()]
 
 
 class MarkWhole:
