@@ -281,7 +281,7 @@ def _as_meant(
     if found:
         # one of many has the digits by chance, and a mean of scores those of a score: another one is likelier
         single = printed.may_be_one_of(evidence.samples_in_score)
-        first = min(found, key=lambda reading: (single and reading.finer, reading.chance > BY_CHANCE))
+        first = min(found, key=lambda r: (r.rare, single and r.finer, r.chance > BY_CHANCE))
         return scores.iloc[first.row], [Cause(first.kind, _said(first, found), points)], first.text, first.chance
     if printed.cut_from(mean):
         text = f"{100 * mean:.4g}, not rounded to nearest"

@@ -36,6 +36,7 @@ class Reading:
         chance: of a number of another origin to be one of as many like this one (`hit_by_chance`); 0 for those that
             are few.
         finer: it is a mean of scores, which has values between those of single scores.
+        rare: so few print it that any other reading with the digits comes first.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Reading:
     row: int
     chance: float = 0.0
     finer: bool = False
+    rare: bool = False
 
 
 def readings(evidence: Evidence, printed: Printed, base: Evidence | None = None) -> Iterator[Reading]:
@@ -67,7 +69,7 @@ def readings(evidence: Evidence, printed: Printed, base: Evidence | None = None)
         yield Reading("another metric", "the gain over the base model", mean - before, last)
         if before > 0:
             yield Reading("another metric", "the gain in shares of the base model's score", mean / before - 1, last)
-    yield Reading("another metric", "the share that is incorrect", 1 - mean, last)
+    yield Reading("another metric", "the share that is incorrect", 1 - mean, last, rare=True)
 
 
 def scores_at(evidence: Evidence, k: int) -> pd.DataFrame:
