@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from harness.backends.checkpoints import WHOLE
 from harness.backends.snapshots import snapshots
@@ -72,11 +74,11 @@ def test_a_checkpoint_at_an_evaluated_step_leaves_its_model_as_a_snapshot(tmp_pa
         model.mkdir(parents=True)
         (model / "config.json").write_text('{"dtype": "float32", "eos_token_id": [7, 8], "use_cache": false}')
         (model / "generation_config.json").write_text('{"eos_token_id": [7, 8]}')
-        (model / "model.safetensors").write_text(str(rollouts))
+        save_file({"a": torch.full((1,), float(rollouts))}, model / "model.safetensors")
         MarkWhole().on_save(Trainer(), str(folder))
     assert snapshots(tmp_path) == [(4, tmp_path / "snapshots" / "step-000004")]
     made = tmp_path / "snapshots" / "step-000004"
-    assert (made / "model.safetensors").read_text() == "2"
+    assert load_file(made / "model.safetensors")["a"].item() == 2
     # all but the weights and their type is the base model's
     assert json.loads((made / "config.json").read_text()) == {"dtype": "float32", "eos_token_id": 7}
     assert json.loads((made / "generation_config.json").read_text()) == {"eos_token_id": 7}
