@@ -110,14 +110,9 @@ def compare(
 
     given: dict[str, Any] = {"metrics": metrics, "ks": ks, "benchmarks": benchmarks, "margin": margin}
     pair = (a, b) if paper is None else _two_arms(paper, arm, scale or "tiny", model, values)
-    try:
-        first, second = (
-            cast("Run", run) if hasattr(run, "measured") else read_run(cast("PathLike", run)) for run in pair
-        )
-        check_apart([*first.seeds, *second.seeds])
-        return Difference(compare_runs(first.measured, second.measured, **given, allow_different=allow_different))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    first, second = (cast("Run", run) if hasattr(run, "measured") else read_run(cast("PathLike", run)) for run in pair)
+    check_apart([*first.seeds, *second.seeds])
+    return Difference(compare_runs(first.measured, second.measured, **given, allow_different=allow_different))
 
 
 def _two_arms(

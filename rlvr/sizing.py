@@ -55,35 +55,33 @@ def power(
     if len(names) > 2:
         raise UsageError(f"runs: expected one run or two, got {len(names)}")
     check_names(*names)
-    try:
-        noise = default_spread(benchmark or "")
-        choose("key", list(values), noise.sourced())
-        if names:
-            measured = [method(text) for text in names]
-            shared = [name for name in measured[0].tables if name in measured[-1].tables]
-            if benchmark is None and len(shared) == 1:
-                (benchmark,) = shared
-            if benchmark is None or benchmark not in shared:
-                raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(shared) or 'none'}")
-            first, *other = [run.tables[benchmark] for run in measured]
-            if problems is None and benchmark not in benchmarks.names():  # your own
-                problems = len(first.problems)
-            noise = measured_spread(first, " and ".join(names), fallback=noise, other=other[0] if other else None)
-        noise = noise.override({key: float(value) for key, value in values.items()}, "command line")
-        if problems is None and benchmark is None:
-            raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
-        problems = problems or benchmarks.count(benchmark or "")
-        rows, flat, cells = [], [], []
-        for n in samples or (1, 4, 16, 64):
-            sizes = {"problems": problems, "samples": n}
-            chances = {str(k): chance(difference, noise, **sizes, seeds=k) for k in seeds or (1, 3, 5, 10)}
-            needed = seeds_needed(difference, noise, **sizes, target_power=power)
-            rows.append({"samples": n, "power_by_seeds": chances, "seeds_needed": needed})
-            shares = {f"{k} seed{'s' * (k != '1')}": c for k, c in chances.items()}
-            flat.append({"samples": n, **{k: round(c, 4) for k, c in shares.items()}, f"seeds for {power:.0%}": needed})
-            cells.append((f"{n}", *(f"{c:.0%}" for c in shares.values()), f"{needed or f'> {MOST}'}"))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    noise = default_spread(benchmark or "")
+    choose("key", list(values), noise.sourced())
+    if names:
+        measured = [method(text) for text in names]
+        shared = [name for name in measured[0].tables if name in measured[-1].tables]
+        if benchmark is None and len(shared) == 1:
+            (benchmark,) = shared
+        if benchmark is None or benchmark not in shared:
+            raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(shared) or 'none'}")
+        first, *other = [run.tables[benchmark] for run in measured]
+        if problems is None and benchmark not in benchmarks.names():  # your own
+            problems = len(first.problems)
+        noise = measured_spread(first, " and ".join(names), fallback=noise, other=other[0] if other else None)
+    noise = noise.override(values, "command line")
+    if problems is None and benchmark is None:
+        raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
+    if problems is None:
+        problems = benchmarks.count(benchmark or "")
+    rows, flat, cells = [], [], []
+    for n in samples or (1, 4, 16, 64):
+        sizes = {"problems": problems, "samples": n}
+        chances = {str(k): chance(difference, noise, **sizes, seeds=k) for k in seeds or (1, 3, 5, 10)}
+        needed = seeds_needed(difference, noise, **sizes, target_power=power)
+        rows.append({"samples": n, "power_by_seeds": chances, "seeds_needed": needed})
+        shares = {f"{k} seed{'s' * (k != '1')}": c for k, c in chances.items()}
+        flat.append({"samples": n, **{k: round(c, 4) for k, c in shares.items()}, f"seeds for {power:.0%}": needed})
+        cells.append((f"{n}", *(f"{c:.0%}" for c in shares.values()), f"{needed or f'> {MOST}'}"))
     model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
     said = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
     document = {**said, "model": model, "most": MOST, "rows": rows}
@@ -221,11 +219,8 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
 
     check_names(runs)
     tables = {name: table.values("avg") for name, table in method(runs).tables.items()}
-    try:
-        sizes = at_least_one("seeds", seeds) or SIZES
-        rates = false_verdicts({name: v[:, complete(v)] for name, v in tables.items()}, sizes=sizes)
-    except ValueError as error:
-        raise UsageError(f"runs={runs}: {error}") from error
+    sizes = at_least_one("seeds", seeds) or SIZES
+    rates = false_verdicts({name: v[:, complete(v)] for name, v in tables.items()}, sizes=sizes)
     rows = []
     for rate in rates:
         about = {"verdicts about": "the method" if rate.about_method else "checkpoints"}

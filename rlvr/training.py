@@ -238,10 +238,8 @@ def _informative(evaluation: str, document: Mapping[str, Any]) -> list[str]:
     sizes = {arm["settings"]["group_size"]["value"] for arm in document["arms"] if "group_size" in arm["settings"]}
     if not sizes:
         raise UsageError(f"evaluation={evaluation}: expected arms that sample groups of responses, got none")
-    try:
-        return [line for size in sorted(sizes) for line in informative.as_text(method(evaluation).tables, size)]
-    except ValueError as error:
-        raise UsageError(f"evaluation={evaluation}: {error}") from error
+    tables = method(evaluation).tables
+    return [line for size in sorted(sizes) for line in informative.as_text(tables, size)]
 
 
 def _asked(

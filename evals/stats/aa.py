@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evals.files import UsageError
 from evals.stats.differences import holm, paired, word
 from evals.stats.intervals import MIN_SEEDS
 
@@ -54,12 +55,12 @@ def aa(tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits:
         splits: approximate number for each size (all of them if there are fewer). Each random order of the runs is cut
             into as many disjoint pairs of sides as possible.
     Raises:
-        ValueError: fewer than two runs, or the tables have different numbers of runs.
+        UsageError: fewer than two runs, or the tables have different numbers of runs.
     """
     matrices = {name: np.asarray(table, dtype=float) for name, table in tables.items()}
     counts = {len(matrix) for matrix in matrices.values()}
     if len(counts) != 1 or min(counts) < 2:
-        raise ValueError(f"A/A test: expected the same runs on all benchmarks, two at least, got {sorted(counts)}")
+        raise UsageError(f"A/A test: expected the same runs on all benchmarks, two at least, got {sorted(counts)}")
     (runs,) = counts
     rates = []
     for size in (size for size in sizes if 2 * size <= runs):

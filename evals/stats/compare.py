@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from evals.files import UsageError
 from evals.provenance import differing_fields
 from evals.stats.differences import Word, holm, paired, paired_average, word
 from evals.stats.intervals import Interval
@@ -183,20 +184,21 @@ def compare_runs(
         margin: a difference up to this size counts as none, for "equal"; a fraction.
         allow_different: compare even if protocol, prompt, decoding or data differ; the result lists the differences.
     Raises:
-        ValueError: no benchmark, or no problem, in common; an unknown metric or benchmark; measured in different ways;
-            other golds for the same problem; or as `score`.
+        UsageError: no benchmark, or no problem, in common; an unknown benchmark; measured in different ways; other
+            golds for the same problem.
+        ValueError: an unknown metric, or as `score`.
     """
     check_request(metrics, ks or ())
     common = [name for name in a.tables if name in b.tables]
     if not common:
         has = "; ".join(f"{run.name} has {', '.join(run.tables) or 'no verdicts'}" for run in (a, b))
-        raise ValueError(f"no benchmark in common: {has} (rlvr grade FILE benchmark=NAME out=FILE names a file's)")
+        raise UsageError(f"no benchmark in common: {has} (rlvr grade FILE benchmark=NAME out=FILE names a file's)")
     if strange := [name for name in benchmarks or () if name not in common]:
-        raise ValueError(f"benchmarks: expected some of {', '.join(common)} (in both runs), got {strange[0]!r}")
+        raise UsageError(f"benchmarks: expected some of {', '.join(common)} (in both runs), got {strange[0]!r}")
     chosen = [name for name in common if benchmarks is None or name in benchmarks]
     different = [text for name in chosen for text in _different(a, b, name)]
     if different and not allow_different:
-        raise ValueError("measured in different ways (allow_different=true compares anyway): " + "; ".join(different))
+        raise UsageError("measured in different ways (allow_different=true compares anyway): " + "; ".join(different))
     compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, margin)]
     by_metric: dict[tuple[Any, ...], list[int]] = {}
     for place, line in enumerate(compared):
@@ -232,7 +234,7 @@ def compare_average(
         k = None if metric not in OF_K else next((k for k in ks if k <= fewest), fewest)
         of_a, of_b = common_values(*tables, metric, k)
         if not of_a.shape[1]:
-            raise ValueError(f"{benchmark}: no problem has {metric_name(metric, k)} in both runs")
+            raise UsageError(f"{benchmark}: no problem has {metric_name(metric, k)} in both runs")
         pairs.append((of_a, of_b))
         values.append((of_a.mean(), of_b.mean()))
         counts.append(count)
@@ -352,13 +354,13 @@ def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> dict[str, Any]:
     shared = gold_a.keys() & gold_b.keys()
     if not shared:
         first_a, first_b = (next(iter(golds), None) for golds in (gold_a, gold_b))
-        raise ValueError(
+        raise UsageError(
             f"{benchmark}: no problem in common ({len(gold_a)} in A, such as {first_a!r}; {len(gold_b)} in B, such as "
             f"{first_b!r}); for files that name the same problems otherwise: columns=problem_id:problem"
         )
     if other := sorted(p for p in shared if gold_a[p] != gold_b[p]):
         first = other[0]
-        raise ValueError(
+        raise UsageError(
             f"{benchmark}: the gold of {len(other)} problems differs, as of {first!r}: {gold_a[first]!r} in A, "
             f"{gold_b[first]!r} in B"
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evals.files import UsageError
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
     Args:
         rows: of one benchmark, a pandas frame or Arrow table; `train_seed` is 0 where it has no such column.
     Raises:
-        ValueError: no rows, a missing column or value, an unknown verdict, several benchmarks, or a sample that is
+        UsageError: no rows, a missing column or value, an unknown verdict, several benchmarks, or a sample that is
             there twice.
     """
     import pandas as pd
@@ -39,7 +40,7 @@ def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
     if (again := pd.DataFrame({"cell": cell, "sample": rows["sample"]}).duplicated()).any():
         twice = rows[["train_seed", "problem_id", "sample"]][again].iloc[0]
         which = ", ".join(f"{name} {value}" for name, value in twice.items())
-        raise ValueError(f"the verdict table holds the same sample twice: {which}")
+        raise UsageError(f"the verdict table holds the same sample twice: {which}")
     scored, correct = (rows["verdict"] != Verdict.UNSCORED).to_numpy(), (rows["verdict"] == Verdict.CORRECT).to_numpy()
     length, answer = (pd.to_numeric(rows[name]).to_numpy(float, na_value=np.nan) for name in ("tokens", "answer_class"))
     weights = {
@@ -99,18 +100,18 @@ def _votes(
 
 
 def _checked(rows: Any) -> pd.DataFrame:
-    """The table with all of `COLUMNS`; else a ValueError that names the fault."""
+    """The table with all of `COLUMNS`; else a UsageError that names the fault."""
     frame: pd.DataFrame = rows.to_pandas() if hasattr(rows, "to_pandas") else rows
     if missing := [name for name in NEEDED if name not in frame]:
-        raise ValueError(f"the verdict table lacks the column(s) {', '.join(missing)}")
+        raise UsageError(f"the verdict table lacks the column(s) {', '.join(missing)}")
     if len(frame) == 0:
-        raise ValueError("the verdict table has no rows")
+        raise UsageError("the verdict table has no rows")
     if "benchmark" in frame and frame["benchmark"].nunique() > 1:
-        raise ValueError(f"score one benchmark at a time, got {', '.join(sorted(frame['benchmark'].unique()))}")
+        raise UsageError(f"score one benchmark at a time, got {', '.join(sorted(frame['benchmark'].unique()))}")
     if unknown := set(frame["verdict"].unique()) - set(Verdict):
-        raise ValueError(f"verdict must be one of {', '.join(Verdict)}, got {', '.join(map(repr, unknown))}")
+        raise UsageError(f"verdict must be one of {', '.join(Verdict)}, got {', '.join(map(repr, unknown))}")
     for name in ("train_seed", "problem_id", "sample", "boxed"):
         if name in frame and frame[name].isna().any():
-            raise ValueError(f"{name} must have a value in every row of the verdict table")
+            raise UsageError(f"{name} must have a value in every row of the verdict table")
     absent = {name: 0 if name == "train_seed" else None for name in COLUMNS if name not in frame}
     return frame.assign(**absent, problem_id=frame["problem_id"].astype(str)).reset_index(drop=True)

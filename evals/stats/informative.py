@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evals.files import UsageError
 from evals.stats.intervals import Interval, Vector, estimate
 from evals.stats.verdict_table import VerdictTable
 
@@ -34,10 +35,11 @@ def informative(table: VerdictTable, size: int) -> tuple[float, Interval | None,
     """(share, its interval over problems, whether it is a lower bound) of the groups of `size` that teach something.
 
     With fewer samples a problem than `size`, the share at as many as there are: a larger group is mixed more often.
+    UsageError without a scored sample.
     """
     scored = (table.scored >= 1).all(0)
     if not scored.any():
-        raise ValueError("expected an evaluation with a scored sample, got none")
+        raise UsageError("evaluation: expected one with a scored sample, got none")
     most = int(table.scored[:, scored].min())
     shares = mixed(table.correct[:, scored], table.scored[:, scored], min(size, most))
     return float(shares.mean()), estimate([shares]).interval(), most < size

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evals.files import UsageError
 from evals.provenance import Origin, Sourced, assumed, paper
 from evals.stats.intervals import MIN_SEEDS, TINY, t_quantile
 
@@ -44,7 +45,7 @@ class Spread:
     problems; `seed_sd` of training seeds.
 
     Raises:
-        ValueError: a value outside [0, 1].
+        UsageError: a value outside [0, 1].
     """
 
     within_sd: Sourced[float]
@@ -55,7 +56,7 @@ class Spread:
         for name, sourced in self.sourced().items():
             value = sourced.value
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-                raise ValueError(f"{name}: expected a number from 0 to 1, got {value!r}")
+                raise UsageError(f"{name}: expected a number from 0 to 1, got {value!r}")
 
     def sourced(self) -> Mapping[str, Sourced[Any]]:
         """Every value with its source."""
@@ -65,7 +66,7 @@ class Spread:
         """The spread with some values replaced.
 
         Raises:
-            ValueError: as `Spread`.
+            UsageError: as `Spread`.
         """
         before = self.sourced()
         return replace(self, **{name: before[name].replace(v, Origin.USER, source) for name, v in values.items()})
@@ -81,7 +82,7 @@ def chance(difference: float, spread: Spread, *, problems: int, samples: int, se
     Args:
         difference: a fraction, not 0. problems: P >= 3. samples: n >= 1. seeds: S >= 1, on either side.
     Raises:
-        ValueError: a value out of these ranges.
+        UsageError: a value out of these ranges.
     """
     from scipy.special import erfc, stdtrit
 
@@ -112,7 +113,7 @@ def seeds_needed(difference: float, spread: Spread, *, target_power: float, prob
     """The fewest training seeds (at least `MIN_SEEDS`, so that the interval covers them) that give that power, by
     doubling and halving; None beyond MOST."""
     if not 0 < target_power < 1:
-        raise ValueError(f"power: expected a number between 0 and 1, got {target_power!r}")
+        raise UsageError(f"power: expected a number between 0 and 1, got {target_power!r}")
 
     def suffice(seeds: int) -> bool:
         return chance(difference, spread, problems=problems, samples=samples, seeds=seeds) >= target_power
@@ -163,10 +164,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 def _check(difference: float, problems: int, samples: int, seeds: int) -> None:
     if isinstance(difference, bool) or not isinstance(difference, (int, float)) or not 0 < abs(difference) < 1:
-        raise ValueError(f"difference: expected a fraction such as 0.05, not 0 and within -1 to 1, got {difference!r}")
+        raise UsageError(f"difference: expected a fraction such as 0.05, not 0 and within -1 to 1, got {difference!r}")
     for name, value, least in (("problems", problems, 3), ("samples", samples, 1), ("seeds", seeds, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+            raise UsageError(f"{name}: expected a whole number of at least {least}, got {value!r}")
 
 
 # Standard deviation in points over repeated evaluations of one checkpoint, one response a problem (arXiv 2504.07086):
@@ -208,13 +209,13 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
         other: a second method's, for `difference_sd`: the variance of the difference over the problems that both have,
             less the noise of both.
     Raises:
-        ValueError: fewer than 3 problems with 2 scored samples under every seed (of both).
+        UsageError: fewer than 3 problems with 2 scored samples under every seed (of both).
     """
     tables = [table] if other is None else [table, other]
     of_tables = [np.array(t.problems)[(t.scored >= 2).all(axis=0)].tolist() for t in tables]
     problems = sorted(set(of_tables[0]).intersection(*of_tables))
     if len(problems) < 3:
-        raise ValueError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}")
+        raise UsageError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}")
 
     means, within, cell = _moments(table, problems)
     variances = {"within_sd": min(0.25, within)}  # 0.25: a coin's, the greatest

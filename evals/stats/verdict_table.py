@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evals.files import UsageError
 from evals.stats.counted import counts_of_rows
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class VerdictTable:
         """One metric of every problem under every seed, [S, P]; NaN without a value (too few scored samples).
 
         Raises:
-            ValueError: verdicts that contradict the answer classes.
+            UsageError: verdicts that contradict the answer classes.
         """
         if (metric, k) not in self._values:
             self._values[metric, k] = self._computed(metric, k)
@@ -237,7 +238,7 @@ class VerdictTable:
 
     def _computed(self, metric: str, k: int | None) -> Matrix:
         if metric == "maj" and self._fault:
-            raise ValueError(self._fault)
+            raise UsageError(self._fault)
         values: Any = np.nan
         if metric in RATIOS:
             part, whole = (self._lists[name] for name in RATIOS[metric])

@@ -91,10 +91,7 @@ def method(text: str) -> MeasuredRun:
     Raises:
         UsageError: as `seeds_of`, or as `together`.
     """
-    try:
-        return together(seeds_of(text), text)
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
+    return together(seeds_of(text), text)
 
 
 def seeds_of(text: str) -> list[Run]:
@@ -106,15 +103,12 @@ def seeds_of(text: str) -> list[Run]:
     parts = [part for part in text.split(",") if part]
     if not parts:
         raise UsageError(f"{text!r}: {EXPECTED}")
-    try:
-        found = runs(*parts, finished=False)
-        for run in found:
-            if not run.benchmarks and run.record.get("kind") != CURVES:
-                raise UsageError(
-                    f"{run.folder}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones"
-                )
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
+    found = runs(*parts, finished=False)
+    for run in found:
+        if not run.benchmarks and run.record.get("kind") != CURVES:
+            raise UsageError(
+                f"{run.folder}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones"
+            )
     check_apart(found)
     return found
 
@@ -135,7 +129,7 @@ def together(seeds: Sequence[Run], name: str) -> MeasuredRun:
     """The training seeds of one method, numbered in their order, to score and compare.
 
     Raises:
-        ValueError: as `conditions_of`, or a file of several seeds among several.
+        UsageError: as `conditions_of`, or a file of several seeds among several.
     """
     conditions, first = conditions_of(seeds), seeds[0]
     numbered = {first.record.get("seed", 0): first} if len(seeds) == 1 else dict(enumerate(seeds))
@@ -147,19 +141,19 @@ def conditions_of(seeds: Sequence[Run]) -> dict[str, Conditions | None]:
     """How the training seeds of one method were measured, by benchmark.
 
     Raises:
-        ValueError: of other settings than the first's, on other benchmarks, or measured in another way.
+        UsageError: of other settings than the first's, on other benchmarks, or measured in another way.
     """
     first = seeds[0]
     conditions = {benchmark: first.conditions(benchmark) for benchmark in first.benchmarks}
     for run in seeds[1:]:
         if run.record.get("digest") != first.record.get("digest"):
-            raise ValueError(f"{run.folder} is no other seed of {first.folder}: their settings differ")
+            raise UsageError(f"{run.folder} is no other seed of {first.folder}: their settings differ")
         if sorted(run.benchmarks) != sorted(first.benchmarks):
             expected = ", ".join(first.benchmarks)
-            raise ValueError(f"{run.folder} was not measured on the benchmarks of {first.folder}: {expected}")
+            raise UsageError(f"{run.folder} was not measured on the benchmarks of {first.folder}: {expected}")
         for benchmark, of_first in conditions.items():
             for field, before, now in decisive_differences(of_first, run.conditions(benchmark)):
-                raise ValueError(
+                raise UsageError(
                     f"{run.folder} is no other seed of {first.folder}: on {benchmark}, {field} is {now!r} and not "
                     f"{before!r}"
                 )

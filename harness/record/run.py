@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.files import DamagedFileError, read_jsonl, read_object, read_parquet
 from evals.provenance import described
+from harness.errors import UsageError
 from harness.record.names import JOB_FOLDER, as_typed, base_of, short_names
 from harness.record.record import (
     CURVE,
@@ -447,7 +448,7 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
     Args:
         runs: by training seed; a single one may hold several in a column `train_seed`.
     Raises:
-        ValueError: one of several holds several. DamagedFileError: as `Run.file`.
+        UsageError: one of several holds several. DamagedFileError: as `Run.file`.
     """
     import pandas as pd
     import pyarrow as pa
@@ -460,7 +461,7 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
     pairs = zip(runs.values(), columns, strict=True)
     several = [run.folder for run, names in pairs if "train_seed" in names and not run.record]
     if several and len(runs) > 1:
-        raise ValueError(f"{several[0]} holds the column train_seed: give it alone, or files of one seed each")
+        raise UsageError(f"{several[0]} holds the column train_seed: give it alone, or files of one seed each")
     if all(isinstance(part, pa.Table) and part.schema.equals(parts[0].schema) for part in parts):
         rows = pa.concat_tables(parts).to_pandas()
     else:  # of others

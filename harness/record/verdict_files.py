@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.files import DamagedFileError, read_parquet
+from harness.errors import UsageError
 from harness.record.record import RESTORE
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def benchmarks_of(path: Path) -> list[str]:
     """
     rows = json_lines(path) if path.suffix == ".jsonl" else read_parquet(path, ["benchmark"]).to_pandas()
     if "benchmark" not in rows or rows.empty:
-        raise ValueError(f"{path}: expected rows with the name of their benchmark, got none")
+        raise UsageError(f"{path}: expected rows with the name of their benchmark, got none")
     return [str(name) for name in dict.fromkeys(rows["benchmark"])]
 
 
@@ -43,7 +44,7 @@ def columns_of(path: Path) -> list[str]:
 
 def check_columns(path: Path, names: Collection[str]) -> None:
     if missing := [name for name in NEEDED if name not in names]:
-        raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
+        raise UsageError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
 
 
 def check_owner(path: Path, metadata: Mapping[bytes, bytes], manifest: Mapping[str, Any] | None) -> None:
@@ -69,4 +70,4 @@ def json_lines(path: Path) -> pd.DataFrame:
     try:
         return pd.DataFrame([json.loads(line) for line in lines if line.strip()])
     except ValueError as error:
-        raise ValueError(f"{path}: expected JSON Lines of verdicts ({error})") from error
+        raise UsageError(f"{path}: expected JSON Lines of verdicts ({error})") from error

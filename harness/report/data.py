@@ -184,10 +184,7 @@ def document_of_runs(
     answer: list[str] = []
     drawn: list[Figure] = []
     for number, other in enumerate(measured[1:]):
-        try:
-            compared = compare_runs(measured[0], other, metrics=("avg", "maj"), allow_different=True)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
+        compared = compare_runs(measured[0], other, metrics=("avg", "maj"), allow_different=True)
         of_pair = tuple((*cells[:1], *cells[2:]) for cells in map(_line, compared.lines))
         different = tuple(f"Measured differently: {text}." for text in compared.different)
         answer += [line_in_words(line, measured[0].name, other.name) for line in compared.lines if line.metric == "avg"]
