@@ -161,7 +161,7 @@ def _evidence(
         if table is None:
             try:
                 read = read_answers(path, reading)
-            except ValueError as error:
+            except UsageError as error:
                 others = ". Here, verdicts without answers need columns=id:THEIRS,correct:THEIRS, a curve metric=NAME"
                 raise UsageError(f"{error}{others if 'no known format' in str(error) else ''}") from error
             if not read.labelled:

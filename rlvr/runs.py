@@ -84,7 +84,7 @@ def read_run(*sources: PathLike, name: str | None = None) -> Run:
             one for each training seed of the method.
         name: shown in tables.
     Raises:
-        ValueError: nothing there, or seeds that were measured differently.
+        UsageError: nothing there, or seeds that were measured differently.
     """
     text = ",".join(os.fspath(source) for source in sources)
     seeds = seeds_of(text)

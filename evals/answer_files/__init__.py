@@ -68,7 +68,7 @@ def grade_file(
         reading: what the file does not state, such as the columns of a table of another form.
         progress: called with ("rows" or "other policies", done, all).
     Raises:
-        ValueError: before anything is graded: a bad row (with its number and field), another suffix of `out`, or an
+        UsageError: before anything is graded: a bad row (with its number and field), another suffix of `out`, or an
             impossible k.
         OSError: the file cannot be read, or `out` cannot be written.
     """

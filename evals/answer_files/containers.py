@@ -21,7 +21,7 @@ def contents(path: Path) -> list[dict[str, Any]]:
     """The objects of a file, found by its content.
 
     Raises:
-        ValueError: its content contradicts its first bytes or its name, or it has no objects.
+        UsageError: its content contradicts its first bytes or its name, or it has no objects.
         OSError: it cannot be read.
     """
     with path.open("rb") as file:

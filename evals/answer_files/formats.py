@@ -141,7 +141,7 @@ def as_label(value: Any, threshold: float | None = None) -> bool | None:
     Args:
         threshold: correct is what is this large or larger; None: nothing between 0 and 1 is a verdict.
     Raises:
-        ValueError: another value, such as 0.1 or "P" (inspect's word for 0.5).
+        UsageError: another value, such as 0.1 or "P" (inspect's word for 0.5).
     """
     number: Any = value
     if isinstance(value, str):

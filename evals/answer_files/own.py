@@ -15,7 +15,7 @@ def file_of(path: Path) -> Path:
     """The file itself; of a folder that an evaluation wrote, the verdicts of its one benchmark.
 
     Raises:
-        ValueError: no such file, no verdicts in the folder, or those of several benchmarks.
+        UsageError: no such file, no verdicts in the folder, or those of several benchmarks.
     """
     if not path.is_dir():
         if not path.is_file():

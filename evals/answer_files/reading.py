@@ -104,7 +104,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     """Read a file of any format of `evals.answer_files.formats`, found by its content, or with `columns` any table.
 
     Raises:
-        ValueError: no known format, or a row lacks something; the message says what is there and what to give.
+        UsageError: no known format, or a row lacks something; the message says what is there and what to give.
         OSError: it cannot be read.
     """
     objects = contents(path)
@@ -252,7 +252,7 @@ def _take_golds(row: Row, asked: str | None, of_tool: str | None) -> bool:
     Args:
         asked: how several count, as the user says. of_tool: as the file's format has it.
     Raises:
-        ValueError: several differ, and it is not said how they count.
+        UsageError: several differ, and it is not said how they count.
     """
     found = row.get("answer")
     if not isinstance(found, list) or not found:

@@ -74,7 +74,7 @@ class GradeReport:
         no verdict differs.
 
         Raises:
-            ValueError: no row has a label.
+            UsageError: no row has a label.
         """
         if self.agreement is None:
             raise UsageError(f"page: no row of {self.file} has a verdict of the authors")

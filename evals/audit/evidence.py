@@ -62,7 +62,7 @@ class Evidence:
             problems: how many the benchmark has, where the file may lack some.
 
         Raises:
-            ValueError: a column is missing, a value of `SHARES` is not in [0, 1], or no sample has a label.
+            UsageError: a column is missing, a value of `SHARES` is not in [0, 1], or no sample has a label.
         """
         missing = {"problem_id", "label"} - set(samples)
         if missing:
@@ -93,7 +93,7 @@ class Evidence:
         """Evidence from a curve: `checkpoint`, `value` in [0, 1], and `seed` if there are several.
 
         Raises:
-            ValueError: a column is missing, there is no row, or a value is outside [0, 1].
+            UsageError: a column is missing, there is no row, or a value is outside [0, 1].
         """
         missing = {"checkpoint", "value"} - set(scores)
         if missing or scores.empty:
@@ -145,7 +145,7 @@ class Evidence:
         """The samples of one checkpoint (a row of `scores`).
 
         Raises:
-            ValueError: the files have scores only.
+            UsageError: the files have scores only.
         """
         if self.samples is None:
             raise UsageError("these files have scores, not verdicts")

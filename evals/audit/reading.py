@@ -112,7 +112,7 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     Args:
         name: of the file, for errors. step: the column of steps; None: one of `STEPS`.
     Raises:
-        ValueError: the text is of no known form, damaged, or has no step.
+        UsageError: the text is of no known form, damaged, or has no step.
     """
     reader = _reader(name, text)
     try:
@@ -182,7 +182,7 @@ def curve_evidence(
         problems: of the benchmark, if known; else what a column n_problems of the curves says.
         recipes: each curve is another recipe, of which the last value counts.
     Raises:
-        ValueError: a curve lacks the metric.
+        UsageError: a curve lacks the metric.
     """
     parts, before = [], []
     for seed, curve in curves.items():
@@ -344,7 +344,7 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
         columns: our column -> theirs.
         threshold: a verdict is correct from this number on; None: only 1 and 0 are verdicts.
     Raises:
-        ValueError: a value is no verdict; with its row.
+        UsageError: a value is no verdict; with its row.
     """
     from evals.answer_files.containers import contents
     from evals.answer_files.formats import as_label

@@ -64,7 +64,7 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
     Args:
         printed: a share in [0, 1].
     Raises:
-        ValueError: fewer than two checkpoints, or scores without a known number of problems.
+        UsageError: fewer than two checkpoints, or scores without a known number of problems.
     """
     if evidence.checkpoints < 2:
         raise UsageError(f"selection: expected at least two checkpoints, got {evidence.checkpoints}")

@@ -21,7 +21,7 @@ def benchmarks_of(path: Path) -> list[str]:
     """The benchmarks of a file of verdicts.
 
     Raises:
-        ValueError: it names none.
+        UsageError: it names none.
     """
     rows = json_lines(path) if path.suffix == ".jsonl" else read_parquet(path, ["benchmark"]).to_pandas()
     if "benchmark" not in rows or rows.empty:
