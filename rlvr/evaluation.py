@@ -345,7 +345,7 @@ def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Ma
     try:
         to_mlflow(folder, {**params, **sourced}, values)
     except StoreError as error:
-        print(f"not in MLflow: {error}", file=sys.stderr)
+        print(f"not in MLflow: {error}; rlvr sync sends it later", file=sys.stderr)
 
 
 def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:

@@ -94,13 +94,17 @@ def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> R
 
 
 def sync() -> Result:
-    """Send MLflow the runs that it lacks: after a server was away, or into another store (MLFLOW_TRACKING_URI)."""
+    """Send MLflow the runs and evaluations that it lacks: after a server was away, or into another store
+    (MLFLOW_TRACKING_URI)."""
+    from harness.record.evaluations import sync as deliver_evaluations
     from harness.record.mirror import sync as deliver
     from harness.runs.track import shown_uri
 
     sent, left, why = deliver()
-    text = f"brought {sent} runs to {shown_uri()}; {len(left)} lack something" + (f": {why}" if why else "")
-    return Result({"delivered": sent, "pending": len(left)}, text, exit_code=1 if why or left else 0)
+    measured = 0 if why else deliver_evaluations()
+    text = f"brought {sent} runs and {measured} evaluations to {shown_uri()}; {len(left)} runs lack something"
+    document = {"delivered": sent, "evaluations": measured, "pending": len(left)}
+    return Result(document, text + (f": {why}" if why else ""), exit_code=1 if why or left else 0)
 
 
 def _files(paths: Sequence[Path], text: str) -> Result:

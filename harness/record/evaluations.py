@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from evals.files import read_object
+from evals.files import read_object, write_json
 from harness.record.mirror import ms, show_samples
 from harness.record.record import CURVES, FINAL, LINK, RECORD
 from harness.record.run import Run
-from harness.runs.track import Tracker, home, make_home
+from harness.runs.track import Tracker, home, make_home, no_store
 
 NAME = "evaluations"  # of the folder, and of MLflow's experiment
+SCORES = "scores.json"  # in an evaluation's folder: the params and scores that MLflow has of it
 
 
 def folder_of(name: str) -> Path:
@@ -54,19 +56,52 @@ def curves() -> list[Run]:
 
 
 def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, float]) -> None:
-    """Write an evaluation into MLflow; with the same params, it writes the same run.
+    """Write an evaluation into MLflow, and what was written into its scores.json, for `sync`.
 
     Args:
         values: metric -> value.
     Raises:
         StoreError: the store cannot be used.
     """
+    write_json(folder / SCORES, {"params": dict(params), "values": dict(values)})
+    with _store_errors():
+        _send(folder, Tracker.open())
+
+
+def sync() -> int:
+    """Send MLflow the evaluations that it lacks; how many were sent.
+
+    Raises:
+        StoreError: the store cannot be used. DamagedFileError: a file of an evaluation is.
+    """
+    folders = [run.folder for run in evaluations() if (run.folder / SCORES).is_file()]
+    with _store_errors():
+        tracker = Tracker.open()
+        return sum(_send(folder, tracker) for folder in folders)
+
+
+@contextmanager
+def _store_errors() -> Iterator[None]:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        raise no_store(error) from error
+
+
+def _send(folder: Path, tracker: Tracker) -> bool:
+    """Write an evaluation into MLflow, unless it is there; with the same params, it writes the same run."""
     from mlflow.entities import Metric, Param, RunTag
 
-    run, tracker = Run(folder), Tracker.open()
+    run, written = Run(folder), read_object(folder / SCORES, "params", "values") or {}
+    params, values = written["params"], written["values"]
     ended = ms(run.record["finished"])
     command = hashlib.sha256(repr(sorted(params.items())).encode()).hexdigest()[:8]  # MLflow changes no param of a run
     run_id = tracker.run_of(NAME, folder.name, f"{run.record['id']}-{command}", ms(run.record["started"]))
+    sent = tracker.client.get_run(run_id)
+    if sent.info.status == "FINISHED" and sent.data.metrics.keys() >= values.keys() and sent.info.end_time == ended:
+        return False
     tracker.client.log_batch(
         run_id,
         metrics=[Metric(name, value, ended, 0) for name, value in values.items()],
@@ -80,6 +115,7 @@ def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, floa
     for name in (*run.record["files"], RECORD):
         tracker.client.log_artifact(run_id, str(folder / name), name.rpartition("/")[0] or None)
     tracker.client.set_terminated(run_id, "FINISHED", ended)
+    return True
 
 
 def _training_of(run: Run) -> str | None:

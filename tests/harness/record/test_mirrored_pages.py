@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.record.evaluations import to_mlflow
+from harness.record.evaluations import sync, to_mlflow
 from harness.record.mirror import sync_run
 from harness.record.pages import has_store, show_page, show_report
 from harness.record.run import Run
@@ -47,15 +47,35 @@ def test_a_report_is_a_run_beside_the_papers_and_the_next_one_replaces_it(home: 
     assert len(Tracker.open().arms("egsw")) == 1  # it is no arm
 
 
-def test_a_page_is_in_each_run_that_mlflow_has(home: Path, tmp_path: Path) -> None:
-    arm, apart = finished(home), finished(home, seed=1)
-    tracker = Tracker.open()
-    sync_run(arm.folder, tracker)
+def evaluation_of(arm: Run, home: Path) -> Path:
+    """The folder of an evaluation that has an arm's verdicts."""
     folder = home / "evaluations" / "it's mine"
     (folder / "b").mkdir(parents=True)
     for name in ("verdicts.parquet", "manifest.json"):
         (folder / "b" / name).write_bytes((arm.folder / "eval" / "b" / name).read_bytes())
     record_evaluation(folder, "model", {"b": folder / "b" / "verdicts.parquet"})
+    return folder
+
+
+def test_sync_sends_an_evaluation_to_another_store_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = evaluation_of(finished(home), home)
+    to_mlflow(folder, {"model": "model"}, {"b/avg_at_1": 0.625})
+    assert sync() == 0
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{home}/other.db")
+    assert [sync(), sync()] == [1, 0]
+    client = Tracker.open().client
+    experiment = client.get_experiment_by_name("evaluations")
+    assert experiment is not None
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert (run.data.params, run.data.metrics) == ({"model": "model"}, {"b/avg_at_1": 0.625})
+    assert {a.path for a in client.list_artifacts(run.info.run_id)} >= {"b", "run.json"}
+
+
+def test_a_page_is_in_each_run_that_mlflow_has(home: Path, tmp_path: Path) -> None:
+    arm, apart = finished(home), finished(home, seed=1)
+    tracker = Tracker.open()
+    sync_run(arm.folder, tracker)
+    folder = evaluation_of(arm, home)
     to_mlflow(folder, {"model": "model"}, {"b/avg_at_1": 0.625})
     (tmp_path / "p.html").write_text("<p>both</p>")
     show_page([arm, apart, Run(folder)], tmp_path / "p.html", {})
