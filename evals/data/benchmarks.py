@@ -192,7 +192,7 @@ def load(
     if wrong and not allow_changed_data:
         raise UsageError(
             f"{name} from {source} is not the pinned version: {wrong}. "
-            "Give allow_changed_data=true to use it; the record and its scores are marked so."
+            "With allow_changed_data=true `rlvr eval` uses it; the record and its scores are marked so."
         )
     shuffled = tuple(_shuffle(problem, choice_seed) for problem in problems)
     has_choices = any(problem.choices for problem in shuffled)

@@ -387,7 +387,8 @@ def check_served(job: Job, engine: str) -> None:
 
 
 def _downloads(jobs: Sequence[Job], local: Sequence[Job], data_dir: str | None) -> Iterator[Callable[[], object]]:
-    """Checks that models (of `local` jobs), training data and benchmarks of the hub are cached or can be downloaded."""
+    """Checks that models (of `local` jobs), training data and benchmarks of the hub are cached or can be downloaded,
+    and that benchmarks in files are what they must be."""
     from evals.data import benchmarks
     from evals.data.hub import check_hub
     from harness.data.problems import source
@@ -401,10 +402,14 @@ def _downloads(jobs: Sequence[Job], local: Sequence[Job], data_dir: str | None) 
     for on_hub in dict.fromkeys(source(dataset).hub for dataset in datasets):
         if on_hub is not None:
             yield partial(check_hub, "dataset", on_hub)
-    if data_dir is None and jobs and SCALES[jobs[0].scale].family is None:
-        for name in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
-            if path := benchmarks.task(name).get("dataset_path"):
-                yield partial(_check_benchmark, name, path)
+    if data_dir is None and jobs and SCALES[jobs[0].scale].family is not None:
+        return  # they are written by the run
+    for name in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
+        on_hub = None if benchmarks.origin(name) else benchmarks.task(name).get("dataset_path")
+        if data_dir is not None or on_hub is None:
+            yield partial(benchmarks.load, name, data_dir=data_dir)
+        else:
+            yield partial(_check_benchmark, name, on_hub)
 
 
 def _check_benchmark(name: str, path: str) -> None:

@@ -52,6 +52,13 @@ def test_local_data_are_read_before_the_start(tmp_path: Path) -> None:
         check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=None)
 
 
+def test_a_benchmark_s_file_is_read_before_the_start(tmp_path: Path) -> None:
+    (tmp_path / "math500.jsonl").write_text('{"problem": "1+1?", "answer": "2"}\n')
+    jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"protocol.benchmarks": ["math500"]})
+    with pytest.raises(UsageError, match=r"math500 from .* is not the pinned version: it has 1 rows, expected 500"):
+        check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=str(tmp_path))
+
+
 def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from huggingface_hub import HfApi, constants
 
