@@ -30,8 +30,8 @@ class Prompt:
     response begins: it is given with the prompt, and is no part of the response. `policy` names the extraction rule
     (`evals.grading.extraction`, for code `evals.code_execution.programs`).
 
-    A protocol may add `examples`, (problem, response) pairs that stand before the problem in the same template, and
-    `variables` of the model's chat template.
+    `examples` are (problem, response) pairs that stand before the problem in the same template; a protocol may replace
+    them, and add `variables` of the model's chat template.
     """
 
     name: str
@@ -87,6 +87,8 @@ def read(path: str | Path) -> Prompt:
         chat: true                   # through the model's chat template (default), or as it stands
         policy: boxed_last           # how its answers are extracted (default)
         prefix: "<think>\\n"          # how every response begins (optional)
+        examples:                     # few-shot examples, which stand before the problem (optional)
+          - {problem: "1/2 + 1/2", response: "\\\\boxed{1}"}
 
     Raises:
         UsageError: no such file, no YAML mapping, an unknown field, or a value that does not fit.
@@ -106,7 +108,7 @@ def _yaml(path: Path) -> Any:
 def _prompt(name: str, values: Any, source: str = "") -> Prompt:
     if not isinstance(values, dict):
         raise UsageError(f"prompt={name}: expected a mapping of fields, got {type(values).__name__}")
-    kinds = {"user": str, "system": str, "chat": bool, "policy": str, "source": str, "prefix": str}
+    kinds = {"user": str, "system": str, "chat": bool, "policy": str, "source": str, "prefix": str, "examples": list}
     for key, value in values.items():
         if key not in kinds:
             raise UsageError(f"prompt={name}: no field {key!r}; {expected(str(key), kinds)}")
@@ -114,10 +116,17 @@ def _prompt(name: str, values: Any, source: str = "") -> Prompt:
             raise UsageError(f"prompt={name}: {key}: expected {kinds[key].__name__}, got {type(value).__name__}")
     if "{problem}" not in values.get("user", ""):
         raise UsageError(f"prompt={name}: user: expected a text with {{problem}} in it, got {values.get('user')!r}")
+    examples = values.get("examples", [])
+    for number, row in enumerate(examples, 1):
+        if not (
+            isinstance(row, dict) and row.keys() == {"problem", "response"} and {*map(type, row.values())} == {str}
+        ):
+            raise UsageError(f"prompt={name}: examples, number {number}: expected problem and response, got {row!r}")
     policies = (*POLICIES, *PROGRAMS)
     if (policy := values.get("policy", "boxed_last")) not in policies:
         raise UsageError(f"prompt={name}: policy: no policy {policy!r}; {expected(policy, policies)}")
-    return Prompt(name=name, **{"policy": "boxed_last", "source": source, **values})
+    pairs = tuple((row["problem"], row["response"]) for row in examples)
+    return Prompt(name=name, **{"policy": "boxed_last", "source": source, **values, "examples": pairs})
 
 
 def with_parts(
@@ -164,8 +173,8 @@ def read_examples(path: Path) -> tuple[tuple[str, str], ...]:
 
 
 def parts(prompt: Prompt) -> dict[str, Any]:
-    """What a protocol has changed in the prompt of its name (but not the template's variables), as a manifest has it;
-    {} for none."""
+    """What a protocol may change in the prompt of its name (but not the template's variables), as a manifest has it:
+    its own system message, and all examples; {} for none."""
     changed: dict[str, Any] = {"system": prompt.system} if prompt.own_system else {}
     return changed | ({"examples": [list(pair) for pair in prompt.examples]} if prompt.examples else {})
 

@@ -369,6 +369,7 @@ _FORKING = (
 
 _SKYRL = "github.com/NovaSky-AI/SkyRL at a956457, "
 _QWEN_CODER = "github.com/QwenLM/Qwen2.5-Coder at d5ead97, qwencoder-eval/instruct/eval_plus/"
+_SMOLLM = "github.com/huggingface/smollm at a041759883ec, text/evaluation/smollm2/"
 _RFS = "github.com/rasbt/reasoning-from-scratch at f79c9cd, "
 _VERL_LOG = (
     "github.com/eric-haibin-lin/verl-data at f07af32, gsm8k/Qwen2.5-0.5B-bsz256_2-prompt1024-resp512-0.567.log: "
@@ -513,6 +514,22 @@ _PROTOCOLS = (
             "whole",
             "github.com/volcengine/verl at 945104d, verl/utils/reward_score/gsm8k.py, extract_solution: the first #### "
             "of the whole response",
+        ),
+    ),
+    Protocol(
+        name="anchor_gsm8k_5_shot",
+        benchmarks=code(("gsm8k",), _SMOLLM + "tasks.py: its test split"),
+        n=code(1, _SMOLLM + "tasks.py: one response a problem"),
+        temperature=assumed(0.0, "not stated; lighteval's generations are greedy by default"),
+        top_p=assumed(1.0, "no effect: decoding is greedy"),
+        max_tokens=code(256, _SMOLLM + "tasks.py: generation_size"),
+        stop=code(("Question",), _SMOLLM + "tasks.py: stop_sequence (Question: begins so)"),
+        prompt=code("lighteval_gsm8k", _SMOLLM + "tasks.py; five examples by smollm2_instruct.txt, as turns of a chat"),
+        ks=assumed((1,), "the card gives one accuracy"),
+        reasoning=code(
+            "whole",
+            "github.com/huggingface/lighteval at ea46419a93fb, metrics/normalizations.py, gsm8k_normalizer: the first "
+            "#### of the whole response",
         ),
     ),
     Protocol(

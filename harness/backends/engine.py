@@ -1,4 +1,4 @@
-"""The engine for evaluations and rejection sampling: `hardware.engine`, `engine_replicas`.
+"""The engine for evaluations and rejection sampling: `hardware.engine` and `hardware.engine_*`.
 
 It reads a finished model from its folder, because a record hashes that folder. During training, weights need no file:
 the colocated vLLM of TRL and veRL takes them from the trainer's memory.
@@ -27,6 +27,7 @@ def sampling_engine(hardware: Hardware, model: str, longest: int | None = None, 
     takes, several = engines.options(hardware.engine), hardware.engine_tensor_parallel
     given: dict[str, Any] = {
         "url": hardware.engine_url,
+        "dtype": hardware.engine_dtype,
         "device": "cpu" if hardware.device == "cpu" else None,
         "replicas": hardware.engine_replicas if hardware.engine_replicas > 1 or apart else None,
         "tensor_parallel": several if several > 1 else None,

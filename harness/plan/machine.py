@@ -345,6 +345,10 @@ def check_engine(hardware: Hardware) -> None:
             f"hardware.engine: expected {Hardware().engine}, got {hardware.engine!r}: {package} is not installed in "
             "this environment"
         )
+    takes = engines.options(hardware.engine)
+    for key, value in (("url", hardware.engine_url), ("dtype", hardware.engine_dtype)):
+        if value is not None and key not in takes:
+            raise UsageError(f"hardware.engine_{key}={value}: not used with hardware.engine={hardware.engine}")
     if hardware.sampler.served:
         sampling_engine(hardware, "model")  # refuses an address
 

@@ -214,6 +214,9 @@ GRPO_MODEL = GSM8K_GRPO.base_model
 
 CODER_README = "github.com/QwenLM/Qwen2.5-Coder at d5ead97, README.md"
 CODER_MODEL = code("Qwen/Qwen2.5-Coder-0.5B-Instruct", CODER_README)
+SMOLLM_MODEL = code(
+    "HuggingFaceTB/SmolLM2-135M-Instruct", "huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct, its card"
+)
 LARGER_CODER_MODEL = code("Qwen/Qwen2.5-Coder-1.5B-Instruct", CODER_README)
 
 REPRODUCTION = Reproduction(
@@ -226,6 +229,7 @@ REPRODUCTION = Reproduction(
         "qwen2.5-1.5b": GRPO_MODEL,
         "qwen2.5-coder-0.5b": CODER_MODEL,
         "qwen2.5-coder-1.5b": LARGER_CODER_MODEL,
+        "smollm2-135m": SMOLLM_MODEL,
     },
     arms=(
         Arm("base", "qwen3-0.6b", "Base", None),
@@ -247,6 +251,7 @@ REPRODUCTION = Reproduction(
         Arm("mbpp", "qwen2.5-coder-0.5b", "Qwen2.5-Coder-0.5B-Instruct", None, protocol="qwen_coder_mbpp"),
         Arm("base", "qwen2.5-coder-1.5b", "Qwen2.5-Coder-1.5B-Instruct", None, protocol="qwen_coder"),
         Arm("mbpp", "qwen2.5-coder-1.5b", "Qwen2.5-Coder-1.5B-Instruct", None, protocol="qwen_coder_mbpp"),
+        Arm("base", "smollm2-135m", "SmolLM2-135M-Instruct", None, protocol="anchor_gsm8k_5_shot"),
     ),
     protocol="anchor_math500",
     seeds=assumed(1, "each source has one run; give seeds=N for the spread"),
@@ -261,13 +266,15 @@ REPRODUCTION = Reproduction(
         "Its base model has 43.59 where veRL's log has 49.6: prompt and extraction differ.",
         "qwen2.5-1.5b: the same task has 0.795 and 0.796 in AReaL (github.com/inclusionAI/AReaL at 4aef98d, "
         "docs/en/algorithms/prox_approx.md) and 77.9 in veRL (docs/algo/baseline.md, with LoRA), with other values.",
-        "qwen2.5-coder: where base_model= is a folder made of a four-bit GGUF file, the weights are near the published "
-        "ones, not equal to them.",
+        "qwen2.5-coder, smollm2-135m: where base_model= is a folder made of a four-bit GGUF file, the weights are near "
+        "the published ones, not equal to them.",
         "qwen2.5-coder: the authors judge a program after evalplus's sanitizer, which drops what runs beside the "
         "function; here all of the block runs (extraction=program_definitions is nearer to theirs).",
         "qwen2.5-coder: MBPP is evalplus v0.1.0's 399 tasks, which the authors' repository holds "
         "(qwencoder-eval/instruct/eval_plus/data/MbppPlus-v0.1.0.jsonl): 69.2 is 276 of 399, and no number of the 378 "
         "tasks of v0.2.0.",
+        "smollm2-135m: lighteval draws five examples of the training set for each problem; here the first five stand "
+        "before every problem.",
     ),
     scales={"tiny": {"group_size": 8, "updates_per_rollout": 1}},
 )

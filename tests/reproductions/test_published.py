@@ -105,6 +105,7 @@ OWN_TEST = {
     ("anchors", "SkyRL"),
     ("anchors", "slime"),
     ("anchors", "Qwen2.5-Coder"),
+    ("anchors", "SmolLM2"),
 }
 CELL = r"[+-]?\d+(?:\.\d+)?(?:\s?%)?|[-–/]"  # a number, or the mark of an empty cell
 EMPTY = ("-", "–", "/")

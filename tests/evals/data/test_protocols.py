@@ -122,6 +122,14 @@ def test_a_prefix_is_given_with_the_prompt_and_ends_the_conversation() -> None:
     assert prompts.messages(prompt, QUESTION)[-1]["content"] == "```python\n"
 
 
+def test_the_five_examples_of_gsm8k_end_in_their_answers() -> None:
+    """The first five answers of its training set are 72, 10, 5, 42 and 624; each response has the form that is read."""
+    prompt = prompts.get("lighteval_gsm8k")
+    answers = [POLICIES[prompt.policy](said, []) for _, said in prompt.examples]
+    assert answers == ["72", "10", "5", "42", "624"]
+    assert [turn["role"] for turn in prompts.messages(prompt, QUESTION)] == ["user", "assistant"] * 5 + ["user"]
+
+
 PROGRAMS = ("humaneval", "humaneval_plus", "mbpp", "mbpp_399", "mbpp_plus")
 
 

@@ -181,6 +181,17 @@ def test_examples_stand_before_a_plain_prompt(tmp_path: Path) -> None:
         prompts.with_parts(own, system="x")
 
 
+def test_a_prompt_of_your_own_holds_its_examples(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text('user: "Q: {problem}\\nA:"\nchat: false\nexamples:\n  - {problem: "1+1?", response: " 2"}\n')
+    own = prompts.get(str(path))
+    assert prompts.render(own, Problem("p", "3+3?", "6"), None) == "Q: 1+1?\nA: 2\n\nQ: 3+3?\nA:"
+    assert prompts.parts(own) == {"examples": [["1+1?", " 2"]]}  # in the manifest, and so part of what decides a sample
+    path.write_text('user: "{problem}"\nexamples:\n  - {problem: "1+1?", answer: "2"}\n')
+    with pytest.raises(ValueError, match=r"examples, number 1: expected problem and response, got \{'problem': '1"):
+        prompts.get(str(path))
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

@@ -13,6 +13,7 @@ from evals.sampling import engines
 from evals.sampling.engines.vllm import VllmEngine
 from harness.backends.engine import close, sampling_engine
 from harness.backends.trl.hardware import TrlHardware
+from harness.errors import UsageError
 from harness.jobs import run as jobs
 from harness.plan import machine
 from harness.plan.machine import check_engine
@@ -23,6 +24,7 @@ from harness.plan.machine import check_engine
     [
         ({}, "transformers", {}),
         ({"device": "cpu"}, "transformers", {"device": "cpu"}),
+        ({"engine_dtype": "bfloat16"}, "transformers", {"dtype": "bfloat16"}),
         ({"engine": "vllm", "engine_replicas": 8}, "vllm", {"replicas": 8}),
         ({"engine": "vllm", "engine_tensor_parallel": 4}, "vllm", {"tensor_parallel": 4}),
     ],
@@ -41,6 +43,13 @@ def test_an_engine_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"hardware\.engine: expected transformers, got 'vllm'"):
         check_engine(TrlHardware(engine="vllm"))
+
+
+@pytest.mark.parametrize("given", [{"engine_url": "http://x"}, {"engine": "openai", "engine_dtype": "bfloat16"}])
+def test_a_setting_that_the_engine_does_not_have_is_refused(given: dict[str, Any]) -> None:
+    settings = {"engine_url": "http://x"} | given
+    with pytest.raises(UsageError, match=r"hardware\.engine_(url|dtype)=\S+: not used with hardware\.engine=\w+"):
+        check_engine(TrlHardware(**settings))
 
 
 def test_vllm_reserves_what_the_protocol_needs_and_no_more_than_the_model_has(monkeypatch: pytest.MonkeyPatch) -> None:
