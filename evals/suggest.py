@@ -15,7 +15,10 @@ def expected(name: str, valid: Iterable[str]) -> str:
 
 
 def nearest(name: str, valid: Collection[str]) -> str | None:
-    """The valid name closest to `name`; None if none is close. Of a dotted name only the last part counts."""
+    """The valid name closest to `name`; None if none is close. Of a dotted name only the last part counts, and a name
+    without its group is that of the group."""
+    if whole := next((full for full in sorted(valid) if full.endswith(f".{name}")), None):
+        return whole
     group, last = group_of(str(name), valid)
     parts = {full[len(group) :]: full for full in valid if full.startswith(group)}
     close = difflib.get_close_matches(last, list(parts), n=1, cutoff=0.5)

@@ -50,6 +50,7 @@ def evaluate(
     out: PathLike | None = None,
     data_dir: PathLike | None = None,
     seed: int = 0,
+    system: str | None = None,
     engine: str = DEFAULT_ENGINE,
     allow_changed_data: bool = False,
     **values: Any,
@@ -68,6 +69,7 @@ def evaluate(
         out: folder for samples and verdicts (default RLVR_HOME/evaluations/NAME).
         data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
         seed: of the sampling.
+        system: the system message, in place of the prompt's.
         engine: who samples: transformers, vllm or openai, a server (any of `rlvr list what=engines`). Settings as
             engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and vllm; url, concurrency,
             price_in, price_out (USD for a million tokens) for openai (its key: OPENAI_API_KEY).
@@ -77,7 +79,7 @@ def evaluate(
             program_fenced, program_first, ... (`rlvr list what=policies`): how answers are extracted, if not as the
             prompt asks; the report says what other policies would change. Or MODULE:FUNCTION, a reward of (response,
             answer) such as harness.data.countdown:reward, decides itself: 1 is correct. top_k, min_p,
-            repetition_penalty, stop, system, examples=FILE, chat_template_kwargs, reasoning_effort, extra_body are off
+            repetition_penalty, stop, examples=FILE, chat_template_kwargs, reasoning_effort, extra_body are off
             unless stated.
     Raises:
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
@@ -89,8 +91,9 @@ def evaluate(
     from evals.sampling.engines.base import EngineError
     from evals.sampling.evaluate import evaluate as sample_and_grade
     from harness.analysis.runs import tiny_benchmarks
-    from harness.record.evaluations import folder_of, link
+    from harness.record.evaluations import folder_of, link, note_error
     from harness.record.models import resolved
+    from harness.record.state import ERROR
     from harness.record.write import record_evaluation
     from harness.runs.interrupt import SAMPLING, check, finishing, handled
 
@@ -105,13 +108,13 @@ def evaluate(
         if renamed == list(benchmarks or ()):
             refuse_unused("without a file of problems in benchmarks=", columns=columns)
         benchmarks = renamed
-    named = {"benchmarks": benchmarks} if benchmarks else {}
+    named = ({"benchmarks": benchmarks} if benchmarks else {}) | ({} if system is None else {"system": system})
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
     faults = Faults()
     with faults.gathered():
         sampler = make_engine(model, engine, settings)
     with faults.gathered():
-        chosen = _protocol(protocol, values | named)
+        chosen = _protocol(protocol, values | named, engine)
     with faults.gathered():
         if data_dir is not None and not Path(data_dir).is_dir():
             raise UsageError(f"data_dir={os.fspath(data_dir)}: expected a folder, found none")
@@ -122,6 +125,7 @@ def evaluate(
     apart = _apart(chosen, engine, settings)
     folder = Path(out).absolute() if out else folder_of("-".join((label, chosen.name, *apart, f"seed{seed}")))
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
+    (folder / ERROR).unlink(missing_ok=True)  # of the try before
     try:
         with handled(), finishing(SAMPLING):
             verdicts = sample_and_grade(
@@ -138,6 +142,7 @@ def evaluate(
         record_evaluation(folder, model, verdicts)
         link(folder)
     except EngineError as error:
+        note_error(folder, error)
         raise EngineError(f"{error}; the samples so far are kept, and the same command resumes from them") from error
     usage = sampler.usage() if hasattr(sampler, "usage") else None
     return _scores(folder, model, seed, chosen, verdicts, usage)
@@ -173,14 +178,16 @@ def rows_as_file(key: str, rows: Any, name: str | None = None) -> str:
     return str(path)
 
 
-def _protocol(name: str, values: Mapping[str, Any]) -> Protocol:
+def _protocol(name: str, values: Mapping[str, Any], engine: str) -> Protocol:
     """The protocol of a name, with the user's values."""
     from evals.data import protocols
     from evals.provenance import Origin
+    from evals.sampling import engines
 
     choose("protocol", [name], protocols.PROTOCOLS)
     protocol = protocols.get(name)
-    known = [*protocols.names(), *(name for name in signature.options(evaluate) if name != "values")]
+    own = [f"engine.{key}" for key in engines.options(engine)] if engine in engines.ENGINES else []
+    known = {*protocols.names(), *(name for name in signature.options(evaluate) if name != "values"), *own}
     faults = Faults()
     for key in values:
         with faults.gathered():
@@ -359,6 +366,7 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
     from evals.grading.extraction import POLICIES
     from evals.grading.reasoning import graded_part
     from evals.grading.verdicts import Verdict
+    from evals.sampling.evaluate import WHOLE
 
     if used not in (*POLICIES, *PROGRAMS):
         return []
@@ -366,11 +374,12 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
     rows = pq.read_table(path, columns=list(columns)).to_pylist()
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
     triples = [(row["gold"], row["response"], row["finish_reason"]) for row in rows]
+    withheld = {place for place, (_, _, finish) in enumerate(triples) if finish not in WHOLE}
     if used in PROGRAMS:
         parts = [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
         with ProgramGrader() as programs:
-            return policy_effects(parts, grades, programs, used, tuple(PROGRAMS))
-    return policy_effects(triples, grades, Grader(reasoning=reasoning), used)
+            return policy_effects(parts, grades, programs, used, tuple(PROGRAMS), of_engine=withheld)
+    return policy_effects(triples, grades, Grader(reasoning=reasoning), used, of_engine=withheld)
 
 
 # -- files of answers ----------------------------------------------------------------------------------------------
@@ -473,6 +482,8 @@ def grade(
             print(told, file=sys.stderr)
     except OSError as error:
         raise UsageError(str(error)) from error
+    if wrong and not report.explanations:
+        print("explain=wrong: no row is wrong, so that there is nothing to explain", file=sys.stderr)
     return Result(report.as_dict(), report.__str__, Scores((Path(file).name, s) for s in report.scores).rows())
 
 

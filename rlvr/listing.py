@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, get_args
 
 from harness.errors import UsageError, choose, refuse_unused
@@ -15,6 +16,7 @@ from rlvr.results import Result
 from rlvr.terminal import paragraph, sentence, table
 
 if TYPE_CHECKING:
+    from evals.data.prompts import Prompt
     from harness.record.run import Run
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
@@ -92,7 +94,7 @@ def _names(group: str) -> Any:
         "papers": _papers,
         "benchmarks": lambda: {name: benchmarks.task(name)["metadata"]["rows"] for name in benchmarks.names()},
         "protocols": lambda: sorted(protocols.PROTOCOLS),
-        "prompts": lambda: sorted(prompts.PROMPTS),
+        "prompts": lambda: {name: _prompt_in_words(prompts.PROMPTS[name]) for name in sorted(prompts.PROMPTS)},
         "engines": lambda: list(engines.ENGINES),
         "backends": lambda: list(BACKENDS),
         "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
@@ -103,6 +105,15 @@ def _names(group: str) -> Any:
         "stages": lambda: _fields(Method, get_args(Stage)),
     }
     return of_group[group]()
+
+
+def _prompt_in_words(prompt: Prompt) -> str:
+    """Whether it goes through the chat template, what it asks, and which policy reads the answers."""
+    parts = {"system": prompt.system, "user": prompt.user, "response begins": prompt.prefix or None}
+    asked = "; ".join(f"{key}: {shorten(text, 200)}" for key, text in parts.items() if text is not None)
+    examples = f", {len(prompt.examples)} examples" if prompt.examples else ""
+    kind = "through the chat template" if prompt.chat else "plain text"
+    return f"{kind}{examples}, read by {prompt.policy}; {asked}"
 
 
 def _policies() -> dict[str, str]:
@@ -243,7 +254,7 @@ def _one(name: str) -> Result:
 
 def _states(papers: Sequence[str] | None) -> Result:
     from evals.stats.score import number_text
-    from harness.record.evaluations import curves, evaluations
+    from harness.record.evaluations import curves, evaluations, unfinished
     from harness.record.state import job_states
     from harness.runs.track import home
     from harness.spec import catalogue
@@ -255,10 +266,10 @@ def _states(papers: Sequence[str] | None) -> Result:
         choose("paper", papers, {*catalogue.papers(), *(state.paper for state in states)})
         states = [state for state in states if state.paper in papers]
 
-    measured, others = (evaluations(), curves()) if papers is None else ([], [])
+    measured, others, begun = (evaluations(), curves(), unfinished()) if papers is None else ([], [], [])
 
     def text() -> str:
-        if not states and not measured and not others:
+        if not (states or measured or others or begun):
             return f"no runs under {home()}"
         counts = Counter(state.state for state in states)
         lines = [f"{home()}: {', '.join(f'{count} {state}' for state, count in counts.items()) or 'no training'}"]
@@ -283,6 +294,12 @@ def _states(papers: Sequence[str] | None) -> Result:
                 f"\n{measured[0].folder.parent}\n{table(('evaluation', 'benchmarks', 'finished'), cells, left=2)}"
             )
             lines += [f"{run.folder.name}: {run.folder.resolve()}" for run in measured if run.folder.is_symlink()]
+        if begun:
+            named = [(folder.name, state) for folder, state, _ in begun]
+            lines.append(
+                f"\n{begun[0][0].parent}\n{table(('evaluation with samples to come', 'state'), named, left=2)}"
+            )
+            lines += [paragraph(f"{folder.name}: {error}") for folder, _, error in begun if error]
         if others:
             cells = [(r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in others]
             lines.append(f"\n{table(('imported curve', 'steps', 'metrics'), cells, left=1)}")
@@ -294,6 +311,7 @@ def _states(papers: Sequence[str] | None) -> Result:
         {"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder.resolve()}
         for run in imported
     ]
+    rows += [{"paper": None, "name": f.name, "state": state, "error": error, "folder": f} for f, state, error in begun]
     return Result(rows, text, rows)
 
 

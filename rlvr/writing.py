@@ -299,9 +299,12 @@ def _of_paper(
     data_dir: PathLike | None,
 ) -> Content:
     """A paper's report."""
+    from harness.record.find import beginning
     from harness.spec.catalogue import load, papers
     from harness.spec.scales import SCALES
 
+    if paper not in papers() and (Path(paper).is_dir() or beginning(paper)):
+        raise UsageError(f"paper={paper}: a run; rlvr page {paper} makes a page of any runs, a report is of a paper")
     choose("paper", [paper], papers())
     choose("scale", None if scale is None else [scale], SCALES)
     from harness.analysis.analyze import common_benchmarks

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from evals.analysis.quantities import branching_factor, entropy, update_size
 from evals.analysis.subjects import Response
 from evals.sampling.engines.encode import prompt_tokens
+from evals.slow import slow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -115,7 +116,6 @@ def read_tokens(model: Any, rows: Sequence[Encoded], *, mass: float = MASS) -> d
         ValueError: a row that does not fit the model's context, or a model that `split` refuses.
     """
     import torch
-    from tqdm import tqdm
 
     todo = [index for index, row in enumerate(rows) if row.pieces]
     if not todo:
@@ -127,11 +127,13 @@ def read_tokens(model: Any, rows: Sequence[Encoded], *, mass: float = MASS) -> d
     with torch.inference_mode():
         parts = split(model, torch.tensor([rows[todo[0]].ids]))
         total = sum(len(rows[i].pieces) for i in todo)
-        with tqdm(total=total, desc="teacher-forced pass", unit="token", disable=None) as bar:
+        done = 0
+        with slow("reading responses with the model, for their entropies") as progress:
             for batch in _batches(rows, todo):
+                progress("tokens", done, total)
                 values = _read_batch(parts, [rows[i] for i in batch], mass)
                 readings.update(zip(batch, values, strict=True))
-                bar.update(sum(len(rows[i].pieces) for i in batch))
+                done += sum(len(rows[i].pieces) for i in batch)
     return readings
 
 

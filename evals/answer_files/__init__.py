@@ -103,7 +103,8 @@ def grade_file(
     of_rows, of_policies = (progress and partial(progress, unit) for unit in ("rows", "other policies"))
     grades = _with_errors(rows, grader.grade_responses(triples, policy, of_rows))
     ours = columns_of_responses(rows, grades, grader)
-    effects = policy_effects(triples, grades, grader, policy, policies, of_policies)
+    failed = {place for place, row in enumerate(rows) if row.get("sampling_error") is not None}
+    effects = policy_effects(triples, grades, grader, policy, policies, of_policies, failed)
     differ = differing(rows, grades, grader, policy)
     wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
     explained = wrong[:SHOWN] if explain == "wrong" else explain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -26,8 +26,9 @@ class PolicyEffect:
     """The same responses under another extraction policy.
 
     `found` of `rows` have an answer in its form, and `correct` are correct under it; `gained` of them are not under the
-    policy in use, and `lost` are correct under the policy in use alone. Unscored verdicts count as not correct in all
-    of these; `unscored` says how many. `unequal` box different texts, of which boxed_strict takes none; None elsewhere.
+    policy in use, and `lost` are correct under the policy in use alone. `unscored` of the rows are unscored under it:
+    the share that is printed is of the others. `unequal` box different texts, of which boxed_strict takes none; None
+    elsewhere.
     """
 
     policy: str
@@ -44,9 +45,8 @@ class PolicyEffect:
         return self.gained + self.lost
 
     def __str__(self) -> str:
-        share, form = (
-            f"{100 * part / self.rows:.1f} %" if self.rows else "no rows" for part in (self.correct, self.found)
-        )
+        pairs = (self.correct, self.rows - self.unscored), (self.found, self.rows)
+        share, form = (f"{100 * part / whole:.1f} %" if whole else "none scored," for part, whole in pairs)
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
         line = (
             f"policy {self.policy:<13} {share} correct, {form} have its form; {change} (+{self.gained}, -{self.lost})"
@@ -61,13 +61,16 @@ def policy_effects(
     used: str,
     policies: Sequence[str] = tuple(POLICIES),
     progress: Progress | None = None,
+    of_engine: Collection[int] = (),
 ) -> list[PolicyEffect]:
     """The changes under each other policy, and where responses hold thoughts, under the other `reasoning`; the one with
-    most correct responses first. Left out are `letter` where golds are none, and `whole` where responses are long.
+    most correct responses first. Rows without a response to read (`of_engine`) stay unscored under each. Left out are
+    `letter` where golds are none, and `whole` where responses are long.
 
     Args:
         rows: (gold, response, finish reason or None) each, as for `Grader.grade_responses`.
-        grades: of `rows`, under the policy `used`. progress: called with (done, all) policies.
+        grades: of `rows`, under the policy `used`. progress: called with (done, all) policies. of_engine: places of
+            rows of which the engine gave no whole response.
     """
     correct = [grade.verdict is Verdict.CORRECT for grade in grades]
     letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
@@ -83,7 +86,10 @@ def policy_effects(
     for name, policy, by in others:
         if progress:
             progress(len(effects), len(others))
-        then = by.grade_responses(rows, policy)
+        then = [
+            Grade(Verdict.UNSCORED, None) if place in of_engine else grade
+            for place, grade in enumerate(by.grade_responses(rows, policy))
+        ]
         changes = Counter((was, grade.verdict is Verdict.CORRECT) for was, grade in zip(correct, then, strict=True))
         gained, lost = changes[False, True], changes[True, False]
         unscored = sum(grade.verdict is Verdict.UNSCORED for grade in then)

@@ -27,7 +27,7 @@ from evals.data import benchmarks, prompts, protocols
 from evals.data.benchmarks import Benchmark
 from evals.data.hub import check_hub
 from evals.data.protocols import Protocol
-from evals.files import UsageError, text_sha256, write_parquet
+from evals.files import RefusedError, UsageError, text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import Grade, Grader
 from evals.grading.reasoning import begins, graded_part
@@ -43,6 +43,7 @@ from evals.sampling.store import OWNER, SampleStore
 Greedy = dict[tuple[str, str], Completion]
 """The response to a prompt, by decoding (as JSON) and text."""
 
+FILTERED = "content_filter"
 WHOLE = ("stop", "length", None)  # finish reasons of responses that can be graded
 
 
@@ -139,6 +140,7 @@ def evaluate(
                 engine,
                 programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else _GRADER,
                 show,
+                record,
                 check,
                 greedy,
             )
@@ -165,10 +167,10 @@ def sample_problems(
         ValueError: `folder` holds samples of other settings.
     """
     plan = _plan_of(dataset, dataset, prompt, decoding, n, seed, engine)
-    store = SampleStore(Path(folder))
+    store, record = SampleStore(Path(folder)), {"model_path": str(model_path)}
     with store.locked():
-        store.open(_identity(plan, engine, _model(model_path, engine)), {"model_path": str(model_path)})
-    return _run(plan, store, engine, _GRADER, sys.stderr.isatty())
+        store.open(_identity(plan, engine, _model(model_path, engine)), record)
+    return _run(plan, store, engine, _GRADER, sys.stderr.isatty(), record)
 
 
 def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: SampleStore, **read: Any) -> Plan:
@@ -262,6 +264,7 @@ def _run(
     engine: Engine,
     grader: Grader | ProgramGrader,
     show: bool,
+    record: Mapping[str, Any],
     check: Callable[[str], object] | None = None,
     greedy: Greedy | None = None,
 ) -> Path:
@@ -275,7 +278,13 @@ def _run(
         decoding = json.dumps(plan.decoding.stated(), sort_keys=True)
         asked = {request.key: (decoding, request.prompt_text) for request in plan.requests(0, plan.n)}
         keys = set(asked)
-        samples = {key: sample for key, sample in store.samples().items() if key in keys}
+        stored, ids = store.samples(), {problem.id for problem in plan.dataset.problems}
+        if strange := next((key[0] for key in stored if key[0] not in ids), None):
+            raise RefusedError(
+                f"{store.folder} holds samples of problem {strange!r}, which {plan.dataset.source} does not have: the "
+                "questions are the same, their ids are others. Use another folder (out=), or the same ids."
+            )
+        samples = {key: sample for key, sample in stored.items() if key in keys}
         if known := [replace(greedy[asked[key]], key=key) for key in asked.keys() - samples if asked[key] in greedy]:
             store.add(sorted(known, key=lambda completion: completion.key))
             samples.update((completion.key, completion) for completion in known)
@@ -287,7 +296,7 @@ def _run(
         live = Live(name, len(keys), len(samples), shown=bool(show and missing))
 
         def on_step(tokens: int) -> None:
-            live.tokens(tokens)
+            live.tokens(tokens, getattr(engine, "trouble", ""))
             if check is not None:
                 check(live.state)
 
@@ -312,6 +321,7 @@ def _run(
                 f"the engine answered {len(samples)} of {len(keys)} requests; the first missing one is {min(lost)}"
             )
         _write_verdicts(path, plan, samples, grades, grader, store.owner())
+        store.describe(record)
     greedy.update((asked[key], sample) for key, sample in samples.items())
     return path
 
@@ -356,7 +366,8 @@ class _GradingQueue:
         """Queue a batch for grading."""
         for c in completions:
             if c.finish_reason not in WHOLE:
-                self._grades[c.key] = Grade(Verdict.UNSCORED, None, f"server: it gave no response ({c.finish_reason})")
+                what = "its filter cut the response" if c.finish_reason == FILTERED else "it gave no response"
+                self._grades[c.key] = Grade(Verdict.UNSCORED, None, f"server: {what} ({c.finish_reason})")
         whole = [c for c in completions if c.finish_reason in WHOLE]
         triples = [
             (self._gold[c.key[0]], *graded_part(c.text, c.finish_reason, self._reasoning, c.key[0] in self._begun))

@@ -20,7 +20,7 @@ class Live:
     def __init__(self, name: str, total: int, done: int, *, shown: bool) -> None:
         from tqdm import tqdm
 
-        self._name, self._total, self._done, self._tokens = name, total, done, 0
+        self._name, self._total, self._done, self._tokens, self._trouble = name, total, done, 0, ""
         self._lines = shown and not sys.stderr.isatty()
         self._started = self._last = time.monotonic()
         self._bar: Any = None
@@ -43,9 +43,9 @@ class Live:
         """ "after 3 of 8 samples of aime24"."""
         return f"after {self._done} of {self._total} samples of {self._name}"
 
-    def tokens(self, count: int) -> None:
-        """The batch under way has so many tokens."""
-        self._tokens = count
+    def tokens(self, count: int, trouble: str = "") -> None:
+        """The batch under way has so many tokens; `trouble`: what holds it up, in words."""
+        self._tokens, self._trouble = count, trouble
         self._show()
 
     def stored(self, samples: int) -> None:
@@ -62,6 +62,7 @@ class Live:
             return
         self._last = now
         under_way = f"{self._tokens:,} tokens of this batch" if self._tokens else ""
+        under_way = f"asking again ({self._trouble})" if self._trouble else under_way
         if self._bar is not None:
             self._bar.set_postfix_str(under_way)
         elif self._lines:

@@ -1,6 +1,8 @@
 """Samples on disk, so that a killed evaluation resumes where it was.
 
-    <folder>/manifest.json      all settings that decide the samples; other settings are refused
+    <folder>/manifest.json      all settings that decide the samples; other settings are refused. With the verdicts it
+                                changes, so that both always say the same
+    <folder>/growing.json       while more samples are drawn: how many of each problem
     <folder>/shards/*.parquet   the samples, one file for each finished batch; the hash of its content is in its name
 
 A kill loses the batch that is being sampled and nothing else. A damaged shard is sampled again.
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+GROWING = "growing.json"
 OWNER = "rlvr.owner"  # key in the metadata of verdicts.parquet
 
 
@@ -53,6 +56,7 @@ class SampleStore:
         self.folder = folder
         self.shards = folder / "shards"
         self.manifest = folder / "manifest.json"
+        self._growing = folder / GROWING
 
     def locked(self) -> AbstractContextManager[None]:
         """Hold the folder: a second process that evaluates into it gets a BusyError instead of doubled samples."""
@@ -68,7 +72,7 @@ class SampleStore:
 
         Args:
             identity: what decides the samples (JSON values).
-            record: metadata stored beside the samples; not part of their identity. Kept as it was at the start.
+            record: metadata stored beside the samples; not part of their identity.
             run: the run that they are of, if any.
         Raises:
             ValueError: the folder holds samples of another identity; each differing field with its old and new value.
@@ -125,13 +129,25 @@ class SampleStore:
         Returns the ranges [start, stop) in which to sample: those of earlier calls first, so that a resumed run forms
         the same batches as an uninterrupted one.
         """
-        manifest = self.read_manifest()
-        assert manifest is not None, "open() comes first"
-        stops = sorted({*manifest["grown"], n})
-        if stops != manifest["grown"]:
-            write_json(self.manifest, {**manifest, "grown": stops})
+        stops = sorted({*self._grown(), n})
+        if stops != self._grown():
+            write_json(self._growing, {"grown": stops})
         ends = [stop for stop in stops if stop <= n]
         return list(zip([0, *ends], ends, strict=False))
+
+    def _grown(self) -> list[int]:
+        manifest = self.read_manifest()
+        assert manifest is not None, "open() comes first"
+        return list((read_object(self._growing, "grown") or manifest)["grown"])
+
+    def describe(self, record: Mapping[str, Any]) -> None:
+        """Note what the verdicts, which have just been written, are of: the values of this call, and the versions with
+        which the sampling began."""
+        manifest = self.read_manifest()
+        assert manifest is not None, "open() comes first"
+        now = {**record, **{key: value for key, value in manifest["record"].items() if key == "versions"}}
+        write_json(self.manifest, {**manifest, "record": now, "grown": self._grown()})
+        self._growing.unlink(missing_ok=True)
 
     def add(self, completions: Sequence[Completion]) -> None:
         """Write a finished batch."""

@@ -22,7 +22,7 @@ SEEDS = "seeds"
 BOTH = "problems and seeds"
 MIN_SEEDS = 3  # of a trained arm: fewer are averaged, and the interval covers problems only
 FEW = 5  # varying problems, or training seeds: fewer make an interval approximate
-ROUGH = "~: approximate; fewer than five problems vary, or fewer than five training seeds"
+ROUGH = "~: approximate; fewer than five problems vary, or the interval covers fewer than five training seeds"
 TINY = 1e-12  # differences below this are rounding
 
 

@@ -200,11 +200,12 @@ def default_spread(benchmark: str = "") -> Spread:
 
 
 def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: VerdictTable | None = None) -> Spread:
-    """The components that a verdict table shows, by the method of moments; the others come from `fallback`, and all of
-    them where the samples of each problem are alike (all incorrect, say): a zero would promise that nothing varies.
+    """The components that a verdict table shows, by the method of moments; the others come from `fallback`, and so does
+    what is not above the noise, because a zero would promise that nothing varies. Where the samples of each problem are
+    alike (all incorrect, say), all of them do.
 
     Args:
-        table: of one benchmark. `seed_sd` needs several training seeds.
+        table: of one benchmark. `seed_sd` needs three training seeds.
         name: of the table, for the source.
         other: a second method's, for `difference_sd`: the variance of the difference over the problems that both have,
             less the noise of both.
@@ -219,15 +220,20 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
 
     means, within, cell = _moments(table, problems)
     variances = {"within_sd": min(0.25, within)}  # 0.25: a coin's, the greatest
-    if len(means) > 1:
+    if len(means) >= MIN_SEEDS:
         variances["seed_sd"] = float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)
     if other is not None:
         means_b, _, cell_b = _moments(other, problems)
         difference = means.mean(axis=0) - means_b.mean(axis=0)
         noise = cell / len(means) + cell_b / len(means_b)
         variances["difference_sd"] = float(difference.var(ddof=1)) - noise
-    source = (Origin.USER, f"measured on {name}")
-    found = {key: Sourced(math.sqrt(max(0.0, variance)), *source) for key, variance in variances.items()}
+    before = fallback.sourced()
+    found = {
+        key: Sourced(math.sqrt(variance), Origin.USER, f"measured on {name}")
+        if variance > TINY
+        else replace(before[key], note=f"{before[key].note}; on {name} it is no larger than the samples' noise")
+        for key, variance in variances.items()
+    }
     return replace(fallback, **found) if within > TINY else fallback
 
 

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evals.files import read_object, write_json
+from evals.redaction import redact
 from harness.record.mirror import ms, show_samples
 from harness.record.record import CURVES, FINAL, LINK, RECORD
 from harness.record.run import Run
+from harness.record.state import ERROR, held
+from harness.record.write import now
 from harness.runs.track import Tracker, home, make_home, no_store
 
 NAME = "evaluations"  # of the folder, and of MLflow's experiment
@@ -25,6 +28,23 @@ def folder_of(name: str) -> Path:
 def evaluations() -> list[Run]:
     """The finished evaluations under RLVR_HOME, and those elsewhere that are linked there."""
     return [Run(path.parent) for path in sorted((home() / NAME).glob(f"*/{RECORD}"))]
+
+
+def unfinished() -> list[tuple[Path, str, str | None]]:
+    """(folder; running, failed or stopped; the last error) of each evaluation under RLVR_HOME with samples to come."""
+    from evals.sampling.store import GROWING
+
+    found: list[tuple[Path, str, str | None]] = []
+    for folder in sorted({path.parents[1] for path in (home() / NAME).glob(f"*/*/{GROWING}")}):
+        error = (read_object(folder / ERROR) or {}).get("error")
+        running = any(held(path.parent) for path in folder.glob(f"*/{GROWING}"))
+        found.append((folder, "running", None) if running else (folder, "failed" if error else "stopped", error))
+    return found
+
+
+def note_error(folder: Path, error: Exception) -> None:
+    """Note what ended the last try, for `unfinished`."""
+    write_json(folder / ERROR, {"error": redact(str(error)), "when": now()})
 
 
 def link(folder: Path) -> None:

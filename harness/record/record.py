@@ -15,6 +15,7 @@ RECORD, TRAINING_LOG, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.j
 SHA256 = "sha256"  # of a record's content, in the record
 CURVES = "curves"  # the kind of a run that is another tool's curve alone (`harness.record.curves`)
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
+AGAIN = "the same `rlvr eval` makes it again, from the samples that are stored"
 RESTORE = "restore it from where it came, or delete the run's folder and the same command makes it again"
 
 SHAPE: Mapping[str, Any] = {

@@ -24,6 +24,7 @@ from evals.provenance import described
 from harness.errors import UsageError
 from harness.record.names import JOB_FOLDER, as_typed, base_of, short_names
 from harness.record.record import (
+    AGAIN,
     CURVE,
     CURVES,
     FINAL,
@@ -206,12 +207,13 @@ class Run:
         """
         path = self.folder / name
         expected = self.record.get("files", {}).get(name)
+        remedy = AGAIN if self.record.get("kind") == "evaluation" else RESTORE
         if not path.is_file():
-            raise DamagedFileError(path, "it is missing", RESTORE)
+            raise DamagedFileError(path, "it is missing", remedy)
         if expected is not None and (actual := content_sha256(path)) != expected:
-            raise DamagedFileError(path, f"its sha256 is {actual[:12]}, {RECORD} has {expected[:12]}", RESTORE)
+            raise DamagedFileError(path, f"its sha256 is {actual[:12]}, {RECORD} has {expected[:12]}", remedy)
         if expected is None and self.record.get("files") and self.is_finished:
-            raise DamagedFileError(path, f"{RECORD} does not list it", RESTORE)
+            raise DamagedFileError(path, f"{RECORD} does not list it", remedy)
         return path
 
     def damage(self, under: str = "") -> list[str]:
@@ -411,7 +413,7 @@ class Run:
 
     def measured_by(self, benchmark: str) -> dict[str, Any]:
         """How a benchmark was measured, as `rlvr show` prints it; {} without a manifest."""
-        from evals.data.protocols import beyond_n
+        from evals.data.protocols import beyond_n, recorded_value
 
         if (manifest := self.manifest(benchmark)) is None:
             return {}
@@ -421,7 +423,8 @@ class Run:
         facts |= {"system": identity["prompt"]["system"]} if "system" in identity["prompt"] else {}
         facts |= {"examples": len(identity["prompt"]["examples"])} if "examples" in identity["prompt"] else {}
         facts |= {} if (policy := self.policy(benchmark)) is None else {"policy": policy}
-        facts |= {"n": max(manifest.get("grown") or [None])}
+        facts |= {"n": recorded_value(manifest, "n") or max(manifest.get("grown") or [None])}
+        facts |= {} if (rows := recorded_value(manifest, "rows")) is None else {"rows": rows}
         if beyond := beyond_n(manifest):
             facts |= {"not reported": f"{', '.join(f'pass@{k}, maj@{k}' for k in beyond)} (n is smaller)"}
         facts |= {**identity["decoding"], "seed": identity.get("seed")}

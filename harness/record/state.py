@@ -56,12 +56,12 @@ def job_state(folder: Path) -> JobState:
 def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
     """(state, last step, its reward, error)."""
     run = Run(folder)
-    if run.is_finished and not _held(folder):
+    if run.is_finished and not held(folder):
         step = max(run.curve, default=None)
         reward = None if step is None else run.curve[step].get("train/reward")
         return "diverged" if run.diverged else "finished", step, reward, None
     error = (read_object(folder / ERROR) or {}).get("error")
-    if _held(folder):
+    if held(folder):
         state, error = "running", None
     elif not error and in_slurm(folder) is not None:
         state = "submitted"  # squeue says more
@@ -82,7 +82,7 @@ def in_slurm(folder: Path) -> str | None:
     return None if content is None else str(content["id"])
 
 
-def _held(folder: Path) -> bool:
+def held(folder: Path) -> bool:
     """Whether a process holds the folder's lock (`evals.files.locked`)."""
     from filelock import FileLock, Timeout
 

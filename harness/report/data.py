@@ -15,7 +15,8 @@ from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_runs, line_form, method_p_text
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.intervals import ROUGH
-from evals.stats.score import bounds_text, meanings, number_text, reported, score_text
+from evals.stats.score import bounds_text, meanings, number_text, p_text, reported, score_text
+from evals.stats.verdict_table import COMPARED
 from harness.analysis.questions import shared
 from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
@@ -184,8 +185,8 @@ def document_of_runs(
     answer: list[str] = []
     drawn: list[Figure] = []
     for number, other in enumerate(measured[1:]):
-        compared = compare_runs(measured[0], other, metrics=("avg", "maj"), allow_different=True)
-        of_pair = tuple((*cells[:1], *cells[2:]) for cells in map(_line, compared.lines))
+        compared = compare_runs(measured[0], other, metrics=COMPARED, allow_different=True)
+        of_pair = tuple(_of_checkpoints(line) for line in compared.lines)
         different = tuple(f"Measured differently: {text}." for text in compared.different)
         answer += [line_in_words(line, measured[0].name, other.name) for line in compared.lines if line.metric == "avg"]
         if any(line.low is not None and line.unit == "%" for line in compared.lines):
@@ -273,6 +274,13 @@ def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...
     interval = bounds_text(line.interval, line.factor, form)
     p_value = method_p_text(line, p)
     return (line.benchmark, model, f"{line.name} ({line.unit})", *values, difference, interval, p_value, line.verdict)
+
+
+def _of_checkpoints(line: Line) -> tuple[str, ...]:
+    """The cells of a compared pair in a table about these runs, as `rlvr compare` prints them: no column for the model,
+    and a p-value also where it is none about methods."""
+    benchmark, _, *values, _, verdict = _line(line)
+    return (benchmark, *values, p_text(line.p_holm), verdict)
 
 
 def _figures(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[str, tuple[Figure, ...]], ...]:

@@ -382,7 +382,10 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("eval --model_args pretrained=M", "expected model=PATH and engine.KEY=VALUE"),
         ("eval model=M num_fewshot=5", "num_fewshot=5: no such option; expected examples=FILE"),
         ("eval model=M device=cuda", "expected the environment variable CUDA_VISIBLE_DEVICES"),
-        ("eval model=M zzz=1", "choice_seed, columns, data_dir, engine, examples"),  # its options and the protocol's
+        (
+            "eval model=M zzz=1",
+            "choice_seed, columns, data_dir, engine, engine.batch_rows",
+        ),  # its options and the protocol's
         ("run paper=egsw actor_rollout_ref.actor.optim.lr=1e-6", "expected learning_rate=X"),
         ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
@@ -423,3 +426,13 @@ def test_a_bug_is_no_typing_mistake(
     monkeypatch.setattr("harness.launch.prepare.read_jobs", bug)
     assert main(command.split()) == 1
     assert "too many values to unpack (ValueError; --debug shows where)" in capsys.readouterr().err
+
+
+def test_prompts_are_listed_with_what_they_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "what=prompts", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["prompts"]
+    assert listed["forking_tokens"].startswith("plain text, read by boxed_last; user: User: {problem}")
+    assert listed["lighteval_gsm8k"].startswith(
+        "through the chat template, 5 examples, read by hashes; user: Question:"
+    )
+    assert "system: Please reason step by step" in listed["boxed_system"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ import pytest
 
 import rlvr
 from evals.data import benchmarks
+from evals.sampling.engines import openai
+from evals.sampling.engines.base import Decoding, Request
 from rlvr.cli import main
-from tests.evals.sampling.chat_server import Handler, Server, completion, serving
+from tests.evals.sampling.chat_server import Handler, Server, code, completion, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,7 +65,9 @@ def test_withheld_responses_are_unscored_and_the_reason_is_printed(
 ) -> None:
     server.usual = lambda handler, body: handler.reply(200, completion(body, "so", 3, "content_filter"))
     assert main(command) == 0
-    assert "\n  unscored: 4 x server: it gave no response (content_filter)\n" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "\n  unscored: 4 x server: its filter cut the response (content_filter)\n" in out
+    assert "policy boxed_first   none scored, correct" in out  # under no policy is a withheld response wrong
 
 
 def test_a_text_that_a_limit_cut_is_no_empty_one_and_unknown_tokens_cost_at_least_so_much(
@@ -116,6 +121,85 @@ def test_every_command_prints_the_same_metrics_of_an_evaluation_anywhere(
     assert main([*command, "out=other/mine"]) == 0  # another folder of that name
     names = sorted(path.name for path in (tmp_path / "home" / "evaluations").iterdir())
     assert len(names) == 2 and names[0] == "mine" and names[1].startswith("mine-")
+
+
+def test_a_record_has_the_values_of_the_last_call(
+    command: list[str], server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.usual = says_two
+    for more, n, rows in ((["n=2"], 2, None), (["n=1", "ks=[1]", "rows=1"], 1, 1), (["n=3", "ks=[1]"], 3, None)):
+        assert main([*command[:3], *command[5:], *more]) == 0
+        capsys.readouterr()
+        assert main(["show", "model", "--json"]) == 0
+        measured = json.loads(capsys.readouterr().out)["measured_by"]["served_sums"]
+        assert (measured["n"], measured.get("rows")) == (n, rows)
+
+
+def test_an_evaluation_that_was_to_grow_and_failed_is_listed_and_its_scores_are_those_of_before(
+    command: list[str], server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.usual = says_two
+    assert main([*command[:3], *command[5:], "n=1", "ks=[1]"]) == 0
+    monkeypatch.setattr(openai, "ATTEMPTS", 1)
+    server.usual = lambda handler, body: handler.reply(401, b"bad key")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert main(command) == 1
+    assert "HTTP 401: bad key (OPENAI_API_KEY, where the key is read from, is not set)" in capsys.readouterr().err
+    assert main(["show"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"samples to come +state\n[- ]+\nmodel-sampled\S* +failed\n", out) and "HTTP 401" in out
+    assert main(["show", "model", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measured_by"]["served_sums"]["n"] == 1
+    server.usual = says_two
+    assert main(command) == 0 and main(["show"]) == 0
+    assert "samples to come" not in capsys.readouterr().out
+
+
+def test_a_run_has_a_page_and_no_report_and_nothing_wrong_is_said(
+    command: list[str],
+    server: Server,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server.usual = lambda handler, body: handler.reply(200, completion(body, "I do not know"))
+    system = "system=Think, then answer in \\boxed{}."  # as typed: commas and braces are text
+    assert main([*command, "out=mine", system]) == 0
+    capsys.readouterr()
+    assert main(["report", "mine"]) == 2
+    assert "paper=mine: a run; rlvr page mine makes a page of any runs" in capsys.readouterr().err
+    assert main(["grade", "mine", "explain=wrong"]) == 0
+    assert "explain=wrong: no row is wrong" in capsys.readouterr().err
+    assert main([*command, "price_in=1"]) == 2
+    assert "price_in=1: no such key; did you mean 'engine.price_in'?" in capsys.readouterr().err
+    assert all(body["messages"][0]["content"] == system[7:] for _, _, body in server.seen)
+
+
+def test_the_same_questions_with_other_ids_are_refused(
+    command: list[str], server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.usual = says_two
+    assert main(command) == 0
+    asked = len(server.seen)
+    path = tmp_path / "served_sums.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({"id": f"other-{i}", **row}) + "\n" for i, row in enumerate(rows)))
+    assert main(command) == 2
+    refused = r"holds samples of problem '\S+', which \S+jsonl does not have: the questions are the same"
+    assert re.search(refused, capsys.readouterr().err)
+    assert len(server.seen) == asked
+
+
+def test_a_server_that_fails_is_told_while_it_is_asked_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "STEP_S", 0.05)  # a try is repeated after about half a second
+    answers = iter([code(503), says_two])
+    server.usual = lambda handler, body: next(answers)(handler, body)
+    engine = openai.OpenAIEngine("m", url=server.url)
+    told: list[str] = []
+    request = Request(("p", 0), "?", 1)
+    list(engine.generate([request], Decoding(1.0, 1.0, 8), lambda _: told.append(engine.trouble)))
+    assert "HTTP 503" in told and engine.trouble == ""
 
 
 def test_other_settings_have_a_folder_of_their_own(command: list[str], server: Server, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from evals.files import UsageError
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Kind, OnStep, Request
 
 KEY_ENV = "OPENAI_API_KEY"
+TRY = "x-stainless-retry-count"  # header of the SDK: which try of a request this is, from 0
 ATTEMPTS = 8  # a request is sent so often before it counts as failed
 TIMEOUT_S = 600.0  # seconds that the server may be silent
 # of a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
@@ -75,6 +76,7 @@ class OpenAIEngine(Kind):
             one, other = ("price_in", "price_out") if price_out is None else ("price_out", "price_in")
             raise UsageError(f"{one}: expected {other} with it, as 0 for nothing")
         self.prices = (price_in, price_out)
+        self.trouble = ""  # what the last reply was that is asked for again, in words; "" for none
         self.used: Counter[str] = Counter()  # requests, retries, tokens of prompts and responses, replies without them
         self._key = _key()
 
@@ -87,8 +89,18 @@ class OpenAIEngine(Kind):
             base_url=self.url,
             timeout=TIMEOUT_S,
             max_retries=ATTEMPTS - 1,
-            http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+            http_client=DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={"request": [self._note_try], "response": [self._note_reply]}
+            ),
         )
+
+    async def _note_try(self, request: Any) -> None:
+        """Called before each request; of one that is sent again, and got no reply before, that is the trouble."""
+        if request.headers.get(TRY, "0") != "0":
+            self.trouble = self.trouble or "no answer"
+
+    async def _note_reply(self, response: Any) -> None:
+        self.trouble = f"HTTP {response.status_code}" if response.status_code >= 400 else ""
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
@@ -190,6 +202,8 @@ class OpenAIEngine(Kind):
             return self._read(request, answer.text)
         except APIStatusError as error:
             why = f"HTTP {error.status_code}: {error.response.text[:500].strip() or error.message}"
+            if error.status_code in (401, 403):
+                why += f" ({KEY_ENV}, where the key is read from, is {'set' if self._key else 'not set'})"
         except APIConnectionError as error:  # refused, dropped, timed out, cut short
             why = f"no answer ({type(error).__name__}: {error.__cause__ or error})"
         except ValueError as error:

@@ -177,7 +177,7 @@ def test_what_a_server_does_not_say_ends_no_evaluation(
     assert [(row["verdict"], row["reason"], row["tokens"], row["finish_reason"]) for row in rows] == [
         ("truncated", None, 3, "length"),
         ("unscored", "server: it gave no response (no_text)", 3, "no_text"),
-        ("unscored", "server: it gave no response (content_filter)", 3, "content_filter"),
+        ("unscored", "server: its filter cut the response (content_filter)", 3, "content_filter"),
         (rows[3]["verdict"], None, None, "stop"),
         (rows[4]["verdict"], None, 3, None),
     ]

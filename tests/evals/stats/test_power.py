@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -179,3 +180,18 @@ def test_a_known_spread_is_recovered() -> None:
     assert 0.02 < got.seed_sd.value < 0.08  # six seeds tell little
     # within^2 = E[r (1 - r)] = 1/4 - (1/48 + 0.05^2 + 0.08^2)
     assert got.within_sd.value == pytest.approx(math.sqrt(0.25 - 0.0208 - 0.0025 - 0.0064), abs=0.01)
+
+
+def test_what_is_not_above_the_noise_or_rests_on_two_seeds_is_not_measured() -> None:
+    """Two methods with the same verdicts: their difference varies less than the noise of independent samples would, so
+    nothing is known of it. Two training seeds have a variance with one degree of freedom."""
+    cells = [(seed, p, i) for seed in (0, 1) for p in range(4) for i in range(4)]
+    verdicts = ["correct" if sum(cell) % 2 else "wrong" for cell in cells]
+    rows = pd.DataFrame(cells, columns=["train_seed", "problem_id", "sample"]).assign(verdict=verdicts, boxed=True)
+    same = VerdictTable.of_rows(rows.assign(answer_class=rows["sample"]))
+    before = default_spread()
+    found = measured_spread(same, "A and B", fallback=before, other=same)
+    assert found.within_sd.note == "measured on A and B"
+    assert found.seed_sd == before.seed_sd
+    assert found.difference_sd.value == before.difference_sd.value
+    assert found.difference_sd.note.endswith("; on A and B it is no larger than the samples' noise")
