@@ -18,6 +18,7 @@ from evals.environment import jobs_on_card
 from evals.sampling import engines
 from harness.backends import backend
 from harness.backends.engine import sampling_engine
+from harness.backends.memory import USABLE
 from harness.command.base_models import check_base_models
 from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch
@@ -156,16 +157,15 @@ def check_memory(
         verdict = judge(job.experiment, job.backend, hardware, memory=memory, shared=shared)
         if not verdict.fits and verdict.need is not None:
             phase = verdict.need.phase
-            remedy = f"it fits with {verdict.remedy}" if verdict.remedy else "no settings known here make it fit"
             whole = hardware.micro_batch is None and getattr(hardware, "tokens_per_gpu", None) is None
             phase += " a whole update at once (hardware.micro_batch=null)" * (whole and phase == "training")
-            has = f"{(memory or hardware.card.memory) / 1e9:.0f} GB"
+            has = f"{USABLE * (memory or hardware.card.memory) / 1e9:.1f} GB usable"
             where = f"on each device, which has {has}"
             if hardware.device == "cpu":
                 where = f"of memory for each process, and this machine has {has} for one"
             lines.append(
-                f"{job.label} needs about {verdict.need.peak / 1e9:.0f} GB {where}, while "
-                f"{phase}: {remedy} (`rlvr plan` shows the parts; force=true runs it anyway)"
+                f"{job.label} needs about {verdict.need.peak / 1e9:.1f} GB {where}, while "
+                f"{phase}: {verdict.advice} (`rlvr plan` shows the parts; force=true runs it anyway)"
             )
     if lines:
         raise UsageError("\n".join(lines))
@@ -233,7 +233,9 @@ def check_machine(
     local = [job for key, job in arms.items() if key not in served]
     checks += [*_downloads(jobs, local, data_dir), *_training_data(jobs)]
     if here and arms:
-        checks += [partial(check_base_models, [job]) for key, job in arms.items() if key not in served]
+        for base in dict.fromkeys(job.base_model.value for key, job in arms.items() if key not in served):
+            theirs = [job for key, job in arms.items() if key not in served and job.base_model.value == base]
+            checks.append(partial(check_base_models, theirs))  # its tokenizer is read once for all
         placed = _placed(machines, gpus)
         checks.append(lambda: check_sharing(jobs, placed, slots, gpus))
         shared = sharing(slots, max(settings.gpus for settings in placed.values()), gpus) > 1

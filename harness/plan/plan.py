@@ -11,6 +11,7 @@ from typing import Any
 from evals.notebook import text_table
 from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
+from harness.backends.memory import CONTEXT, USABLE
 from harness.command.watch import Watch
 from harness.plan.asked import as_lines, asked
 from harness.plan.context import context_need
@@ -29,7 +30,8 @@ PROCESSOR = (
     "by this machine's processor: its float32 FLOP/s and copying are measured, and training is taken to reach 60 % (36 "
     "to 90 %) of the first; mean lengths are 30 % of the limit (10 to 90 %); other work on the machine makes it slower"
 )
-HEADER = ("arm", "steps", "fits", "GPU memory", "hours (low to high)", "USD", "disk")
+MINUTES = 0.1  # hours below which minutes are shown
+HEADER = ("arm", "steps", "fits", "GPU memory (of usable)", "hours (low to high)", "USD", "disk")
 
 
 def origins(settings: dict[str, Sourced[Any]]) -> dict[str, int]:
@@ -144,7 +146,10 @@ def _arm(
     price: float | None, on_a_card: int,
 ) -> dict[str, Any]:  # fmt: skip
     """The plan's entry for an arm; its seeds are added later."""
-    need = context_need(job)
+    need, costs = context_need(job), cost(job, hardware, watch, price)
+    needs = memory(job, hardware, explicit, on_a_card) if refusal is None else None
+    if needs is not None and hardware.device == "cpu":  # its memory is the machine's
+        costs["host_memory"] = needs["peak"] * hardware.devices
     return {
         "model": job.model,
         "arm": job.arm,
@@ -155,9 +160,9 @@ def _arm(
         "method": method(job),
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "origins": origins(job.settings()),
-        "cost_per_run": cost(job, hardware, watch, price),
+        "cost_per_run": costs,
         "one_step": one_step(job, hardware, watch),
-        "memory": memory(job, hardware, explicit, on_a_card) if refusal is None else None,
+        "memory": needs,
         "context": {**asdict(need), "fits": need.fits},
         "evaluation_fits": measures(job, hardware, memory=hardware.card.memory / on_a_card),
         "refused": None if refusal is None else str(refusal),
@@ -211,7 +216,9 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str], on_a_card: in
         "sampling": dict(verdict.need.sampling),
         "peak": verdict.need.peak,
         "fits": verdict.fits,
+        "usable_bytes": USABLE * has,
         "remedy": verdict.remedy,
+        "advice": verdict.advice,
     }
 
 
@@ -226,12 +233,14 @@ def _memory_text(needs: dict[str, Any] | None) -> list[str]:
         parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in needs[phase].items() if size >= 5e7)
         if parts:
             lines.append(f"    {phase}: {sum(needs[phase].values()) / 1e9:.1f} GB = {parts}")
-    answer = "fits" if needs["fits"] else f"does not fit{_remedy(needs)}"
-    return [*lines, f"    peak {needs['peak'] / 1e9:.0f} GB with the GPU's context: {answer}"]
+    answer = "fits" if needs["fits"] else f"does not fit; {needs['advice']}"
+    beside = "the libraries" if needs["gpu"] == "cpu" else "the GPU's context"
+    return [*lines, f"    peak {_compared(needs)} usable, with {CONTEXT / 1e9:g} GB for {beside}: {answer}"]
 
 
-def _remedy(needs: Mapping[str, Any]) -> str:
-    return f"; it fits with {needs['remedy']}" if needs["remedy"] else "; no settings known here make it fit"
+def _compared(needs: Mapping[str, Any]) -> str:
+    """What is needed beside what it must fit, with the digits that tell them apart."""
+    return f"{needs['peak'] / 1e9:,.1f} GB of {needs['usable_bytes'] / 1e9:,.1f} GB"
 
 
 def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
@@ -284,7 +293,7 @@ def _fits(arm: Mapping[str, Any]) -> tuple[str, str]:
     memory, base = arm["memory"], arm["settings"]["base_model"]["value"]
     context = _context_text(arm["context"])
     place = "this machine" if arm["cost_per_run"]["gpu"] == "cpu" else "these GPUs"
-    too_large = f"too large for {place}{_remedy(memory)}" if memory is not None and not memory["fits"] else ""
+    too_large = f"too large for {place}; {memory['advice']}" if memory is not None and not memory["fits"] else ""
     cases = (  # the first that is so
         (arm["refused"], "–", arm["refused"]),
         (too_large, "no", too_large),
@@ -361,11 +370,18 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
         arm["label"],
         str(arm["steps"]),
         _fits(arm)[0],
-        "–" if memory is None else f"{_size(memory['peak'])} of {_size(memory['gpu_bytes'])}",
-        "–" if hours is None else f"{hours:.1f} ({costs['hours_low']:.1f} to {costs['hours_high']:.1f})",
+        "–" if memory is None else _compared(memory),
+        "–" if hours is None else _span(costs, "hours", "min" if hours < MINUTES else ""),
         "–" if price is None else _usd(price),
         _size(sum(costs["disk"].values())),
     )
+
+
+def _span(costs: Mapping[str, Any], key: str, unit: str) -> str:
+    """ "1.9 hours (0.8 to 9.6)", in minutes where the unit says so."""
+    times, digits = (60, 0) if "min" in unit else (1, 1)
+    middle, low, high = (f"{times * costs[key + suffix]:,.{digits}f}" for suffix in ("", "_low", "_high"))
+    return f"{middle} {unit} ({low} to {high})".replace("  ", " ")
 
 
 def _usd(price: float) -> str:
@@ -411,8 +427,8 @@ def _hours(total: dict[str, Any]) -> str:
     if total["gpu_hours"] is None:
         return f"unknown hours ({UNKNOWN})" if unknown else "nothing to run"
     spans = [
-        f"{total[key]:,.1f} {unit} ({total[f'{key}_low']:,.1f} to {total[f'{key}_high']:,.1f})"
-        for key, unit in (("hours", "hours"), ("gpu_hours", "GPU-hours"))
+        _span(total, key, word.replace("hours", "minutes") if total[key] < MINUTES else word)
+        for key, word in (("hours", "hours"), ("gpu_hours", "GPU-hours"))
     ]
     if total["price"] is None:
         spans = spans[:1]

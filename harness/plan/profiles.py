@@ -18,6 +18,7 @@ from harness.spec.hardware import GPUS, NO_GPU, Hardware
 from harness.spec.job import Job
 
 SEQUENCES = 8  # of maximum length at once: with fewer an engine waits; an assumption
+TOKENS = "max_completion_tokens"
 RANK = 32  # of the LoRA adapters that a remedy offers
 ENGINE = "vllm"  # that evaluates on the GPUs of a profile
 
@@ -99,6 +100,16 @@ class Fit:
     need: Need | None
     remedy: str = ""
 
+    @property
+    def advice(self) -> str:
+        """What makes it fit, or what takes most; "" if it fits."""
+        if self.fits or self.need is None:
+            return ""
+        if self.remedy:
+            return f"it fits with {self.remedy}"
+        part, size = max(getattr(self.need, self.need.phase).items(), key=lambda item: item[1])
+        return f"no settings known here make it fit; most of it are its {part}, {size / 1e9:,.1f} GB"
+
 
 def holds(a: Architecture, training: Training, name: str, hardware: Hardware, memory: float | None = None) -> bool:
     """Whether each device (of `memory` bytes, or a `hardware.gpu`) has room for its part, and for a colocated vLLM."""
@@ -141,19 +152,56 @@ def judge(
                     return Fit(False, needs, changes(hardware, better))
     if shared and holds(a, training, name, hardware):
         return Fit(False, needs, "fewer jobs on a card")
-    adapters = ""
+    found = []
+    if hardware.device == "cpu" and isinstance(training, Experiment):
+        found += _fewer(a, training, name, hardware, explicit, memory)
     with suppress(UsageError):  # what the backend cannot train is no remedy
         lora = replace(training, lora_rank=replace(training.lora_rank, value=RANK))
         backend(name).check(lora, hardware)
-        fitting = (holds(a, lora, name, each, memory) for each in candidates(lora, name, hardware, explicit))
-        if training.lora_rank.value is None and any(fitting):
-            adapters = f"lora_rank={RANK} (adapters, not all weights) or "
+        if training.lora_rank.value is None and (better := _held(a, lora, name, hardware, explicit, memory)):
+            found.append(f"{_options(f'lora_rank={RANK}', hardware, better)} (adapters, not all weights)")
     for profile_name, profile in sorted(PROFILES.items(), key=lambda item: item[1].size):
         if profile.nodes > 1 and not backend(name).nodes:
             continue
-        if any(holds(a, training, name, each) for each in candidates(training, name, profile.base(name))):
-            return Fit(False, needs, f"{adapters}hardware={profile_name}")
-    return Fit(False, needs)
+        base = replace(profile.base(name), **{key: getattr(hardware, key) for key in explicit - {"device"}})
+        if any(holds(a, training, name, each) for each in candidates(training, name, base, explicit)):
+            found.append(f"hardware={profile_name}" if hardware.device != "cpu" else f"a GPU (hardware={profile_name})")
+            break
+    return Fit(False, needs, ", or with ".join(found))
+
+
+def _held(
+    a: Architecture, training: Training, name: str, start: Hardware, explicit: frozenset[str], memory: float | None
+) -> Hardware | None:
+    """The settings that hold a training: those from which it starts, such that keep `explicit`, others; None if none
+    does."""
+    tried = (start, *candidates(training, name, start, explicit), *candidates(training, name, start))
+    return next((each for each in tried if holds(a, training, name, each, memory)), None)
+
+
+def _options(values: str, before: Hardware, after: Hardware) -> str:
+    return " ".join(filter(None, (values, changes(before, after))))
+
+
+def _fewer(
+    a: Architecture, e: Experiment, name: str, hardware: Hardware, explicit: frozenset[str], memory: float | None
+) -> list[str]:
+    """Half of the prompts at once, a quarter, ..., then fewer responses to each, then fewer tokens: the first that a
+    device holds, as options; none if no such training does. A CPU samples a whole rollout at once."""
+    changed: dict[str, int] = {}
+    for key, least in (("prompts_per_rollout", e.updates_per_rollout.value), ("group_size", 2), (TOKENS, 128)):
+        value = getattr(e, key).value
+        while value % 2 == 0 and value // 2 >= least:
+            value //= 2
+            changed[key] = value
+            smaller = replace(e, **{k: replace(getattr(e, k), value=v) for k, v in changed.items()})
+            try:
+                backend(name).check(smaller, hardware)
+            except UsageError:
+                break
+            if better := _held(a, smaller, name, hardware, explicit, memory):
+                return [_options(" ".join(f"{k}={v}" for k, v in changed.items()), hardware, better)]
+    return []
 
 
 def _as_a_profile(name: str, hardware: Hardware, fixed: frozenset[str]) -> Hardware:

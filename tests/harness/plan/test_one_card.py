@@ -39,7 +39,11 @@ PASS = "hardware.micro_batch=8 hardware.gradient_checkpointing=true hardware."
 @pytest.mark.parametrize(
     ("paper", "model", "arm", "profile", "remedy"),
     [
-        ("anchors", "qwen2.5-1.5b", "grpo", True, "lora_rank=32 (adapters, not all weights) or hardware=a100_40g"),
+        (
+            *("anchors", "qwen2.5-1.5b", "grpo", True),
+            "lora_rank=32 hardware.micro_batch=16 hardware.vllm_gpu_memory=0.3 hardware.vllm_sleep=false "
+            "(adapters, not all weights), or with hardware=a100_40g",
+        ),
         ("erpo", "qwen2.5-7b", "erpo", True, "hardware=a100_40g"),  # has adapters
         # where nobody chose an engine, vLLM comes first: of 3B it has room in half of the card, if it sleeps
         ("erpo", "qwen2.5-1.5b", "erpo", False, PASS + "engine=vllm hardware.rollouts=vllm_colocate"),

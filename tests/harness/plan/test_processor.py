@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rlvr
 from harness.backends.seconds import FAST, MIDDLE, SLOW, reached
+from harness.command.config import parse_overrides
+from harness.plan import profiles
+from harness.plan.plan import _span
 from harness.spec import hardware
 from harness.spec.architecture import architecture
 from harness.spec.hardware import Gpu
+from rlvr import terminal
 
 SLOWEST = Gpu(64e9, 1e11, 1e9, measured=True)
 BASE = "Qwen/Qwen2.5-0.5B"  # of scale small
@@ -40,6 +47,61 @@ def test_hours_and_memory_are_the_machines(monkeypatch: pytest.MonkeyPatch) -> N
     assert line in str(planned)
     assert not any(word in str(planned) for word in ("GPU memory", "GPU-hours", "USD"))
     assert "too large for this machine; it fits with hardware.micro_batch=" in str(planned)
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, memory: float, **values: Any) -> dict[str, Any]:
+    """The plan of one GRPO training of 0.5B on a processor with so many bytes, as its arm; and its text."""
+    monkeypatch.setattr(hardware, "this_processor", lambda: replace(SLOWEST, memory=memory))
+    planned = rlvr.plan("egsw", scale="small", arm="grpo", seeds=1, max_steps=2, **{"hardware.device": "cpu"}, **values)
+    return {**planned["arms"][0], "total": planned["total"], "text": str(planned)}
+
+
+@pytest.mark.parametrize("memory", [20e9, 25e9, 40e9])
+def test_each_remedy_on_a_processor_fits_when_it_is_followed(memory: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rollout of 256 responses at once has a float32 cache of 1,536 tokens each, which 25 GB do not hold: a smaller
+    micro-batch alone is no remedy, nor are adapters without one."""
+    arm = asked(monkeypatch, memory)
+    assert not arm["memory"]["fits"]
+    remedies = arm["memory"]["remedy"].replace(" (adapters, not all weights)", "").split(", or with ")
+    ours = [remedy for remedy in remedies if not remedy.startswith("a GPU")]
+    assert ours and (memory > 30e9 or "prompts_per_rollout=" in ours[0])
+    for remedy in ours:
+        followed = parse_overrides(remedy.split())
+        assert asked(monkeypatch, memory, **followed)["memory"]["fits"], remedy
+
+
+def test_what_takes_most_is_named_where_nothing_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "PROFILES", {})
+    text = asked(monkeypatch, 3e9)["text"]
+    assert "too large for this machine; no settings known here make it fit; most of it are its activations, " in text
+
+
+def test_what_does_not_fit_is_shown_with_what_it_exceeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    peak = asked(monkeypatch, 64e9)["memory"]["peak"]
+    arm = asked(monkeypatch, peak)  # 94 % of it are usable
+    row = f"no {peak / 1e9:.1f} GB of {0.94 * peak / 1e9:.1f} GB"
+    assert row in " ".join(arm["text"].split())
+    assert "the GPU's context" not in arm["text"]
+    assert arm["total"]["host_memory"] == peak and f"{peak / 1e9:,.0f} GB of a machine's memory at most" in arm["text"]
+
+
+def test_minutes_are_no_zero_hours() -> None:
+    costs = {"hours": 0.04, "hours_low": 0.02, "hours_high": 0.15}
+    assert _span(costs, "hours", "min") == "2 min (1 to 9)"  # 2.4, 1.2 and 9
+    assert _span(costs | {"hours": 1.9}, "hours", "") == "1.9 (0.0 to 0.1)"
+
+
+def test_a_slow_block_says_what_it_does(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    said = threading.Event()
+    monkeypatch.setattr(terminal, "SLOW_S", 0.0)
+    monkeypatch.setattr(terminal, "print", lambda *a, **k: (print(*a, **k), said.set()), raising=False)
+    with terminal.if_slow("reading"):
+        assert said.wait(30)
+    assert capsys.readouterr().err == "reading ...\n"
+    monkeypatch.setattr(terminal, "SLOW_S", 60.0)
+    with terminal.if_slow("reading"):
+        pass
+    assert capsys.readouterr().err == ""
 
 
 def test_a_training_of_no_step_is_refused(tmp_path: Path, random_model: Path) -> None:
