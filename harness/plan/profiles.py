@@ -158,8 +158,9 @@ def judge(
     with suppress(UsageError):  # what the backend cannot train is no remedy
         lora = replace(training, lora_rank=replace(training.lora_rank, value=RANK))
         backend(name).check(lora, hardware)
-        if training.lora_rank.value is None and (better := _held(a, lora, name, hardware, explicit, memory)):
-            found.append(f"{_options(f'lora_rank={RANK}', hardware, better)} (adapters, not all weights)")
+        if training.lora_rank.value is None and (held := _held(a, lora, name, hardware, explicit, memory)):
+            adapters = _options(f"lora_rank={RANK}", hardware, held)
+            found.append(f"{adapters} (adapters, not all weights)")
     for profile_name, profile in sorted(PROFILES.items(), key=lambda item: item[1].size):
         if profile.nodes > 1 and not backend(name).nodes:
             continue

@@ -8,6 +8,8 @@ processes), because a softmax over the batch or a statistic of a group is meanin
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     def __init__(self, experiment: Experiment, *, reference_model: str | None = None, **kwargs: Any) -> None:
         """`reference_model`: folder or hub id; None: the model that is trained, as it is before the training."""
         self.experiment = experiment
+        self.phase = ""  # what samples in this moment, for `Pulse`
         self._buffered_inputs: list[dict[str, Any]] | None = None
         self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
         self._entropies: list[Tensor] = []  # of the step's micro-batches so far
@@ -85,6 +88,15 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         tokens = {prompt: prompt_tokens(self.processing_class, prompt) for prompt in dict.fromkeys(prompts)}
         return [list(tokens[prompt]) for prompt in prompts], None, {}
 
+    @contextmanager
+    def _during(self, phase: str) -> Iterator[None]:
+        """Let `phase` say what the model's passes are for, in the block."""
+        self.phase = phase
+        try:
+            yield
+        finally:
+            self.phase = ""
+
     def _generate_single_turn(self, prompt_ids: list[list[int]], *others: Any, **named: Any) -> tuple[Any, Any]:
         """TRL's method; for a Qwen2 on a CPU the same responses from the same random numbers, in half the time.
 
@@ -97,17 +109,19 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         exact = isinstance(model, Qwen2ForCausalLM) and model.device.type == "cpu" and full_precision
         cached = not model.is_gradient_checkpointing and self.accelerator.num_processes == 1
         if self.use_vllm or not (plain and exact and cached):
-            return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
+            with self._during("sampling"):
+                return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
         try:
-            responses, _ = decode(
-                model,
-                [tuple(prompt) for prompt in prompt_ids],
-                [self.max_completion_length] * len(prompt_ids),
-                self.eos_token_ids,
-                self.processing_class.pad_token_id,
-                as_generate(c.temperature, len(prompt_ids)),
-                least_rows=LEAST_ROWS,
-            )
+            with self._during("sampling"):
+                responses, _ = decode(
+                    model,
+                    [tuple(prompt) for prompt in prompt_ids],
+                    [self.max_completion_length] * len(prompt_ids),
+                    self.eos_token_ids,
+                    self.processing_class.pad_token_id,
+                    as_generate(c.temperature, len(prompt_ids)),
+                    least_rows=LEAST_ROWS,
+                )
         except EngineError as error:
             raise Diverged(self.state.global_step + 1, "probability of a sampled token", "nan") from error
         return responses, None
@@ -170,7 +184,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         rows = list({row["prompt"]: row for row in inputs}.values())
         ids = [{"input_ids": list(prompt_tokens(self.processing_class, row["prompt"]))} for row in rows]
         encoded = self.processing_class.pad(ids, return_tensors="pt", padding_side="left").to(self.accelerator.device)
-        with unwrap_model_for_generation(self.model_wrapped, self.accelerator) as model:
+        unwrapped = unwrap_model_for_generation(self.model_wrapped, self.accelerator)
+        with self._during("greedy responses"), unwrapped as model:
             ends = {"eos_token_id": self.eos_token_ids, "pad_token_id": self.processing_class.pad_token_id}
             longest = self.max_completion_length
             made = model.generate(**encoded, do_sample=False, top_p=None, top_k=None, max_new_tokens=longest, **ends)
