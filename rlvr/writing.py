@@ -107,7 +107,8 @@ def analyze(
 
     Args:
         runs: the base model first. Each is a job's folder, a folder of an evaluation, or a file of verdicts (as rlvr
-            grade out=FILE writes); the training seeds of one method are joined by commas: runs=[A,"B0,B1,B2"].
+            grade out=FILE writes); the training seeds of one method are joined by commas, in quotes
+            that the shell leaves: 'runs=[A,"B0,B1,B2"]'.
         names: what legends call them (default: the arms).
         benchmarks: some of those that all runs have.
         only: families of figures; those that generate text with the models run only when they are named, as

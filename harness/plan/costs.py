@@ -149,7 +149,7 @@ def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
     A checkpoint has float32 weights and two moments, 12 bytes a trained parameter, and under ZeRO 2 for its bfloat16
     weights; a model has 4 bytes a parameter.
     """
-    a, e = known_shape(job), job.experiment
+    a, e = architecture(job.base_model.value), job.experiment  # a tiny model's too
     counts = tokens(job, watch)
     answers = counts["evaluation_tokens"] + (counts["rollout_tokens"] if isinstance(e, Rejection) else 0)
     parts = {"responses": answers * seconds.MIDDLE.mean_share * BYTES_A_TOKEN}

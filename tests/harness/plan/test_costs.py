@@ -33,6 +33,13 @@ def parameters(of: Job) -> float:
     return shape_of(of.base_model.value).parameters
 
 
+def test_a_tiny_runs_disk_is_that_of_its_models() -> None:
+    (tiny,) = resolve("egsw", scale="tiny", arms=["grpo"], seeds=[0])
+    parts = disk(tiny, TrlHardware(), Watch())
+    # on disk: model.safetensors 1.91 MB; a checkpoint with optimizer.pt 5.79 MB, at most 14 / 4 of the model
+    assert parts["models"] == pytest.approx(1.91e6, rel=0.05) and parts["checkpoints"] == 2 * 14 / 4 * parts["models"]
+
+
 def test_disk_by_hand() -> None:
     seven = job()
     n = parameters(seven)  # 7.62e9
