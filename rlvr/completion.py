@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rlvr import signature
-from rlvr.commands import COMMANDS, command
+from rlvr.commands import COMMANDS, TRAIN, command
 
 RUNS = {"a", "b", "run", "runs"}  # options whose values are names of runs
+GROUP = {  # option -> the group of `rlvr list` that has its names
+    "backend": "backends",
+    "benchmark": "benchmarks",
+    "benchmarks": "benchmarks",
+    "engine": "engines",
+    "extraction": "policies",
+    "policy": "policies",
+    "prompt": "prompts",
+    "protocol": "protocols",
+    "scale": "scales",
+}
+ALSO_FILES = {"benchmarks", "examples"}  # the shell completes what is no name
 
 
 def complete_line() -> None:
@@ -16,22 +29,73 @@ def complete_line() -> None:
     import argcomplete
 
     parser = argparse.ArgumentParser(prog="rlvr")
-    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("command", choices=[*COMMANDS, "help"])
     parser.add_argument("words", nargs="*").completer = candidates  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
 def candidates(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-    """Words that the one which begins with `prefix` may become; argcomplete keeps those that do."""
+    """Words that the one which begins with `prefix` may become; argcomplete keeps those that do. Where names are
+    expected and none begins so, the word itself: of none bash makes names of files."""
     from harness.record.find import beginning
-    from harness.spec.catalogue import papers
 
-    known = signature.options(command(parsed_args.command))
+    if parsed_args.command == "help":
+        return list(COMMANDS)
+    function = command(parsed_args.command)
+    known = {name: o for name, o in signature.options(function).items() if o.kind is not o.VAR_KEYWORD}
+    if parsed_args.command in TRAIN:
+        known = signature.options(command("run")) | known
+        known.pop("values")
     key, equals, value = prefix.partition("=")
     if not equals:
         runs = [folder.name for folder in beginning(prefix)] if RUNS & known.keys() else []
         return [*(f"{name}=" for name in known), *runs]
     if key in RUNS & known.keys():
         return [f"{key}={folder.name}" for folder in beginning(value)]
-    names = papers() if key == "paper" else signature.choices(known[key]) if key in known else []
-    return [f"{key}={name}" for name in names]
+    names = _names(key.removeprefix("protocol.").removeprefix("hardware."), parsed_args.words or [])
+    if names is None:
+        names = signature.choices(known[key]) if key in known else []
+        if not names:
+            return []
+    # of a list, [a,b or a,b, the last one is completed
+    before = value[: max(value.rfind(","), value.rfind("[")) + 1]
+    made = [f"{key}={before}{name}" for name in names if f"{before}{name}".startswith(value)]
+    return made or ([] if key.rpartition(".")[2] in ALSO_FILES else [prefix])
+
+
+def _names(key: str, words: Iterable[str]) -> list[str] | None:
+    """The names that an option takes, given the other words of the line; None for other options."""
+    from harness.spec import catalogue
+
+    others = dict(word.split("=", 1) for word in words if "=" in word)
+
+    def papers_own(name: str) -> list[str]:
+        if others.get("paper") not in catalogue.papers():
+            return []
+        declared = catalogue.load(others["paper"])
+        return list(declared.models) if name == "model" else list(dict.fromkeys(arm.key for arm in declared.arms))
+
+    def of_list() -> list[str]:
+        from rlvr.listing import GROUPS, MORE
+
+        return [*GROUPS, *MORE]
+
+    def profiles() -> list[str]:
+        from harness.plan.machine import AUTO
+        from harness.plan.profiles import PROFILES
+
+        return [*PROFILES, AUTO]
+
+    found: dict[str, Callable[[], list[str]]] = {
+        "paper": catalogue.papers,
+        "arm": lambda: papers_own("arm"),
+        "what": of_list,
+        "hardware": profiles,
+    }
+    if "paper" in others:  # elsewhere a path
+        found["model"] = lambda: papers_own("model")
+    if key in GROUP:
+        from rlvr.listing import _names as listed
+
+        return list(listed(GROUP[key]))
+    return found[key]() if key in found else None

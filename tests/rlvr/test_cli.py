@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -283,13 +284,39 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -
     assert coloured(text, Terminal()) == text
 
 
-def test_argcomplete_answers_a_shell(tmp_path: Path) -> None:
-    line = "rlvr run paper=eg"
+@pytest.mark.parametrize(
+    ("line", "some", "no"),
+    [
+        ("rlvr run paper=eg", ["paper=egsw"], ["paper=erpo"]),
+        ("rlvr run paper=egsw arm=", ["arm=grpo", "arm=egsw"], ["arm=placebo"]),
+        ("rlvr plan paper=egsw arm=grpo,eg", ["arm=grpo,egsw"], ["arm=grpo,grpo"]),
+        ("rlvr run arm=", ["arm="], []),  # of no paper
+        ("rlvr list what=s", ["what=scales", "what=signals"], ["what=papers"]),
+        ("rlvr plan hardware=h", ["hardware=h100x8"], ["hardware=auto"]),
+        ("rlvr run backend=", ["backend=trl", "backend=verl"], []),
+        ("rlvr eval protocol=e", ["protocol=egsw"], []),
+        ("rlvr eval benchmarks=[aime24,math", ["benchmarks=[aime24,math500"], ["benchmarks=[aime24,aime24"]),
+        ("rlvr eval engine=v", ["engine=vllm"], []),
+        ("rlvr run protocol.benchmarks=gsm", ["protocol.benchmarks=gsm8k"], []),
+        ("rlvr run paper=nothing", ["paper=nothing"], []),  # else bash offers files
+        ("rlvr eval benchmarks=nothing", [], ["benchmarks=nothing"]),  # which may be a file
+        ("rlvr help pl", ["plan"], ["power"]),
+        ("rlvr plan ar", ["arm=", "arms="], ["values="]),
+    ],
+)
+def test_argcomplete_answers_a_shell(line: str, some: list[str], no: list[str], tmp_path: Path) -> None:
     asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
     asked |= {"_ARGCOMPLETE_COMP_WORDBREAKS": " ", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
     done = subprocess.run([sys.executable, "-m", "rlvr"], env=os.environ | asked, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "paper=egsw" in (tmp_path / "answer").read_text()
+    answer = [word.strip().replace("\\", "") for word in (tmp_path / "answer").read_text().split("\n")]
+    assert set(some) <= set(answer) and not set(no) & set(answer)
+
+
+def test_the_seeds_of_a_method_as_the_help_writes_them_reach_the_command() -> None:
+    (form,) = re.findall(r"'runs=\S+'", usage("analyze"))
+    (word,) = shlex.split(form)  # as a shell passes it on
+    assert signature.bind(rlvr.analyze, [word])[1] == {"runs": ["A", "B0,B1,B2"]}
 
 
 def test_a_plan_says_why_an_arm_does_not_fit_and_nothing_of_gpus_for_a_tiny_model(
