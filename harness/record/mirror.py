@@ -35,7 +35,9 @@ from evals.files import (
     write_json,
 )
 from evals.redaction import redact, redact_all
-from harness.record.names import JOB_FOLDER, as_typed, base_of, folder_of
+from evals.stats.intervals import Interval
+from evals.stats.score import bounds_text
+from harness.record.names import JOB_FOLDER, as_typed, base_of, folder_of, readable
 from harness.record.record import FINAL, IDENTITY, LINK, RECORD, RESTORE, TRAINING_LOG, read_record
 from harness.record.run import Run
 from harness.record.verdict_files import columns_of
@@ -49,6 +51,7 @@ POLL_S = 0.5
 PATIENCE_S = 15.0  # at the end of a command, while the store fails
 SOURCES, TABLE = "values.csv", "samples.json"  # artifacts for people, which no run's folder has
 SHOWN = ("benchmark", "problem_id", "problem", "sample", "response", "answer", "gold", "verdict")
+PASSING = {"rlvr.stopped", "rlvr.diverged", "rlvr.mismatch"}  # tags that are no longer true when a run goes on
 SAMPLES = 200  # of each benchmark, in the table
 METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
 STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finished": "FINISHED"}  # by a run's state
@@ -102,7 +105,10 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
     if rows:
         link["metrics"] = rows[-1][1]
     if link["record"] != record["sha256"]:
-        client.log_batch(run_id, tags=[RunTag(key, value) for key, value in _tags(record).items()])
+        tags = _tags(record)
+        client.log_batch(run_id, tags=[RunTag(key, value) for key, value in tags.items()])
+        for key in PASSING & client.get_run(run_id).data.tags.keys() - tags.keys():
+            client.delete_tag(run_id, key)
         if run.is_finished:
             step, scores = final_scores(record)
             last = last_row(metrics)  # its time, which no repetition changes: MLflow keeps one of two equal points
@@ -184,7 +190,7 @@ def run_name(record: Mapping[str, Any]) -> str:
     """The run's name in MLflow: model, arm and seed, and the overrides that distinguish it."""
     overrides = " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items()))
     name = f"{base_of(record)}/{record['arm']}/seed{record['seed']}"
-    return redact(f"{name} [{overrides}]" if overrides else name)[:250]
+    return readable(redact(f"{name} [{overrides}]" if overrides else name))
 
 
 def show_samples(tracker: Tracker, run_id: str, run: Run) -> None:
@@ -224,8 +230,8 @@ def _accuracy(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _interval(score: Mapping[str, Any]) -> str:
-    interval = score.get("interval") or {}
-    return f"[{100 * interval['low']:.1f}, {100 * interval['high']:.1f}]" if interval else ""
+    interval = score.get("interval")
+    return bounds_text(Interval(**interval), 100) if interval else ""
 
 
 def _tags(record: Mapping[str, Any]) -> dict[str, str]:

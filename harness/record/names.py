@@ -47,3 +47,13 @@ def short_names(text: str) -> str:
     """Rows and functions given in Python by short names: data-0f3e12ab, short-54c0ffee."""
     form = r"[^\s'\"=]*/objects/(data-\w{8})\w{8}\.jsonl|python:([^\s'\"]+-\w{8})\w{8}"
     return re.sub(form, lambda found: found[1] or found[2], text)
+
+
+READABLE = 120  # characters of a name
+_FOLDERS = re.compile(r"(?<![\w.~/-])(?:/[^\s/'\",?&\]]+)+/(?=[^\s/'\",?&\]])")  # of an absolute path
+
+
+def readable(text: str) -> str:
+    """A name of values, where it only has to be recognised: of paths their last part, and no more than `READABLE`."""
+    short = _FOLDERS.sub("", text)
+    return short if len(short) <= READABLE else f"{short[: READABLE - 1]}…"

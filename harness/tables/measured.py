@@ -18,6 +18,7 @@ from evals.stats.score import NONE, score_text
 from evals.stats.verdict_table import VerdictTable
 from harness.backends import backend
 from harness.command.resolve import BACKENDS
+from harness.record.names import readable
 from harness.record.run import Points, Run, counted
 from harness.spec import catalogue
 from harness.step.learning import warnings
@@ -97,7 +98,8 @@ class Measured:
     def warnings(self) -> list[str]:
         """A sentence for each reason why its training may have learned little (`harness.step.learning`)."""
         lines = warnings(list(self.curves.values()))
-        return [f"Warning, {self.base}/{self.label(self.arm)} at {self.scale} scale: {line}." for line in lines]
+        name = readable(f"{self.base}/{self.label(self.arm)}")
+        return [f"Warning, {name} at {self.scale} scale: {line}." for line in lines]
 
     @cached_property
     def run(self) -> MeasuredRun:

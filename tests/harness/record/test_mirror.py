@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evals.files import DamagedFileError
+from evals.stats.intervals import Interval
+from evals.stats.score import bounds_text
 from harness.record import mirror as module
 from harness.record.mirror import BackgroundMirror, pending, sync_run
 from harness.record.run import Run
@@ -115,6 +118,31 @@ def test_a_run_is_mirrored_while_it_grows(home: Path, monkeypatch: pytest.Monkey
     assert [point.value for point in tracker.client.get_metric_history(run.info.run_id, "train/loss")] == [1, 2, 3]
     assert run.info.status == "KILLED" and run.data.tags["rlvr.stopped"] == "SIGTERM"
     assert not tracker.client.list_artifacts(run.info.run_id)
+    recorder.start()  # it goes on
+    assert sync_run(recorder.folder, tracker)
+    (run,) = tracker.arms("egsw", finished=False)
+    assert run.info.status == "RUNNING" and "rlvr.stopped" not in run.data.tags
+
+
+def test_a_name_holds_no_folders_and_can_be_read(home: Path) -> None:
+    """Longer ones fill the list of runs in MLflow, and the warnings of tables.md."""
+    own = {"dataset": "/home/me/of/sums.jsonl?problem=question", "base_model": "/models/a/smol", "x": "org/name"}
+    name = module.run_name(finished(home, overrides=own).record)
+    assert name == "tiny/grpo/seed0 [base_model=smol dataset=sums.jsonl?problem=question x=org/name]"
+    long = module.run_name(finished(home, arm="egsw", overrides={f"value_{i}": "/a/b" for i in range(40)}).record)
+    assert len(long) == 120 and long.endswith("…") and "value_0=b" in long
+
+
+def test_intervals_are_written_as_rlvr_show_writes_them() -> None:
+    interval = Interval(0.904, 1.0, 0.95, "problems", rough=True)
+    record = {
+        "scores": {"b": {"avg_at_4": {"value": 0.925, "interval": asdict(interval)}, "pass_at_4": {"value": 1.0}}}
+    }
+    assert module.scores_table(record).splitlines()[2:] == [
+        f"| b | avg@4 | 92.5 {bounds_text(interval, 100)} |",
+        "| b | pass@4 | 100.0  |",
+    ]
+    assert bounds_text(interval, 100) == "~[90.4, 100.0]"
 
 
 @pytest.mark.parametrize("word", ["00aabb", "math-7b", "assumed", "egsw-grpo", "finished", "default"])
