@@ -202,9 +202,11 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
         rlvr aa 'RUNS_OF_ONE_ARM'
 
     The seeds are split at random into two sides many times. Every verdict is false, and 5 percent of them are allowed.
+    share: of the splits with a verdict on some benchmark, with its 95 percent interval (low, high).
 
     Args:
-        runs: the training seeds of one method: a glob of folders, or folders joined by commas, as of rlvr compare.
+        runs: the training seeds of one method: names of runs or their beginnings, joined by commas or with * for the
+            rest ('tiny-grpo*'), or folders, as of rlvr compare.
         seeds: how many on a side (default 1,2,3,5,10 as far as there are).
     Raises:
         UsageError: no such runs, or too few seeds.
@@ -227,5 +229,8 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
         share = {"share": round(rate.false / rate.splits, 4), "low": round(rate.low, 4), "high": round(rate.high, 4)}
         rows.append({**vars(rate), **about, **share, **rate.by_benchmark})
         del rows[-1]["by_benchmark"]
-    head = f"{runs} against itself: the seeds split into two sides; every verdict is false, 5 % of them are allowed"
+    head = (
+        f"{runs} against itself: the seeds split into two sides; every verdict is false, 5 % of them are allowed\n"
+        "share: of the splits with a verdict on some benchmark; low, high: its 95 % interval"
+    )
     return Result({"runs": runs, "rates": rows}, lambda: f"{head}\n\n{tabulate(rows, 'keys')}", rows)

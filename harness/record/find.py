@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,8 @@ def check_names(*texts: str) -> None:
 
 
 def places(text: str, expected: str = EXPECTED) -> list[Path]:
-    """What a text names: a path, the matches of a glob, or the one run under RLVR_HOME whose name begins so.
+    """What a text names: a path, the matches of a glob, the one run under RLVR_HOME whose name begins so, or with * all
+    whose names do.
 
     Raises:
         UsageError: none, or several runs; `expected` says what could have been given.
@@ -70,17 +72,17 @@ def places(text: str, expected: str = EXPECTED) -> list[Path]:
         return found
     named = beginning(text)
     exact = [folder for folder in named if folder.name == text] or named
-    if len(exact) != 1:
+    if not exact or (len(exact) > 1 and "*" not in text):
         names = ", ".join(folder.name for folder in exact)
         raise UsageError(f"{text}: {expected}" + (f"; {len(exact)} names of runs begin so: {names}" if exact else ""))
     return exact
 
 
 def beginning(text: str) -> list[Path]:
-    """The runs under RLVR_HOME whose name begins so, or as `rlvr show` shortens it."""
+    """The runs under RLVR_HOME whose name begins so, or as `rlvr show` shortens it; * stands for any characters."""
     from harness.runs.track import home
 
-    begins = glob.escape(text).replace("…", "*")
+    begins = re.sub(r"\*+$", "", glob.escape(text).replace("…", "*").replace("[*]", "*"))
     kept = ("evaluations", "curves", *(f"*/{scale}" for scale in SCALES))
     return [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
 

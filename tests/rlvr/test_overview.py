@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from evals.files import locked
+from harness.errors import UsageError
+from harness.record.find import places
 from harness.record.models import label
 from harness.record.run import Run
 from harness.record.write import Recorder
@@ -28,6 +30,18 @@ from rlvr.completion import candidates
 from rlvr.run_summary import as_text
 from tests.evals.stats.runs import save_run
 from tests.harness.record.folders import started
+
+
+def test_a_star_in_a_name_stands_for_the_seeds_of_an_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    seeds = [started(tmp_path / "home", arm="grpo", seed=seed).folder for seed in (0, 1)]
+    other = started(tmp_path / "home", arm="egsw").folder
+    assert places("tiny-grpo*") == places("tiny-grpo-*seed*") == seeds and places("tiny-e*") == [other]
+    with pytest.raises(UsageError, match="2 names of runs begin so"):
+        places("tiny-grpo")
+    with pytest.raises(UsageError, match="expected a run's folder"):
+        places("tiny-erpo*")
 
 
 def save_job(
