@@ -254,6 +254,7 @@ def claim_row(c: Checked) -> ClaimRow:
         tuple(map(_evidence, c.evidence)),
         (
             *(f"{e.line.benchmark}: {e.line.why}" for e in c.evidence if e.line.why),
+            *(f"On {model}, with {overrides}." for model, overrides in _replaced(c)),
             f"Family of the p-values: {c.family}.",
             *((f"{FEW_SEEDS}.",) if c.outcome == "few seeds" else ()),
         ),
@@ -261,9 +262,13 @@ def claim_row(c: Checked) -> ClaimRow:
     return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing)
 
 
+def _replaced(c: Checked) -> dict[tuple[str, str], None]:
+    """(model, the values of the compared arms that were replaced)"""
+    return dict.fromkeys((e.model, e.overrides) for e in c.evidence if e.overrides)
+
+
 def _evidence(e: ClaimEvidence) -> tuple[str, ...]:
-    model = f"{e.model} [{e.overrides}]" if e.overrides else e.model
-    return _line(e.line, model, e.p_margin)
+    return _line(e.line, e.model, e.p_margin)
 
 
 def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...]:

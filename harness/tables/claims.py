@@ -19,6 +19,7 @@ from harness.spec import Claim, Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claimed_curves import curve_line
 from harness.tables.comeback import published_margin
+from harness.tables.grid import Grid
 from harness.tables.measured import ALIKE, Measured, alike, comparable, same_backend
 
 ClaimOutcome = Literal["holds", "does not hold", "not resolved", "few seeds", "not tested", "not measured"]
@@ -98,6 +99,16 @@ def claims_in_words(checked: Sequence[Checked], scale: str) -> tuple[str, ...]:
     return (f"At {scale} scale {'; '.join([claims, *others])}.",)
 
 
+def claims_grid(paper: Reproduction, measured: Sequence[Measured], scales: Sequence[str]) -> Grid | None:
+    """Every claim with its outcome at each scale; None without claims or measurements."""
+    if not paper.claims or not scales:
+        return None
+    outcomes = [[c.outcome for c in check_claims(paper, measured, scale)] for scale in scales]
+    rows = tuple((c.text, c.where, *of) for c, *of in zip(paper.claims, *outcomes, strict=True))
+    note = f"The comparisons behind them: `rlvr report paper={paper.key}`."
+    return Grid(f"{paper.key}: claims", ("claim", "where", *(f"{s} scale" for s in scales)), rows, (note,))
+
+
 def outcome_of(claim: Claim, evidence: Sequence[ClaimEvidence]) -> ClaimOutcome:
     """The outcome of a claim from its comparisons; see `Checked`."""
     if not evidence:
@@ -161,7 +172,8 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
     for model in paper.claimed_models(claim):
         pair = _pair(claim, model, measured)
         if pair is None:
-            on = f"{model} and {claim.than_model}" if claim.than_model else model
+            both = (model, claim.than_model) if claim.than_model else (model,)
+            on = " and ".join(_base(name, measured, scale) for name in both)
             comparison.missing.append(f"no finished runs of {claim.arm} and {claim.than} on {on} that can be compared")
             continue
         a, b = pair
@@ -177,6 +189,12 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
         comparison.evidence += [ClaimEvidence(a.base, a.overrides, line) for line in lines]
     comparison.differs = not same or not all(same)
     return comparison
+
+
+def _base(model: str, measured: Sequence[Measured], scale: str) -> str:
+    """The model that stands for a declared one at a scale: "tiny (for 7b)", or itself."""
+    base = next((m.base for m in measured if m.model == model), SCALES[scale].family or model)
+    return base if base == model else f"{base} (for {model})"
 
 
 def _lines(paper: Reproduction, claim: Claim, a: Measured, b: Measured) -> tuple[list[Line], list[str]]:

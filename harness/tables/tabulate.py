@@ -18,7 +18,7 @@ from evals.files import write_text
 from evals.plots.plot import Plot, save
 from harness.record.run import Run
 from harness.spec import Reproduction, catalogue
-from harness.tables.claims import check_claims, claims_in_words
+from harness.tables.claims import check_claims, claims_grid, claims_in_words
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid, difference_plot
 from harness.tables.elsewhere import elsewhere_grid
@@ -89,9 +89,10 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
     measured = gather(paper, runs)
     elsewhere = elsewhere_grid(reproduction)
     grids = [*published_grids(paper, measured), *([elsewhere] if elsewhere else []), *scale_grids(paper, measured)]
-    compared = [grid for grid in (difference_grid(reproduction, measured), control_grid(paper, measured)) if grid]
-    origin = "" if reproduction.arxiv is None else f"arXiv {reproduction.arxiv}. "
     scales = list(dict.fromkeys(m.scale for m in measured))
+    found = claims_grid(reproduction, measured, scales), difference_grid(reproduction, measured)
+    compared = [grid for grid in (*found, control_grid(paper, measured)) if grid]
+    origin = "" if reproduction.arxiv is None else f"arXiv {reproduction.arxiv}. "
     shown = "paper" if "paper" in scales or not scales else scales[0]
     picture = difference_plot(reproduction, measured, shown)
     rows = long_rows(paper, measured)

@@ -58,6 +58,13 @@ def test_inert_escapes_exactly_what_html_or_javascript_would_read() -> None:
         inert(float("nan"))
 
 
+def test_claims_of_no_paper_are_not_called_a_papers_and_one_is_one() -> None:
+    of_paper, own = render(document()), render(document(arxiv=None))
+    assert "What the paper says, in our words, and whether it came back" in of_paper
+    assert "What is claimed, and whether it came back" in own and "What the paper says" not in own
+    assert "1 claim that was not measured" in own
+
+
 def test_hostile_text_adds_no_element_and_no_attribute() -> None:
     page = render(document())
     elements = Elements(page)

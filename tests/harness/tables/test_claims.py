@@ -11,10 +11,11 @@ import pytest
 
 from evals.stats.compare import Line
 from evals.stats.verdict_table import METRICS, VerdictTable
+from harness.report.data import claim_row
 from harness.spec import Arm, Claim, Curve, Reproduction, assumed
 from harness.spec.catalogue import load, papers
 from harness.spec.claim import Metric
-from harness.tables.claims import ClaimEvidence, check_claims, outcome_of
+from harness.tables.claims import ClaimEvidence, check_claims, claims_grid, outcome_of
 from harness.tables.differences import difference_grid
 from harness.tables.measured import Measured
 from tests.experiments import experiment
@@ -280,9 +281,24 @@ def test_what_was_not_measured_is_named() -> None:
     arms = [measured("old", 5), measured("new", 35)]
     (checked,) = check_claims(paper(both_models), arms, "tiny")
     assert checked.outcome == "holds" and len(checked.evidence) == 1
-    assert checked.missing == ("no finished runs of new and old on large that can be compared",)
+    assert checked.missing == ("no finished runs of new and old on tiny (for large) that can be compared",)
     (elsewhere,) = check_claims(paper(both_models), arms, "paper")
     assert elsewhere.outcome == "not measured" and len(elsewhere.missing) == 2
+    assert elsewhere.missing[0] == "no finished runs of new and old on small that can be compared"
+
+
+def test_the_claims_are_a_table_with_a_column_for_each_scale() -> None:
+    grid = claims_grid(paper(HIGHER, LOWER), [measured("old", 5), measured("new", 35)], ["tiny"])
+    assert grid is not None and grid.header == ("claim", "where", "tiny scale")
+    assert grid.rows == (("new is better", "table 1", "holds"), ("new is worse", "table 1", "does not hold"))
+    assert claims_grid(paper(), [measured("old", 5)], ["tiny"]) is None
+
+
+def test_the_report_names_the_model_and_apart_from_it_the_values_of_the_arms() -> None:
+    arms = [measured(arm, right, overrides="alpha=0.8") for arm, right in (("old", 5), ("new", 35))]
+    (checked,) = check_claims(paper(HIGHER), arms, "tiny")
+    grid = claim_row(checked).evidence
+    assert grid is not None and {row[1] for row in grid.rows} == {"small"} and "On small, with alpha=0.8." in grid.notes
 
 
 def test_arms_with_other_values_replaced_are_not_compared_and_the_declared_ones_come_first() -> None:
