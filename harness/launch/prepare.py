@@ -81,6 +81,7 @@ class Prepared:
             "slots": min(self.launcher.here, len(self.jobs)),
             "force": self.force,
             "watch": self.watch,
+            "explicit": self.machine.explicit,
         }
         check_machine(able, self.hardware, data_dir=self.data_dir, here=here, **room)
 

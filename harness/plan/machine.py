@@ -137,11 +137,13 @@ def check_memory(
     *,
     memory: float | None = None,
     shared: bool = False,
+    explicit: frozenset[str] = frozenset(),
 ) -> None:
     """Raise UsageError for arms that cannot fit the device, with what would make them fit: a line for each.
 
     Args:
         memory: bytes of each device; None: of the GPU that the settings name. shared: it is a part of a card.
+        explicit: settings given on the command line, which a remedy keeps if possible.
     """
     lines = []
     for (model, arm), job in {(job.model, job.arm): job for job in jobs}.items():
@@ -154,7 +156,7 @@ def check_memory(
             )
         if job.experiment is None:
             continue
-        verdict = judge(job.experiment, job.backend, hardware, memory=memory, shared=shared)
+        verdict = judge(job.experiment, job.backend, hardware, explicit, memory=memory, shared=shared)
         if not verdict.fits and verdict.need is not None:
             phase = verdict.need.phase
             whole = hardware.micro_batch is None and getattr(hardware, "tokens_per_gpu", None) is None
@@ -213,6 +215,7 @@ def check_machine(
     slots: int = 1,
     force: bool = False,
     watch: Watch | None = None,
+    explicit: frozenset[str] = frozenset(),
 ) -> None:
     """Raise UsageError if this machine cannot run the jobs, with a line for each thing that is missing. Reads local
     training data in full; loads no model.
@@ -220,6 +223,7 @@ def check_machine(
     Args:
         here: whether the jobs run on this machine; if not, only files and the hub are checked.
         slots: jobs that share it. force: without memory and disk. watch: evaluations beside the training.
+        explicit: settings given on the command line.
     """
     gpus, arms = gpu_count(), {(job.model, job.arm): job for job in jobs}
     checks: list[Callable[[], object]] = []
@@ -240,7 +244,8 @@ def check_machine(
         checks.append(lambda: check_sharing(jobs, placed, slots, gpus))
         shared = sharing(slots, max(settings.gpus for settings in placed.values()), gpus) > 1
         if not force and (gpus or all(settings.device == "cpu" for settings in placed.values())):
-            checks.append(lambda: check_memory(jobs, placed, memory=device_memory(placed, slots), shared=shared))
+            each: dict[str, Any] = {"memory": device_memory(placed, slots), "shared": shared, "explicit": explicit}
+            checks.append(lambda: check_memory(jobs, placed, **each))
         checks.append(lambda: check_room(jobs, placed, watch or Watch(), slots=slots, force=force))
     missing: dict[str, None] = {}
     for check in checks:

@@ -186,7 +186,7 @@ def _shorter(arm: Mapping[str, Any]) -> list[str]:
         return []
     each = (hours - first) / (steps - 1)
     return [
-        f"{arm['label']}: max_steps=1 takes about {first:.2f} hours with its evaluation, each further step {each:.2f}"
+        f"{arm['label']}: max_steps=1 takes about {_time(first)} with its evaluation, each further step {_time(each)}"
     ]
 
 
@@ -382,6 +382,10 @@ def _span(costs: Mapping[str, Any], key: str, unit: str) -> str:
     times, digits = (60, 0) if "min" in unit else (1, 1)
     middle, low, high = (f"{times * costs[key + suffix]:,.{digits}f}" for suffix in ("", "_low", "_high"))
     return f"{middle} {unit} ({low} to {high})".replace("  ", " ")
+
+
+def _time(hours: float) -> str:
+    return f"{60 * hours:.1f} minutes" if hours < MINUTES else f"{hours:.2f} hours"
 
 
 def _usd(price: float) -> str:

@@ -196,12 +196,10 @@ def _fewer(
             value //= 2
             changed[key] = value
             smaller = replace(e, **{k: replace(getattr(e, k), value=v) for k, v in changed.items()})
-            try:
-                backend(name).check(smaller, hardware)
-            except UsageError:
-                break
             if better := _held(a, smaller, name, hardware, explicit, memory):
-                return [_options(" ".join(f"{k}={v}" for k, v in changed.items()), hardware, better)]
+                with suppress(UsageError):  # values that the backend refuses are no remedy
+                    backend(name).check(smaller, better)
+                    return [_options(" ".join(f"{k}={v}" for k, v in changed.items()), hardware, better)]
     return []
 
 

@@ -14,7 +14,7 @@ import rlvr
 from harness.backends.seconds import FAST, MIDDLE, SLOW, reached
 from harness.command.config import parse_overrides
 from harness.plan import profiles
-from harness.plan.plan import _span
+from harness.plan.plan import _span, _time
 from harness.spec import hardware
 from harness.spec.architecture import architecture
 from harness.spec.hardware import Gpu
@@ -41,9 +41,8 @@ def test_hours_and_memory_are_the_machines(monkeypatch: pytest.MonkeyPatch) -> N
     # a rollout is 256 responses of about 307 + 154 tokens, 118,000 tokens: at 6 x 0.49e9 FLOPs each and 6e10 FLOP/s the
     # update alone takes 1.6 hours; sampling is some 1,024 steps of at least 1.2 s, a third of an hour
     assert 10 * 1.9 < hours - first < 10 * 6
-    line = (
-        f"max_steps=1 takes about {first:.2f} hours with its evaluation, each further step {(hours - first) / 10:.2f}"
-    )
+    each = (hours - first) / 10
+    line = f"max_steps=1 takes about {first:.2f} hours with its evaluation, each further step {each:.2f} hours"
     assert line in str(planned)
     assert not any(word in str(planned) for word in ("GPU memory", "GPU-hours", "USD"))
     assert "too large for this machine; it fits with hardware.micro_batch=" in str(planned)
@@ -56,18 +55,21 @@ def asked(monkeypatch: pytest.MonkeyPatch, memory: float, **values: Any) -> dict
     return {**planned["arms"][0], "total": planned["total"], "text": str(planned)}
 
 
+@pytest.mark.parametrize("given", [{}, {"hardware.micro_batch": 256}])
 @pytest.mark.parametrize("memory", [20e9, 25e9, 40e9])
-def test_each_remedy_on_a_processor_fits_when_it_is_followed(memory: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_remedy_on_a_processor_fits_when_it_is_followed(
+    memory: float, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A rollout of 256 responses at once has a float32 cache of 1,536 tokens each, which 25 GB do not hold: a smaller
     micro-batch alone is no remedy, nor are adapters without one."""
-    arm = asked(monkeypatch, memory)
+    arm = asked(monkeypatch, memory, **given)
     assert not arm["memory"]["fits"]
     remedies = arm["memory"]["remedy"].replace(" (adapters, not all weights)", "").split(", or with ")
     ours = [remedy for remedy in remedies if not remedy.startswith("a GPU")]
     assert ours and (memory > 30e9 or "prompts_per_rollout=" in ours[0])
     for remedy in ours:
         followed = parse_overrides(remedy.split())
-        assert asked(monkeypatch, memory, **followed)["memory"]["fits"], remedy
+        assert asked(monkeypatch, memory, **{**given, **followed})["memory"]["fits"], remedy
 
 
 def test_what_takes_most_is_named_where_nothing_helps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +91,7 @@ def test_minutes_are_no_zero_hours() -> None:
     costs = {"hours": 0.04, "hours_low": 0.02, "hours_high": 0.15}
     assert _span(costs, "hours", "min") == "2 min (1 to 9)"  # 2.4, 1.2 and 9
     assert _span(costs | {"hours": 1.9}, "hours", "") == "1.9 (0.0 to 0.1)"
+    assert (_time(0.04), _time(0.1)) == ("2.4 minutes", "0.10 hours")
 
 
 def test_a_slow_block_says_what_it_does(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
