@@ -170,6 +170,7 @@ def _check(difference: float, problems: int, samples: int, seeds: int) -> None:
             raise UsageError(f"{name}: expected a whole number of at least {least}, got {value!r}")
 
 
+NO_MORE = ": no more than independent samples vary, taken as 0"
 # Standard deviation in points over repeated evaluations of one checkpoint, one response a problem (arXiv 2504.07086):
 # Qwen2.5-Math-7B, -Math-7B-Instruct, Qwen2.5-7B, and for AIME24 DAPO-32B.
 _PUBLISHED = {
@@ -200,9 +201,10 @@ def default_spread(benchmark: str = "") -> Spread:
 
 
 def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: VerdictTable | None = None) -> Spread:
-    """The components that a verdict table shows, by the method of moments; the others come from `fallback`, and so does
-    what is not above the noise, because a zero would promise that nothing varies. Where the samples of each problem are
-    alike (all incorrect, say), all of them do.
+    """The components that a verdict table shows, by the method of moments; the others come from `fallback`, and all of
+    them where the samples of each problem are alike (all incorrect, say): a zero would promise that nothing varies.
+    What is not above the noise of independent samples is 0, and its note says so; two methods measured with the same
+    seeds have less noise than that.
 
     Args:
         table: of one benchmark. `seed_sd` needs three training seeds.
@@ -227,11 +229,8 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
         difference = means.mean(axis=0) - means_b.mean(axis=0)
         noise = cell / len(means) + cell_b / len(means_b)
         variances["difference_sd"] = float(difference.var(ddof=1)) - noise
-    before = fallback.sourced()
     found = {
-        key: Sourced(math.sqrt(variance), Origin.USER, f"measured on {name}")
-        if variance > TINY
-        else replace(before[key], note=f"{before[key].note}; on {name} it is no larger than the samples' noise")
+        key: Sourced(math.sqrt(max(0.0, variance)), Origin.USER, f"measured on {name}{'' if variance > 0 else NO_MORE}")
         for key, variance in variances.items()
     }
     return replace(fallback, **found) if within > TINY else fallback
