@@ -183,7 +183,8 @@ def test_a_known_spread_is_recovered() -> None:
 
 
 def test_what_is_not_above_the_noise_is_said_and_two_seeds_measure_no_spread() -> None:
-    """Two methods with the same verdicts: their difference varies less than the noise of independent samples would. Two training seeds have a variance with one degree of freedom."""
+    """Two methods with the same verdicts: their difference varies less than the noise of independent samples would.
+    Two training seeds have a variance with one degree of freedom."""
     cells = [(seed, p, i) for seed in (0, 1) for p in range(4) for i in range(4)]
     verdicts = ["correct" if sum(cell) % 2 else "wrong" for cell in cells]
     rows = pd.DataFrame(cells, columns=["train_seed", "problem_id", "sample"]).assign(verdict=verdicts, boxed=True)
