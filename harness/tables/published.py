@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evals.stats.score import NONE
+from harness.record.names import readable
 from harness.spec import Reproduction, catalogue
 from harness.spec.catalogue import Published
 from harness.tables.comeback import cell_margin, judge, measured_score, prediction_text
@@ -64,7 +65,7 @@ def _beside(paper: Reproduction, caption: str, cells: Sequence[Published], match
         for match in matches:
             if (match.model, match.arm) != (cell.model, cell.arm):
                 continue
-            name = match.label(_name(cell.model, cell.row, several), common)
+            name = readable(match.label(_name(cell.model, cell.row, several), common))
             score, judged = measured_score(match, cell, every), judge(paper, cell, match, every)
             factor = 100 if cell.unit == "%" else 1
             margin = cell_margin(paper, cell)
