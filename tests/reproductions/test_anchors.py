@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import tarfile
+from pathlib import Path
+
 from evals.data import protocols
+from evals.files import read_parquet
 from harness.spec import Experiment, catalogue
 from harness.spec.architecture import architecture
 from reproductions.anchors.paper import GSM8K_GRPO, GSM8K_PPO, MATH_50_STEPS, REPRODUCTION
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 def test_every_model_has_a_known_shape_for_the_plan() -> None:
@@ -40,3 +46,25 @@ def test_each_arm_is_measured_by_its_own_protocol() -> None:
     (mbpp,) = (c.value for c in catalogue.published("anchors") if (c.model, c.column) == ("qwen2.5-coder-1.5b", "MBPP"))
     shares = {tasks: [k for k in range(tasks + 1) if round(100 * k / tasks, 1) == mbpp] for tasks in (399, 378)}
     assert shares == {399: [276], 378: []}
+
+
+def test_the_pages_have_the_right_answers_of_the_committed_verdicts(tmp_path: Path) -> None:
+    """Counted from the archive's files, without the code that makes tables."""
+    with tarfile.open(RESULTS / "records" / "anchors.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    counts = {}
+    for path in tmp_path.rglob("verdicts.parquet"):
+        verdicts = read_parquet(path, ["verdict"]).column(0).to_pylist()
+        model = path.parents[2].name.partition("-base-")[0].partition("-mbpp-")[0].removesuffix("-instruct")
+        counts[model, path.parent.name] = verdicts.count("correct"), len(verdicts)
+    assert counts == {
+        ("qwen2.5-coder-0.5b", "humaneval"): (97, 164),
+        ("qwen2.5-coder-0.5b", "humaneval_plus"): (90, 164),
+        ("qwen2.5-coder-0.5b", "mbpp_399"): (209, 399),
+        ("qwen2.5-coder-1.5b", "humaneval"): (117, 164),
+        ("qwen2.5-coder-1.5b", "humaneval_plus"): (110, 164),
+        ("qwen2.5-coder-1.5b", "mbpp_399"): (271, 399),
+        ("smollm2-135m", "gsm8k"): (27, 1319),
+    }
+    page = (RESULTS / "README.md").read_text(encoding="utf-8")
+    assert all(f" | {100 * right / of:.1f} [" in page for right, of in counts.values())
