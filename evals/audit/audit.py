@@ -73,7 +73,8 @@ class Audit:
     Attributes:
         file: the score that the file gives: of the last checkpoint, mean over seeds, or of the printed recipe. None
             without scores. of: what it is of, for a sentence.
-        ours: the same samples by our verdicts; None without responses.
+        ours: the samples of the checkpoint that has the printed digits, else of the last, by our verdicts; None without
+            responses. ours_of: that checkpoint and its score in the file, for a sentence; "" where that is `file`.
         unlabelled: of the last checkpoints' samples without a verdict of the authors, how many there are, how many
             samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
@@ -86,6 +87,7 @@ class Audit:
     causes: tuple[Cause, ...]
     file: float | None = None
     ours: float | None = None
+    ours_of: str = ""
     interval: Interval | None = None
     selection: Selection | None = None
     seeds: int = 0
@@ -103,10 +105,18 @@ class Audit:
         causes = "; ".join(f"{cause.name}: {cause.text}" for cause in self.causes)
         return causes or f"the score of {self.reading or self.of}; no cause moves it"
 
+    @property
+    def _headline(self) -> str:
+        """The verdict; instead of "another number", its reasons where the number is the file's own."""
+        if self.verdict != "stands with another number":
+            return self.verdict
+        if self.file is not None and self.printed.rounds_from(self.file):
+            return f"stands, with a reservation: {', '.join(dict.fromkeys(cause.name for cause in self.causes))}"
+        return f"{self.verdict}: {self.reading}" if self.reading else self.verdict
+
     def __str__(self) -> str:
         interval = "" if self.interval is None else f" [{100 * self.interval.low:.1f}, {100 * self.interval.high:.1f}]"
-        named = f": {self.reading}" if self.reading and self.verdict == "stands with another number" else ""
-        lines = [f"{self.printed.text}: {self.verdict}{named}"]
+        lines = [f"{self.printed.text}: {self._headline}"]
         if self.file is not None:
             lines.append(f"  {self.of}: {100 * self.file:.1f}{interval}")
         if self.unlabelled is not None:
@@ -116,7 +126,8 @@ class Audit:
         if self.gain is not None:
             lines.append(f"  gain over the base model: {self.gain}")
         if self.ours is not None:
-            lines.append(f"  our verdicts on the same samples, answers read wherever they stand: {100 * self.ours:.1f}")
+            samples = self.ours_of or "the same samples"
+            lines.append(f"  our verdicts on {samples}, answers read wherever they stand: {100 * self.ours:.1f}")
         lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
         if self.differing:
             values = "; ".join(f"{key} {theirs} (declared: {ours})" for key, (theirs, ours) in self.differing.items())
@@ -176,6 +187,7 @@ def audit(
         tuple(causes),
         file=float(evidence.last["value"].mean()),
         ours=ours,
+        ours_of=_ours_of(evidence, row),
         interval=of_score(evidence),
         selection=chosen,
         seeds=evidence.seeds,
@@ -196,7 +208,17 @@ def _of(evidence: Evidence) -> str:
     if evidence.recipes:
         return evidence.names[evidence.last["checkpoint"].iloc[0]]
     last = "the file's last checkpoint" if evidence.checkpoints > evidence.seeds else "the file"
-    return last if evidence.seeds == 1 else f"{last}, mean over {evidence.seeds} seeds"
+    if evidence.seeds > 1:
+        return f"{last}, mean over {evidence.seeds} seeds"
+    name = evidence.names.get(evidence.last["checkpoint"].iloc[0], "") if evidence.checkpoints > 1 else ""
+    return f"{last}, {name}" if name else last
+
+
+def _ours_of(evidence: Evidence, row: pd.Series) -> str:
+    """As `Audit.ours_of`, of a row of `scores`."""
+    if [*evidence.last.index] == [row.name]:
+        return ""
+    return f"{evidence.called(row)}, {100 * evidence.scores.loc[row.name, 'value']:.1f} in the file"
 
 
 def _unlabelled(evidence: Evidence) -> tuple[int, int, float, float] | None:
