@@ -418,7 +418,7 @@ def grade(
             letters), whole; `rlvr list what=policies` describes them.
         reasoning: the part that is graded of a response with a thought in it: after (default: what follows the last
             `</think>` or another template's marker; an unclosed thought is truncated) or whole.
-        out: FILE.jsonl for the rows with their verdicts, which `rlvr compare` reads.
+        out: FILE.jsonl for the rows with their verdicts and how they were read, which `rlvr compare` reads.
         page: FILE.md for the samples on which the authors' verdicts and ours differ, as a page to send to the authors.
         columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.
         gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evals.answer_files.differing import differing
 from evals.answer_files.formats import AS_PROGRAMS, OURS, Row
-from evals.answer_files.own import decided_by, file_of
+from evals.answer_files.own import decided_by, file_of, graded_by
 from evals.answer_files.policies import LETTER, advice, policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, gold_of_row, read_answers
 from evals.answer_files.report import SHOWN, GradeReport, agreement
@@ -102,7 +102,7 @@ def grade_file(
         triples = [(answer, *graded_part(text, finish, reasoning)) for answer, text, finish in triples]
     of_rows, of_policies = (progress and partial(progress, unit) for unit in ("rows", "other policies"))
     grades = _with_errors(rows, grader.grade_responses(triples, policy, of_rows))
-    ours = columns_of_responses(rows, grades, grader)
+    ours = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions))
     failed = {place for place, row in enumerate(rows) if row.get("sampling_error") is not None}
     effects = policy_effects(triples, grades, grader, policy, policies, of_policies, failed)
     differ = differing(rows, grades, grader, policy)

@@ -1,12 +1,15 @@
-"""Verdicts of this project as a file of answers: which file of an evaluation, and the policy that decided them."""
+"""Verdicts of this project as a file of answers: which file of an evaluation, and how they were decided."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 from evals.answer_files.formats import VERDICTS
 from evals.data import protocols
 from evals.files import UsageError, read_object
+from evals.grading import Conventions
+from evals.grading.equivalence import DEFAULT
 
 TABLE = "verdicts.parquet"
 
@@ -45,3 +48,11 @@ def decided_by(path: Path, rows_format: str) -> tuple[str | None, str | None]:
     assert found is not None  # the file is there
     reasoning = protocols.recorded_value(found, "reasoning") or "whole"  # as before there was a choice
     return protocols.recorded_policy(found), reasoning
+
+
+def graded_by(policy: str, reasoning: str, conventions: Conventions = DEFAULT) -> str:
+    """What decides verdicts beside the responses, in words that are equal where it is: the extraction policy, and what
+    is not the default."""
+    usual = asdict(DEFAULT)
+    others = [f"{key}={str(value).lower()}" for key, value in asdict(conventions).items() if value != usual[key]]
+    return ", ".join([f"policy {policy}", *([] if reasoning == "after" else [f"reasoning {reasoning}"]), *others])

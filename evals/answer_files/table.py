@@ -1,8 +1,8 @@
 """The rows with their verdicts.
 
 They get the columns of a verdict table (`evals.grading.verdicts`), which `rlvr compare` reads: `benchmark`, `sample`,
-`gold`, `verdict`, `extracted`, `reason`, `answer_class`, `boxed`. An input column of one of these names is kept as
-NAME_in_file; a text in `benchmark` is taken as the benchmark's name.
+`gold`, `verdict`, `extracted`, `reason`, `answer_class`, `boxed`, and `graded_by`, how answers were read. An input
+column of one of these names is kept as NAME_in_file; a text in `benchmark` is taken as the benchmark's name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ BENCHMARK = "answers"  # the benchmark of rows that name none
 Columns = Mapping[str, Sequence[Any]]  # our columns by name, a value for each row
 
 
-def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader | ProgramGrader) -> Columns:
+def columns_of_responses(
+    rows: Sequence[Row], grades: Sequence[Grade], grader: Grader | ProgramGrader, graded_by: str
+) -> Columns:
     """Our columns for responses; samples are numbered within a problem in row order."""
     by_problem: dict[str, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
@@ -42,6 +44,7 @@ def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: G
         "reason": [grade.reason for grade in grades],
         "answer_class": classes,
         "boxed": [grade.boxed for grade in grades],
+        "graded_by": [graded_by] * len(rows),
     }
 
 

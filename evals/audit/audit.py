@@ -126,8 +126,8 @@ class Audit:
         if self.gain is not None:
             lines.append(f"  gain over the base model: {self.gain}")
         if self.ours is not None:
-            samples = self.ours_of or "the same samples"
-            lines.append(f"  our verdicts on {samples}, answers read wherever they stand: {100 * self.ours:.1f}")
+            of = self.ours_of or "the same samples"
+            lines.append(f"  our verdicts on {of}, answers read wherever they stand: {100 * self.ours:.1f}")
         lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
         if self.differing:
             values = "; ".join(f"{key} {theirs} (declared: {ours})" for key, (theirs, ours) in self.differing.items())
@@ -187,7 +187,7 @@ def audit(
         tuple(causes),
         file=float(evidence.last["value"].mean()),
         ours=ours,
-        ours_of=_ours_of(evidence, row),
+        ours_of="" if ours is None else _ours_of(evidence, row),
         interval=of_score(evidence),
         selection=chosen,
         seeds=evidence.seeds,
@@ -218,7 +218,7 @@ def _ours_of(evidence: Evidence, row: pd.Series) -> str:
     """As `Audit.ours_of`, of a row of `scores`."""
     if [*evidence.last.index] == [row.name]:
         return ""
-    return f"{evidence.called(row)}, {100 * evidence.scores.loc[row.name, 'value']:.1f} in the file"
+    return f"{evidence.called(row)}, {100 * _score(evidence.at(row), 'label'):.1f} in the file"
 
 
 def _unlabelled(evidence: Evidence) -> tuple[int, int, float, float] | None:

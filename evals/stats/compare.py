@@ -261,8 +261,16 @@ def compare_average(
 
 
 def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
-    pairs = decisive_differences(a.conditions[benchmark], b.conditions[benchmark])
+    x, y = a.conditions[benchmark], b.conditions[benchmark]
+    pairs = decisive_differences(x, y)
+    if (x is None or y is None) and _both_graded(a, b, benchmark):  # else the prompt has the policy
+        pairs += differing_fields(a.graded_by[benchmark], b.graded_by[benchmark], "grading")
     return [f"{benchmark}: {field} is {json.dumps(x)} in A and {json.dumps(y)} in B" for field, x, y in pairs]
+
+
+def _both_graded(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> bool:
+    """Whether it is known of both how answers were read."""
+    return None not in (a.graded_by.get(benchmark), b.graded_by.get(benchmark))
 
 
 def _as_incorrect(run: MeasuredRun, benchmark: str) -> str:
@@ -280,11 +288,13 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
     for side, run, other in (("A", a, b), ("B", b, a)):
         if left := [name for name in run.tables if name not in other.tables]:
             notes.append(f"only {side} has {', '.join(left)}")
-        if unknown := [name for name in benchmarks if run.conditions[name] is None]:
-            notes.append(
-                f"how {side} was measured on {', '.join(unknown)} is not known: that both were measured alike was not "
-                "checked"
-            )
+        for graded, what in ((True, "sampled"), (False, "measured")):
+            unknown = [n for n in benchmarks if run.conditions[n] is None and _both_graded(a, b, n) is graded]
+            if unknown:
+                notes.append(
+                    f"how {side} was {what} on {', '.join(unknown)} is not known: that both were {what} alike was not "
+                    "checked"
+                )
     for name in benchmarks:
         x, y = a.conditions[name], b.conditions[name]
         if x is not None and y is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evals.provenance import differing_fields
@@ -18,13 +18,15 @@ class MeasuredRun:
 
     `conditions`, by benchmark, decides the measurement: protocol name, prompt, decoding, data; and `engine` and
     `model`, which may change a sample but not the measured quantity. None without a manifest beside the verdicts.
-    `trained`: False for a base model that was not trained, which has no training seeds.
+    `graded_by`, by benchmark, is how answers were read (`evals.answer_files.own.graded_by`), which a file of graded
+    answers states too. `trained`: False for a base model that was not trained, which has no training seeds.
     """
 
     name: str
     tables: Mapping[str, VerdictTable]
     conditions: Mapping[str, Conditions | None]
     trained: bool = True
+    graded_by: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tuple[str, Any, Any]]:

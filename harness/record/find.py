@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evals.provenance import differing_fields
 from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
@@ -136,7 +137,8 @@ def together(seeds: Sequence[Run], name: str) -> MeasuredRun:
     conditions, first = conditions_of(seeds), seeds[0]
     numbered = {first.record.get("seed", 0): first} if len(seeds) == 1 else dict(enumerate(seeds))
     tables = {benchmark: counted(numbered, benchmark) for benchmark in first.benchmarks}
-    return MeasuredRun(name, tables, conditions, trained=any(run.trained for run in seeds))
+    graded_by = {benchmark: first.graded_by(benchmark) for benchmark in first.benchmarks}
+    return MeasuredRun(name, tables, conditions, any(run.trained for run in seeds), graded_by)
 
 
 def conditions_of(seeds: Sequence[Run]) -> dict[str, Conditions | None]:
@@ -154,7 +156,11 @@ def conditions_of(seeds: Sequence[Run]) -> dict[str, Conditions | None]:
             expected = ", ".join(first.benchmarks)
             raise UsageError(f"{run.folder} was not measured on the benchmarks of {first.folder}: {expected}")
         for benchmark, of_first in conditions.items():
-            for field, before, now in decisive_differences(of_first, run.conditions(benchmark)):
+            differing = decisive_differences(of_first, run.conditions(benchmark))
+            how = first.graded_by(benchmark), run.graded_by(benchmark)
+            if of_first is None and None not in how:  # graded answers of others
+                differing += differing_fields(*how, "grading")
+            for field, before, now in differing:
                 raise UsageError(
                     f"{run.folder} is no other seed of {first.folder}: on {benchmark}, {field} is {now!r} and not "
                     f"{before!r}"

@@ -411,6 +411,23 @@ class Run:
         manifest = self.manifest(benchmark)
         return None if manifest is None else recorded_policy(manifest)
 
+    def graded_by(self, benchmark: str) -> str | None:
+        """How answers were read, in words that are equal where it is (`evals.answer_files.own.graded_by`); None if it
+        is not known.
+
+        Raises:
+            ValueError, DamagedFileError: as `rows`.
+        """
+        from evals.answer_files.own import graded_by
+        from evals.data.protocols import recorded_policy, recorded_value
+
+        if (manifest := self.manifest(benchmark)) is None:
+            if self.tables[benchmark].suffix != ".jsonl" or "graded_by" not in (rows := self.rows(benchmark)):
+                return None
+            return "; ".join(dict.fromkeys(map(str, rows["graded_by"])))
+        policy = recorded_policy(manifest)
+        return None if policy is None else graded_by(policy, recorded_value(manifest, "reasoning") or "whole")
+
     def measured_by(self, benchmark: str) -> dict[str, Any]:
         """How a benchmark was measured, as `rlvr show` prints it; {} without a manifest."""
         from evals.data.protocols import beyond_n, recorded_value

@@ -84,7 +84,7 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
         path, _, _ = max(series.matches(files), key=lambda match: match[2])
         rows = read_rows(series, files, path)
         grades = grader.grade_responses([(as_text(row["answer"]), row["response"], None) for row in rows], "qwen")
-        ours = pd.DataFrame(columns_of_responses(rows, grades, grader))
+        ours = pd.DataFrame(columns_of_responses(rows, grades, grader, "policy qwen"))
         scores += score(ours.assign(problem_id=[row["problem_id"] for row in rows]), ks=ks, metrics=("maj",))
     return ", ".join(f"{found.name} {score_text(found)}" for found in scores)
 

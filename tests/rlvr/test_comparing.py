@@ -74,6 +74,36 @@ def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.Capture
     assert (maj["name"], maj["a"], maj["b"], maj["problems"]) == ("maj@2", 1.0, 0.5, 3)
 
 
+def test_answers_that_were_read_by_other_policies_are_measured_differently(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"problem_id": p, "answer": "4", "response": f"{p} is no answer, the answer is 4"} for p in range(12)]
+    (answers := tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    more = {"boxed": [], "qwen": ["policy=qwen"], "unit": ["policy=qwen", "missing_unit=false"]}
+    for name, values in more.items():
+        assert main(["grade", str(answers), f"out={tmp_path / name}.jsonl", *values]) == 0
+    capsys.readouterr()
+    boxed, qwen, unit = (str(tmp_path / f"{name}.jsonl") for name in more)
+    assert main(["compare", boxed, qwen]) == 2
+    refused = capsys.readouterr().err
+    assert 'answers: grading is "policy boxed_last" in A and "policy qwen" in B' in refused
+    assert main(["compare", boxed, qwen, "allow_different=true"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "MEASURED DIFFERENTLY: answers: grading is" in text
+    assert "how A was sampled on answers is not known" in text
+    assert main(["compare", unit, qwen]) == 2
+    assert '"policy qwen, missing_unit=false" in A' in capsys.readouterr().err
+    assert main(["compare", f"{boxed},{qwen}", unit]) == 2
+    assert "no other seed of" in capsys.readouterr().err
+    # rows that state no policy, as of before, are compared, and that it is not known is said
+    found = [json.loads(line) for line in Path(boxed).read_text().splitlines()]
+    for row in found:
+        del row["graded_by"]
+    Path(boxed).write_text("".join(json.dumps(row) + "\n" for row in found))
+    assert main(["compare", boxed, qwen]) == 0
+    assert "how A was measured on answers is not known" in " ".join(capsys.readouterr().out.split())
+
+
 def test_power_json_lists_samples_and_power_by_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["power", "difference=0.05", "benchmark=math500", "samples=[1,4]", "seeds=3", "seed_sd=0.01", "--json"]
     assert main([*command, f"out={tmp_path / 'p.csv'}"]) == 0
