@@ -420,8 +420,9 @@ def grade(
             `</think>` or another template's marker; an unclosed thought is truncated) or whole.
         out: FILE.jsonl for the rows with their verdicts and how they were read, which `rlvr compare` reads.
         page: FILE.md for the samples on which the authors' verdicts and ours differ, as a page to send to the authors.
-        columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.
-        gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
+        columns: our column:theirs, as columns=problem_id:idx,gold:answer,response:output; doc.id reaches inside.
+        gold: file with the gold answers that FILE lacks: gold or answer, and problem_id or problem to find them by, or
+            what columns= calls them.
         label: which of the authors' verdicts stands beside ours, where a file has several.
         label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
         golds: of several golds of a problem, any is right, or a response must list all; by default any in the files of

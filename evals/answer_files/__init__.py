@@ -129,6 +129,7 @@ def grade_file(
         explanations=explanations,
         stated=None if file.format in OURS else replace(file, rows=[]),
         note=file.note,
+        empty=file.empty,
         differing=differ,
     )
 

@@ -20,6 +20,12 @@ from evals.grading.verdicts import Verdict
 
 Row = dict[str, Any]
 NEEDED = ("problem_id", "answer", "response")
+READ = (
+    *(*NEEDED, "expected", "problem", "finish_reason", "tokens", "step", "seed", "train_seed", "benchmark"),
+    *("their_answer", "sampling_error", "id", "correct", "truncated"),  # the last three: of a table of verdicts
+    *("level", "subject", "type", "difficulty", "category", "source"),  # parts of a benchmark, for `rlvr audit`
+)
+"""Our columns, which `columns=` can name."""
 ENDED = ("stop", "length", None)  # finish reasons of an evaluation's responses that can be graded
 ABSENT = object()
 PER_SAMPLE = ("response", "labels", "their_answer", "tokens", "finish_reason")

@@ -9,7 +9,19 @@ from statistics import fmean
 from typing import Any
 
 from evals.answer_files.containers import contents
-from evals.answer_files.formats import FORMATS, OURS, Row, as_label, format_of, is_program, read_object, test_of
+from evals.answer_files.formats import (
+    ABSENT,
+    FORMATS,
+    OURS,
+    READ,
+    Row,
+    as_label,
+    format_of,
+    is_program,
+    reach,
+    read_object,
+    test_of,
+)
 from evals.data.program_rows import humaneval_plus, mbpp_plus
 from evals.files import UsageError
 from evals.suggest import expected
@@ -20,8 +32,9 @@ class Reading:
     """A user's facts about a file that it does not state.
 
     Args:
-        columns: our name -> the file's (dots reach into objects: problem_id -> doc.id).
-        gold: a table with the golds: `answer`, and `problem_id` or `problem` as the key.
+        columns: our name -> the file's (dots reach into objects: problem_id -> doc.id); `gold` is also called `answer`.
+        gold: a table with the golds: `answer`, and `problem_id` or `problem` as the key, or what `columns` calls them;
+            a row that it lacks keeps its own gold.
         benchmark: the benchmark's name, if the file has none or another.
         label: the one of several verdicts of the authors to compare with ours.
         label_threshold: their verdict is correct from this number on; None: 1 is correct, 0 and -1 are not, and another
@@ -40,6 +53,13 @@ class Reading:
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping):
             raise UsageError(f"columns is {self.columns!r}; expected our column -> theirs, as {{'answer': 'gt'}}")
+        if "answer" in self.columns and "gold" in self.columns:
+            raise UsageError("columns: expected answer or gold, which are one, got both")
+        columns = {"answer" if ours == "gold" else ours: theirs for ours, theirs in self.columns.items()}
+        for ours in columns:
+            if ours not in READ:
+                raise UsageError(f"columns={ours}:{columns[ours]}: {expected(ours, READ)}, then the file's column")
+        object.__setattr__(self, "columns", columns)
         if self.golds not in (None, "any", "all"):
             raise UsageError(f"golds is {self.golds!r}; expected any or all")
 
@@ -75,6 +95,7 @@ class AnswerFile:
     recomputed: of each label whose values are all verdicts or missing, the score.
     several: rows whose file gives several golds; `golds` says whether any of them is right, or all together.
     labelled: rows whose label is a verdict; the others have `expected` None.
+    empty: rows whose response is an empty text or none, as a CSV's empty cell: it has no answer.
     errored: rows without a response, because the authors' engine failed (`sampling_error` in the row).
     unread: columns of a plain file that may be verdicts; columns=expected:NAME reads one.
     """
@@ -86,6 +107,7 @@ class AnswerFile:
     recomputed: Mapping[str, TheirScore] = field(default_factory=dict)
     labelled: int = 0
     errored: int = 0
+    empty: int = 0
     several: int = 0
     golds: str | None = None
     unread: tuple[str, ...] = ()
@@ -109,12 +131,14 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     """
     objects = contents(path)
     name = format_of(objects[0])
-    if name is None and not reading.columns:
+    golds_apart = reading.gold is not None and "response" in objects[0]
+    if name is None and not reading.columns and not golds_apart:
         raise UsageError(
             f"{path}: no known format has the fields {', '.join(objects[0])}; expected gold and response, or "
-            f"give {_suggested(objects[0])}; pairs of bare answers: rlvr.grade_answers in Python"
+            f"give {_suggested(objects)}; pairs of bare answers: rlvr.grade_answers in Python"
         )
-    gold_of = None if reading.gold is None else _golds(reading.gold)
+    gold_of = None if reading.gold is None else _golds(reading.gold, reading.columns)
+    from_there = 0
     rows: list[Row] = []
     golds: dict[str, tuple[str | tuple[str, ...], int]] = {}
     several, of_tool = 0, FORMATS[name].golds if name else None
@@ -122,10 +146,16 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
         try:
             for row in _rows(name, number, value, reading.columns):
                 if gold_of is not None:
-                    row["answer"] = gold_of(row)
+                    there = gold_of(row)
+                    from_there += there is not None
+                    row["answer"] = row.get("answer") if there is None else there
+                    if row["answer"] in (None, ""):
+                        raise UsageError(f"gold={reading.gold} has no answer for problem {_short(row['problem_id'])}")
                 several += _take_golds(row, reading.golds, of_tool)
                 if reading.benchmark is not None:
                     row["benchmark"] = reading.benchmark
+                if row.get("response", "") is None and row.get("sampling_error") is None:
+                    row["response"] = ""
                 _check(row, value)
                 gold, at = golds.setdefault(str(row["problem_id"]), (gold_of_row(row), number))
                 if gold != gold_of_row(row):
@@ -136,6 +166,9 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
                 rows.append(row)
         except ValueError as error:
             raise UsageError(f"{path}, row {number}: {error}") from error
+    if gold_of is not None and not from_there:
+        first = _short(rows[0]["problem_id"])
+        raise UsageError(f"gold={reading.gold} has no answer for any problem of {path}, such as {first}")
     if name == "lm_eval":
         rows = _without_filters(rows)
     wanted = FORMATS[name].columns.get("labels", "").split("|") if name else []
@@ -149,13 +182,14 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
             except ValueError as error:
                 raise UsageError(f"{path}, row {number}: {label}: {error}") from error
     return AnswerFile(
-        name or "columns that were named",
+        name or ("columns that were named" if reading.columns else f"responses; golds from {reading.gold}"),
         rows,
         label,
         labels,
         recomputed,
         labelled=sum(row.get("expected") is not None for row in rows),
         errored=sum(row.get("sampling_error") is not None for row in rows),
+        empty=sum(not row["response"] and row.get("sampling_error") is None for row in rows),
         several=several,
         golds=reading.golds or of_tool if several else None,
         unread=_unread(objects) if name in (None, *OURS) and label is None else (),
@@ -170,9 +204,14 @@ def _unread(objects: Sequence[Row]) -> tuple[str, ...]:
     return tuple(
         name
         for name in objects[0]
-        if all(isinstance(of.get(name), bool) for of in objects)
+        if all(_is_truth(of.get(name)) for of in objects)
         or (name in _VERDICTS and all(_is_label(of.get(name)) for of in objects))
     )
+
+
+def _is_truth(value: Any) -> bool:
+    """true or false, also as a CSV has it."""
+    return isinstance(value, bool) or str(value).lower() in ("true", "false")
 
 
 def _is_label(value: Any) -> bool:
@@ -183,16 +222,26 @@ def _is_label(value: Any) -> bool:
     return True
 
 
-def _suggested(row: Row) -> str:
-    """The columns of an unknown table as they may be meant, by names that people give them; THEIRS where none is."""
+_IDS = ("problem_id", "id", "uid", "qid", "question_id", "task_id", "doc_id", "example_id", "unique_id", "idx")
+
+
+def _suggested(objects: Sequence[Row]) -> str:
+    """The columns of an unknown table as they may be meant, by names that people give them; THEIRS where none is. An id
+    that tells rows with the same question apart is none of the problem."""
+    row = objects[0]
     nested = [f"{name}.{key}" for name, of in row.items() if isinstance(of, dict) for key in of]
     paths = {path.rpartition(".")[2]: path for path in reversed([*row, *nested])}
 
     def of(names: Sequence[str]) -> str | None:
         return next((paths[name] for name in names if name in paths), None)
 
-    problem, verdict, gold = of(("problem", "question", "prompt", "input")), of(_VERDICTS), of(_GOLDS)
+    problem, gold = of(("problem", "question", "prompt", "input")), of(_GOLDS)
+    verdict = of(_VERDICTS) or next(iter(_unread(objects)), None)
+    key = of(_IDS)
+    if key and problem and len({str(reach(o, key)) for o in objects}) != len({str(reach(o, problem)) for o in objects}):
+        key = None
     given = {
+        "problem_id": None if key == "problem_id" else key,
         "problem": problem,
         "answer": gold or "THEIRS",
         "response": of(_RESPONSES) or "THEIRS",
@@ -317,25 +366,31 @@ def _without_filters(rows: Sequence[Row]) -> list[Row]:
     return list(samples.values())
 
 
-def _golds(table: Path) -> Callable[[Row], Any]:
-    """The answer in another file for a row, by problem_id or else by the problem's text."""
-    golds = [_as_gold(row) for row in contents(table)]
-    if any("answer" not in gold for gold in golds):
-        raise UsageError(f"gold={table}: expected a column answer in every row, found {', '.join(golds[0])}")
+_TEXTS = ("problem", "prompt", "question")
+
+
+def _golds(table: Path, columns: Mapping[str, str]) -> Callable[[Row], Any]:
+    """The answer in another file for a row, by problem_id or else by the problem's text; None where it has none."""
+    golds = [_as_gold(row, columns) for row in contents(table)]
+    for names in (("answer", "gold"), ("problem_id", *_TEXTS)):
+        if lacking := [number for number, gold in enumerate(golds, 1) if not {*names} & {*gold}]:
+            raise UsageError(
+                f"gold={table}: expected a column {' or '.join(names)} in every row, found "
+                f"{', '.join(golds[lacking[0] - 1])} in row {lacking[0]}"
+            )
     by_id = {str(g["problem_id"]): g["answer"] for g in golds if "problem_id" in g}
-    by_text = {_plain(g[key]): g["answer"] for g in golds for key in ("problem", "prompt", "question") if key in g}
-
-    def gold_of(row: Row) -> Any:
-        answer = by_id.get(str(row.get("problem_id")), by_text.get(_plain(row.get("problem"))))
-        if answer is None:
-            raise UsageError(f"gold={table} has no answer for problem {_short(row['problem_id'])}")
-        return answer
-
-    return gold_of
+    by_text = {_plain(g[key]): g["answer"] for g in golds for key in _TEXTS if key in g}
+    return lambda row: by_id.get(str(row.get("problem_id")), by_text.get(_plain(row.get("problem"))))
 
 
-def _as_gold(row: Row) -> Row:
-    """A row of golds; a task of HumanEval, HumanEval+ or MBPP+ as published has its test for one."""
+def _as_gold(row: Row, columns: Mapping[str, str]) -> Row:
+    """A row of golds, its columns by our names; a task of HumanEval, HumanEval+ or MBPP+ as published has its test for
+    one."""
+    for ours in {"problem_id", "problem", "answer"} & {*columns}:
+        if ours not in row and (found := reach(row, columns[ours])) is not ABSENT:
+            row = {**row, ours: found}
+    if "answer" not in row and "gold" in row:
+        row = {**row, "answer": row["gold"]}
     if "answer" in row or "test" not in row:
         return row
     if is_program(row):

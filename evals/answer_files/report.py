@@ -67,6 +67,7 @@ class GradeReport:
     explanations: dict[int, Explanation] = field(default_factory=dict)  # by the number of the row, from 1
     stated: AnswerFile | None = None  # without its rows; None for rows of our own form
     note: str | None = None  # how to compare with verdicts of the authors that are there, where none is compared
+    empty: int = 0  # rows with an empty response, or none
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
 
     def letter(self) -> str | None:
@@ -118,6 +119,7 @@ class GradeReport:
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
         lines[1:1] = _stated_lines(self.stated) if self.stated else []
         lines += [f"  {self.note}"] if self.note else []
+        lines += [f"  {self.empty} of {self.rows} responses are empty, and have no answer"] if self.empty else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
         for score in self.scores:
             excluded = f"; {score.excluded} problems excluded" if score.value is not None and score.excluded else ""

@@ -76,7 +76,7 @@ def test_agreement_with_the_labels(write):
         ('{"problem_id": 1, "answer": null, "response": ""}', "row 2: no answer"),
         ('{"problem_id": 1, "answer": true, "response": ""}', "row 2: answer is True"),
         ('{"problem_id": 1.5, "answer": "5", "response": ""}', "row 2: problem_id is 1.5"),
-        ('{"problem_id": 1, "answer": "5", "response": null}', "row 2: response is None"),
+        ('{"problem_id": 1, "answer": "5", "response": 7}', "row 2: response is 7"),
         ('{"problem_id": "a", "answer": "6", "response": ""}', "row 2: problem_id 'a' has the answer '6'.*row 1"),
         ('{"problem_id": 1, "answer": "5", "response": "", "finish_reason": 3}', "row 2: finish_reason is 3"),
         ('{"problem_id": 1, "answer": "5", "response": "", "expected": "yes"}', "row 2: expected: 'yes' is no verdict"),

@@ -253,3 +253,59 @@ def test_rows_with_the_same_question_are_samples_of_one_problem(tmp_path: Path) 
     rows = [("What is 1+1?", "2", 2), ("What is 1+1?", "2", 3), ("What is 2+2?", "4", 4), ("What is 2+2?", "4", 4)]
     path.write_text("question,gold,response\n" + "".join(f"{q},{g},\\boxed{{{r}}}\n" for q, g, r in rows))
     assert [row["problem_id"] for row in read_answers(path).rows] == [question for question, _, _ in rows]
+
+
+def test_golds_of_another_file_fill_those_that_a_row_lacks(tmp_path: Path) -> None:
+    box = [{"response": rf"\boxed{{{i}}}"} for i in (1, 2, 3)]
+    # the form that `rlvr help grade` describes, without any gold in the file
+    apart = lines(tmp_path / "a.jsonl", [{"problem_id": i, **row} for i, row in enumerate(box)])
+    golds = lines(tmp_path / "golds.jsonl", [{"problem_id": i, "answer": str(i + 1)} for i in range(3)])
+    assert grade_file(apart, reading=Reading(gold=golds)).verdicts == {"correct": 3}
+    # rows 1 to 3 are problems 1 to 3: the golds of 2 and 3 are in the other file, that of 1 in its row
+    some = lines(tmp_path / "b.jsonl", [{"gold": "1", **box[0]}, {"gold": None, **box[1]}, box[2]])
+    rest = lines(tmp_path / "rest.jsonl", [{"problem_id": 2, "gold": "2"}, {"problem_id": 3, "gold": "3"}])
+    assert [row["answer"] for row in read_answers(some, Reading(gold=rest)).rows] == ["1", "2", "3"]
+    # a column that is renamed in both
+    ids = lines(tmp_path / "c.jsonl", [{"id": i, **row} for i, row in enumerate(box)])
+    same = lines(tmp_path / "ids.jsonl", [{"id": i, "answer": str(i + 1)} for i in range(3)])
+    renamed = Reading({"problem_id": "id"}, gold=same)
+    assert grade_file(ids, reading=renamed).verdicts == {"correct": 3}
+    with pytest.raises(ValueError, match=r"expected a column problem_id or problem.* in every row, found id, answer"):
+        read_answers(apart, Reading(gold=same))
+    other = lines(tmp_path / "other.jsonl", [{"problem_id": 7, "answer": "1"}])
+    full = lines(tmp_path / "d.jsonl", [{"problem_id": 1, "answer": "1", **box[0]}])
+    with pytest.raises(ValueError, match="has no answer for any problem"):
+        read_answers(full, Reading(gold=other))
+
+
+def test_columns_call_the_gold_gold_and_refuse_what_nothing_reads(tmp_path: Path) -> None:
+    (path := tmp_path / "caps.csv").write_text("Gold,Response\n7,\\boxed{7}\n")
+    for ours in ("gold", "answer"):
+        assert grade_file(path, reading=Reading({ours: "Gold", "response": "Response"})).verdicts == {"correct": 1}
+    with pytest.raises(ValueError, match="columns=reponse:Response: did you mean 'response'"):
+        Reading({"gold": "Gold", "reponse": "Response"})
+    with pytest.raises(ValueError, match="answer or gold"):
+        Reading({"gold": "Gold", "answer": "Gold"})
+
+
+def test_the_hint_for_an_unknown_table_names_its_ids_and_verdicts(tmp_path: Path) -> None:
+    head = "uid,question,ground_truth,completion,is_right\n"
+    (path := tmp_path / "a.csv").write_text(head + "q1,a?,2,\\boxed{2},True\nq2,b?,6,\\boxed{5},False\n")
+    hint = "columns=problem_id:uid,problem:question,answer:ground_truth,response:completion,expected:is_right"
+    with pytest.raises(ValueError, match=hint):
+        read_answers(path)
+    named = {"answer": "ground_truth", "response": "completion"}
+    assert "columns=expected:is_right" in str(grade_file(path, reading=Reading(named)))
+    # two samples of one question: their ids are not the problem's
+    path.write_text(head + "q1,a?,2,\\boxed{2},True\nq2,a?,2,\\boxed{5},False\n")
+    with pytest.raises(ValueError, match="give columns=problem:question,"):
+        read_answers(path)
+
+
+def test_a_missing_text_is_an_empty_response_and_said(tmp_path: Path) -> None:
+    (table := tmp_path / "a.csv").write_text("gold,response\n1,\\boxed{1}\n2,\n")
+    null = lines(tmp_path / "a.jsonl", [{"gold": "1", "response": r"\boxed{1}"}, {"gold": "2", "response": None}])
+    for path in (table, null):
+        report = grade_file(path)
+        assert report.verdicts == {"correct": 1, "no_answer": 1}
+        assert "1 of 2 responses are empty, and have no answer" in str(report)
