@@ -139,6 +139,7 @@ def _evidence(
         graded_programs,
         programs,
         read_curve,
+        refuse_curve,
         verdict_table,
         verl_settings,
     )
@@ -157,7 +158,12 @@ def _evidence(
     numbers = checkpoint_numbers(paths)
     for number, name, path in zip(numbers, names, paths, strict=True):
         told("files", len(tables), len(paths))
-        table = verdict_table(path, reading.columns, reading.label_threshold)
+        try:
+            table = verdict_table(path, reading.columns, reading.label_threshold)
+        except UsageError as error:
+            if "not JSON" in str(error):
+                refuse_curve(path)
+            raise
         if table is None:
             try:
                 read = read_answers(path, reading)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evals.answer_files.reading import AnswerFile
     from evals.grading import Grade, Grader
 
+SHOWN = 20  # metrics that an error lists
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
 CONVENTION = 0.8  # of the correct responses state their answer in such a form: then one without it has none
@@ -132,6 +133,24 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
+
+
+def refuse_curve(path: Path) -> None:
+    """Refuse a file that is a training curve, by the metrics that it has: those of evaluations, if there are some.
+
+    Raises:
+        UsageError: it is one.
+    """
+    try:
+        curve = read_curve(path.read_text(), name=str(path))
+    except (UsageError, UnicodeDecodeError):
+        return
+    names = [str(name) for name in curve if name != "step"]
+    shown = [name for name in names if _EVALUATION.search(name.lower())] or names
+    more = f" and {len(names) - len(shown[:SHOWN])} more" if len(names) > len(shown[:SHOWN]) else ""
+    raise UsageError(
+        f"metric: missing; {path} is a log of a training, which needs metric=NAME: {', '.join(shown[:SHOWN])}{more}"
+    )
 
 
 def _overwritten(curve: pd.DataFrame, metric: str) -> pd.DataFrame:
