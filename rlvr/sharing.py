@@ -90,7 +90,10 @@ def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> R
     if not target.name.endswith(SUFFIX) or target.exists():
         raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}")
     write_archive(found, target, responses=True, by=by)
-    return _files([target], f"{target}\n{CHECK.format(target)}")
+    without = (
+        "" if found[0].keeps_responses else f"\nwithout responses: {found[0].name} has none, as imported runs have"
+    )
+    return _files([target], f"{target}{without}\n{CHECK.format(target)}")
 
 
 def sync() -> Result:

@@ -32,6 +32,16 @@ def test_an_archive_of_one_run_is_whole_and_the_same_twice(job: Path, tmp_path: 
     assert main(["bundle", str(job), f"out={tmp_path / 'b.zip'}"]) == 2
 
 
+def test_an_archive_of_a_run_that_came_without_responses_says_so(
+    job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bundle", str(job), f"out={tmp_path / 'whole.tar.xz'}"]) == 0
+    assert "without responses" not in capsys.readouterr().out
+    write_archive([Run(job)], tmp_path / "sent.tar.xz")
+    assert main(["bundle", str(tmp_path / "sent.tar.xz"), f"out={tmp_path / 'again.tar.xz'}"]) == 0
+    assert "without responses: " in capsys.readouterr().out
+
+
 def test_an_archive_of_an_evaluation_without_a_record(job: Path, tmp_path: Path) -> None:
     shutil.copytree(job / "eval", tmp_path / "copied")
     assert main(["bundle", str(tmp_path / "copied"), f"out={tmp_path / 'b.tar.xz'}"]) == 0
