@@ -47,10 +47,10 @@ class PolicyEffect:
     def __str__(self) -> str:
         pairs = (self.correct, self.rows - self.unscored), (self.found, self.rows)
         share, form = (f"{100 * part / whole:.1f} %" if whole else "none scored," for part, whole in pairs)
+        scored = f" of {pairs[0][1]} scored" if self.unscored and pairs[0][1] else ""
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
-        line = (
-            f"policy {self.policy:<13} {share} correct, {form} have its form; {change} (+{self.gained}, -{self.lost})"
-        )
+        line = f"policy {self.policy:<13} {share} correct{scored}, {form} have its form"
+        line += f"; {change} (+{self.gained}, -{self.lost})"
         return line if self.unequal is None else f"{line}; {self.unequal} box different texts"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evals.answer_files import grade_file
+from evals.answer_files.policies import PolicyEffect
 from evals.grading.extraction import POLICIES
 from rlvr.cli import main
 
@@ -168,3 +169,9 @@ def test_the_advice_names_the_form_that_most_responses_have(write):
 def test_truncated_responses_call_for_no_other_policy(write):
     rows = [{"gold": "1", "response": "<think>hm", "finish_reason": "length"}] * 3
     assert grade_file(write(rows)).advice is None
+
+
+def test_a_share_of_scored_samples_names_how_many() -> None:
+    # one of 8 scored is correct, 2 of 10 are not scored
+    assert "12.5 % correct of 8 scored, 90.0 % have its form" in str(PolicyEffect("qwen", 10, 1, 1, 0, 2, 9))
+    assert "10.0 % correct, 90.0 % have its form" in str(PolicyEffect("qwen", 10, 1, 1, 0, 0, 9))
