@@ -181,7 +181,8 @@ def host_memory(job: Job, hardware: Hardware) -> float | None:
 
 
 def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float | None = None) -> dict[str, Any]:
-    """All of it for one run: `gpu_hours` and `hours` with their range, None for a model of unknown shape.
+    """All of it for one run: `gpu_hours` (in which a GPU works) and `hours` with their range, and `gpu_hours_taken`,
+    which `price` is of: every GPU for all of the time. None for a model of unknown shape.
 
     Args:
         price: USD for an hour of one GPU; None: the assumed one.
@@ -195,6 +196,7 @@ def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float 
     on_cpu = hardware.device == "cpu"
     return found | {
         "price": None if on_cpu or found["hours"] is None else found["hours"] * gpus * rate.value,
+        "gpu_hours_taken": None if found["hours"] is None else found["hours"] * gpus,
         "gpu": "cpu" if on_cpu else hardware.gpu or "h100",
         "price_per_gpu_hour": rate.as_dict(),
         "disk": disk(job, hardware, watch),

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from evals.environment import jobs_on_card
 from evals.sampling import engines
+from evals.suggest import expected
 from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.backends.memory import USABLE
@@ -110,7 +111,9 @@ def take_machine(values: dict[str, Any]) -> Machine:
         return Machine(take_hardware(values, name), None, explicit)
     profile = values.pop("hardware")
     if profile not in (*PROFILES, AUTO):
-        raise UsageError(f"hardware={profile}: no such profile; {nearest(str(profile), [*PROFILES, AUTO])}")
+        names, card = [*PROFILES, AUTO], str(profile).removesuffix("x1")
+        one = f"one card is {card!r}; expected one of {', '.join(names)}" if card in PROFILES else ""
+        raise UsageError(f"hardware={profile}: no such profile; {one or expected(str(profile), names)}")
     try:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
     except UsageError as error:

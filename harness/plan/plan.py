@@ -127,6 +127,7 @@ def plan(
         "total": {
             **{key: sum(c[key] for c in costs) for key in SUMMED},
             **{key: sum(c[key] for c in estimated) if estimated else None for key in ESTIMATED},
+            "gpu_hours_taken": sum(c["gpu_hours_taken"] for c in estimated) if estimated else None,
             "price": sum(priced) if (priced := [c["price"] for c in estimated if c["price"] is not None]) else None,
             "runs_without_gpu_hours": len(costs) - len(estimated),
             "disk": disk_of_all([c["disk"] for c in costs]),
@@ -438,4 +439,6 @@ def _hours(total: dict[str, Any]) -> str:
         spans = spans[:1]
     without = f", without {unknown} runs ({UNKNOWN})" if unknown else ""
     price = "" if total["price"] is None else f", {_usd(total['price'])} USD"
+    if price and total["gpu_hours_taken"] > 1.005 * total["gpu_hours"]:
+        price += f" for {total['gpu_hours_taken']:,.1f} GPU-hours with those in which a GPU waits"
     return f"about {', '.join(spans)}{price}{without}"

@@ -17,6 +17,7 @@ from harness.command.watch import Watch
 from harness.plan import costs, machine
 from harness.plan.costs import cost, disk, host_memory, hours
 from harness.plan.machine import check_machine
+from harness.plan.plan import _hours
 from harness.spec import Experiment, assumed
 from harness.spec.job import Job
 from tests.experiments import shape_of
@@ -87,6 +88,7 @@ def test_the_price_is_that_of_all_gpus_for_as_long_as_the_run_takes() -> None:
     assert cost(job(), H100X8)["price_per_gpu_hour"]["origin"] == "assumed"
     # every GPU is busy but for the end, when engines of one GPU each measure: eight of them share the responses
     assert costs["gpu_hours"] == pytest.approx(8 * costs["hours"])
+    assert costs["gpu_hours_taken"] == 8 * costs["hours"]
     with pytest.raises(ValueError, match="price: expected USD"):
         cost(job(), H100X8, price=-1.0)
 
@@ -198,3 +200,13 @@ def test_jobs_beside_each_other_have_a_checkpoint_in_progress_each() -> None:
     runs = [{"models": 1.0, costs.WHILE: passing} for passing in (3.0, 5.0, 4.0)]
     assert costs.disk_of_all(runs) == 3 + 5  # one after another: the largest
     assert costs.disk_of_all(runs, together=2) == 3 + 5 + 4
+
+
+def test_a_price_of_gpu_hours_in_which_some_wait_says_so() -> None:
+    # 10 hours of 8 GPUs are paid, 80 GPU-hours, of which 70 work: at 2 USD, 160 USD
+    spans = {
+        f"{key}{end}": value for key, value in (("hours", 10.0), ("gpu_hours", 70.0)) for end in ("", "_low", "_high")
+    }
+    total = {**spans, "price": 160.0, "gpu_hours_taken": 80.0, "runs_without_gpu_hours": 0}
+    assert _hours(total).endswith("160 USD for 80.0 GPU-hours with those in which a GPU waits")
+    assert _hours({**total, "gpu_hours": 80.0}).endswith("160 USD")

@@ -10,6 +10,7 @@ import pytest
 from harness.backends import refusals
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
+from harness.plan.machine import take_machine
 from harness.plan.plan import as_text, plan
 from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of
 from harness.spec import catalogue
@@ -95,3 +96,12 @@ def test_the_profile_of_a_machine(names: list[str], memory: float, expected: Pro
 def test_a_machine_without_a_profile_is_refused(names: list[str]) -> None:
     with pytest.raises(ValueError, match=r"GPU|is not among"):
         profile_of(names, 1e9)
+
+
+def test_one_card_of_a_profile_is_named_and_all_are_listed() -> None:
+    with pytest.raises(
+        ValueError, match=r"no such profile; one card is 'h100'; expected one of h100x8, .*rtx3090, auto"
+    ):
+        take_machine({"hardware": "h100x1"})
+    with pytest.raises(ValueError, match=r"did you mean 'h100x8'\? expected one of"):
+        take_machine({"hardware": "h100x7"})
