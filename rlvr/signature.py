@@ -100,6 +100,7 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
     unnamed = [name for name, option in named.items() if option.kind is option.POSITIONAL_OR_KEYWORD]
     positional: list[str] = []
     given: dict[str, Any] = {}
+    last = ""  # that took a word without key=
     for place, word in enumerate(words):
         key, equals, text = word.partition("=")
         if key.startswith("--"):
@@ -109,9 +110,13 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
             if several:
                 positional.append(word)
                 continue
+            if not unnamed and last and kinds(named[last])[0].startswith("list["):  # page A B is page [A,B]
+                given[last] = [*_listed(given[last]), *_listed(read(last, named[last], word))]
+                continue
             if not unnamed:
                 raise UsageError(f"cannot read {word!r}: expected key=value")
             key, text = unnamed.pop(0), word
+            last = key
         if key in given:
             raise UsageError(f"{key}: given twice ({given[key]} and {text})")
         if key not in named and not any_key:
@@ -123,6 +128,10 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
             what = _described(function).get(option.name, "a value").partition(". ")[0].rstrip(".")
             raise UsageError(f"{key}: missing; give {key}=..., {what}")
     return positional, {known[key].name if key in known else key: value for key, value in given.items()}
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def read(key: str, option: inspect.Parameter, text: str) -> Any:

@@ -200,10 +200,10 @@ def page(
 ) -> Result:
     """Any runs' scores, differences, figures and responses as one HTML file.
 
-        rlvr page [A,B]
+        rlvr page A B
 
     Args:
-        runs: as of rlvr compare; the first is what the others are compared with.
+        runs: as of rlvr compare, one word each, or runs=[A,B]; the first is what the others are compared with.
         only: families of figures, as of rlvr analyze; none: no figures.
         curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
         tokens: false: show responses without entropies; with only=none no model is loaded.

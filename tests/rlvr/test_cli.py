@@ -219,6 +219,9 @@ def takes(
 def test_words_become_the_arguments_of_a_call(words: list[str], named: dict[str, Any]) -> None:
     assert signature.bind(takes, words) == ([], named)
     assert signature.bind(rlvr.verify, ["a", "b", "contribution=true"]) == (["a", "b"], {"contribution": True})
+    # several words are the runs of a page, as of a comparison
+    assert signature.bind(rlvr.page, ["a", "b", "only=none"]) == ([], {"runs": ["a", "b"], "only": ["none"]})
+    assert signature.bind(rlvr.page, ["[a,b]", "c"])[1]["runs"] == ["a", "b", "c"]
     assert signature.bind(rlvr.grade, ["a", "columns=x:y,z:w"])[1]["columns"] == {"x": "y", "z": "w"}
 
 
