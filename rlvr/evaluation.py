@@ -444,6 +444,7 @@ def grade(
     from evals.grading import Conventions
     from evals.grading.extraction import POLICIES
     from evals.slow import slow
+    from harness import __version__
     from rlvr.metrics import Scores
 
     known = {f.name: type(f.default) for f in fields(Conventions)}
@@ -477,7 +478,7 @@ def grade(
                 progress=progress,
             )
         if page is not None:
-            if (letter := report.letter()) is not None:
+            if (letter := report.letter(__version__)) is not None:
                 write_text(Path(page), letter)
             told = f"not written: {page}; no verdict differs from a label" if letter is None else f"written: {page}"
             print(told, file=sys.stderr)

@@ -123,8 +123,9 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
     it (their normalisation took something from both); equal text or equal numbers, labelled incorrect (the label
     itself is doubtful, or asks for a format); a convention of the grader that would agree with the label, by its
     name; a number in scientific notation; the same number a hundred times larger or smaller; numbers closer than
-    one in a thousand; several values (the same in another order or other brackets; one or some of them; others); a
-    left-hand side; units, words or symbols; correct for us in another form than the gold's.
+    one in a thousand; several values (the same in another order or other brackets; correct for us, without a `x \\in`
+    or otherwise; one or some of them; others); a left-hand side; units, words or symbols; correct for us in another
+    form than the gold's.
 
     Args:
         others: of the same response under other extraction policies.
@@ -156,7 +157,7 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
         if math.isclose(a, b, rel_tol=1e-3):
             return "tolerance or rounding"
     if re.search(r"(?<![\\{]),| or | and ", f"{gold}\0{answer}"):  # not a thin space, nor a comma in 52{,}451
-        return _several(gold, answer)
+        return _several(gold, answer, grade.verdict == Verdict.CORRECT)
     if "=" in gold or "=" in answer:
         return "left-hand side or equation"
     if _UNIT.search(_COMMANDS.sub("", gold + " " + answer)):
@@ -178,17 +179,42 @@ def gold_is_cut(row: Mapping[str, Any], answer: str | None) -> bool:
 _AROUND = re.compile(r"\\left|\\right|\\text\{|[\s$()\[\]{}\\]|^[a-z]=")
 
 
-def _several(gold: str, answer: str) -> str:
-    """The same values in another order or other brackets, some of them, or other values."""
-    ours, theirs = (
-        sorted(filter(None, (_AROUND.sub("", part) for part in re.split(r",(?!\d{3}\b)|\bor\b|\band\b|;", text))))
-        for text in (gold, answer)
-    )
+_LEFT = re.compile(r"^[\s$]*[a-zA-Z]\s*(?:=|\\in\b)")
+
+
+def _several(gold: str, answer: str, correct: bool) -> str:
+    """The same values in another order or other brackets, some of them, or other values; of a correct answer, what is
+    read as equal."""
+    ours, theirs = map(_values, (gold, answer))
     if ours == theirs:
         return "several values: order or brackets"
+    if correct:
+        same = _values(_LEFT.sub("", gold)) == _values(_LEFT.sub("", answer))
+        return f"several values: read as equal{', without the left-hand side' if same else ''}"
     if set(ours) < set(theirs) or set(theirs) < set(ours):
         return "several values: one or some of a list"
     return "several values: not the same ones"
+
+
+def _values(text: str) -> list[str]:
+    parts = re.split(r",(?!\d{3}\b)|\bor\b|\band\b|;", text)
+    return sorted(filter(None, (_AROUND.sub("", part) for part in parts)))
+
+
+def in_words(cause: str) -> str:
+    """A cause for readers who do not know our options."""
+    option = re.match(r"a convention: (\w+=\w+)", cause)
+    return cause if option is None else _CONVENTIONS.get(option[1], cause)
+
+
+_CONVENTIONS = {
+    "decimal_comma=false": "a decimal comma, which we read as a decimal point",
+    "decimal_comma=true": "a decimal comma, which we do not read as a decimal point",
+    "missing_unit=false": "a unit stands on one side only, which we accept",
+    "missing_unit=true": "a unit stands on one side only, which we refuse",
+    "percent_sign=false": "a percent sign that the gold lacks, which we accept",
+    "percent_sign=true": "a percent sign that the gold lacks, which we refuse",
+}
 
 
 def _bare(text: str) -> str:

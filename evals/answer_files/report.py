@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.answer_files.differing import Disagreement, cell
+from evals.answer_files.differing import Disagreement, cell, in_words
 from evals.answer_files.formats import Row
 from evals.answer_files.policies import PolicyEffect
 from evals.files import UsageError
@@ -70,10 +71,12 @@ class GradeReport:
     empty: int = 0  # rows with an empty response, or none
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
 
-    def letter(self) -> str | None:
+    def letter(self, version: str) -> str | None:
         """A Markdown page for the authors: the samples whose label is not our verdict, and what each side read; None if
         no verdict differs.
 
+        Args:
+            version: of this package.
         Raises:
             UsageError: no row has a label.
         """
@@ -81,15 +84,23 @@ class GradeReport:
             raise UsageError(f"page: no row of {self.file} has a verdict of the authors")
         if not self.differing:
             return None
-        causes = Counter(sample.cause for sample in self.differing).most_common()
+        causes = Counter(in_words(sample.cause) for sample in self.differing).most_common()
         labelled = self.agreement.rows - self.agreement.unscored
         rows = [
-            (s.row, cell(s.problem_id), cell(s.gold), cell(s.their_answer), cell(s.our_answer), s.verdict, s.cause)
+            (
+                s.row,
+                cell(s.problem_id),
+                cell(s.gold),
+                cell(s.their_answer),
+                cell(s.our_answer),
+                s.verdict,
+                in_words(s.cause),
+            )
             for s in self.differing
         ]
         lines = [
-            f"# Verdicts that differ: {self.file}\n",
-            f"{len(rows)} of {labelled} labelled samples have another verdict when rlvr-harness grades them "
+            f"# Verdicts that differ: {Path(self.file).name}\n",
+            f"{len(rows)} of {labelled} labelled samples have another verdict when rlvr-harness {version} grades them "
             f"(extraction policy `{self.policy}`): we read as correct what you count as incorrect, or the other way "
             "round. Nothing was sampled again. Our verdicts may be the wrong ones: please tell us.\n",
             *(f"- {count} x {name}" for name, count in causes),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import rlvr
 from evals.answer_files import grade_file
+from evals.answer_files.differing import in_words
 from evals.answer_files.formats import as_label
 from evals.answer_files.reading import Reading, TheirScore, read_answers
+from evals.grading import Conventions
 from rlvr.cli import main
 
 DUMP = [  # veRL's, one right and one wrong, the wrong one with a reward for its form
@@ -165,3 +169,21 @@ def test_no_page_where_no_verdict_differs(tmp_path: Path, capsys: Any) -> None:
     out, err = capsys.readouterr()
     assert "page.md; no verdict differs from a label" in err and "100.00% of 1 labelled rows as expected" in out
     assert not (tmp_path / "page.md").exists()
+
+
+def test_a_page_for_the_authors_is_in_their_words(tmp_path: Path) -> None:
+    rows = [
+        {"problem_id": 1, "gold": "5 cm", "response": r"\boxed{5}", "expected": False},
+        {"problem_id": 2, "gold": r"x \in [-2,7]", "response": r"\boxed{[-2, 7]}", "expected": False},
+    ]
+    path = lines(tmp_path, *rows)
+    assert main(["grade", str(path), f"page={tmp_path / 'page.md'}"]) == 0
+    page = (tmp_path / "page.md").read_text()
+    assert page.startswith(f"# Verdicts that differ: {path.name}\n") and str(tmp_path) not in page
+    assert f"when rlvr-harness {rlvr.__version__} grades them" in page
+    assert "- 1 x a unit stands on one side only, which we accept\n" in page and "=false" not in page
+    assert "| correct | several values: read as equal, without the left-hand side |" in page
+    switches = [f.name for f in fields(Conventions) if f.type == "bool"]
+    options = [f"{name}={value}" for name in switches for value in ("false", "true")]
+    assert len({in_words(f"a convention: {option} accepts it") for option in options}) == len(options) == 6
+    assert not any("=" in in_words(f"a convention: {option} accepts it") for option in options)

@@ -58,7 +58,7 @@ def test_why_inspect_and_we_differ() -> None:
         "equal to the gold, labelled incorrect": 1,
     }
     assert report.agreement is not None and report.agreement.rate == pytest.approx(5 / 12)  # 12 samples, 7 differ
-    letter = report.letter()
+    letter = report.letter("0.1")
     assert "\n7 of 12 labelled samples" in letter and letter.count("\n| ") == 1 + 1 + 7
 
 
