@@ -38,8 +38,13 @@ def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
 
 
 def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
-    """Whether a run has saved and sealed this checkpoint."""
-    return lambda: list(home.glob(f"egsw/tiny/*-{arm}-*/train/checkpoint-{step}/whole"))
+    """Whether a run has saved and sealed this checkpoint, or a later one: the last two alone are kept."""
+
+    def there() -> bool:
+        sealed = home.glob(f"egsw/tiny/*-{arm}-*/train/checkpoint-*/whole")
+        return any(int(path.parent.name.rpartition("-")[2]) >= step for path in sealed)
+
+    return there
 
 
 def wait_for(process: Command, there: Callable[[], object], *, seconds: float = 300) -> None:
