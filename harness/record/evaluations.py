@@ -17,7 +17,7 @@ from harness.record.write import now
 from harness.runs.track import Tracker, home, make_home, no_store
 
 NAME = "evaluations"  # of the folder, and of MLflow's experiment
-SCORES = "scores.json"  # in an evaluation's folder: the params and scores that MLflow has of it
+SCORES = "scores.json"  # in an evaluation's folder: of each call with other values, the params and scores for MLflow
 
 
 def folder_of(name: str) -> Path:
@@ -83,9 +83,11 @@ def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, floa
     Raises:
         StoreError: the store cannot be used.
     """
-    write_json(folder / SCORES, {"params": dict(params), "values": dict(values)})
+    calls = read_object(folder / SCORES) or {}
+    name = _digest(params)
+    write_json(folder / SCORES, {**calls, name: {"params": dict(params), "values": dict(values)}})
     with _store_errors():
-        _send(folder, Tracker.open())
+        _send(folder, name, Tracker.open())
 
 
 def sync() -> int:
@@ -97,7 +99,7 @@ def sync() -> int:
     folders = [run.folder for run in evaluations() if (run.folder / SCORES).is_file()]
     with _store_errors():
         tracker = Tracker.open()
-        return sum(_send(folder, tracker) for folder in folders)
+        return sum(any([_send(f, name, tracker) for name in read_object(f / SCORES) or {}]) for f in folders)
 
 
 @contextmanager
@@ -110,17 +112,21 @@ def _store_errors() -> Iterator[None]:
         raise no_store(error) from error
 
 
-def _send(folder: Path, tracker: Tracker) -> bool:
-    """Write an evaluation into MLflow, unless it is there; with the same params, it writes the same run."""
+def _digest(params: Mapping[str, str]) -> str:
+    """Of a call's values: MLflow changes no param of a run, so that other values are another run."""
+    return hashlib.sha256(repr(sorted(params.items())).encode()).hexdigest()[:8]
+
+
+def _send(folder: Path, call: str, tracker: Tracker) -> bool:
+    """Write a call's scores of an evaluation into MLflow, unless they are there."""
     from mlflow.entities import Metric, Param, RunTag
 
-    run, written = Run(folder), read_object(folder / SCORES, "params", "values") or {}
+    run, written = Run(folder), (read_object(folder / SCORES) or {})[call]
     params, values = written["params"], written["values"]
     ended = ms(run.record["finished"])
-    command = hashlib.sha256(repr(sorted(params.items())).encode()).hexdigest()[:8]  # MLflow changes no param of a run
-    run_id = tracker.run_of(NAME, folder.name, f"{run.record['id']}-{command}", ms(run.record["started"]))
+    run_id = tracker.run_of(NAME, folder.name, f"{run.record['id']}-{call}", ms(run.record["started"]))
     sent = tracker.client.get_run(run_id)
-    if sent.info.status == "FINISHED" and sent.data.metrics.keys() >= values.keys() and sent.info.end_time == ended:
+    if sent.info.status == "FINISHED" and sent.data.metrics == values:
         return False
     tracker.client.log_batch(
         run_id,

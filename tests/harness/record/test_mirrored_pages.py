@@ -59,6 +59,7 @@ def evaluation_of(arm: Run, home: Path) -> Path:
 
 def test_sync_sends_an_evaluation_to_another_store_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = evaluation_of(finished(home), home)
+    to_mlflow(folder, {"model": "model", "benchmarks": "c"}, {"c/avg_at_1": 0.5})  # an earlier call's
     to_mlflow(folder, {"model": "model"}, {"b/avg_at_1": 0.625})
     assert sync() == 0
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{home}/other.db")
@@ -66,7 +67,9 @@ def test_sync_sends_an_evaluation_to_another_store_once(home: Path, monkeypatch:
     client = Tracker.open().client
     experiment = client.get_experiment_by_name("evaluations")
     assert experiment is not None
-    (run,) = client.search_runs([experiment.experiment_id])
+    runs = client.search_runs([experiment.experiment_id])
+    assert sorted(str(run.data.metrics) for run in runs) == ["{'b/avg_at_1': 0.625}", "{'c/avg_at_1': 0.5}"]
+    (run,) = (run for run in runs if "benchmarks" not in run.data.params)
     assert (run.data.params, run.data.metrics) == ({"model": "model"}, {"b/avg_at_1": 0.625})
     assert {a.path for a in client.list_artifacts(run.info.run_id)} >= {"b", "run.json"}
 
