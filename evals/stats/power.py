@@ -225,7 +225,8 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
     if len(means) >= MIN_SEEDS:
         variances["seed_sd"] = float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)
     if other is not None:
-        means_b, _, cell_b = _moments(other, problems)
+        means_b, within_b, cell_b = _moments(other, problems)
+        variances["within_sd"] = min(0.25, (within + within_b) / 2)  # of both, in either order
         difference = means.mean(axis=0) - means_b.mean(axis=0)
         noise = cell / len(means) + cell_b / len(means_b)
         variances["difference_sd"] = float(difference.var(ddof=1)) - noise

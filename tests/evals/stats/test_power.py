@@ -195,3 +195,18 @@ def test_what_is_not_above_the_noise_is_said_and_two_seeds_measure_no_spread() -
     assert found.seed_sd == before.seed_sd
     assert found.difference_sd.value == 0
     assert found.difference_sd.note == "measured on A and B: no more than independent samples vary, taken as 0"
+
+
+def test_two_runs_measure_the_same_in_either_order() -> None:
+    """One of two samples right in every problem (variance 1/2), and in the first alone of four (1/8): 5/16 is above a
+    coin's 1/4; with none but that problem on both sides it is 1/8."""
+    halves = pd.DataFrame([(p, i) for p in range(4) for i in range(2)], columns=["problem_id", "sample"])
+    one = halves.assign(verdict=["correct", "wrong"] + ["wrong"] * 6, boxed=True, answer_class=halves["sample"])
+    all_of_them = one.assign(verdict=["correct", "wrong"] * 4)
+    a, b = VerdictTable.of_rows(one), VerdictTable.of_rows(all_of_them)
+    found = [measured_spread(*pair[:1], "x", fallback=default_spread(), other=pair[1]) for pair in ((a, b), (b, a))]
+    assert found[0].within_sd == found[1].within_sd
+    assert found[0].within_sd.value == 0.5
+    assert measured_spread(a, "x", fallback=default_spread(), other=a).within_sd.value == pytest.approx(
+        math.sqrt(1 / 8)
+    )
