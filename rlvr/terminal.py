@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from textwrap import fill
 from typing import TextIO
 
 from evals.notebook import text_table as table
 
-__all__ = ["coloured", "if_slow", "paragraph", "sentence", "table"]
-SLOW_S = 2.0  # after which a command says what it is doing
+__all__ = ["coloured", "paragraph", "sentence", "table"]
 CODES = {"good": 32, "bad": 31, "open": 33, "bold": 1}
 # cells of a table, outcomes at the start of a line, and headings
 WORDS = re.compile(
@@ -41,15 +36,3 @@ def paragraph(text: str, indent: str = "") -> str:
 def sentence(text: str) -> str:
     """A label as a sentence: capitalised, with a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith("."))
-
-
-@contextmanager
-def if_slow(doing: str) -> Iterator[None]:
-    """Say on stderr what the block is doing, if it takes longer than `SLOW_S`."""
-    timer = threading.Timer(SLOW_S, lambda: print(f"{doing} ...", file=sys.stderr, flush=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

@@ -15,7 +15,6 @@ from harness.errors import UsageError, choose, refuse_unused
 from rlvr.evaluation import Records, rows_as_file, with_columns
 from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
-from rlvr.terminal import if_slow
 
 if TYPE_CHECKING:
     from harness.jobs.run import JobOutcome
@@ -193,10 +192,11 @@ def plan(
         **values: every option of `rlvr run`, and any value of the declaration.
     """
     what, asked, _ = _asked(paper, **_without_null(values))
+    from evals.slow import slow
     from harness.launch.prepare import planned
     from harness.plan.plan import as_text
 
-    with if_slow("reading the declaration, the data, the benchmarks and the base models' tokenizers"):
+    with slow("reading the declaration, the data, the benchmarks and the base models' tokenizers"):
         document = planned(what, asked, price=price)
     rows = [{key: arm[key] for key in ("model", "arm", "title", "seeds", "steps")} for arm in document["arms"]]
     lines = [] if evaluation is None else _informative(evaluation, document)

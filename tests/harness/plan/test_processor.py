@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from harness.plan.plan import _span, _time
 from harness.spec import hardware
 from harness.spec.architecture import architecture
 from harness.spec.hardware import Gpu
-from rlvr import terminal
 
 SLOWEST = Gpu(64e9, 1e11, 1e9, measured=True)
 BASE = "Qwen/Qwen2.5-0.5B"  # of scale small
@@ -92,19 +90,6 @@ def test_minutes_are_no_zero_hours() -> None:
     assert _span(costs, "hours", "min") == "2 min (1 to 9)"  # 2.4, 1.2 and 9
     assert _span(costs | {"hours": 1.9}, "hours", "") == "1.9 (0.0 to 0.1)"
     assert (_time(0.04), _time(0.1)) == ("2.4 minutes", "0.10 hours")
-
-
-def test_a_slow_block_says_what_it_does(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    said = threading.Event()
-    monkeypatch.setattr(terminal, "SLOW_S", 0.0)
-    monkeypatch.setattr(terminal, "print", lambda *a, **k: (print(*a, **k), said.set()), raising=False)
-    with terminal.if_slow("reading"):
-        assert said.wait(30)
-    assert capsys.readouterr().err == "reading ...\n"
-    monkeypatch.setattr(terminal, "SLOW_S", 60.0)
-    with terminal.if_slow("reading"):
-        pass
-    assert capsys.readouterr().err == ""
 
 
 def test_a_training_of_no_step_is_refused(tmp_path: Path, random_model: Path) -> None:
