@@ -167,6 +167,10 @@ def renamed(name: str, option: str, runner: str = "") -> str | None:
         return "model=PATH, a folder or a hub id OWNER/NAME, and engine=transformers|vllm|openai"
     if option.startswith(VERL):
         option = option.rpartition(".")[2]
-    return next(
-        (theirs[option] for commands, theirs in ELSEWHERE.items() if name in commands and option in theirs), None
-    )
+    for commands, theirs in ELSEWHERE.items():
+        if name in commands and option in theirs:
+            return theirs[option]
+    measured = ELSEWHERE[MEASURE].get(option, "")
+    if name in TRAIN and measured.partition("=")[0] in ("benchmarks", "rows", "n", "examples"):
+        return f"protocol.{measured}"  # of the evaluation
+    return None

@@ -59,7 +59,8 @@ def candidates(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[s
             return []
     # of a list, [a,b or a,b, the last one is completed
     before = value[: max(value.rfind(","), value.rfind("[")) + 1]
-    made = [f"{key}={before}{name}" for name in names if f"{before}{name}".startswith(value)]
+    there = before.lstrip("[").split(",")
+    made = [f"{key}={before}{name}" for name in names if f"{before}{name}".startswith(value) and name not in there]
     return made or ([] if key.rpartition(".")[2] in ALSO_FILES else [prefix])
 
 

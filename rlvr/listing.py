@@ -207,26 +207,23 @@ def _archived(found: Sequence[Run]) -> Result:
 
 def _one(name: str) -> Result:
     from evals.stats.score import reported
-    from harness.record.find import method, seeds_of
+    from harness.record.find import runs, seeds_of, together
+    from harness.record.state import progress
     from harness.step.learning import EQUAL, LIMITS, equal_text, warnings
     from rlvr.evaluation import score_fields
     from rlvr.metrics import Scores, ks_of
 
-    measured = method(name)
+    named = runs(*name.split(","), finished=False)
+    if len(named) == 1 and not named[0].benchmarks and (state := progress(named[0])) is not None:
+        return _begun(name, state, named[0])
     seeds = seeds_of(name)
+    measured = together(seeds, name)
     record = seeds[0].record if len(seeds) == 1 else {}
     how = {benchmark: seeds[0].measured_by(benchmark) for benchmark in measured.tables}
     found = {b: reported(t, ks_of(seeds[0], b, t), seeds[0].policy(b)) for b, t in measured.tables.items()}
-    shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
-    facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
-    facts |= {"model": seeds[0].base} if "model" in facts else {}
-    if "settings" in record:
-        facts["values"] = dict(Counter(value["origin"] for value in record["settings"].values()))
-        facts["command"] = record["environment"]["command"]
-        facts["commit"] = record["environment"]["commit"]
-    if own := {name: sha256[:8] for name, sha256 in record.get("own_files", {}).items()}:
-        facts["own"] = own
-
+    facts = _facts(seeds[0]) if len(seeds) == 1 else {}
+    if facts and (state := progress(seeds[0])) is not None:
+        facts["to come"] = f"{state}; the scores below are of what had ended before"
     curves = [{name: run.metrics(name) for name in LIMITS} for run in seeds]
     if (equal := equal_text([of_seed[EQUAL] for of_seed in curves])) is not None:
         facts["equal rewards"] = equal
@@ -235,10 +232,7 @@ def _one(name: str) -> Result:
     table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
 
     def text() -> str:
-        lines = [*(paragraph(f"Warning: {line}") for line in warned), name]
-        for key, value in facts.items():
-            value = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
-            lines.append(paragraph(f"{key + ':':<11}{value}", "  "))
+        lines = [*(paragraph(f"Warning: {line}") for line in warned), name, *_facts_text(facts)]
         for benchmark in filter(how.get, how):
             words = "; ".join(f"{key} {value}" for key, value in how[benchmark].items())
             lines.append(paragraph(f"measured on {benchmark} by {words}", "  "))
@@ -250,6 +244,38 @@ def _one(name: str) -> Result:
     scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
     document = {"run": name, "warnings": warned, **facts, "measured_by": how, "scores": scores}
     return Result(document, text, table_of_scores.rows(), printed=table_of_scores.printed)
+
+
+def _begun(name: str, state: str, run: Run) -> Result:
+    """A run without a score: its values, how far it is, and what ended the last try."""
+    from evals.files import read_object
+    from harness.record.state import ERROR
+
+    facts = {"state": state, **_facts(run)}
+    if error := (read_object(run.folder / ERROR) or {}).get("error"):
+        facts["error"] = error
+    lines = [name, *_facts_text(facts), "No scores yet: the same command goes on where it is."]
+    return Result({"run": name, **facts, "scores": {}}, "\n".join(lines))
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    """What a record says that a run is."""
+    record = run.record
+    shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
+    facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
+    facts |= {"model": run.base} if "model" in facts else {}
+    if "settings" in record:
+        facts["values"] = dict(Counter(value["origin"] for value in record["settings"].values()))
+        facts["command"] = record["environment"]["command"]
+        facts["commit"] = record["environment"]["commit"]
+    if own := {name: sha256[:8] for name, sha256 in record.get("own_files", {}).items()}:
+        facts["own"] = own
+    return facts
+
+
+def _facts_text(facts: Mapping[str, Any]) -> list[str]:
+    values = {k: ", ".join(f"{a}={b}" for a, b in v.items()) if isinstance(v, dict) else v for k, v in facts.items()}
+    return [paragraph(f"{key + ':':<11}{value}", "  ") for key, value in values.items()]
 
 
 def _states(papers: Sequence[str] | None) -> Result:
@@ -295,11 +321,8 @@ def _states(papers: Sequence[str] | None) -> Result:
             )
             lines += [f"{run.folder.name}: {run.folder.resolve()}" for run in measured if run.folder.is_symlink()]
         if begun:
-            named = [(folder.name, state) for folder, state, _ in begun]
-            lines.append(
-                f"\n{begun[0][0].parent}\n{table(('evaluation with samples to come', 'state'), named, left=2)}"
-            )
-            lines += [paragraph(f"{folder.name}: {error}") for folder, _, error in begun if error]
+            lines.append(f"\n{begun[0].folder.parent}: evaluations with samples to come")
+            lines += [paragraph(f"{of.folder.name}: {of}{f'; {of.error}' if of.error else ''}", "  ") for of in begun]
         if others:
             cells = [(r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in others]
             lines.append(f"\n{table(('imported curve', 'steps', 'metrics'), cells, left=1)}")
@@ -311,7 +334,7 @@ def _states(papers: Sequence[str] | None) -> Result:
         {"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder.resolve()}
         for run in imported
     ]
-    rows += [{"paper": None, "name": f.name, "state": state, "error": error, "folder": f} for f, state, error in begun]
+    rows += [{"paper": None, "name": of.folder.name, **asdict(of)} for of in begun]
     return Result(rows, text, rows)
 
 

@@ -55,7 +55,7 @@ def power(
     if len(names) > 2:
         raise UsageError(f"runs: expected one run or two, got {len(names)}")
     check_names(*names)
-    noise = default_spread(benchmark or "")
+    noise, alike = default_spread(benchmark or ""), ""
     choose("key", list(values), noise.sourced())
     if names:
         measured = [method(text) for text in names]
@@ -67,7 +67,10 @@ def power(
         first, *other = [run.tables[benchmark] for run in measured]
         if problems is None and benchmark not in benchmarks.names():  # your own
             problems = len(first.problems)
-        noise = measured_spread(first, " and ".join(names), fallback=noise, other=other[0] if other else None)
+        of, unmeasured = " and ".join(names), noise
+        noise = measured_spread(first, of, fallback=noise, other=other[0] if other else None)
+        if noise is unmeasured:
+            alike = f"Nothing could be measured on {of}: the samples of each problem are all correct or all wrong."
     noise = noise.override(values, "command line")
     if problems is None and benchmark is None:
         raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
@@ -83,7 +86,8 @@ def power(
         flat.append({"samples": n, **{k: round(c, 4) for k, c in shares.items()}, f"seeds for {power:.0%}": needed})
         cells.append((f"{n}", *(f"{c:.0%}" for c in shares.values()), f"{needed or f'> {MOST}'}"))
     model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
-    said = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
+    said: dict[str, Any] = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
+    said |= {"runs": [*names], "note": alike or None}
     document = {**said, "model": model, "most": MOST, "rows": rows}
     table = (list(flat[0]), cells)
     return Result(document, lambda: _power_text(said, model, table), flat, printed=[table])
@@ -92,6 +96,13 @@ def power(
 def _check_power(power: float) -> None:
     if not 0 < power < 1:
         raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
+
+
+_ADVICE = (
+    "Yours may differ from one paper's and from assumptions: runs=[A,B] measures them on runs of two methods.",
+    "difference_sd is measured on two methods, runs=[A,B], and seed_sd on three training seeds of one, runs='[NAME*]'.",
+    "seed_sd is measured on three training seeds of a method, all whose names begin alike: runs='[NAME*,B]'.",
+)  # with no run, one, two
 
 
 def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: TextTable) -> str:
@@ -108,10 +119,10 @@ def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: TextTa
     for key, of in model.items():
         source = of["note"] if of["note"].startswith("measured") else f"{of['origin']}: {of['note']}"
         lines.append(f"  {key:<14} {100 * of['value']:>5.1f}  {source}")
-    if any(not of["note"].startswith("measured") and of["origin"] != "user" for of in model.values()):
-        lines.append(
-            "Yours may differ from one paper's and from assumptions: runs=[A,B] measures them on runs of two methods."
-        )
+    if said["note"]:
+        lines.append(said["note"])
+    elif any(not of["note"].startswith("measured") and of["origin"] != "user" for of in model.values()):
+        lines.append(_ADVICE[min(2, len(said["runs"]))])
     return "\n".join(lines)
 
 

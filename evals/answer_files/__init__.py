@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.answer_files.differing import differing
@@ -117,7 +118,7 @@ def grade_file(
         problems=len(samples),
         samples=(min(samples.values()), max(samples.values())),
         verdicts=dict(sorted(Counter(map(str, ours["verdict"])).items())),
-        unscored_reasons=dict(Counter(reason.split(":")[0] for reason in ours["reason"] if reason)),
+        unscored_reasons=dict(Counter(_kind(reason) for reason in ours["reason"] if reason)),
         scores=_scores(rows, ours, ks),
         agreement=agreement(rows, grades),
         out=None if target is None else str(target),
@@ -127,6 +128,7 @@ def grade_file(
         policies=effects,
         advice=None if policy in PROGRAMS else advice([row["response"] for row in rows], grades, effects, policy),
         explanations=explanations,
+        asked={n: _asked(rows[n - 1]) for n in explanations},
         stated=None if file.format in OURS else replace(file, rows=[]),
         note=file.note,
         empty=file.empty,
@@ -135,11 +137,16 @@ def grade_file(
 
 
 def _with_errors(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Grade]:
-    """The grades, unscored where the engine failed and there is no response."""
+    """The grades, unscored where the engine failed or a server withheld the response."""
     return [
-        grade if row.get("sampling_error") is None else Grade(Verdict.UNSCORED, None, f"error: {row['sampling_error']}")
+        grade if (why := row.get("sampling_error")) is None else Grade(Verdict.UNSCORED, None, why)
         for row, grade in zip(rows, grades, strict=True)
     ]
+
+
+def _kind(reason: str) -> str:
+    """What a reason begins with: its kind. What a server did stays as it is."""
+    return reason if reason.startswith("server:") else reason.split(":")[0]
 
 
 def policy_for(rows: Sequence[Row]) -> str:
@@ -148,6 +155,11 @@ def policy_for(rows: Sequence[Row]) -> str:
         return "program"
     golds = {as_text(row["answer"]).strip() for row in rows}
     return "letter" if all(map(LETTER.fullmatch, golds)) else "boxed_last"
+
+
+def _asked(row: Row) -> str:
+    """The problem of a row, for people."""
+    return f"problem {row['problem_id']}" + (f": {shorten(str(row['problem']), 200)}" if row.get("problem") else "")
 
 
 def _scores(rows: Sequence[Row], ours: Columns, ks: Sequence[int]) -> list[Score]:

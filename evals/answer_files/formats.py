@@ -258,7 +258,7 @@ def _inspect(row: Row) -> Row:
 
 def _message(error: Any) -> str | None:
     """The text of inspect's error of a sample."""
-    return None if error is None else str(error.get("message", error) if isinstance(error, dict) else error)
+    return None if error is None else f"error: {error.get('message', error) if isinstance(error, dict) else error}"
 
 
 def _trl(row: Row) -> Row:
@@ -274,7 +274,7 @@ def _verdicts(row: Row) -> Row:
     answered = row["extracted"] if "extracted" in row else row.get("answer")  # `rlvr grade out=`; an evaluation
     read = {"labels": {"verdict": correct}, "their_answer": answered}
     if "extracted" not in row and row.get("finish_reason") not in ENDED:  # of an evaluation: a server withheld it
-        read["sampling_error"] = f"no response ({row['finish_reason']})"
+        read["sampling_error"] = row.get("reason") or f"server: no response ({row['finish_reason']})"
     return read
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.answer_files.differing import Disagreement, cell, in_words
-from evals.answer_files.formats import Row
+from evals.answer_files.formats import VERDICTS, Row
 from evals.answer_files.policies import PolicyEffect
 from evals.files import UsageError
 from evals.grading import Explanation, Grade
@@ -66,6 +66,7 @@ class GradeReport:
     thoughts: int = 0  # responses in which a thought begins or ends
     advice: str | None = None  # the policy that reads them, where most have no answer in the form of the one in use
     explanations: dict[int, Explanation] = field(default_factory=dict)  # by the number of the row, from 1
+    asked: dict[int, str] = field(default_factory=dict)  # the problems of these rows
     stated: AnswerFile | None = None  # without its rows; None for rows of our own form
     note: str | None = None  # how to compare with verdicts of the authors that are there, where none is compared
     empty: int = 0  # rows with an empty response, or none
@@ -113,7 +114,9 @@ class GradeReport:
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
         document = asdict(self)
-        document["explanations"] = [{"row": row, **filled} for row, filled in document["explanations"].items()]
+        asked = document.pop("asked")
+        explained = document["explanations"].items()
+        document["explanations"] = [{"row": row, "asked": asked.get(row), **filled} for row, filled in explained]
         if self.stated is not None:
             del document["stated"]["rows"]
         for score, filled in zip(self.scores, document["scores"], strict=True):
@@ -147,7 +150,7 @@ class GradeReport:
         return "\n".join(
             lines
             + ([f"  written: {self.out}"] if self.out else [])
-            + [f"\nrow {number}\n{explanation}" for number, explanation in self.explanations.items()]
+            + [f"\nrow {row}, {self.asked[row]}\n{explanation}" for row, explanation in self.explanations.items()]
         )
 
 
@@ -164,13 +167,17 @@ def agreement(rows: Sequence[Row], grades: Sequence[Grade]) -> Agreement | None:
 
 
 def _stated_lines(file: AnswerFile) -> list[str]:
-    lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
-    lines += [f"  from their verdicts {name}: {value}" for name, value in file.recomputed.items()]
+    if file.format == VERDICTS:
+        lines = ["  read as verdicts of this project, which are compared with those of now"]
+        lines += [f"  from the verdicts in it: {value}" for value in file.recomputed.values()]
+    else:
+        lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
+        lines += [f"  from their verdicts {name}: {value}" for name, value in file.recomputed.items()]
     if file.several:
         how = "any of them is right" if file.golds == "any" else "a response must list them all"
         lines.append(f"  {file.several} rows have several golds; {how}")
     if file.errored:
-        lines.append(f"  {file.errored} rows have no response: their engine failed; unscored here")
+        lines.append(f"  {file.errored} rows have no whole response (an error, or a server withheld it): unscored")
     return lines
 
 

@@ -185,7 +185,7 @@ def load(
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
     rows, source = _read_hub(config) if file is None else (list(read_rows(file)), str(file))
     if reader := metadata.get("reader"):
-        rows = [_read_as(reader, row, f"{name}, row {index} of {source}") for index, row in enumerate(rows)]
+        rows = [_read_as(reader, row, f"{name}, row {number} of {source}") for number, row in enumerate(rows, 1)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
@@ -256,7 +256,7 @@ def _problems(
     width = len(str(max(len(rows) - 1, 0)))
     problems = []
     for index, row in enumerate(rows):
-        where = f"{name}, row {index} of {source}"
+        where = f"{name}, row {index + 1} of {source}"
         identifier = _cell(row, "id", columns, where, default=f"{name}-{index:0{width}d}")
         _check_columns(name, row, columns, where)
         others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None

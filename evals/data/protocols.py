@@ -216,9 +216,11 @@ def names() -> list[str]:
 
 
 def _given(key: str, value: Any) -> Any:
-    """A value in a protocol's form; the user's own benchmarks (files) become their names."""
-    if key == "stop" and isinstance(value, str):
-        value = [value]
+    """A value in a protocol's form; the user's own benchmarks (files) become their names. In `stop`, a typed \\n or \\t
+    is the character, as in JSON: no shell writes it otherwise with ease."""
+    if key == "stop":
+        texts = [value] if isinstance(value, str) else value
+        value = [t.replace("\\n", "\n").replace("\\t", "\t") if isinstance(t, str) else t for t in texts or ()] or value
     if key == "benchmarks" and isinstance(value, (list, tuple)):
         value = [benchmarks.adopt(v) if benchmarks.is_file(str(v)) else v for v in value]
     return _frozen(value)

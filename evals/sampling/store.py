@@ -140,6 +140,16 @@ class SampleStore:
         assert manifest is not None, "open() comes first"
         return list((read_object(self._growing, "grown") or manifest)["grown"])
 
+    def growing(self) -> tuple[int, int] | None:
+        """(samples that are there, samples of each problem that are wanted) while more are drawn; else None."""
+        import pyarrow.parquet as pq
+
+        wanted = read_object(self._growing, "grown")
+        if wanted is None:
+            return None
+        there = sum(pq.read_metadata(path).num_rows for path in self.shards.glob("*.parquet"))
+        return there, max(wanted["grown"])
+
     def describe(self, record: Mapping[str, Any]) -> None:
         """Note what the verdicts, which have just been written, are of: the values of this call, and the versions with
         which the sampling began."""

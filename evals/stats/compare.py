@@ -199,6 +199,10 @@ def compare_runs(
     different = [text for name in chosen for text in _different(a, b, name)]
     if different and not allow_different:
         raise UsageError("measured in different ways (allow_different=true compares anyway): " + "; ".join(different))
+    notes = _notes(a, b, chosen)
+    if all(_one_model(a, b, name) for name in chosen):
+        a, b = replace(a, trained=False), replace(b, trained=False)
+        notes.append("A and B are one model: a difference is one of how it was measured, training seeds are none")
     compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, margin)]
     by_metric: dict[tuple[Any, ...], list[int]] = {}
     for place, line in enumerate(compared):
@@ -209,7 +213,7 @@ def compare_runs(
         family = f"A - B, {lines[0].name}, {', '.join(sorted(line.benchmark for line in lines))}"
         for place, line in zip(places, corrected(lines, family), strict=True):
             compared[place] = line
-    return CompareResult(a.name, b.name, tuple(compared), tuple(different), tuple(_notes(a, b, chosen)))
+    return CompareResult(a.name, b.name, tuple(compared), tuple(different), tuple(notes))
 
 
 def compare_average(
@@ -266,6 +270,15 @@ def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
     if (x is None or y is None) and _both_graded(a, b, benchmark):  # else the prompt has the policy
         pairs += differing_fields(a.graded_by[benchmark], b.graded_by[benchmark], "grading")
     return [f"{benchmark}: {field} is {json.dumps(x)} in A and {json.dumps(y)} in B" for field, x, y in pairs]
+
+
+def _one_model(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> bool:
+    """Whether both sides are the same model, by its hash, or its name at one server."""
+    x, y = a.conditions[benchmark], b.conditions[benchmark]
+    if x is None or y is None or len(a.tables[benchmark].seeds) > 1 or len(b.tables[benchmark].seeds) > 1:
+        return False
+    servers = [of.get("engine", {}).get("url") for of in (x, y)]
+    return x.get("model") is not None and x["model"] == y.get("model") and servers[0] == servers[1]
 
 
 def _both_graded(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> bool:

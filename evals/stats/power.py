@@ -218,7 +218,10 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
     of_tables = [np.array(t.problems)[(t.scored >= 2).all(axis=0)].tolist() for t in tables]
     problems = sorted(set(of_tables[0]).intersection(*of_tables))
     if len(problems) < 3:
-        raise UsageError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}")
+        ids = [set(t.problems) for t in tables]
+        common = f"; of {len(ids[0])} and {len(ids[-1])} ids, {len(ids[0] & ids[-1])} are in both"
+        same = "" if other is None else common
+        raise UsageError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}{same}")
 
     means, within, cell = _moments(table, problems)
     variances = {"within_sd": min(0.25, within)}  # 0.25: a coin's, the greatest
@@ -226,7 +229,8 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: 
         variances["seed_sd"] = float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)
     if other is not None:
         means_b, within_b, cell_b = _moments(other, problems)
-        variances["within_sd"] = min(0.25, (within + within_b) / 2)  # of both, in either order
+        within = (within + within_b) / 2  # of both, in either order
+        variances["within_sd"] = min(0.25, within)
         difference = means.mean(axis=0) - means_b.mean(axis=0)
         noise = cell / len(means) + cell_b / len(means_b)
         variances["difference_sd"] = float(difference.var(ddof=1)) - noise

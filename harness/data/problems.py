@@ -111,7 +111,7 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
     """The requested columns of every row; ValueError names the first row that lacks one."""
     if not rows:
         raise UsageError(f"dataset: expected rows in {dataset!r}, got none")
-    for number, row in enumerate(rows):
+    for number, row in enumerate(rows, 1):
         for column in columns:
             if column not in (*COLUMNS, *SOLUTION_COLUMNS) and isinstance(row.get(column), (int, float)):
                 row[column] = str(row[column])

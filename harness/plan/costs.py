@@ -202,3 +202,8 @@ def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float 
         "disk": disk(job, hardware, watch),
         "host_memory": host_memory(job, hardware),
     }
+
+
+def size_text(size: float) -> str:
+    """Bytes as GB, or MB below one."""
+    return f"{size / 1e9:,.0f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"

@@ -26,7 +26,7 @@ from harness.command.watch import Watch
 from harness.errors import UsageError, nearest
 from harness.errors import choose as choose_name
 from harness.plan.context import check_context
-from harness.plan.costs import disk, disk_of_all, host_memory
+from harness.plan.costs import disk, disk_of_all, host_memory, size_text
 from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of, with_engine
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -303,7 +303,7 @@ def check_room(
     there = home() / jobs[0].paper / jobs[0].scale  # what these runs, or a part of them, have written before
     free += sum(path.stat().st_size for path in there.rglob("*") if path.is_file())
     if runs > free and not force:
-        lines.append(f"disk: expected {runs / 1e9:,.0f} GB for the runs under {home()}, {free / 1e9:,.0f} GB are free")
+        lines.append(f"disk: expected {size_text(runs)} for the runs under {home()}, {size_text(free)} are free")
     host, memory = slots * _largest_host_memory(jobs, machines), psutil.virtual_memory().total
     if host > memory and not force:
         lines.append(f"memory: expected {host / 1e9:,.0f} GB in this machine, it has {memory / 1e9:,.0f} GB")

@@ -15,7 +15,7 @@ from harness.backends.memory import CONTEXT, USABLE
 from harness.command.watch import Watch
 from harness.plan.asked import as_lines, asked
 from harness.plan.context import context_need
-from harness.plan.costs import UNKNOWN, WHILE, cost, disk_of_all, training_steps
+from harness.plan.costs import UNKNOWN, WHILE, cost, disk_of_all, size_text, training_steps
 from harness.plan.profiles import changes, judge, measures
 from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.declarations import cited
@@ -261,7 +261,7 @@ def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
     priced = "; price of a GPU-hour: " + "; ".join(
         f"{gpu} {p['value']:g} USD ({p['origin']}: {p['note']})" for gpu, p in prices.items()
     )
-    on_cpu = prices.keys() == {"cpu"}
+    on_cpu, runs = prices.keys() == {"cpu"}, document["runs"]
     rows = [HEADER, *(_row(arm) for arm in document["arms"])]
     tiny = total["gpu_hours"] is None and SCALES[document["scale"]].family is not None
     if tiny:  # what a GPU costs says nothing of it
@@ -274,14 +274,14 @@ def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
         + (f", hardware {document['hardware']}" if document.get("hardware") else "")
         + _trainer(document["trainer"]),
         "",
-        f"{len(document['runs'])} runs" + ("" if brief else f": {', '.join(document['runs'])}"),
+        f"{len(runs)} run{'s' * (len(runs) != 1)}" + ("" if brief else f": {', '.join(runs)}"),
         "",
         "a run of each arm:",
         text_table(rows[0], rows[1:], left=1),
         "",
         f"all runs, one after another: {'minutes each on a CPU' if tiny else _hours(total)}; "
-        f"{_size(total['disk'])} of disk{_passing(document['arms'])}"
-        + (f"; {_size(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
+        f"{size_text(total['disk'])} of disk{_passing(document['arms'])}"
+        + (f"; {size_text(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
         *_shared_card(document),
         f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
         *([] if tiny else [f"  ({PROCESSOR if on_cpu else document['cost_assumptions'] + priced})"]),
@@ -352,7 +352,7 @@ def _shared_card(document: Mapping[str, Any]) -> list[str]:
     jobs, hours = document["on_a_card"], document["total"]["hours"]
     if jobs == 1:
         return []
-    has = {_size(arm["memory"]["gpu_bytes"]) for arm in document["arms"] if arm["memory"]}
+    has = {size_text(arm["memory"]["gpu_bytes"]) for arm in document["arms"] if arm["memory"]}
     by_clock = (
         "" if hours is None else f"; by the clock {hours / jobs:.1f} to {hours:.1f} hours, as busy as one leaves it"
     )
@@ -374,7 +374,7 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
         "–" if memory is None else _compared(memory),
         "–" if hours is None else _span(costs, "hours", "min" if hours < MINUTES else ""),
         "–" if price is None else _usd(price),
-        _size(sum(costs["disk"].values())),
+        size_text(sum(costs["disk"].values())),
     )
 
 
@@ -393,23 +393,18 @@ def _usd(price: float) -> str:
     return f"{price:,.{2 if price < 10 else 0}f}"
 
 
-def _size(size: float) -> str:
-    """Bytes as GB, or MB below one."""
-    return f"{size / 1e9:,.0f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
-
-
 def _passing(arms: Sequence[Mapping[str, Any]]) -> str:
     """Why the disk of all runs is less than the sum of the table's column."""
     most = max((arm["cost_per_run"]["disk"].get(WHILE, 0.0) for arm in arms), default=0.0)
-    return f" (with the {_size(most)} that only a run under way takes counted once)" if most >= 1e9 else ""
+    return f" (with the {size_text(most)} that only a run under way takes counted once)" if most >= 1e9 else ""
 
 
 def _disk_text(costs: Mapping[str, Any]) -> list[str]:
     """Disk by part, and host memory, of a model that is not tiny."""
     if costs["hours"] is None:
         return []
-    parts = ", ".join(f"{name} {_size(size)}" for name, size in costs["disk"].items())
-    return [f"  disk: {parts}; the machine's memory: {_size(costs['host_memory'])}"]
+    parts = ", ".join(f"{name} {size_text(size)}" for name, size in costs["disk"].items())
+    return [f"  disk: {parts}; the machine's memory: {size_text(costs['host_memory'])}"]
 
 
 def _shared(settings: list[dict[str, Any]]) -> dict[str, Any]:

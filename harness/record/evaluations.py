@@ -12,7 +12,7 @@ from evals.redaction import redact
 from harness.record.mirror import ms, show_samples
 from harness.record.record import CURVES, FINAL, LINK, RECORD
 from harness.record.run import Run
-from harness.record.state import ERROR, held
+from harness.record.state import ERROR, Growing, growing
 from harness.record.write import now
 from harness.runs.track import Tracker, home, make_home, no_store
 
@@ -30,16 +30,12 @@ def evaluations() -> list[Run]:
     return [Run(path.parent) for path in sorted((home() / NAME).glob(f"*/{RECORD}"))]
 
 
-def unfinished() -> list[tuple[Path, str, str | None]]:
-    """(folder; running, failed or stopped; the last error) of each evaluation under RLVR_HOME with samples to come."""
+def unfinished() -> list[Growing]:
+    """The evaluations under RLVR_HOME with samples to come."""
     from evals.sampling.store import GROWING
 
-    found: list[tuple[Path, str, str | None]] = []
-    for folder in sorted({path.parents[1] for path in (home() / NAME).glob(f"*/*/{GROWING}")}):
-        error = (read_object(folder / ERROR) or {}).get("error")
-        running = any(held(path.parent) for path in folder.glob(f"*/{GROWING}"))
-        found.append((folder, "running", None) if running else (folder, "failed" if error else "stopped", error))
-    return found
+    folders = sorted({path.parents[1] for path in (home() / NAME).glob(f"*/*/{GROWING}")})
+    return [found for folder in folders if (found := growing(folder)) is not None]
 
 
 def note_error(folder: Path, error: Exception) -> None:

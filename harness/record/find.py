@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from evals.provenance import differing_fields
+from evals.sampling.store import GROWING
 from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
 from harness.record.record import CURVES, IDENTITY, RECORD, content_sha256
 from harness.record.run import Run, counted
+from harness.record.state import growing, progress
 from harness.record.verdict_files import benchmarks_of, columns_of
 from harness.spec.scales import SCALES
 
@@ -85,7 +87,9 @@ def beginning(text: str) -> list[Path]:
 
     begins = re.sub(r"\*+$", "", glob.escape(text).replace("…", "*").replace("[*]", "*"))
     kept = ("evaluations", "curves", *(f"*/{scale}" for scale in SCALES))
-    return [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
+    found = [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
+    begun = sorted(file.parents[1] for file in home().glob(f"evaluations/{begins}*/*/{GROWING}"))
+    return [*dict.fromkeys([*found, *begun])]
 
 
 def method(text: str) -> MeasuredRun:
@@ -109,6 +113,8 @@ def seeds_of(text: str) -> list[Run]:
     found = runs(*parts, finished=False)
     for run in found:
         if not run.benchmarks and run.record.get("kind") != CURVES:
+            if (state := progress(run)) is not None:
+                raise UsageError(f"{run.folder}: no verdicts yet ({state})")
             raise UsageError(
                 f"{run.folder}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones"
             )
@@ -153,8 +159,10 @@ def conditions_of(seeds: Sequence[Run]) -> dict[str, Conditions | None]:
         if run.record.get("digest") != first.record.get("digest"):
             raise UsageError(f"{run.folder} is no other seed of {first.folder}: their settings differ")
         if sorted(run.benchmarks) != sorted(first.benchmarks):
-            expected = ", ".join(first.benchmarks)
-            raise UsageError(f"{run.folder} was not measured on the benchmarks of {first.folder}: {expected}")
+            names, others = (", ".join(of.benchmarks) or "none" for of in (run, first))
+            raise UsageError(
+                f"{run.folder} is no other seed of {first.folder}: it was measured on {names}, and that on {others}"
+            )
         for benchmark, of_first in conditions.items():
             differing = decisive_differences(of_first, run.conditions(benchmark))
             how = first.graded_by(benchmark), run.graded_by(benchmark)
@@ -198,7 +206,7 @@ def _in_folder(folder: Path) -> Iterable[Run]:
             if records := sorted(folder.glob(f"{depth}/{RECORD}")):
                 return [Run(record.parent) for record in records]
     run = Run(folder)
-    if not run.record and not run.benchmarks:
+    if not run.record and not run.benchmarks and growing(folder) is None:
         raise UsageError(f"{folder}: {EXPECTED}")
     return [run]
 

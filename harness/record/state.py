@@ -1,8 +1,10 @@
-"""The state of each job under the runs' folder: submitted, running, finished, diverged, failed, stopped or damaged."""
+"""The state of each job under the runs' folder: submitted, running, finished, diverged, failed, stopped or damaged;
+and of each evaluation with samples to come."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +34,24 @@ class JobState:
     idle_s: float
     error: str | None
     folder: Path
+
+
+@dataclass(frozen=True)
+class Growing:
+    """An evaluation with samples to come.
+
+    `state` is running, failed or stopped; `error` the last try's; `progress` is benchmark -> (samples that are there,
+    samples of each problem that are wanted).
+    """
+
+    folder: Path
+    state: str
+    error: str | None
+    progress: Mapping[str, tuple[int, int]]
+
+    def __str__(self) -> str:
+        each = (f"{there} samples of {name}, to be {n} of each problem" for name, (there, n) in self.progress.items())
+        return f"{self.state} with {'; '.join(each)}"
 
 
 def job_states(home: Path) -> list[JobState]:
@@ -69,6 +89,31 @@ def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
         state = "failed" if error else "stopped"
     step, metrics = last_step(folder / TRAINING_LOG)
     return state, step, metrics.get("train/reward"), error
+
+
+def growing(folder: Path) -> Growing | None:
+    """What is to come in the folder of an evaluation; None: it is whole, or something else."""
+    from evals.sampling.store import GROWING, SampleStore
+
+    parts = sorted(path.parent for path in folder.glob(f"*/{GROWING}"))
+    progress = {part.name: found for part in parts if (found := SampleStore(part).growing()) is not None}
+    if not progress:
+        return None
+    if any(held(part) for part in parts):
+        return Growing(folder, "running", None, progress)
+    error = (read_object(folder / ERROR) or {}).get("error")
+    return Growing(folder, "failed" if error else "stopped", error, progress)
+
+
+def progress(run: Run) -> str | None:
+    """How far a training or an evaluation is that has not ended; None: it has, or nothing is known of it."""
+    if (evaluation := growing(run.folder)) is not None:
+        return str(evaluation)
+    if "settings" not in run.record or (run.is_finished and not held(run.folder)):
+        return None
+    state, step, reward, _ = _state(run.folder)
+    at = "before its first step" if step is None else f"after step {step}"
+    return f"{state} {at}" + ("" if reward is None else f", training reward {reward:.3f}")
 
 
 def note_slurm(folder: Path, job_id: str) -> None:

@@ -419,6 +419,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("run paper=egsw actor_rollout_ref.actor.optim.lr=1e-6", "expected learning_rate=X"),
         ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
+        ("plan paper=egsw tasks=gsm8k", "tasks=gsm8k: no such option; expected protocol.benchmarks=[NAME,...]"),
         ("run paper=egsw lr=1e-5", "lr=1e-5: no such option; expected learning_rate=X"),
         ("run paper=egsw gguf_file=a.gguf", "gguf_file=a.gguf: no such option; expected base_model=FOLDER, which"),
         ("plan paper=egsw num_generations=8", "expected group_size=N"),

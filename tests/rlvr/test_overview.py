@@ -221,3 +221,41 @@ def test_the_shell_completes_names_of_runs(tmp_path: Path, monkeypatch: pytest.M
     assert completed("show", "tiny-g") == names == completed("compare", "tiny-g")
     assert completed("report", "runs=tiny-g") == {f"runs={name}" for name in names}
     assert completed("list", "tiny-g") == set()  # it takes no run
+
+
+def test_a_name_that_is_in_a_list_is_not_offered_again() -> None:
+    offered = candidates("arm=grpo,", Namespace(command="run", words=["paper=egsw"]))
+    assert "arm=grpo,egsw" in offered and "arm=grpo,grpo" not in offered
+
+
+def test_a_training_without_scores_shows_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    folder = started(tmp_path, arm="grpo").folder
+    (folder / "metrics.jsonl").write_text('{"step": 7, "metrics": {"train/reward": 0.25}}\n')
+    (folder / "error.json").write_text(json.dumps({"error": "no space", "when": "now"}))
+    assert main(["show", "tiny-grpo", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["state"], shown["error"]) == ("failed after step 7, training reward 0.250", "no space")
+    assert (shown["arm"], shown["values"], shown["scores"]) == ("grpo", {"scale": 1, "assumed": 3, "paper": 1}, {})
+    assert main(["compare", "tiny-grpo", "tiny-grpo"]) == 2
+    assert "no verdicts yet (failed after step 7, training reward 0.250)" in capsys.readouterr().err
+
+
+def test_power_says_that_runs_without_a_spread_measure_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong, right, varied = (
+        str(save_run(tmp_path / name, "x", {f"p{i}": letters for i in range(4)}))
+        for name, letters in (("wrong", "aa"), ("right", "++"), ("varied", "+a"))
+    )
+    assert main(["power", "difference=0.1", f"runs=[{wrong},{right}]"]) == 0
+    out = capsys.readouterr().out
+    assert f"Nothing could be measured on {wrong} and {right}: the samples of each problem are all correct" in out
+    assert main(["power", "difference=0.1", f"runs=[{wrong},{varied}]", "--json"]) == 0
+    within = json.loads(capsys.readouterr().out)["model"]["within_sd"]
+    assert within["value"] == pytest.approx(0.5) and "measured on" in within["note"]  # (0 + 2 * 1/4) / 2 = 1/4
+    other = save_run(tmp_path / "other", "x", {f"q{i}": "+a" for i in range(5)})
+    assert main(["power", "difference=0.1", f"runs=[{varied},{other}]"]) == 2
+    assert "got 0; of 4 and 5 ids, 0 are in both" in capsys.readouterr().err

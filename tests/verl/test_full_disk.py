@@ -35,7 +35,8 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_is_named_and_the_run_resumes_from_the_finished_checkpoint(disk: Path) -> None:
-    options = ("paper=egsw", "arm=grpo", "max_steps=6", "prompts_per_rollout=8", "hardware.save_every=2")
+    # force=true: the plan sees that this disk is too small, and would refuse before anything starts
+    options = ("paper=egsw", "arm=grpo", "max_steps=6", "prompts_per_rollout=8", "hardware.save_every=2", "force=true")
     code, said = finish(start(disk, *options))
     assert code == 1
     assert f"the disk of {disk} is full" in said.splitlines()[-1]

@@ -74,11 +74,12 @@ def test_an_unscored_verdict_is_no_label(tmp_path: Path) -> None:
 def test_a_response_that_a_server_withheld_stays_unscored(tmp_path: Path) -> None:
     folder = save(tmp_path / "e") / "sums"
     rows = pq.read_table(folder / "verdicts.parquet").to_pylist()
-    rows[1] |= {"response": "", "finish_reason": "content_filter", "verdict": "unscored", "answer": None}
+    why = "server: its filter cut the response (content_filter)"
+    rows[1] |= {"response": "", "finish_reason": "content_filter", "verdict": "unscored", "answer": None, "reason": why}
     write_parquet(pa.Table.from_pylist(rows, schema()), folder / "verdicts.parquet")
     report = grade_file(folder)
     assert report.verdicts == {"correct": 1, "unscored": 1, "wrong": 2}  # of the four rows the second
-    assert "1 rows have no response" in str(report)
+    assert "1 rows have no whole response" in str(report) and report.unscored_reasons == {why: 1}
 
 
 def test_the_wrong_ones_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,7 +108,7 @@ def test_the_answer_after_a_mark(toy: Path) -> None:
     loaded = benchmarks.load("toy", data_dir=toy)  # the same content as the pinned rows, whose answers have no mark
     assert [p.answer for p in loaded.problems] == [row["answer"] for row in ROWS] and not loaded.changed
     write(toy, [{**row, "answer": "no answer #### "} for row in ROWS])
-    with pytest.raises(ValueError, match="row 0"):
+    with pytest.raises(ValueError, match="row 1"):
         benchmarks.load("toy", data_dir=toy)
 
 
@@ -142,7 +142,7 @@ def test_numbers_and_lists_become_text(toy: Path) -> None:
     [
         (ROWS[:2], r"2 rows, expected 3"),
         ([*ROWS[:2], {**ROWS[2], "answer": "x"}], r"hashes to [0-9a-f]{64}, pinned is [0-9a-f]{64}"),
-        ([{k: v for k, v in r.items() if k != "answer"} for r in ROWS], r"row 0 of .*no column 'answer'; it has 'id'"),
+        ([{k: v for k, v in r.items() if k != "answer"} for r in ROWS], r"row 1 of .*no column 'answer'; it has 'id'"),
         ([{"answer": "1"}], r"no column 'problem' or 'question'"),
         ([{"q": "1"}], r"no column 'problem' or 'question' and no column 'answer'; it has 'q'$"),
         ([{**r, "answer": " "} for r in ROWS], r"column 'answer' is empty"),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from evals.data import prompts
 from evals.data.benchmarks import Problem
+from evals.provenance import Origin
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines.transformers import TransformersEngine, _Seen, choose
@@ -190,6 +191,11 @@ def test_a_prompt_of_your_own_holds_its_examples(tmp_path: Path) -> None:
     path.write_text('user: "{problem}"\nexamples:\n  - {problem: "1+1?", answer: "2"}\n')
     with pytest.raises(ValueError, match=r"examples, number 1: expected problem and response, got \{'problem': '1"):
         prompts.get(str(path))
+
+
+def test_a_typed_line_break_in_stop_is_one() -> None:
+    given = protocol(1, "math500", prompt="boxed_suffix").override({"stop": [r"\n\n", "Question:"]}, Origin.USER, "")
+    assert given.stop.value == ("\n\n", "Question:")
 
 
 @pytest.mark.parametrize(

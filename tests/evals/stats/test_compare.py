@@ -97,6 +97,24 @@ def test_a_clear_difference_is_resolved_and_has_a_sign(tmp_path: Path) -> None:
     assert replace(there, seeds_covered=True).verdict == "higher"
 
 
+def test_two_measurements_of_one_model_have_no_training_seeds(tmp_path: Path) -> None:
+    right, wrong = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
+    greedy = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 64}
+    one, two = {"sha256": "11"}, {"sha256": "22"}
+    a = save_run(tmp_path / "a", "x", right, model=one)
+    same, other = (save_run(tmp_path / n, "x", wrong, model=m, decoding=greedy) for n, m in (("b", one), ("c", two)))
+    result = compared(a, same, metrics=("avg",), allow_different=True)
+    assert result.lines[0].verdict == "higher" and "A and B are one model" in result.notes[-1]
+    result = compared(a, other, metrics=("avg",), allow_different=True)
+    assert result.lines[0].verdict == "checkpoint higher" and not result.notes
+    servers = [{"name": "openai", "model": "m", "url": f"http://127.0.0.1:{port}/v1"} for port in (1, 2)]
+    x, y = (
+        save_run(tmp_path / n, "x", rows, model={"served_as": "m"}, engine=server)
+        for n, rows, server in (("d", right, servers[0]), ("e", wrong, servers[1]))
+    )
+    assert compared(x, y, metrics=("avg",)).lines[0].verdict == "checkpoint higher"  # a name at two servers
+
+
 def rotated(rows: dict[str, str], by: int) -> dict[str, str]:
     """The same rows in another order: a file of its own, where equal files are refused as copies of one run."""
     return dict([*rows.items()][by:] + [*rows.items()][:by])

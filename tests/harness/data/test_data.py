@@ -27,9 +27,9 @@ def test_answers_come_from_the_column_or_the_last_box(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"problem": "1+1?"}], "row 0: expected text in 'answer', got None"),
-        ([{"problem": "1", "answer": "1"}, {"problem": " ", "answer": "2"}], "row 1: expected text in 'problem'"),
-        ([{"problem": "1", "answer": 2}], "row 0: expected text in 'answer', got 2"),
+        ([{"problem": "1+1?"}], "row 1: expected text in 'answer', got None"),
+        ([{"problem": "1", "answer": "1"}, {"problem": " ", "answer": "2"}], "row 2: expected text in 'problem'"),
+        ([{"problem": "1", "answer": 2}], "row 1: expected text in 'answer', got 2"),
         ([], "expected rows"),
     ],
 )
@@ -42,7 +42,7 @@ def test_solutions_are_checked_like_problems(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"problem": "1+1?", "solution": r"\boxed{2}", "level": "Level 1"}]
     got = load_solutions(write(tmp_path / "x.jsonl", rows))
     assert got == [{"problem": "1+1?", "solution": r"\boxed{2}"}]
-    with pytest.raises(ValueError, match="row 0: expected text in 'solution', got None"):
+    with pytest.raises(ValueError, match="row 1: expected text in 'solution', got None"):
         load_solutions(write(tmp_path / "y.jsonl", [{"problem": "1+1?", "answer": "2"}]))
     assert [r["problem"] for r in load_solutions("tiny", seed=1)] == [
         r["problem"] for r in load_problems("tiny", seed=1)

@@ -112,7 +112,7 @@ def test_math_keeps_solutions_for_fine_tuning(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", ROWS["math_erpo"])
     assert load_solutions(f"math_erpo:{path}")[1] == {"problem": "2+2?", "solution": r"So \boxed{4}."}
     path = write(tmp_path / "other.jsonl", ROWS[DAPO])
-    with pytest.raises(ValueError, match="row 0: expected text in 'solution', got None"):
+    with pytest.raises(ValueError, match="row 1: expected text in 'solution', got None"):
         load_solutions(f"{DAPO}:{path}")
 
 

@@ -48,7 +48,7 @@ def test_local_data_are_read_before_the_start(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"dataset": str(path)})
-    with pytest.raises(ValueError, match="row 16: expected text in 'answer', got None"):
+    with pytest.raises(ValueError, match="row 17: expected text in 'answer', got None"):
         check_machine(jobs, {("math-7b", "grpo"): TrlHardware(device="cpu")}, data_dir=None)
 
 
