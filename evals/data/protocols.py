@@ -219,8 +219,9 @@ def _given(key: str, value: Any) -> Any:
     """A value in a protocol's form; the user's own benchmarks (files) become their names. In `stop`, a typed \\n or \\t
     is the character, as in JSON: no shell writes it otherwise with ease."""
     if key == "stop":
-        texts = [value] if isinstance(value, str) else value
-        value = [t.replace("\\n", "\n").replace("\\t", "\t") if isinstance(t, str) else t for t in texts or ()] or value
+        value = [value] if isinstance(value, str) else value
+        texts = value if isinstance(value, (list, tuple)) else ()
+        value = [t.replace("\\n", "\n").replace("\\t", "\t") if isinstance(t, str) else t for t in texts] or value
     if key == "benchmarks" and isinstance(value, (list, tuple)):
         value = [benchmarks.adopt(v) if benchmarks.is_file(str(v)) else v for v in value]
     return _frozen(value)

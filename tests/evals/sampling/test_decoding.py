@@ -194,7 +194,9 @@ def test_a_prompt_of_your_own_holds_its_examples(tmp_path: Path) -> None:
 
 
 def test_a_typed_line_break_in_stop_is_one() -> None:
-    given = protocol(1, "math500", prompt="boxed_suffix").override({"stop": [r"\n\n", "Question:"]}, Origin.USER, "")
+    given = protocol(1, "math500", prompt="boxed_suffix").override(
+        {"stop": [r"\n\n", "Question:"]}, Origin.USER, "typed"
+    )
     assert given.stop.value == ("\n\n", "Question:")
 
 
