@@ -105,7 +105,9 @@ def sync() -> Result:
 
     sent, left, why = deliver()
     measured = 0 if why else deliver_evaluations()
-    text = f"brought {sent} runs and {measured} evaluations to {shown_uri()}; {len(left)} runs lack something"
+    counts = f"{sent} run{'s' * (sent != 1)} and {measured} evaluation{'s' * (measured != 1)}"
+    text = f"brought {counts} to {shown_uri()}; "
+    text += f"runs that still lack something there: {len(left)}" if left or why else "nothing is lacking there"
     document = {"delivered": sent, "evaluations": measured, "pending": len(left)}
     return Result(document, text + (f": {why}" if why else ""), exit_code=1 if why or left else 0)
 
