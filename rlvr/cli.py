@@ -24,7 +24,8 @@ from typing import Any
 from evals.environment import threads_sleep
 from harness.errors import Faults, UsageError
 from rlvr import signature
-from rlvr.commands import GROUPS, command, renamed
+from rlvr.commands import GROUPS, command
+from rlvr.other_words import renamed
 from rlvr.terminal import coloured
 
 FLAGS = {

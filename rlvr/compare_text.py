@@ -45,7 +45,8 @@ def _notes(result: CompareResult) -> list[str]:
     if any(line.verdict.startswith("checkpoint") for line in result.lines):
         notes.append(
             "*: the measured checkpoints differ (or are equal). A trained run has fewer than three training seeds "
-            "here, so this says nothing about the method: give the folders of its seeds, joined by commas."
+            "here, so this says nothing about the method: give three or more of its seeds, joined by commas; "
+            "rlvr run seeds=3 trains them."
         )
     if (margin := result.lines[0].margin) is not None:
         notes.append(f"Equal: within {100 * margin:g} points, by two one-sided tests corrected in the same way.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.errors import UsageError, choose, refuse_unused
@@ -109,20 +110,21 @@ def compare(
     from rlvr.runs import read_run
 
     given: dict[str, Any] = {"metrics": metrics, "ks": ks, "benchmarks": benchmarks, "margin": margin}
-    pair = (a, b) if paper is None else _two_arms(paper, arm, scale or "tiny", model, values)
+    pair, notes = ((a, b), ()) if paper is None else _two_arms(paper, arm, scale or "tiny", model, values)
     first, second = (cast("Run", run) if hasattr(run, "measured") else read_run(cast("PathLike", run)) for run in pair)
     check_apart([*first.seeds, *second.seeds])
-    return Difference(compare_runs(first.measured, second.measured, **given, allow_different=allow_different))
+    result = compare_runs(first.measured, second.measured, **given, allow_different=allow_different)
+    return Difference(replace(result, notes=(*result.notes, *notes)))
 
 
 def _two_arms(
     paper: str, arms: Sequence[str] | None, scale: str, model: str | None, values: Mapping[str, Any]
-) -> list[Run]:
-    """The two arms of a paper, each with all its finished training seeds under RLVR_HOME."""
+) -> tuple[list[Run], list[str]]:
+    """The two arms of a paper, each with all its finished training seeds under RLVR_HOME, and what to know of them."""
     from harness.record.find import runs
     from harness.runs.track import home
     from harness.spec import catalogue
-    from harness.tables.measured import comparable, gather, same_setting
+    from harness.tables.measured import comparable, gather, other_versions, same_setting
     from rlvr.runs import read_run
 
     choose("paper", [paper], catalogue.papers())
@@ -149,9 +151,10 @@ def _two_arms(
     if len(pairs) > 1:
         which = "Give what tells them apart, a declared value too"
         raise UsageError(f"arm={','.join(arms)}: both were trained with: {'; '.join(each)}. {which}")
-    return [
+    arms_read = [
         read_run(
             *(m.runs[seed].folder for seed in m.seeds), name=f"{m.arm} ({len(m.seeds)} seed{'s' * (len(m.seeds) > 1)})"
         )
         for m in pairs[0]
     ]
+    return arms_read, other_versions(pairs[0])

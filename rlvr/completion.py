@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rlvr import signature
-from rlvr.commands import COMMANDS, TRAIN, command
+from rlvr.commands import COMMANDS, command
+from rlvr.other_words import TRAIN
 
 RUNS = {"a", "b", "run", "runs"}  # options whose values are names of runs
 GROUP = {  # option -> the group of `rlvr list` that has its names

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import Faults, UsageError, choose, nearest, refuse_unused
 from rlvr import signature
-from rlvr.results import Result
+from rlvr.results import Result, as_folder
 
 if TYPE_CHECKING:
     from evals.data.protocols import Protocol
@@ -103,14 +103,15 @@ def evaluate(
         benchmarks = [rows_as_file("benchmarks", rows, name) for name, rows in benchmarks.items()]
     elif benchmarks is not None and not (isinstance(benchmarks, list) and all(isinstance(b, str) for b in benchmarks)):
         benchmarks = [rows_as_file("benchmarks", benchmarks)]
+    faults = Faults()
     if columns is not None:
         renamed = with_columns(benchmarks or (), columns)
-        if renamed == list(benchmarks or ()):
-            refuse_unused("without a file of problems in benchmarks=", columns=columns)
+        with faults.gathered():
+            if renamed == list(benchmarks or ()):
+                refuse_unused("without a file of problems in benchmarks=", columns=columns)
         benchmarks = renamed
     named = ({"benchmarks": benchmarks} if benchmarks else {}) | ({} if system is None else {"system": system})
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
-    faults = Faults()
     with faults.gathered():
         sampler = make_engine(model, engine, settings)
     with faults.gathered():
@@ -123,7 +124,7 @@ def evaluate(
             check_model(model)
     faults.refuse()
     apart = _apart(chosen, engine, settings)
-    folder = Path(out).absolute() if out else folder_of("-".join((label, chosen.name, *apart, f"seed{seed}")))
+    folder = as_folder(out).absolute() if out else folder_of("-".join((label, chosen.name, *apart, f"seed{seed}")))
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
     (folder / ERROR).unlink(missing_ok=True)  # of the try before
     try:

@@ -267,7 +267,8 @@ def _facts(run: Run) -> dict[str, Any]:
     if "settings" in record:
         facts["values"] = dict(Counter(value["origin"] for value in record["settings"].values()))
         facts["command"] = record["environment"]["command"]
-        facts["commit"] = record["environment"]["commit"]
+        changed = " with uncommitted changes" if record["environment"].get("uncommitted_changes") else ""
+        facts["commit"] = f"{record['environment']['commit']}{changed}"
     if own := {name: sha256[:8] for name, sha256 in record.get("own_files", {}).items()}:
         facts["own"] = own
     return facts

@@ -7,9 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from evals.files import UsageError
 from evals.notebook import Tabular, TextTable, html_table, plain, text_table
 
 T = TypeVar("T")
+FILES = (".pdf", ".svg", ".png", ".html", ".xlsx", ".ods", ".docx", ".tsv", ".zip", ".gz", ".xz", ".jsonl")
+
+
+def as_folder(out: Any, also: str = "") -> Path:
+    """A folder for results; UsageError for what looks like a file of a form that is not written.
+
+    Args:
+        out: as it was given. also: what else it may be.
+    """
+    path = Path(out)
+    if path.suffix.lower() in FILES and not path.is_dir():
+        tables = "FILE.csv, .parquet, .tex, .md, .txt or .json for the tables alone"
+        raise UsageError(f"out={path}: expected a folder, {also}or {tables}")
+    return path
 
 
 class Result(Tabular):

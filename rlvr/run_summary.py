@@ -107,7 +107,7 @@ def _difference(benchmark: str | None, compared: ArmDifference) -> list[str]:
         resolve = f"about {compared.needed} training seeds of each" if compared.needed else "more problems and seeds"
         text = f"{question} Not resolved: {found}. A true difference of this size needs {resolve}:"
         runs = shlex.quote(f"runs=[{','.join(compared.runs)}]")
-        return [paragraph(text), f"rlvr power difference={abs(line.difference):.3f} benchmark={benchmark} {runs}"]
+        return [paragraph(text), f"rlvr power difference={abs(line.difference):.6g} benchmark={benchmark} {runs}"]
     answer = "Yes" if line.verdict.endswith("higher") else "No, lower" if line.verdict.endswith("lower") else "No"
     if line.seeds_covered:
         return [paragraph(f"{question} {answer}: {found}.")]

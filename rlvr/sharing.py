@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import UsageError, choose
-from rlvr.results import Result, results_folder
+from rlvr.results import Result, as_folder, results_folder
 from rlvr.terminal import paragraph
 
 PathLike = str | os.PathLike[str]
@@ -45,7 +45,10 @@ def export(
     from harness.spec.catalogue import papers
 
     chosen = choose("paper", paper, papers())
-    folder = Path(out) if out is not None else results_folder() / "records"
+    folder = results_folder() / "records"
+    if out is not None:
+        one = Path(out).name.endswith(SUFFIX)
+        folder = Path(out) if one else as_folder(out, f"NAME{SUFFIX} of one paper, ")
     if folder.name.endswith(SUFFIX) and len(chosen) > 1:
         raise UsageError(f"out={folder}: expected a folder, or one paper (paper=KEY) for one file")
     written, lines = [], []

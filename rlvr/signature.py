@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 
 from harness.command.config import parse_overrides
 from harness.errors import UsageError, nearest
+from rlvr.other_words import renamed
 
 KEY = re.compile(r"[A-Za-z_][\w.]*")
 _wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
@@ -52,11 +53,16 @@ def kinds(option: inspect.Parameter) -> list[str]:
 
 def called(function: F) -> F:
     """The function as Python calls it by `rlvr.NAME`: as on the command line, one value stands for a list of it where
-    the annotation begins with a list. Empty lists, and None for what must be given, are refused by name."""
+    the annotation begins with a list. Empty lists, and None for what must be given, are refused by name, and other
+    tools' words are translated."""
     taken = inspect.signature(function)
+    command = {"evaluate": "eval"}.get(function.__name__, function.__name__.rstrip("_"))
 
     @wraps(function)
     def call(*args: Any, **values: Any) -> Any:
+        for key in values.keys() - taken.parameters.keys():
+            if ours := renamed(command, key):
+                raise UsageError(f"{key}={values[key]!r}: no such option; expected {ours}")
         try:
             given = taken.bind(*args, **values)
         except TypeError as error:
@@ -111,12 +117,13 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
                 positional.append(word)
                 continue
             if not unnamed and last and kinds(named[last])[0].startswith("list["):  # page A B is page [A,B]
-                given[last] = [*_listed(given[last]), *_listed(read(last, named[last], word))]
+                given[last] = [*_listed(given[last]), *_listed(_word(last, named[last], word))]
                 continue
             if not unnamed:
                 raise UsageError(f"cannot read {word!r}: expected key=value")
-            key, text = unnamed.pop(0), word
-            last = key
+            last = unnamed.pop(0)
+            given[last] = _word(last, named[last], word)
+            continue
         if key in given:
             raise UsageError(f"{key}: given twice ({given[key]} and {text})")
         if key not in named and not any_key:
@@ -128,6 +135,11 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
             what = _described(function).get(option.name, "a value").partition(". ")[0].rstrip(".")
             raise UsageError(f"{key}: missing; give {key}=..., {what}")
     return positional, {known[key].name if key in known else key: value for key, value in given.items()}
+
+
+def _word(key: str, option: inspect.Parameter, word: str) -> Any:
+    """The value of a word without its key. Among runs it is one of them: its commas join training seeds."""
+    return [word] if key == "runs" and not word.startswith("[") else read(key, option, word)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -165,7 +177,9 @@ def _as(kind: str, value: Any, text: str) -> Any:
     if kind.startswith("Literal[") and value in ast.literal_eval(f"[{kind[8:-1]}]"):
         return value
     if kind == "dict[str, str]":
-        pairs = [part.partition(":") for part in text.strip("{}").split(",")]
+        if isinstance(value, dict) and all(isinstance(of, str) for pair in value.items() for of in pair):
+            return value
+        pairs = [part.partition(":") for part in text.strip("{}'\"").split(",")]
         if all(ours and theirs for ours, _, theirs in pairs):
             return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
     if kind.startswith("list[") and value is not None:

@@ -222,7 +222,12 @@ def config(paper: str | Experiment, **values: Any) -> Result:
     from harness.launch.prepare import configured
 
     configs = json.loads(json.dumps(configured(what, asked), default=str))
-    return Result(configs, lambda: str(yaml.safe_dump(configs, sort_keys=False)).rstrip())
+    text = (
+        "# What the trainer is given. Rewards, advantages, loss and KL are this project's own, with the values that\n"
+        "# rlvr plan shows. The trainer's settings for them (TRL's beta, epsilon, loss_type, scale_rewards; veRL's\n"
+        "# algorithm and policy_loss) have no effect, or switch on what ours need (TRL's beta: the reference model).\n"
+    )
+    return Result(configs, lambda: text + str(yaml.safe_dump(configs, sort_keys=False)).rstrip())
 
 
 def _without_null(values: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from harness.errors import UsageError, choose, refuse_unused
-from rlvr.results import Result, results_folder
+from rlvr.results import Result, as_folder, results_folder
 from rlvr.signature import COMMAND_LINE
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def tables(
     from harness.spec.catalogue import BrokenPaper, papers
 
     chosen = choose("paper", paper, papers())
-    folder = Path(out) if out is not None else results_folder()
+    folder = as_folder(out) if out is not None else results_folder()
     from harness.record.find import runs as find_runs
     from harness.tables.tabulate import report as tabulated
 
@@ -136,7 +136,7 @@ def analyze(
     models = read_runs(runs, names, data_dir=_place(data_dir))
     shared = common_benchmarks(models, benchmarks)
     material = Material(models, shared, _cache(), **({} if samples is None else {"samples": samples}))
-    folder = Path(out) if out is not None else results_folder() / "analyses" / _joined(m.name for m in models)
+    folder = as_folder(out) if out is not None else results_folder() / "analyses" / _joined(m.name for m in models)
     command = COMMAND_LINE.get() or f"rlvr.analyze({runs!r})"
     made = plotted(material, only=families, out=folder, command=command)
     lines = [f"{folder}:", *(f"  {f['family']}/{f['name']}.svg: {f['title']}" for f in made["figures"])]
@@ -203,7 +203,8 @@ def page(
         rlvr page A B
 
     Args:
-        runs: as of rlvr compare, one word each, or runs=[A,B]; the first is what the others are compared with.
+        runs: as of rlvr compare, a word each (A0,A1,A2 B: the seeds of A, and B), or runs=[A,B]; the first is what the
+            others are compared with.
         only: families of figures, as of rlvr analyze; none: no figures.
         curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
         tokens: false: show responses without entropies; with only=none no model is loaded.

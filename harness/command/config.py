@@ -18,7 +18,7 @@ MOST_CHARACTERS = 10_000  # of one argument: Hydra's time for a list grows with 
 
 
 _KEY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-_WORD = re.compile(r"(\.{0,2}/)?[A-Za-z_][\w./-]*", re.ASCII)
+_WORD = re.compile(r"(\.{0,2}/)?[^\W\d][\w./-]*")
 _INT = re.compile(r"-?(0|[1-9]\d{0,8})", re.ASCII)
 _FLOAT = re.compile(r"-?(0|[1-9]\d{0,8})\.\d{1,9}", re.ASCII)
 _NAMED = {"true": True, "false": False, "null": None}
@@ -81,12 +81,13 @@ def _by_hydra(argument: str) -> tuple[str, Any]:
     from hydra.core.override_parser.types import ChoiceSweep
     from hydra.errors import HydraException
 
+    argument = _in_ascii(argument)  # Hydra's grammar has no other letters outside of quotes
     try:
         override = OverridesParser.create().parse_override(argument)
     except (HydraException, ValueError, RecursionError) as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         why = f" ({first})" if "=" in argument else ""
-        raise UsageError(f"cannot read {_short(argument)}: expected key=value{why}") from error
+        raise UsageError(f"cannot read {_short(_as_typed(argument))}: expected key=value{_as_typed(why)}") from error
     key = override.key_or_group
     if not key:
         raise UsageError(f"cannot read {argument!r}: expected key=value")
@@ -98,6 +99,15 @@ def _by_hydra(argument: str) -> tuple[str, Any]:
     elif override.is_sweep_override():
         raise UsageError(f"{key}: expected a value or a list, got the sweep {argument!r}")
     return key, _plain(value)
+
+
+def _in_ascii(text: str) -> str:
+    """Every other character as _u followed by six digits of its code and _."""
+    return "".join(c if c.isascii() else f"_u{ord(c):06x}_" for c in text)
+
+
+def _as_typed(text: str) -> str:
+    return re.sub(r"_u([0-9a-f]{6})_", lambda found: chr(int(found[1], 16)), text)
 
 
 def _finite(value: Any) -> bool:
@@ -118,8 +128,8 @@ def _short(argument: str) -> str:
 def _plain(value: Any) -> Any:
     from hydra.core.override_parser.types import QuotedString
 
-    if isinstance(value, QuotedString):
-        return value.text
+    if isinstance(value, (str, QuotedString)):
+        return _as_typed(value if isinstance(value, str) else value.text)
     if isinstance(value, dict):
         return {_plain(k): _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, list) else value

@@ -154,7 +154,7 @@ def _arm(
     return {
         "model": job.model,
         "arm": job.arm,
-        "title": job.title,
+        "title": job.title if job.experiment or job.trained == job.model else "untrained",
         "backend": job.backend,
         "seeds": [],
         "steps": training_steps(job),

@@ -245,7 +245,7 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
         **_accuracy(record),
     }
     texts = {
-        "mlflow.note.content": f"{record['title']}. {record.get('scale_label', '')}\n\n{scores_table(record)}".rstrip(),
+        "mlflow.note.content": f"{_title(record)}. {record.get('scale_label', '')}\n\n{scores_table(record)}".rstrip(),
         "rlvr.overrides": " ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
         "rlvr.command": as_typed(record["environment"].get("command") or ""),
     }
@@ -258,10 +258,18 @@ def _tags(record: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in {**names, **redact_all(texts)}.items()}
 
 
+def _title(record: Mapping[str, Any]) -> str:
+    """The arm's title; of an untrained model, whose title is its name in the paper, the name of what was measured."""
+    trained = any(not key.startswith("protocol.") and key != "base_model" for key in record["settings"])
+    return str(record["title"]) if trained or base_of(record) == record["model"] else f"{base_of(record)}, untrained"
+
+
 def params_of(record: Mapping[str, Any]) -> dict[str, str]:
     """Each value as a param, and what runs are grouped by: the base model that was trained, arm, scale, backend, seed.
     Where the values come from is in SOURCES."""
     named = {"model": base_of(record), **{key: str(record[key]) for key in ("arm", "scale", "backend", "seed")}}
+    if own := record.get("own_files"):  # equations and files of the user: other code is another method
+        named["own"] = " ".join(f"{Path(name).name} {sha256[:8]}" for name, sha256 in sorted(own.items()))
     return named | {key: redact(str(sourced["value"])) for key, sourced in record["settings"].items()}
 
 

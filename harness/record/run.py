@@ -192,8 +192,10 @@ class Run:
 
     @property
     def commit(self) -> str:
-        """The first ten digits of the code's commit; "None" outside a checkout."""
-        return str(self.record.get("environment", {}).get("commit"))[:10]
+        """The first ten digits of the code's commit, and whether files differed from it; "None" outside a checkout."""
+        environment = self.record.get("environment", {})
+        changed = " with uncommitted changes" if environment.get("uncommitted_changes") else ""
+        return f"{str(environment.get('commit'))[:10]}{changed}"
 
     # -- files ---------------------------------------------------------------------------------------------------
 

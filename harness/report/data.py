@@ -33,7 +33,7 @@ from harness.tables.claims import Checked, ClaimEvidence, check_claims, claims_i
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, gather
+from harness.tables.measured import Measured, gather, other_versions
 from harness.tables.other_scales import scale_grids
 from harness.tables.published import published_grids
 
@@ -84,7 +84,7 @@ def choose_arms(
         arms = [arm for arm in dict.fromkeys(measured) if arm in claimed][:MOST]
     _check_measured("arm", arms, best, scale)
     chosen = tuple(best[arm] for arm in arms)
-    return Chosen(scale, chosen, tuple(everything), tuple(_not_shown(chosen, here)))
+    return Chosen(scale, chosen, tuple(everything), (*_not_shown(chosen, here), *other_versions(chosen)))
 
 
 def _check_measured(field: str, asked: Sequence[str], measured: Collection[str], scale: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evals.stats.compare import Line, compare_runs, corrected
 from evals.stats.differences import ALPHA
-from evals.stats.intervals import ROUGH
+from evals.stats.intervals import MIN_SEEDS, ROUGH
 from evals.stats.score import Score, bounds_text, number_text
 from harness.record.names import base_of
 from harness.spec import Reproduction
@@ -82,7 +82,8 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
         f"Percent [95 % interval over {' or '.join(covers)}]." if covers else "Percent.",
         f"{ROUGH}." if any(SIGNS["~"] in cell for cell in cells) else "",
         f"Bold: higher than every other row, each difference resolved (paired by problem, p at most {ALPHA} after "
-        f"Holm's correction over all {comparisons} pairs of rows and benchmarks)." + ("" if best else " No row is.")
+        f"Holm's correction over all {comparisons} pairs of rows and benchmarks; {MIN_SEEDS} training seeds of each "
+        "trained row at least)." + ("" if best else " No row is.")
         if comparisons
         else "",
         *(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,12 @@ from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import NONE, score_text
 from evals.stats.verdict_table import VerdictTable
 from harness.backends import backend
-from harness.command.resolve import BACKENDS
+from harness.command.resolve import BACKENDS, resolve
+from harness.errors import UsageError
 from harness.record.names import readable
 from harness.record.run import Points, Run, counted
-from harness.spec import catalogue
+from harness.spec import Experiment, catalogue
+from harness.spec.own_code import own_code
 from harness.step.learning import warnings
 
 ALIKE = "the same samples in every training seed"
@@ -49,6 +51,7 @@ class Measured:
     trained: bool = True  # False: the untrained base model, which has no training seeds
     diverged: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
+    others: int = 0  # runs of other versions of this arm, which are not in it
 
     @property
     def base(self) -> str:
@@ -154,7 +157,8 @@ def in_all_arms(common: Sequence[str]) -> str:
 
 
 def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
-    """The finished arms of a paper, in the paper's order; the newer of two versions of an arm.
+    """The finished arms of a paper, in the paper's order. Of two versions of an arm (other values or code of its
+    declaration) that of the declaration as it stands, else the newest.
 
     Args:
         runs: of this paper and of others, in any order.
@@ -168,11 +172,50 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
         groups.setdefault((*arm, next(iter(seeds.values())).overrides), {})[digest] = seeds
     measured = []
     for versions in groups.values():
-        digest, seeds = next(iter(versions.items()))
-        measured.append(_measured(digest, dict(sorted(seeds.items()))))
+        digest = _version(versions)
+        others = sum(len(seeds) for other, seeds in versions.items() if other != digest)
+        measured.append(replace(_measured(digest, dict(sorted(versions[digest].items()))), others=others))
     order = [(a.model, a.key) for a in catalogue.load(paper).arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
+
+
+def _version(versions: Mapping[str, Mapping[int, Run]]) -> str:
+    """The digest of the version of an arm to show.
+
+    Args:
+        versions: digest -> its runs, the newest first; the overrides of all are equal.
+    """
+    newest, *older = versions
+    if not older:
+        return newest
+    run = next(iter(versions[newest].values()))
+    where: dict[str, Any] = {"scale": run.scale, "backend": run.backend, "seeds": [0]}
+    try:
+        jobs = resolve(run.paper, models=[run.model], arms=[run.arm], overrides=run.record["overrides"], **where)
+    except UsageError:  # the declaration has it no longer
+        return newest
+    return next((job.digest for job in jobs if job.digest in versions), newest)
+
+
+def other_versions(measured: Iterable[Measured]) -> list[str]:
+    """A sentence for each arm of which other versions were run, or that is not of the present code."""
+    lines = []
+    for m in measured:
+        name = readable(f"{m.base}/{m.label(m.arm)}")
+        if m.others:
+            runs = "one run is" if m.others == 1 else f"{m.others} runs are"
+            lines.append(f"{name}: {runs} left out, of other values or code of the declaration.")
+        if m.own_code.items() - _own_code_now(m).items():
+            lines.append(f"{name}: its equation has changed since these runs; rlvr run trains the present one.")
+    return lines
+
+
+def _own_code_now(m: Measured) -> dict[str, str | None]:
+    """As `Measured.own_code`, of the declaration as it stands."""
+    arms = catalogue.load(next(iter(m.runs.values())).paper).arms if m.own_code else ()
+    methods = [arm.train.method for arm in arms if isinstance(arm.train, Experiment)]
+    return {f"equation {use.name}": own_code(use.function) for method in methods for use in method.uses()}
 
 
 def _measured(digest: str, runs: dict[int, Run]) -> Measured:

@@ -25,7 +25,7 @@ from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.latex import latex_tables
 from harness.tables.long import long_rows
-from harness.tables.measured import Measured, gather
+from harness.tables.measured import Measured, gather, other_versions
 from harness.tables.other_scales import scale_grids
 from harness.tables.published import published_grids
 
@@ -110,7 +110,7 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
     if commits:
         commands = sorted({f"`{c}`" for m in measured for c in m.commands if c})
         header += [f"Measured with code at {', '.join(commits)}, by {', '.join(commands) or 'an unknown command'}.", ""]
-    header += [f"{line}\n" for line in contributions(measured)]
+    header += [f"{line}\n" for line in (*contributions(measured), *other_versions(measured))]
     footer = []
     for heading, notes in (
         ("What we do differently", reproduction.departures),

@@ -173,9 +173,9 @@ REPRODUCTION = Reproduction(
         "of that time it would see one micro-batch of one process, 16 sequences: the arm egsw_micro_batch.",
         "Algorithm 1 resets the reference policy at each training iteration; one epoch is taken as one iteration, so "
         "the reference stays the base model.",
-        "The format reward asks for a complete box, as the evaluation does, while the prompt (open-r1's) asks for "
-        "think and answer tags, as open-r1's format reward did; the recipe's own system prompt asks for think tags "
-        "alone. The paper does not say which it used: prompt=... and rewards=[...] take others.",
+        "The format reward asks for a complete box, as the evaluation does, while the paper scale's prompt (open-r1's) "
+        "asks for think and answer tags, as open-r1's format reward did; the recipe's own system prompt asks for think "
+        "tags alone. The paper does not say which it used: prompt=... and rewards=[...] take others.",
     ),
     claims=CLAIMS,
     doubts=(

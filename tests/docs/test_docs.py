@@ -13,8 +13,8 @@ import pytest
 from harness.launch.prepare import planned
 from harness.spec.catalogue import papers
 from rlvr.cli import parse
-from rlvr.commands import ELSEWHERE, MEASURE, TRAIN
 from rlvr.listing import list_
+from rlvr.other_words import ELSEWHERE, MEASURE, TRAIN
 from tests.options import options_of
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,8 @@ from harness.jobs.rehearsal import Rehearsed
 from harness.spec.scales import SCALES
 from rlvr import signature
 from rlvr.cli import main, overview, shown, usage
-from rlvr.commands import COMMANDS, ELSEWHERE, MEASURE, TRAIN, command
+from rlvr.commands import COMMANDS, command
+from rlvr.other_words import ELSEWHERE, MEASURE, TRAIN
 from rlvr.terminal import coloured
 
 RECORDS = Path(__file__).parents[2] / "results" / "records"
@@ -420,6 +421,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
         ("plan paper=egsw tasks=gsm8k", "tasks=gsm8k: no such option; expected protocol.benchmarks=[NAME,...]"),
+        ("run paper=egsw arm=grpo epochs=-1", "epochs: expected > 0"),  # our own word too, not inspect's
         ("run paper=egsw lr=1e-5", "lr=1e-5: no such option; expected learning_rate=X"),
         ("run paper=egsw gguf_file=a.gguf", "gguf_file=a.gguf: no such option; expected base_model=FOLDER, which"),
         ("plan paper=egsw num_generations=8", "expected group_size=N"),

@@ -145,7 +145,7 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     assert less < 0.8 <= enough
     text = as_text(summary)
     assert f"needs about {needed} training seeds of each:" in " ".join(text.split())
-    (line,) = [line for line in text.splitlines() if line.startswith("rlvr power difference=0.083 ")]
+    (line,) = [line for line in text.splitlines() if line.startswith("rlvr power difference=0.0833333 ")]
     assert main(shlex.split(line)[1:]) == 0
     nothing = replace(found, line=replace(found.line, difference=0.0))
     assert "needs" not in as_text(replace(summary, differences=(nothing,)))

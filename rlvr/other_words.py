@@ -1,0 +1,140 @@
+"""Options of earlier versions and of other tools (lm-eval, lighteval, inspect, TRL, veRL), and what they are here."""
+
+from __future__ import annotations
+
+MOVED = {  # (command, option) of before -> the command that it is now
+    ("power", "aa"): "aa",
+    ("power", "paper"): "seeds",
+    ("run", "rehearse"): "rehearse",
+    ("plan", "config"): "config",
+    ("export", ""): "bundle",  # a word alone
+    ("export", "run"): "bundle",
+    ("export", "format"): "sync",
+    ("import", "verify"): "verify",
+    ("import", "name"): "curves",
+    ("import", "columns"): "curves",
+}
+TRAIN, MEASURE = ("run", "plan", "config", "rehearse"), ("eval",)
+ELSEWHERE = {  # commands -> option of other tools (lm-eval, lighteval, inspect, TRL, veRL) -> ours
+    MEASURE: {
+        "tasks": "benchmarks=[NAME,...]",
+        "custom_tasks": "benchmarks=[FILE]",
+        "include_path": "benchmarks=[FILE]",
+        "limit": "rows=N, the first N problems",
+        "max_samples": "rows=N, the first N problems",
+        "num_samples": "n=N",
+        "repeats": "n=N",
+        "epochs": "n=N",
+        "model_args": "model=PATH and engine.KEY=VALUE",
+        "pretrained": "model=PATH",
+        "model_base_url": "engine=openai engine.url=URL",
+        "base_url": "engine=openai engine.url=URL",
+        "gen_kwargs": "temperature=, top_p=, max_tokens=, each of its own",
+        "generation_parameters": "temperature=, top_p=, max_tokens=, each of its own",
+        "do_sample": "temperature=0 for greedy, with n=1",
+        "until": "stop=[TEXT,...]",
+        "stop_seqs": "stop=[TEXT,...]",
+        "max_gen_toks": "max_tokens=N",
+        "max_new_tokens": "max_tokens=N",
+        "max_length": "max_tokens=N, of the response alone",
+        "max_model_length": "max_tokens=N, of the response alone",
+        "max_model_len": "max_tokens=N, of the response alone",
+        "num_fewshot": "examples=FILE, few-shot examples of your own; otherwise there are none",
+        "num_fewshots": "examples=FILE, few-shot examples of your own; otherwise there are none",
+        "fewshot_as_multiturn": "examples=FILE: examples are turns before the problem",
+        "apply_chat_template": "prompt=NAME: a prompt says whether it goes through the chat template",
+        "use_chat_template": "prompt=NAME: a prompt says whether it goes through the chat template",
+        "override_chat_template": "prompt=NAME: a prompt says whether it goes through the chat template",
+        "system_instruction": "system=TEXT",
+        "system_prompt": "system=TEXT",
+        "system_message": "system=TEXT",
+        "enable_thinking": "chat_template_kwargs={enable_thinking:true}",
+        "reasoning_tokens": "max_tokens=N, of the thought and what follows it",
+        "batch_size": "engine.batch_rows=N",
+        "override_batch_size": "engine.batch_rows=N",
+        "max_connections": "engine.concurrency=N with engine=openai",
+        "num_concurrent": "engine.concurrency=N with engine=openai",
+        "dtype": "engine.dtype=bfloat16|float16|float32",
+        "device": "the environment variable CUDA_VISIBLE_DEVICES",
+        "parallelize": "engine.replicas=N, one a GPU",
+        "data_parallel_size": "engine.replicas=N, one a GPU",
+        "tensor_parallel_size": "engine.tensor_parallel=N with engine=vllm",
+        "gpu_memory_utilization": "engine.gpu_memory=X with engine=vllm",
+        "output_path": "out=FOLDER",
+        "output_dir": "out=FOLDER",
+        "log_dir": "out=FOLDER",
+        "log_samples": "nothing: samples and verdicts are always kept",
+        "gguf_file": "model=FOLDER, which `python -m evals.gguf FILE FOLDER` makes of a GGUF file",
+        "save_details": "nothing: samples and verdicts are always kept",
+        "use_cache": "nothing: the same command resumes, and keeps what was sampled",
+        "cache_requests": "nothing: the same command resumes, and keeps what was sampled",
+        "predict_only": "nothing: samples are graded as they come; rlvr grade FOLDER grades them again",
+        "scorer": "extraction=POLICY, of rlvr list what=policies",
+        "metric_list": "nothing: avg@n, and pass@k and maj@k for ks=[K,...]",
+        "trust_remote_code": "nothing: the code of a model or a data set is never run",
+    },
+    TRAIN: {
+        "lr": "learning_rate=X",
+        "beta": "kl_beta=X",
+        "kl_coef": "kl_beta=X",
+        "epsilon": "clip_low=X clip_high=X",
+        "epsilon_high": "clip_high=X",
+        "clip_ratio": "clip_low=X clip_high=X",
+        "num_generations": "group_size=N",
+        "num_rollouts": "group_size=N",
+        "rollout_n": "group_size=N",
+        "train_batch_size": "prompts_per_rollout=N",
+        "per_device_train_batch_size": "hardware.micro_batch=N",
+        "gradient_accumulation_steps": "prompts_per_rollout=N and updates_per_rollout=N",
+        "max_completion_length": "max_completion_tokens=N",
+        "max_response_length": "max_completion_tokens=N",
+        "max_prompt_length": "max_prompt_tokens=N",
+        "temperature": "rollout_temperature=X",
+        "top_p": "rollout_top_p=X",
+        "num_train_epochs": "epochs=X",
+        "num_epochs": "epochs=X",
+        "total_epochs": "epochs=X",
+        "max_new_tokens": "max_completion_tokens=N",
+        "loss_type": "aggregation=token_mean|sequence_mean|prompt_mean|sequence_sum, or like=trl",
+        "loss_agg_mode": "aggregation=token_mean|sequence_mean|prompt_mean|sequence_sum, or like=verl",
+        "scale_rewards": "grpo.std=sample|none",
+        "num_iterations": "updates_per_rollout=N",
+        "ppo_epochs": "updates_per_rollout=N",
+        "seed": "seeds=[N]",
+        "model_name_or_path": "base_model=PATH",
+        "gguf_file": "base_model=FOLDER, which `python -m evals.gguf FILE FOLDER` makes of a GGUF file",
+        "train_files": "data=FILE",
+        "output_dir": "the environment variable RLVR_HOME",
+        "vllm_gpu_memory_utilization": "hardware.vllm_gpu_memory=X",
+        "save_freq": "hardware.save_every=N",
+        "save_steps": "hardware.save_every=N",
+        "test_freq": "eval.every=N",
+        "reward_funcs": "rewards=FILE.py:FUNCTION",
+    },
+}
+OF_THE_PROTOCOL = ("tasks", "limit", "max_samples", "num_samples", "repeats", "num_fewshot", "num_fewshots")
+"""What a training is told of its evaluation."""
+VERL = ("actor_rollout_ref.", "algorithm.", "critic.", "data.", "trainer.")  # groups of its options
+RUNNERS = ("hf", "hf-auto", "vllm", "sglang", "accelerate", "openai", "local-completions", "local-chat-completions",
+           "openai-completions", "openai-chat-completions")  # fmt: skip
+"""What `--model` of lm-eval, and the first word of lighteval, may be: who runs the model."""
+
+
+def renamed(name: str, option: str, runner: str = "") -> str | None:
+    """What to write for an option that a command had before, or that other tools have; None: it is not known so.
+
+    Args:
+        runner: what follows `--model`.
+    """
+    if now := MOVED.get((name, option)):
+        return f"the command rlvr {now}, see rlvr help {now}"
+    if name in MEASURE and option == "model" and runner in RUNNERS:
+        return "model=PATH, a folder or a hub id OWNER/NAME, and engine=transformers|vllm|openai"
+    if option.startswith(VERL):
+        option = option.rpartition(".")[2]
+    for commands, theirs in ELSEWHERE.items():
+        if name in commands and option in theirs:
+            return theirs[option]
+    if name in TRAIN and option in OF_THE_PROTOCOL:
+        return f"protocol.{ELSEWHERE[MEASURE][option]}"
+    return None
