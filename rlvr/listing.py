@@ -250,11 +250,13 @@ def _begun(name: str, state: str, run: Run) -> Result:
     """A run without a score: its values, how far it is, and what ended the last try."""
     from evals.files import read_object
     from harness.record.state import ERROR
+    from rlvr.run_summary import so_far_text
 
     facts = {"state": state, **_facts(run)}
     if error := (read_object(run.folder / ERROR) or {}).get("error"):
         facts["error"] = error
-    lines = [name, *_facts_text(facts), "No scores yet: the same command goes on where it is."]
+    lines = [name, *_facts_text(facts)]
+    lines += [so_far_text(name, run)] if run.so_far else ["No scores yet: the same command goes on where it is."]
     return Result({"run": name, **facts, "scores": {}}, "\n".join(lines))
 
 

@@ -124,6 +124,7 @@ def analyze(
 
     if samples is not None and samples < 1:
         raise UsageError(f"samples: expected at least 1, got {samples}")
+    folder = None if out is None else as_folder(out)
     families = _families(only)
     if "interventions" not in (only or ()):
         refuse_unused("without only=interventions", samples=samples)
@@ -136,7 +137,7 @@ def analyze(
     models = read_runs(runs, names, data_dir=_place(data_dir))
     shared = common_benchmarks(models, benchmarks)
     material = Material(models, shared, _cache(), **({} if samples is None else {"samples": samples}))
-    folder = as_folder(out) if out is not None else results_folder() / "analyses" / _joined(m.name for m in models)
+    folder = folder or results_folder() / "analyses" / _joined(m.name for m in models)
     command = COMMAND_LINE.get() or f"rlvr.analyze({runs!r})"
     made = plotted(material, only=families, out=folder, command=command)
     lines = [f"{folder}:", *(f"  {f['family']}/{f['name']}.svg: {f['title']}" for f in made["figures"])]
@@ -170,7 +171,7 @@ def report(
         scale: default: the paper's where it was measured.
         model: the base model of figures and responses (default: the first that was measured).
         arm: the arms in figures and responses (default: those of the paper's claims).
-        only: families of figures, as of rlvr analyze; none: no figures.
+        only: families of figures, as of rlvr analyze; none: no figures but those of the scores.
         curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
         tokens: false: show responses without entropies; with only=none no model is loaded.
         data_dir: as of rlvr analyze.
@@ -205,7 +206,7 @@ def page(
     Args:
         runs: as of rlvr compare, a word each (A0,A1,A2 B: the seeds of A, and B), or runs=[A,B]; the first is what the
             others are compared with.
-        only: families of figures, as of rlvr analyze; none: no figures.
+        only: families of figures, as of rlvr analyze; none: no figures but those of the scores.
         curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
         tokens: false: show responses without entropies; with only=none no model is loaded.
         data_dir: as of rlvr analyze.
@@ -284,7 +285,7 @@ def _written(document: Document, path: Path) -> Result:
     at = f"[{document.scale} scale] " if document.scale else ""
     lines = [f"{at}{c['outcome']}: {c['text']} ({c['where']})" for c in claims]
     lines += [f"{at}note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in document.notes]
-    lines.append(f"{at}{path}: {figures} figures, {kept} of {responses} responses")
+    lines.append(f"{at}{path}: {figures} figure{'s' * (figures != 1)}, {kept} of {responses} responses")
     grids = [] if claims else [(grid.header, grid.rows) for grid in document.results]
     return Result(said, "\n".join(lines), claims or tables, printed=grids)
 

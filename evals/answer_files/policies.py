@@ -51,7 +51,7 @@ class PolicyEffect:
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
         line = f"policy {self.policy:<13} {share} correct{scored}, {form} have its form"
         line += f"; {change} (+{self.gained}, -{self.lost})"
-        return line if self.unequal is None else f"{line}; {self.unequal} box different texts"
+        return line if self.unequal is None else f"{line}; {self.unequal} have boxes of different texts"
 
 
 def policy_effects(

@@ -55,7 +55,10 @@ class Reading:
             raise UsageError(f"columns is {self.columns!r}; expected our column -> theirs, as {{'answer': 'gt'}}")
         if "answer" in self.columns and "gold" in self.columns:
             raise UsageError("columns: expected answer or gold, which are one, got both")
-        columns = {"answer" if ours == "gold" else ours: theirs for ours, theirs in self.columns.items()}
+        ours_of = {"gold": "answer"}
+        if "correct" not in self.columns:  # no table of verdicts, which has ids of its own
+            ours_of["id"] = "problem_id"
+        columns = {ours_of.get(ours, ours): theirs for ours, theirs in self.columns.items()}
         for ours in columns:
             if ours not in READ:
                 raise UsageError(f"columns={ours}:{columns[ours]}: {expected(ours, READ)}, then the file's column")

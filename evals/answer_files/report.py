@@ -86,7 +86,7 @@ class GradeReport:
         if not self.differing:
             return None
         causes = Counter(in_words(sample.cause) for sample in self.differing).most_common()
-        labelled = self.agreement.rows - self.agreement.unscored
+        unscored = f" ({self.agreement.unscored} unscored)" if self.agreement.unscored else ""
         rows = [
             (
                 s.row,
@@ -101,7 +101,8 @@ class GradeReport:
         ]
         lines = [
             f"# Verdicts that differ: {Path(self.file).name}\n",
-            f"{len(rows)} of {labelled} labelled samples have another verdict when rlvr-harness {version} grades them "
+            f"{len(rows)} of {self.agreement.rows} labelled samples{unscored} have another verdict when rlvr-harness "
+            f"{version} grades them "
             f"(extraction policy `{self.policy}`): we read as correct what you count as incorrect, or the other way "
             "round. Nothing was sampled again. Our verdicts may be the wrong ones: please tell us.\n",
             *(f"- {count} x {name}" for name, count in causes),

@@ -87,6 +87,7 @@ class Benchmark:
         return replace(self, problems=self.problems[:rows])
 
 
+COLUMNS = ("id", "problem_id", "problem", "answer")  # which a user's file may have under other names
 OWN: dict[str, tuple[Path, dict[str, str]]] = {}  # known to this process: a user's file of problems, its columns
 
 
@@ -97,14 +98,18 @@ def adopt(path: str | Path) -> str:
     other names than ours.
 
     Raises:
-        UsageError: the name is taken.
+        UsageError: the name is taken, or a column of ours that there is not.
     """
-    given, _, columns = str(path).partition("?")
-    file = Path(given).resolve()
+    given, _, query = str(path).partition("?")
+    file, columns = Path(given).resolve(), {}
+    for ours, theirs in parse_qsl(query):
+        if ours not in COLUMNS:
+            raise UsageError(f"columns={ours}:{theirs}: {expected(ours, COLUMNS)}, then the file's column")
+        columns["id" if ours == "problem_id" else ours] = theirs
     name = re.sub(r"\W", "_", file.name.partition(".")[0].lower(), flags=re.ASCII)
     if name in names() or OWN.get(name, (file,))[0] != file:
         raise UsageError(f"benchmark {file}: expected a file of another name, {name!r} is taken")
-    OWN[name] = file, dict(parse_qsl(columns))
+    OWN[name] = file, columns
     return name
 
 
@@ -307,11 +312,12 @@ def _cell(
 
 def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> None:
     """Raise UsageError with all missing columns, and for a user's own file with the option that names theirs."""
-    needed = ("problem",) if "program" in columns else ("problem", "answer")
+    needed: tuple[str, ...] = ("problem",) if "program" in columns else ("problem", "answer")
+    needed += ("id",) if name in OWN and "id" in columns else ()
     missing = [(ours, columns.get(ours, ours)) for ours in needed if not {ours, columns.get(ours)} & row.keys()]
     if missing:
         accepted = " and no column ".join(" or ".join(map(repr, dict.fromkeys(pair))) for pair in missing)
-        usual = {ours: (columns.get(ours), *USUAL[ours]) for ours in needed if ours not in row}
+        usual = {ours: (columns.get(ours), *USUAL.get(ours, ())) for ours in needed if ours not in row}
         theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
         hint = f"; give columns={','.join(map(':'.join, theirs.items()))}" if name in OWN else ""
         raise UsageError(f"{where}: no column {accepted}; it has {', '.join(map(repr, row))}{hint}")

@@ -59,8 +59,10 @@ def aa(tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits:
     """
     matrices = {name: np.asarray(table, dtype=float) for name, table in tables.items()}
     counts = {len(matrix) for matrix in matrices.values()}
-    if len(counts) != 1 or min(counts) < 2:
-        raise UsageError(f"A/A test: expected the same runs on all benchmarks, two at least, got {sorted(counts)}")
+    if len(counts) != 1:
+        raise UsageError(f"A/A test: expected the same runs on all benchmarks, got {sorted(counts)} of them")
+    if min(counts) < 2:
+        raise UsageError(f"A/A test: expected two training seeds of the method at least, got {min(counts)}")
     (runs,) = counts
     rates = []
     for size in (size for size in sizes if 2 * size <= runs):

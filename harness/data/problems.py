@@ -116,8 +116,15 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
             if column not in (*COLUMNS, *SOLUTION_COLUMNS) and isinstance(row.get(column), (int, float)):
                 row[column] = str(row[column])
             if not isinstance(row.get(column), str) or not row[column].strip():
+                there = f"; it has {', '.join(map(repr, row))}" if column not in row else ""
+                other = (
+                    f", and columns={column}:NAME takes another"
+                    if there and column in (*COLUMNS, *SOLUTION_COLUMNS)
+                    else ""
+                )
                 raise UsageError(
-                    f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}"
+                    f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}{there}"
+                    f"{other}"
                 )
     return [{column: row[column] for column in columns} for row in rows]
 

@@ -140,6 +140,8 @@ class JobRun:
                 mirror.watch(self.folder)
             before = Run(self.folder)
             if not (self.folder / RECORD).is_file() or not before.is_finished:
+                if not (self.folder / RECORD).is_file():
+                    say_other_versions(self.job, self.folder)
                 self.start()
             elif damaged := before.damage():
                 for name in (TRAINING_LOG, CURVE):  # no command makes these again
@@ -324,6 +326,14 @@ def say_finished(run: Run) -> None:
     if run.diverged is not None:
         say(f"    {Diverged(**run.diverged)}, as recorded in {run.folder}")
     say(f"    finished already, on {run.finished} with code at {run.commit}: {run.folder}")
+
+
+def say_other_versions(job: Job, folder: Path) -> None:
+    """Name the unfinished runs of this arm and seed under other values, code or weights, which do not go on here."""
+    for record in sorted(folder.parent.glob(f"*-{job.arm}-*-seed{job.seed}/{RECORD}")):
+        other = Run(record.parent)
+        if (other.arm, other.model) == (job.arm, job.model) and not other.is_finished:
+            say(f"    begins anew: {record.parent} is of other values, code or weights, and is kept")
 
 
 def job_folder(job: Job, base_fingerprint: str) -> Path:

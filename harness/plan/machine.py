@@ -441,9 +441,20 @@ def _training_data(jobs: Sequence[Job]) -> Iterator[Callable[[], object]]:
     from harness.data.tiny import FAMILIES
     from harness.spec import Experiment, Finetune
 
-    trainings = [job.experiment for job in jobs if job.experiment is not None]
-    columns = (e.method.columns if isinstance(e, Experiment) else () for e in trainings)
-    read = ((e.dataset.value, type(e) is Finetune, more) for e, more in zip(trainings, columns, strict=True))
-    for dataset, with_solutions, more in dict.fromkeys(read):
+    arms: dict[tuple[str, bool, tuple[str, ...]], list[str]] = {}  # what is read -> the arms that read it
+    for job in jobs:
+        if (e := job.experiment) is not None:
+            more = e.method.columns if isinstance(e, Experiment) else ()
+            arms.setdefault((e.dataset.value, type(e) is Finetune, more), []).append(job.label)
+    for (dataset, with_solutions, more), labels in arms.items():
         if (more or dataset not in FAMILIES) and source(dataset).hub is None:
-            yield partial(load_solutions, dataset) if with_solutions else partial(load_problems, dataset, more=more)
+            load = partial(load_solutions, dataset) if with_solutions else partial(load_problems, dataset, more=more)
+            yield partial(_for_arms, load, tuple(dict.fromkeys(labels)) if more else ())
+
+
+def _for_arms(load: Callable[[], object], labels: Sequence[str]) -> None:
+    """Read the data; an error names the arms that want more than problems and answers."""
+    try:
+        load()
+    except UsageError as error:
+        raise UsageError("; ".join([f"{', '.join(labels)}: {error}" if labels else str(error)])) from error

@@ -80,16 +80,31 @@ def import_archive(path: Path) -> tuple[int, int]:
             folder = folder_of(home() / run.folder.parent.relative_to(unpacked(path)), run.record)
         else:
             folder = home() / (CURVES if kind == CURVES else NAME) / run.folder.name
-        if not (folder / RECORD).is_file():
+        if not (folder / RECORD).is_file() or _adds_responses(run, folder):
             part = folder.with_name(f".{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)
             shutil.copytree(run.folder, part)
-            rename_folder(part, folder)
+            if folder.exists():
+                rename_folder(folder, before := folder.with_name(f".{folder.name}.before"))
+                rename_folder(part, folder)
+                shutil.rmtree(before)
+            else:
+                rename_folder(part, folder)
             added += 1
             arms += [folder] if kind == "arm" else []
     if arms:
         sync(arms)
     return added, len(packed) - added
+
+
+def _adds_responses(packed: Run, folder: Path) -> bool:
+    """Whether the run of an archive is the one that is there, and has the responses that are missing there."""
+    there = Run(folder).record
+    return (
+        packed.record.get("id") == there.get("id")
+        and there.get("responses") == "not kept"
+        and packed.record.get("responses") != "not kept"
+    )
 
 
 def newest(runs: Iterable[Run]) -> list[Run]:

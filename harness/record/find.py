@@ -189,8 +189,9 @@ def _named(text: str) -> Iterator[Run]:
 def _graded(path: Path) -> Run:
     """The run that is a file of verdicts: `verdicts.parquet`, or what `rlvr grade out=` wrote."""
     if path.suffix not in (".parquet", ".jsonl") or "verdict" not in columns_of(path):
+        scores = " (what its out=FILE.csv writes are the scores alone)" if path.suffix == ".csv" else ""
         raise UsageError(
-            f"{path}: expected a file of verdicts, which `rlvr grade {path} out=FILE.jsonl` makes of answers"
+            f"{path}: expected a file of verdicts, which `rlvr grade {path} out=FILE.jsonl` makes of answers{scores}"
         )
     return Run(path.parent, path.name.partition(".")[0], dict.fromkeys(benchmarks_of(path), path))
 

@@ -52,6 +52,7 @@ PATIENCE_S = 15.0  # at the end of a command, while the store fails
 SOURCES, TABLE = "values.csv", "samples.json"  # artifacts for people, which no run's folder has
 SHOWN = ("benchmark", "problem_id", "problem", "sample", "response", "answer", "gold", "verdict")
 PASSING = {"rlvr.stopped", "rlvr.diverged", "rlvr.mismatch"}  # tags that are no longer true when a run goes on
+WHOLE = "rlvr.record"  # tag: the hash of the record of which all was sent
 SAMPLES = 200  # of each benchmark, in the table
 METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
 STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finished": "FINISHED"}  # by a run's state
@@ -73,25 +74,27 @@ def sync_run(folder: Path, tracker: Tracker, *, ask: bool = False) -> bool:
             link = _link(run)
             if link and ask and not tracker.has_run(link["run_id"]):
                 link = {}
-            if not _lacks(run, link):
-                return False
-            _send(run, link, tracker)
-            return True
+            return _lacks(run, link) and _send(run, link, tracker)
     except BusyError:  # another process is sending it
         return False
 
 
-def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
+def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
+    """Send what is missing; False: nothing was."""
     from mlflow.entities import Metric, Param, RunTag
 
     record, client = run.record, tracker.client
     if not link:
         run_id = tracker.run_of(record["paper"], run_name(record), record["id"], ms(record["started"]))
+        link |= {"run": record["id"], "folder": run.folder.name, "store": shown_uri(), "run_id": run_id}
+        link |= {"experiment": tracker.experiment(record["paper"])}
+        if client.get_run(run_id).data.tags.get(WHOLE) == record["sha256"]:  # as after a sync into another store
+            write_json(run.folder / LINK, {**link, "metrics": _size(run), "record": record["sha256"]})
+            return False
         params = [Param(key, value) for key, value in params_of(record).items()]
         for part in _parts(params, PARAMS_AT_ONCE):
             client.log_batch(run_id, params=part)
-        link |= {"experiment": tracker.experiment(record["paper"]), "run_id": run_id, "metrics": 0, "record": ""}
-        link |= {"run": record["id"], "folder": run.folder.name}
+        link |= {"metrics": 0, "record": ""}
         write_json(run.folder / LINK, link)
     run_id, metrics = link["run_id"], run.folder / TRAINING_LOG
     rows = read_jsonl_from(metrics, link["metrics"], "step", "metrics") if metrics.is_file() else []
@@ -124,24 +127,31 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> None:
         client.update_run(run_id, status="RUNNING")
         if (status := STATUS[record["state"]]) != "RUNNING":
             client.set_terminated(run_id, status, ms(record["finished"]) if run.is_finished else None)
+        client.set_tag(run_id, WHOLE, record["sha256"])
         link["record"] = record["sha256"]
     write_json(run.folder / LINK, link)
+    return True
 
 
 def _link(run: Run) -> dict[str, Any]:
-    """What mlflow.json says; {} without one, or where it is damaged or another run's: all is sent again then."""
+    """What mlflow.json says; {} without one, or where it is damaged, another run's or of another store: what that lacks
+    is sent then."""
     try:
         link = read_object(run.folder / LINK, "experiment", "run_id", "metrics", "record", "run") or {}
     except (DamagedFileError, OSError):
         return {}
-    return link if link.get("run") == run.record["id"] and isinstance(link["metrics"], int) else {}
+    here = link.get("store", shown_uri()) == shown_uri()
+    return link if here and link.get("run") == run.record["id"] and isinstance(link["metrics"], int) else {}
 
 
 def _lacks(run: Run, link: Mapping[str, Any]) -> bool:
     """Whether MLflow lacks something of the run."""
+    return not link or link["record"] != run.record["sha256"] or link["metrics"] < _size(run)
+
+
+def _size(run: Run) -> int:
     metrics = run.folder / TRAINING_LOG
-    size = metrics.stat().st_size if metrics.is_file() else 0
-    return not link or link["record"] != run.record["sha256"] or link["metrics"] < size
+    return metrics.stat().st_size if metrics.is_file() else 0
 
 
 def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:

@@ -3,12 +3,13 @@ and of each evaluation with samples to come."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evals.files import DamagedFileError, last_row, read_object, write_json
+from evals.files import DamagedFileError, last_row, read_jsonl, read_object, write_json
 from harness.record.record import RECORD, TRAINING_LOG
 from harness.record.run import Run
 from harness.spec.scales import SCALES
@@ -64,7 +65,9 @@ def job_states(home: Path) -> list[JobState]:
 
 def job_state(folder: Path) -> JobState:
     """The state of one job's folder."""
-    newest = max(path.lstat().st_mtime for path in (folder, *folder.glob("*.json"), *folder.glob("*/*.jsonl")))
+    signs = [folder / name for name in (RECORD, ERROR, SLURM, TRAINING_LOG)]  # not mlflow.json, which sync writes
+    signs += [*folder.glob("*/*.jsonl"), *folder.glob("eval/*/shards")]
+    newest = max((path.lstat().st_mtime for path in signs if os.path.lexists(path)), default=folder.lstat().st_mtime)
     try:
         state, step, reward, error = _state(folder)
     except (DamagedFileError, OSError) as damage:
@@ -145,4 +148,10 @@ def held(folder: Path) -> bool:
 def last_step(path: Path) -> tuple[int | None, dict[str, float]]:
     """(step, metrics) of the last whole line of a training's metrics.jsonl; None without one."""
     row = last_row(path, "step", "metrics") if path.is_file() else None
-    return (None, {}) if row is None else (row["step"], row["metrics"])
+    if row is None:
+        return None, {}
+    metrics: dict[str, float] = dict(row["metrics"])
+    if not any(name.startswith("train/") for name in metrics):  # an evaluation after this step
+        steps = [of for of in read_jsonl(path, "step", "metrics") if of["step"] == row["step"]]
+        metrics = {name: value for of in steps for name, value in of["metrics"].items()}
+    return row["step"], metrics

@@ -195,7 +195,8 @@ def _version(versions: Mapping[str, Mapping[int, Run]]) -> str:
         jobs = resolve(run.paper, models=[run.model], arms=[run.arm], overrides=run.record["overrides"], **where)
     except UsageError:  # the declaration has it no longer
         return newest
-    return next((job.digest for job in jobs if job.digest in versions), newest)
+    declared = {job.digest for job in jobs}
+    return next((digest for digest in versions if digest.partition("-")[0] in declared), newest)
 
 
 def other_versions(measured: Iterable[Measured]) -> list[str]:

@@ -25,6 +25,7 @@ from rlvr.cli import main, overview, shown, usage
 from rlvr.commands import COMMANDS, command
 from rlvr.other_words import ELSEWHERE, MEASURE, TRAIN
 from rlvr.terminal import coloured
+from tests.evals.stats.runs import save_run
 
 RECORDS = Path(__file__).parents[2] / "results" / "records"
 HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eval", "sympy")
@@ -215,6 +216,7 @@ def takes(
         (["x", "c=7", "d=null"], {"a": "x", "c": [7], "d": "null"}),
         (["x", "c=[1]", "egsw.alpha=0.5", "e={k: 1}"], {"a": "x", "c": [1], "egsw.alpha": 0.5, "e": {"k": 1}}),
         (["a='x y'"], {"a": "x y"}),
+        (["x", "e={k: [Prüfung/a.csv, 问题]}", "f=ö-ü"], {"a": "x", "e": {"k": ["Prüfung/a.csv", "问题"]}, "f": "ö-ü"}),
     ],
 )
 def test_words_become_the_arguments_of_a_call(words: list[str], named: dict[str, Any]) -> None:
@@ -223,7 +225,10 @@ def test_words_become_the_arguments_of_a_call(words: list[str], named: dict[str,
     # several words are the runs of a page, as of a comparison
     assert signature.bind(rlvr.page, ["a", "b", "only=none"]) == ([], {"runs": ["a", "b"], "only": ["none"]})
     assert signature.bind(rlvr.page, ["[a,b]", "c"])[1]["runs"] == ["a", "b", "c"]
-    assert signature.bind(rlvr.grade, ["a", "columns=x:y,z:w"])[1]["columns"] == {"x": "y", "z": "w"}
+    assert signature.bind(rlvr.page, ["a0,a1", "b"])[1]["runs"] == ["a0,a1", "b"]  # the seeds of a, and b
+    for columns in ("x:y,z:Lösung", "{x:y,z:Lösung}", '"x:y,z:Lösung"'):
+        assert signature.bind(rlvr.grade, ["a", f"columns={columns}"])[1]["columns"] == {"x": "y", "z": "Lösung"}
+    assert signature.bind(rlvr.grade, ["a", "columns={x:'y, z'}"])[1]["columns"] == {"x": "y, z"}
 
 
 @pytest.mark.parametrize(
@@ -271,6 +276,22 @@ def test_results_are_saved_by_their_suffix(tmp_path: Path) -> None:
     assert pd.read_csv(tmp_path / "scores.csv").set_index("metric").loc["avg@1", "value"] == 1.0
     assert "tabular" in (tmp_path / "scores.tex").read_text()
     assert main(["list", f"out={tmp_path / 'nowhere' / 'x.csv'}"]) == 2
+
+
+@pytest.mark.parametrize(
+    "words", ["tables out=t.pdf", "analyze runs=. out=a.svg", "export out=e.zip", "eval m out=x.xlsx"]
+)
+def test_a_form_that_is_not_written_is_no_folder(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    save_run(tmp_path, "x", {"p": "++"})
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "config.json").write_text("{}")
+    assert main(words.split()) == 2
+    assert "expected a folder, " in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} <= {"home", "x", "m"}
 
 
 def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,6 +456,15 @@ def test_words_of_other_tools_and_of_before_say_what_to_write(
 ) -> None:
     assert main(line.split()) == 2
     assert ours in capsys.readouterr().err
+
+
+def test_words_of_other_tools_say_what_to_write_in_python_too() -> None:
+    with pytest.raises(UsageError, match="limit=5: no such option; expected rows=N"):
+        rlvr.evaluate("m", limit=5)
+    with pytest.raises(UsageError, match=r"num_generations=4: no such option; expected group_size=N"):
+        rlvr.plan("egsw", num_generations=4)
+    with pytest.raises(UsageError, match=r"tasks=\['x'\]: no such option; expected protocol.benchmarks="):
+        rlvr.run("egsw", tasks=["x"])
 
 
 def test_words_of_other_tools_are_no_keys_of_ours() -> None:

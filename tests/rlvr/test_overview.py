@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import socket
+import time
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +20,7 @@ from harness.errors import UsageError
 from harness.record.find import places
 from harness.record.models import label
 from harness.record.run import Run
+from harness.record.state import job_states
 from harness.record.write import Recorder
 from harness.report.data import choose_arms, document
 from harness.report.page import render
@@ -188,6 +191,14 @@ def test_status_distinguishes_running_finished_failed_and_stopped(
         finished: "finished", failed: "failed", stopped: "stopped", running: "running",
     }  # fmt: skip
     assert (states[stopped]["step"], states[stopped]["reward"]) == (2, 0.2)  # the line that was cut is no step
+    os.utime(stopped / "metrics.jsonl", (0, 0))
+    os.utime(stopped / "run.json", (60, 60))
+    (stopped / "mlflow.json").write_text("{}")  # by rlvr sync: no sign of the run
+    with (running / "metrics.jsonl").open("w") as log:
+        log.write('{"step": 4, "metrics": {"train/reward": 0.5}}\n{"step": 4, "metrics": {"curve/b/avg_at_1": 0.1}}\n')
+    of = {state.folder: state for state in job_states(tmp_path)}
+    assert of[stopped].idle_s > time.time() - 61
+    assert (of[running].step, of[running].reward) == (4, 0.5)  # beside an evaluation of that step
     assert main(["show", "paper=egsw"]) == 0
     text = capsys.readouterr().out
     assert "RuntimeError: no space" in text

@@ -131,4 +131,4 @@ def test_a_policy_that_changes_verdicts_is_counted():
     # the first response boxes two texts: under boxed_strict it has no answer, as the second
     [strict] = policy_effects(rows, grades, grader, "boxed_last", ["boxed_strict"])
     assert (strict.unequal, strict.found, qwen.unequal) == (1, 1, None)
-    assert str(strict).endswith("; 1 box different texts")
+    assert str(strict).endswith("; 1 have boxes of different texts")

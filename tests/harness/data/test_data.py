@@ -29,6 +29,7 @@ def test_answers_come_from_the_column_or_the_last_box(tmp_path: Path) -> None:
     [
         ([{"problem": "1+1?"}], "row 1: expected text in 'answer', got None"),
         ([{"problem": "1", "answer": "1"}, {"problem": " ", "answer": "2"}], "row 2: expected text in 'problem'"),
+        ([{"problem": "1", "gold": "2"}], "it has 'problem', 'gold', and columns=answer:NAME takes another"),
         ([{"problem": "1", "answer": 2}], "row 1: expected text in 'answer', got 2"),
         ([], "expected rows"),
     ],

@@ -71,6 +71,22 @@ def test_a_bundle_has_the_questions_and_an_export_has_none(home: Path, tmp_path:
     assert "problem" not in small.verdicts("b")
 
 
+def test_an_archive_with_responses_fills_a_run_that_came_without(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = finished(home)
+    for responses in (True, False):
+        write_archive([mine], tmp_path / f"{responses}.tar.xz", responses=responses)
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
+    assert import_archive(tmp_path / "False.tar.xz") == (1, 0)
+    assert import_archive(tmp_path / "True.tar.xz") == (1, 0)
+    (run,) = runs()
+    assert run.keeps_responses and run.damage() == [] and run.samples("b")["response"].tolist() == ["text"] * 8
+    assert import_archive(tmp_path / "False.tar.xz") == (0, 1)  # nothing is taken away
+    assert Run(run.folder).keeps_responses
+    assert [path.name for path in run.folder.parent.iterdir()] == [run.folder.name]
+
+
 def test_a_run_is_found_under_the_papers_name_of_its_model_and_a_new_one_has_the_trained_models(
     home: Path, tmp_path: Path
 ) -> None:

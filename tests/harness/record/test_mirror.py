@@ -159,15 +159,21 @@ def test_a_credential_that_is_an_ordinary_word_breaks_no_record(
 
 
 def test_another_store_and_a_lost_note_are_filled_from_the_folder(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = finished(home)
     for change in (lambda: None, (run.folder / "mlflow.json").unlink, (home / "mlflow.db").unlink):
         change()
         assert main(["sync"]) == 0
         check_whole(run)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'other.db'}")
+    with monkeypatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'other.db'}")
+        assert main(["sync"]) == 0
+        check_whole(run)
+    capsys.readouterr()
+    assert pending(run.folder)  # as far as the note says, which is of the other store
     assert main(["sync"]) == 0
+    assert "brought 0 runs and" in capsys.readouterr().out
     check_whole(run)
 
 
@@ -211,6 +217,8 @@ def test_a_damaged_note_is_written_again_and_nothing_goes_to_another_run(home: P
     assert sync_run(run.folder, Tracker.open()) and sync_run(other.folder, Tracker.open())
     note = run.folder / "mlflow.json"
     note.write_text((other.folder / "mlflow.json").read_text() if content == "another run's" else content)
-    assert sync_run(run.folder, Tracker.open())
+    assert pending(run.folder)
+    assert not sync_run(run.folder, Tracker.open())  # nothing was lacking: the note alone is made again
+    assert json.loads(note.read_text())["run"] == run.record["id"] and not pending(run.folder)
     mirrored = Tracker.open().arms("egsw")
     assert sorted((arm.data.tags["rlvr.arm"], len(arm.data.metrics)) for arm in mirrored) == [("egsw", 3), ("grpo", 3)]

@@ -10,10 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from evals.stats.score import p_text
+from harness.command.resolve import resolve
 from harness.record.find import runs
 from harness.spec import catalogue
 from harness.tables.elsewhere import elsewhere_grid
-from harness.tables.measured import Measured, comparable, gather
+from harness.tables.measured import Measured, comparable, gather, other_versions
 from harness.tables.published import published_grids
 from harness.tables.tabulate import PaperTables, report
 from rlvr.cli import main
@@ -152,6 +153,39 @@ def test_seeds_of_two_machines_whose_files_lie_elsewhere_are_one_arm(
     two, other = sorted(gather("egsw", runs()), key=lambda m: -len(m.seeds))
     assert two.seeds == (0, 1) and two.scores["b"]["avg_at_1"].value == 4.5 / 8
     assert other.seeds == (0,) and other.scores["b"]["avg_at_1"].value == 1
+
+
+def test_of_two_versions_of_an_arm_that_of_the_declaration_as_it_stands_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a value or an equation was changed, run and changed back: the newest is then another's."""
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    (now,) = resolve("egsw", models=["math-7b"], arms=["grpo"], scale="tiny", seeds=[0])
+    finished(tmp_path, {"b": 4}, digest=now.digest)
+    finished(tmp_path, {"b": 8}, digest="ffffffff")  # the later one, of equal times
+    (measured,) = gather("egsw", runs())
+    assert (measured.digest, measured.others) == (f"{now.digest}-00aabb", 1)
+    assert measured.scores["b"]["avg_at_1"].value == 0.5
+    assert "tiny/grpo: one run is left out, of other values or code" in report("egsw", runs()).markdown()
+    finished(tmp_path, {"b": 8}, digest="eeeeeeee", overrides={"no.such": 1})
+    finished(tmp_path, {"b": 2}, digest="dddddddd", overrides={"no.such": 1})
+    (_, other) = sorted(gather("egsw", runs()), key=lambda m: m.overrides)
+    assert (other.digest, other.others) == (
+        "eeeeeeee-00aabb",
+        1,
+    )  # a value that the declaration has no longer: the newest
+
+
+def test_an_equation_that_has_changed_since_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    finished(tmp_path, own_files={"equation grpo": "0" * 64, "dataset d": "1" * 64})
+    (measured,) = gather("egsw", runs())
+    monkeypatch.setattr("harness.tables.measured.own_code", lambda function: "0" * 64)
+    assert other_versions([measured]) == []
+    monkeypatch.setattr("harness.tables.measured.own_code", lambda function: "2" * 64)
+    assert other_versions([measured]) == [
+        "tiny/grpo: its equation has changed since these runs; rlvr run trains the present one."
+    ]
 
 
 def test_arms_of_different_own_code_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
