@@ -10,7 +10,6 @@ from evals.data import protocols
 from evals.files import UsageError, read_object
 from evals.grading import Conventions
 from evals.grading.equivalence import DEFAULT
-from evals.sampling.store import GROWING
 
 TABLE = "verdicts.parquet"
 
@@ -27,7 +26,7 @@ def file_of(path: Path) -> Path:
         return path
     found = [path / TABLE] if (path / TABLE).is_file() else []
     found = found or sorted(path.glob(f"*/{TABLE}")) or sorted(path.glob(f"eval/*/{TABLE}"))
-    if not found and any(path.glob(f"**/{GROWING}")):
+    if not found and any(path.glob("**/manifest.json")):
         raise UsageError(f"file={path}: an evaluation without verdicts yet; the same rlvr eval goes on where it is")
     if not found:
         raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation; it has no {TABLE}")

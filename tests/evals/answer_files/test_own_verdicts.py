@@ -66,6 +66,13 @@ def test_the_part_that_was_read_is_the_manifests(stated: str | None, verdict: st
     assert grade_file(folder, reasoning="whole").verdicts == {"correct": 1}
 
 
+def test_an_evaluation_without_verdicts_yet_is_named_as_one(tmp_path: Path) -> None:
+    (tmp_path / "e" / "sums").mkdir(parents=True)
+    (tmp_path / "e" / "sums" / "manifest.json").write_text("{}")
+    with pytest.raises(ValueError, match="an evaluation without verdicts yet; the same rlvr eval goes on"):
+        grade_file(tmp_path / "e")
+
+
 def test_an_unscored_verdict_is_no_label(tmp_path: Path) -> None:
     report = grade_file(save(tmp_path / "e", unscored=True))
     assert report.agreement is not None and report.agreement.rows == 1
