@@ -110,11 +110,23 @@ def audit(
     bounds = {key: getattr(result.interval, key, None) for key in ("low", "high")}
     row = {"printed": claim.text, "verdict": result.verdict, "file": result.file, **bounds, "ours": result.ours}
     text = f"{result}\n  {LAST}" if ours else str(result)
+    if ours and len(groups) > 1 and (different := _different(groups, str(metric))):
+        document["measured_differently"] = different
+        text += f"\n  MEASURED DIFFERENTLY, so the gain is not the model's alone: {'; '.join(different)}"
     return Result(
         document,
         text,
         [{**row, "cause": c.name, "points": c.points, "why": c.text} for c in result.causes] or [row],
     )
+
+
+def _different(groups: Sequence[Sequence[Path]], benchmark: str) -> list[str]:
+    """What decides a measurement and differs between the first run of each group."""
+    from evals.stats.measured_run import decisive_differences
+    from harness.record.find import runs
+
+    ours, base = (runs(*group)[0].conditions(benchmark) for group in groups)
+    return [f"{field} is {b!r} in the base, {a!r} here" for field, a, b in decisive_differences(ours, base)]
 
 
 def _evidence(

@@ -17,7 +17,7 @@ from evals.grading.extraction import locate
 from evals.grading.grader import outcome
 from evals.grading.verdicts import Verdict
 
-GOLD_CUT = "gold cut in the file: words, letters, braces or line breaks"
+GOLD_CUT = "the gold may be cut in the file: words, letters, braces, a percent sign or line breaks"
 POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
 
 

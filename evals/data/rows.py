@@ -7,6 +7,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -89,7 +90,11 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
-    reader = csv.DictReader(_lines(path), delimiter=delimiter)
+    lines = _lines(path)
+    header = next(lines, "")
+    if delimiter not in header:  # a spreadsheet of a language with decimal commas, or tabs
+        delimiter = next((other for other in (";", "\t") if other in header), delimiter)
+    reader = csv.DictReader(chain([header], lines), delimiter=delimiter)
     try:
         for row in reader:
             if None in row or None in row.values():

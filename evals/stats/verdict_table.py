@@ -261,18 +261,19 @@ class VerdictTable:
 
     def why_none(self, metric: str, k: int | None) -> str:
         """Why no problem has a value of this metric."""
+        everywhere = " in every training seed" if len(self.seeds) > 1 else ""
         if metric in RATIOS:
             needed = {
-                "avg": f"a scored sample in every training seed; unscored samples: {self.unscored}",
-                "no_answer_rate": f"a scored sample in every training seed; unscored samples: {self.unscored}",
-                "mean_tokens": "a response of known length in every training seed",
-                "truncation_rate": "a response with a known finish reason in every training seed",
-                "fmt": "a sample in every training seed",
+                "avg": f"a scored sample{everywhere}; unscored samples: {self.unscored}",
+                "no_answer_rate": f"a scored sample{everywhere}; unscored samples: {self.unscored}",
+                "mean_tokens": f"a response of known length{everywhere}",
+                "truncation_rate": f"a response with a known finish reason{everywhere}",
+                "fmt": f"a sample{everywhere}",
             }
             return f"no problem has {needed[metric]}"
         most = int(self.scored.max())
         if k is not None and most >= k:
-            return f"{metric}@{k}: no problem has k = {k} scored samples in every training seed"
+            return f"{metric}@{k}: no problem has k = {k} scored samples{everywhere}"
         return f"{metric}@{k} needs k = {k} scored samples of a problem, the most that one has is n = {most}"
 
 

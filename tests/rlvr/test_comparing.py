@@ -50,6 +50,20 @@ def test_a_different_measurement_needs_the_flag(tmp_path: Path, capsys: pytest.C
     assert "MEASURED DIFFERENTLY" in (tmp_path / "f.svg").read_text()
 
 
+def test_an_audit_of_a_gain_says_that_its_sides_were_measured_differently(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right, wrong = ({f"p{i}": letters for i in range(8)} for letters in ("++", "+a"))
+    greedy = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 64}
+    a, b = save_run(tmp_path / "a", "x", right), save_run(tmp_path / "b", "x", wrong, decoding=greedy)
+    assert main(["audit", str(a), f"base={b}", "metric=x"]) == 0
+    assert "MEASURED DIFFERENTLY" in (out := capsys.readouterr().out)
+    assert "decoding.temperature is 0.0 in the base, 1.0 here" in out
+    same = save_run(tmp_path / "c", "x", wrong)
+    assert main(["audit", str(a), f"base={same}", "metric=x"]) == 0
+    assert "MEASURED" not in capsys.readouterr().out
+
+
 def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = {"a": ["4", "4"], "b": ["4", "5"]}  # two samples a problem; the gold is 4 everywhere
     for name, own in answers.items():

@@ -145,10 +145,12 @@ def test_a_gold_that_their_normalisation_cut() -> None:
     """Their gold and their answer are both empty, for an answer in words; ours is what the response says."""
     row = {"answer": "", "their_answer": "", "expected": True}
     east = Grade(Verdict.WRONG, "\\text{east}")
-    assert cause(row, east, []) == "gold cut in the file: words, letters, braces or line breaks"
+    assert (
+        cause(row, east, []) == "the gold may be cut in the file: words, letters, braces, a percent sign or line breaks"
+    )
     assert cause({**row, "expected": False}, Grade(Verdict.CORRECT, "\\text{east}"), []).startswith("units")
     quarter = Grade(Verdict.WRONG, "\\frac{1}{4}")  # a pattern stopped at the first brace that closes
-    assert cause({"answer": "\\frac{1", "expected": True}, quarter, []).startswith("gold cut in the file")
+    assert cause({"answer": "\\frac{1", "expected": True}, quarter, []).startswith("the gold may be cut in the file")
     assert cause({"answer": "\\left\\{1", "expected": True}, quarter, []) == "other"
     assert cause({**row, "their_answer": "west"}, east, []).startswith("units")
 

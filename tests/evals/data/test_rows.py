@@ -51,6 +51,14 @@ def test_every_form_gives_the_same_rows(suffix: str, tmp_path: Path) -> None:
     assert list(read_rows(path)) == ROWS
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_csv_of_a_spreadsheet_has_its_own_delimiter(delimiter: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        delimiter.join(("id", "answer")) + f'\n"p;,0"{delimiter}"1,5"\n', encoding="utf-8-sig"
+    )
+    assert list(read_rows(tmp_path / "a.csv")) == [{"id": "p;,0", "answer": "1,5"}]
+
+
 @settings(max_examples=300)
 @given(
     st.sampled_from([".jsonl", ".jsonl.gz", ".json", ".csv", ".parquet"]),
