@@ -52,7 +52,7 @@ PATIENCE_S = 15.0  # at the end of a command, while the store fails
 SOURCES, TABLE = "values.csv", "samples.json"  # artifacts for people, which no run's folder has
 SHOWN = ("benchmark", "problem_id", "problem", "sample", "response", "answer", "gold", "verdict")
 PASSING = {"rlvr.stopped", "rlvr.diverged", "rlvr.mismatch"}  # tags that are no longer true when a run goes on
-WHOLE = "rlvr.record"  # tag: the hash of the record of which all was sent
+WHOLE = "rlvr.record"  # tag: the hash of the record of a finished run, of which all was sent
 SAMPLES = 200  # of each benchmark, in the table
 METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
 STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finished": "FINISHED"}  # by a run's state
@@ -127,7 +127,8 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
         client.update_run(run_id, status="RUNNING")
         if (status := STATUS[record["state"]]) != "RUNNING":
             client.set_terminated(run_id, status, ms(record["finished"]) if run.is_finished else None)
-        client.set_tag(run_id, WHOLE, record["sha256"])
+        if run.is_finished:  # its curve grows no more
+            client.set_tag(run_id, WHOLE, record["sha256"])
         link["record"] = record["sha256"]
     write_json(run.folder / LINK, link)
     return True
