@@ -486,7 +486,9 @@ def grade(
     except OSError as error:
         raise UsageError(str(error)) from error
     if wrong and not report.explanations:
-        print("explain=wrong: no row is wrong, so that there is nothing to explain", file=sys.stderr)
+        others = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
+        more = f" ({others}: explain=[1,5] explains rows by their numbers)" if others else ""
+        print(f"explain=wrong: no row is wrong{more}", file=sys.stderr)
     return Result(report.as_dict(), report.__str__, Scores((Path(file).name, s) for s in report.scores).rows())
 
 

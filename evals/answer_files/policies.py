@@ -113,4 +113,4 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
         return f"{lacking}; {best.found} have one in the form of {best.policy}: policy={best.policy}"
     if median(map(len, responses)) < BARE and used != "whole":
         return f"{lacking}; they look like bare answers: policy=whole"
-    return f"{lacking}, and most in no other form; policy=qwen takes the last number where nothing else is there"
+    return f"{lacking}, and most in no other marked form; policy=qwen takes the last number where nothing else is there"
