@@ -53,7 +53,8 @@ def audit(
             (id, correct, seed, step), a file a checkpoint; or runs of this project, a folder a seed.
         printed: the score in percent, with its digits as printed, or a count, as 13/30 (default for runs: what
             `rlvr tables` prints).
-        metric: of curves: the name of the score; of runs: the benchmark.
+        metric: of curves: the name of the score; of runs: the benchmark, where they
+            have several.
         files: what one file is (default: of curves a seed, of responses and verdicts a checkpoint); recipes: the
             printed one may be the best of them.
         base: files of the model that it is compared with, or a glob of them: the gain over it, with its interval.
@@ -110,7 +111,7 @@ def audit(
     bounds = {key: getattr(result.interval, key, None) for key in ("low", "high")}
     row = {"printed": claim.text, "verdict": result.verdict, "file": result.file, **bounds, "ours": result.ours}
     text = f"{result}\n  {LAST}" if ours else str(result)
-    if ours and len(groups) > 1 and (different := _different(groups, str(metric))):
+    if ours and len(groups) > 1 and (different := _different(groups, metric)):
         document["measured_differently"] = different
         text += f"\n  MEASURED DIFFERENTLY, so the gain is not the model's alone: {'; '.join(different)}"
     return Result(
@@ -120,12 +121,13 @@ def audit(
     )
 
 
-def _different(groups: Sequence[Sequence[Path]], benchmark: str) -> list[str]:
+def _different(groups: Sequence[Sequence[Path]], benchmark: str | None) -> list[str]:
     """What decides a measurement and differs between the first run of each group."""
     from evals.stats.measured_run import decisive_differences
     from harness.record.find import runs
 
-    ours, base = (runs(*group)[0].conditions(benchmark) for group in groups)
+    first = [runs(*group)[0] for group in groups]
+    ours, base = (run.conditions(benchmark or run.benchmarks[0]) for run in first)
     return [f"{field} is {b!r} in the base, {a!r} here" for field, a, b in decisive_differences(ours, base)]
 
 
@@ -224,8 +226,11 @@ def _of_runs(names: Sequence[Path], benchmark: str | None) -> Evidence:
 
     found = runs(*names)
     there = sorted({name for run in found for name in run.benchmarks})
-    if benchmark not in there:
-        raise UsageError(f"metric: expected a benchmark of the runs ({', '.join(there)}), got {benchmark}")
+    if benchmark is None and len(there) == 1:
+        (benchmark,) = there
+    if benchmark is None or benchmark not in there:
+        got = "none" if benchmark is None else benchmark
+        raise UsageError(f"metric: expected a benchmark of the runs ({', '.join(there)}), got {got}")
     parts = [part for number, run in enumerate(found) for part in _checkpoints(run, benchmark, number)]
     return Evidence.of_samples(pd.concat(parts, ignore_index=True))
 

@@ -137,7 +137,8 @@ class GradeReport:
         lines += [f"  {self.empty} of {self.rows} responses are empty, and have no answer"] if self.empty else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
         for score in self.scores:
-            excluded = f"; {score.excluded} problems excluded" if score.value is not None and score.excluded else ""
+            problems = f"{score.excluded} problem{'s' * (score.excluded != 1)}"
+            excluded = f"; {problems} excluded" if score.value is not None and score.excluded else ""
             lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
         if self.thoughts:
             lines.append(f"  {self.thoughts} responses hold a thought; reasoning={self.reasoning}")
