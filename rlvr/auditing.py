@@ -90,7 +90,7 @@ def audit(
     if ours:
         refuse_unused("of runs of this project, which record it", problems=problems, files=files, **of_responses)
     elif metric is not None:
-        refuse_unused("of training curves (metric=)", **of_responses)
+        refuse_unused("with metric=, which is of training curves; files of responses need none", **of_responses)
     try:
         reading = Reading(columns or {}, None, None, label, label_threshold, golds)
         with slow("audit: reading and grading") as told:

@@ -12,6 +12,7 @@ import ast
 import inspect
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial, wraps
@@ -139,7 +140,8 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
 
 def _word(key: str, option: inspect.Parameter, word: str) -> Any:
     """The value of a word without its key. Among runs it is one of them: its commas join training seeds."""
-    return [word] if key == "runs" and not word.startswith("[") else read(key, option, word)
+    several = key == "runs" and kinds(option)[0].startswith("list[")
+    return [word] if several and not word.startswith("[") else read(key, option, word)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -179,7 +181,8 @@ def _as(kind: str, value: Any, text: str) -> Any:
     if kind == "dict[str, str]":
         if isinstance(value, dict) and all(isinstance(of, str) for pair in value.items() for of in pair):
             return value
-        pairs = [part.partition(":") for part in text.strip("{}'\"").split(",")]
+        composed = unicodedata.normalize("NFC", text)  # as in the header of a CSV file (evals.data.rows)
+        pairs = [part.partition(":") for part in composed.strip("{}'\"").split(",")]
         if all(ours and theirs for ours, _, theirs in pairs):
             return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
     if kind.startswith("list[") and value is not None:

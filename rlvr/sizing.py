@@ -230,6 +230,7 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
     from harness.record.find import check_names, method
     from rlvr.evaluation import at_least_one
 
+    runs = runs.removeprefix("[").removesuffix("]")
     check_names(runs)
     tables = {name: table.values("avg") for name, table in method(runs).tables.items()}
     sizes = at_least_one("seeds", seeds) or SIZES

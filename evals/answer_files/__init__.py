@@ -109,7 +109,13 @@ def grade_file(
     differ = differing(rows, grades, grader, policy)
     wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
     explained = wrong[:SHOWN] if explain == "wrong" else explain
-    explanations = {n: grader.explain(*triples[n - 1][:2], policy) for n in explained if isinstance(grader, Grader)}
+    explanations = {
+        n: replace(  # with the verdict that was counted, which knows the finish reason
+            grader.explain(*triples[n - 1][:2], policy), verdict=grades[n - 1].verdict, reason=grades[n - 1].reason
+        )
+        for n in explained
+        if isinstance(grader, Grader)
+    }
     if target is not None:
         write_jsonl(target, with_columns(rows, ours))
     return GradeReport(

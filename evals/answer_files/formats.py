@@ -273,7 +273,9 @@ def _verdicts(row: Row) -> Row:
     correct = None if row["verdict"] == Verdict.UNSCORED else row["verdict"] == Verdict.CORRECT
     answered = row["extracted"] if "extracted" in row else row.get("answer")  # `rlvr grade out=`; an evaluation
     read = {"labels": {"verdict": correct}, "their_answer": answered}
-    if "extracted" not in row and row.get("finish_reason") not in ENDED:  # of an evaluation: a server withheld it
+    if row.get("sampling_error"):  # of `rlvr grade out=`
+        read["sampling_error"] = row["sampling_error"]
+    elif "extracted" not in row and row.get("finish_reason") not in ENDED:  # of an evaluation: a server withheld it
         read["sampling_error"] = row.get("reason") or f"server: no response ({row['finish_reason']})"
     return read
 

@@ -68,6 +68,7 @@ class Reading:
 
 
 NOTHING_SAID = Reading()
+WITHHELD = ("content_filter", "no_text", "error")  # finish reasons of a response that is not whole
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,9 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
                 several += _take_golds(row, reading.golds, of_tool)
                 if reading.benchmark is not None:
                     row["benchmark"] = reading.benchmark
+                if row.get("finish_reason") in WITHHELD and row.get("sampling_error") is None:
+                    row["sampling_error"] = f"server: no whole response ({row['finish_reason']})"
+                    row["response"] = row.get("response") or ""
                 if row.get("response", "") is None and row.get("sampling_error") is None:
                     row["response"] = ""
                 _check(row, value)

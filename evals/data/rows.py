@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import unicodedata
 import zlib
 from collections.abc import Iterator
 from itertools import chain
@@ -91,7 +92,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
     lines = _lines(path)
-    header = next(lines, "")
+    header = unicodedata.normalize("NFC", next(lines, ""))  # a letter and its accent may come as two characters
     if delimiter not in header:  # a spreadsheet of a language with decimal commas, or tabs
         delimiter = next((other for other in (";", "\t") if other in header), delimiter)
     reader = csv.DictReader(chain([header], lines), delimiter=delimiter)

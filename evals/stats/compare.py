@@ -269,7 +269,12 @@ def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
     pairs = decisive_differences(x, y)
     if (x is None or y is None) and _both_graded(a, b, benchmark):  # else the prompt has the policy
         pairs += differing_fields(a.graded_by[benchmark], b.graded_by[benchmark], "grading")
-    return [f"{benchmark}: {field} is {json.dumps(x)} in A and {json.dumps(y)} in B" for field, x, y in pairs]
+    hash_of = " (a hash of the first prompt as the model gets it: chat template, examples)"
+    return [
+        f"{benchmark}: {field}{hash_of if field.endswith('first_sha256') else ''} is {json.dumps(x)} in A and "
+        f"{json.dumps(y)} in B"
+        for field, x, y in pairs
+    ]
 
 
 def _one_model(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> bool:

@@ -77,6 +77,8 @@ def places(text: str, expected: str = EXPECTED) -> list[Path]:
     exact = [folder for folder in named if folder.name == text] or named
     if not exact or (len(exact) > 1 and "*" not in text):
         names = ", ".join(folder.name for folder in exact)
+        if not exact and "*" not in text:
+            expected = f"{expected}; there is no such path, and no run of this name (rlvr show lists them)"
         raise UsageError(f"{text}: {expected}" + (f"; {len(exact)} names of runs begin so: {names}" if exact else ""))
     return exact
 
@@ -189,9 +191,17 @@ def _named(text: str) -> Iterator[Run]:
 def _graded(path: Path) -> Run:
     """The run that is a file of verdicts: `verdicts.parquet`, or what `rlvr grade out=` wrote."""
     if path.suffix not in (".parquet", ".jsonl") or "verdict" not in columns_of(path):
-        scores = " (what its out=FILE.csv writes are the scores alone)" if path.suffix == ".csv" else ""
+        if path.suffix == ".csv":
+            with path.open(errors="replace") as file:
+                scores = "metric" in file.readline().strip().split(",")
+        else:
+            scores = path.suffix == ".parquet" and "metric" in columns_of(path)
+        if scores:
+            raise UsageError(
+                f"{path}: has scores alone; expected verdicts, as `rlvr grade ANSWERS out=FILE.jsonl` writes"
+            )
         raise UsageError(
-            f"{path}: expected a file of verdicts, which `rlvr grade {path} out=FILE.jsonl` makes of answers{scores}"
+            f"{path}: expected a file of verdicts, which `rlvr grade {path} out=FILE.jsonl` makes of answers"
         )
     return Run(path.parent, path.name.partition(".")[0], dict.fromkeys(benchmarks_of(path), path))
 

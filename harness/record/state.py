@@ -3,6 +3,7 @@ and of each evaluation with samples to come."""
 
 from __future__ import annotations
 
+import calendar
 import os
 import time
 from collections.abc import Mapping
@@ -72,6 +73,8 @@ def job_state(folder: Path) -> JobState:
         state, step, reward, error = _state(folder)
     except (DamagedFileError, OSError) as damage:
         state, step, reward, error = "damaged", None, None, str(damage)
+    if state in ("finished", "diverged") and (ended := Run(folder).finished) is not None:  # an import is no sign of it
+        newest = calendar.timegm(time.strptime(ended, "%Y-%m-%dT%H:%M:%SZ"))
     paper, scale = folder.parent.parent.name, folder.parent.name
     return JobState(paper, scale, folder.name, state, step, reward, time.time() - newest, error, folder)
 

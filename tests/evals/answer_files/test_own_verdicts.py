@@ -66,6 +66,22 @@ def test_the_part_that_was_read_is_the_manifests(stated: str | None, verdict: st
     assert grade_file(folder, reasoning="whole").verdicts == {"correct": 1}
 
 
+def test_what_grade_wrote_of_withheld_responses_is_unscored_again_and_explained_as_counted(tmp_path: Path) -> None:
+    answers = [
+        {"problem_id": "a", "answer": "4", "response": r"\boxed{4}", "finish_reason": "stop"},
+        {"problem_id": "b", "answer": "4", "response": None, "finish_reason": "content_filter"},
+        {"problem_id": "c", "answer": "4", "response": "half", "finish_reason": "error"},
+        {"problem_id": "d", "answer": "4", "response": "half", "finish_reason": "length"},
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    counts = {"correct": 1, "truncated": 1, "unscored": 2}
+    report = grade_file(tmp_path / "a.jsonl", out=tmp_path / "graded.jsonl", explain=[4])
+    assert report.verdicts == counts and str(report.explanations[4].verdict) == "truncated"
+    again = grade_file(tmp_path / "graded.jsonl")
+    assert again.verdicts == counts and again.unscored_reasons == report.unscored_reasons
+    assert again.unscored_reasons["server: no whole response (content_filter)"] == 1
+
+
 def test_an_evaluation_without_verdicts_yet_is_named_as_one(tmp_path: Path) -> None:
     (tmp_path / "e" / "sums").mkdir(parents=True)
     (tmp_path / "e" / "sums" / "manifest.json").write_text("{}")

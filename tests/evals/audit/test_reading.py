@@ -168,7 +168,7 @@ def test_the_command_names_what_is_missing(tmp_path: Path) -> None:
         rlvr.audit(path, printed="fifty", metric="acc")
     with pytest.raises(UsageError, match="acc"):
         rlvr.audit(path, printed="50", metric="accuracy")
-    with pytest.raises(UsageError, match="label=acc: not used of training curves"):
+    with pytest.raises(UsageError, match="label=acc: not used with metric=, which is of training curves"):
         rlvr.audit(path, printed="50", metric="acc", label="acc")
     assert rlvr.audit(path, printed="50", metric="acc", files="seeds")["verdict"] == "stands"  # the default, said
     with pytest.raises(UsageError, match="files=checkpoints: a curve has all checkpoints"):
