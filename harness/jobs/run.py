@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evals.files import RefusedError, locked, write_json
+from evals.files import DamagedFileError, RefusedError, locked, write_json
 from evals.redaction import redact
 from harness.backends.engine import close, sampling_engine
 from harness.backends.snapshots import observed, snapshots
@@ -332,7 +332,11 @@ def say_other_versions(job: Job, folder: Path) -> None:
     """Name the unfinished runs of this arm and seed under other values, code or weights, which do not go on here."""
     for record in sorted(folder.parent.glob(f"*-{job.arm}-*-seed{job.seed}/{RECORD}")):
         other = Run(record.parent)
-        if (other.arm, other.model) == (job.arm, job.model) and not other.is_finished:
+        try:
+            goes_on_elsewhere = (other.arm, other.model) == (job.arm, job.model) and not other.is_finished
+        except DamagedFileError:  # another's damage stops no run; rlvr show names it
+            continue
+        if goes_on_elsewhere:
             say(f"    begins anew: {record.parent} is of other values, code or weights, and is kept")
 
 

@@ -457,4 +457,4 @@ def _for_arms(load: Callable[[], object], labels: Sequence[str]) -> None:
     try:
         load()
     except UsageError as error:
-        raise UsageError("; ".join([f"{', '.join(labels)}: {error}" if labels else str(error)])) from error
+        raise UsageError(f"{', '.join(labels)}: {error}" if labels else str(error)) from error

@@ -99,12 +99,10 @@ def import_archive(path: Path) -> tuple[int, int]:
 
 def _adds_responses(packed: Run, folder: Path) -> bool:
     """Whether the run of an archive is the one that is there, and has the responses that are missing there."""
+    if packed.record.get("responses") == "not kept":
+        return False
     there = Run(folder).record
-    return (
-        packed.record.get("id") == there.get("id")
-        and there.get("responses") == "not kept"
-        and packed.record.get("responses") != "not kept"
-    )
+    return packed.record.get("id") == there.get("id") and there.get("responses") == "not kept"
 
 
 def newest(runs: Iterable[Run]) -> list[Run]:

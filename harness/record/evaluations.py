@@ -9,8 +9,8 @@ from pathlib import Path
 
 from evals.files import read_object, write_json
 from evals.redaction import redact
-from harness.record.mirror import ms, show_samples
-from harness.record.record import CURVES, FINAL, LINK, RECORD
+from harness.record.mirror import show_samples
+from harness.record.record import CURVES, FINAL, LINK, RECORD, ms
 from harness.record.run import Run
 from harness.record.state import ERROR, Growing, growing
 from harness.record.write import now

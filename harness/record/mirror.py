@@ -11,7 +11,6 @@ artifacts are the folder.
 
 from __future__ import annotations
 
-import calendar
 import json
 import os
 import shutil
@@ -38,7 +37,7 @@ from evals.redaction import redact, redact_all
 from evals.stats.intervals import Interval
 from evals.stats.score import bounds_text
 from harness.record.names import JOB_FOLDER, as_typed, base_of, folder_of, readable
-from harness.record.record import FINAL, IDENTITY, LINK, RECORD, RESTORE, TRAINING_LOG, read_record
+from harness.record.record import FINAL, IDENTITY, LINK, RECORD, RESTORE, TRAINING_LOG, ms, read_record
 from harness.record.run import Run
 from harness.record.verdict_files import columns_of
 from harness.runs.track import TOKEN, Tracker, cache_dir, home, local_store, no_store, shown_uri
@@ -158,10 +157,6 @@ def _size(run: Run) -> int:
 def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-def ms(time_text: str) -> int:
-    return calendar.timegm(time.strptime(time_text, "%Y-%m-%dT%H:%M:%SZ")) * 1000
 
 
 def final_scores(record: Mapping[str, Any]) -> tuple[int, dict[str, float]]:

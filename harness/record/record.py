@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import calendar
 import json
 import os
+import time
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -76,3 +78,8 @@ def run_identity(record: Mapping[str, Any]) -> dict[str, Any]:
     """What stands in every evaluation of a run, so that no file is taken for another run's."""
     base = record["base_model"]["sha256"]
     return {**{key: record[key] for key in IDENTITY}, "digest": record["digest"], "base_model": base}
+
+
+def ms(time_text: str) -> int:
+    """Milliseconds since 1970 of a time in a record; ValueError for another text."""
+    return calendar.timegm(time.strptime(time_text, "%Y-%m-%dT%H:%M:%SZ")) * 1000

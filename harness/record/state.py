@@ -3,7 +3,6 @@ and of each evaluation with samples to come."""
 
 from __future__ import annotations
 
-import calendar
 import os
 import time
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals.files import DamagedFileError, last_row, read_jsonl, read_object, write_json
-from harness.record.record import RECORD, TRAINING_LOG
+from harness.record.record import RECORD, TRAINING_LOG, ms
 from harness.record.run import Run
 from harness.spec.scales import SCALES
 
@@ -71,12 +70,24 @@ def job_state(folder: Path) -> JobState:
     newest = max((path.lstat().st_mtime for path in signs if os.path.lexists(path)), default=folder.lstat().st_mtime)
     try:
         state, step, reward, error = _state(folder)
+        if state in ("finished", "diverged") and (ended := Run(folder).finished) is not None:
+            newest = _seconds(ended, folder / RECORD)  # an import is no sign of the run
     except (DamagedFileError, OSError) as damage:
         state, step, reward, error = "damaged", None, None, str(damage)
-    if state in ("finished", "diverged") and (ended := Run(folder).finished) is not None:  # an import is no sign of it
-        newest = calendar.timegm(time.strptime(ended, "%Y-%m-%dT%H:%M:%SZ"))
     paper, scale = folder.parent.parent.name, folder.parent.name
     return JobState(paper, scale, folder.name, state, step, reward, time.time() - newest, error, folder)
+
+
+def _seconds(ended: str, path: Path) -> int:
+    """Since 1970, of a time in a record.
+
+    Raises:
+        DamagedFileError: it is none.
+    """
+    try:
+        return ms(ended) // 1000
+    except ValueError as error:
+        raise DamagedFileError(path, f"finished: {error}") from error
 
 
 def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:

@@ -128,7 +128,7 @@ def test_an_import_adds_what_is_not_there(
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
     assert import_archive(archive) == (4, 0) and import_archive(archive) == (0, 4)
     assert report("egsw", runs()).csv() == report("egsw", runs(archive)).csv()
-    from harness.record.mirror import ms
+    from harness.record.record import ms
     from harness.runs.track import Tracker
 
     arms = Tracker.open().arms("egsw")  # and MLflow has them, which ended when they ended

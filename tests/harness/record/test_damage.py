@@ -71,6 +71,8 @@ def test_a_sealed_record_of_another_shape_is_refused_by_every_reader(
         said = capsys.readouterr().err
         assert code in ((2,) if field in SHAPE else (0, 2)) and "--debug" not in said, said
         assert code == 0 or "run.json" in said
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    assert main(["show"]) == 0  # the list has it, as damaged where it cannot be read
 
 
 @pytest.mark.parametrize(
