@@ -184,7 +184,14 @@ def show(run: str | None = None, *, paper: Sequence[str] | None = None) -> Resul
         return _states(paper)
     refuse_unused("with RUN, which is one run", paper=paper)
     from harness.record.archive import SUFFIX, read_archive
+    from harness.record.find import beginning
+    from harness.spec import catalogue
 
+    if run in catalogue.papers() and not Path(run).exists() and not beginning(run):
+        raise UsageError(
+            f"{run}: a paper, and no run of this name; rlvr show paper={run} lists its runs, rlvr plan paper={run} its "
+            "arms and values"
+        )
     found = read_archive(Path(run)) if run.endswith(SUFFIX) and Path(run).is_file() else []
     return _archived(found) if len(found) > 1 else _one(run)
 

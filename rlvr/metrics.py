@@ -25,7 +25,8 @@ class Scores(Rows[tuple[str, Score]]):
     @property
     def caption(self) -> str:  # type: ignore[override]
         without = dict.fromkeys(f"{found.name} of {of}: {found.why}." for of, found in self if found.value is None)
-        return "\n".join((f"{meanings(found for _, found in self)}.", f"{ROUGH}.", *without))
+        rough = [f"{ROUGH}."] if any(found.interval and found.interval.rough for _, found in self) else []
+        return "\n".join((f"{meanings(found for _, found in self)}.", *rough, *without))
 
     def rows(self) -> list[dict[str, Any]]:
         """Numbers instead of the texts of `cells`; fractions for percent."""

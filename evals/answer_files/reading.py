@@ -24,6 +24,7 @@ from evals.answer_files.formats import (
 )
 from evals.data.program_rows import humaneval_plus, mbpp_plus
 from evals.files import UsageError
+from evals.grading.verdicts import WITHHELD
 from evals.suggest import expected
 
 
@@ -68,7 +69,6 @@ class Reading:
 
 
 NOTHING_SAID = Reading()
-WITHHELD = ("content_filter", "no_text", "error")  # finish reasons of a response that is not whole
 
 
 @dataclass(frozen=True)
@@ -231,6 +231,8 @@ def _is_label(value: Any) -> bool:
 
 _IDS = ("problem_id", "id", "uid", "qid", "question_id", "task_id", "doc_id", "example_id", "unique_id", "idx")
 
+_BENCHMARKS = ("benchmark", "benchmark_name", "dataset", "dataset_name", "data_source", "task", "task_name")
+
 
 def _suggested(objects: Sequence[Row]) -> str:
     """The columns of an unknown table as they may be meant, by names that people give them; THEIRS where none is. An id
@@ -247,12 +249,16 @@ def _suggested(objects: Sequence[Row]) -> str:
     key = of(_IDS)
     if key and problem and len({str(reach(o, key)) for o in objects}) != len({str(reach(o, problem)) for o in objects}):
         key = None
+    benchmark = of(_BENCHMARKS)
+    if benchmark == "benchmark" or len({str(reach(o, benchmark)) for o in objects if benchmark}) < 2:
+        benchmark = None
     given = {
         "problem_id": None if key == "problem_id" else key,
         "problem": problem,
         "answer": gold or "THEIRS",
         "response": of(_RESPONSES) or "THEIRS",
         "expected": verdict,
+        "benchmark": benchmark,
     }
     named = ",".join(f"{ours}:{theirs}" for ours, theirs in given.items() if theirs)
     return f"columns={named}" + ("" if gold else " (or, instead of answer, gold=FILE)")

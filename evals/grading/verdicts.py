@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+WITHHELD = ("content_filter", "no_text", "error")  # finish reasons of a response that is not whole
+
 
 class Verdict(StrEnum):
     """The grader's verdict on one response. Only `UNSCORED` means that the verdict is unknown."""

@@ -1,4 +1,4 @@
-"""The live line of an evaluation: a bar on a terminal, else a line every 30 s that has something new."""
+"""The live line of an evaluation: a bar on a terminal, else a line every 30 s with what is new; trouble at once."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Live:
         self._name, self._total, self._done, self._tokens, self._trouble = name, total, done, 0, ""
         self._lines = shown and not sys.stderr.isatty()
         self._started = self._last = time.monotonic()
+        self._troubled = -EVERY_S  # the last time that trouble was shown: the first is said at once
         self._bar: Any = None
         if shown and not self._lines:
             self._bar = tqdm(desc=name, unit="sample", total=total, initial=done, mininterval=REFRESH_S)
@@ -58,9 +59,12 @@ class Live:
 
     def _show(self) -> None:
         now = time.monotonic()
-        if now - self._last < (EVERY_S if self._lines else REFRESH_S):
+        new_trouble = self._trouble and now - self._troubled >= EVERY_S
+        if now - self._last < (EVERY_S if self._lines and not new_trouble else REFRESH_S):
             return
         self._last = now
+        if self._trouble:
+            self._troubled = now
         under_way = f"{self._tokens:,} tokens of this batch" if self._tokens else ""
         under_way = f"asking again ({self._trouble})" if self._trouble else under_way
         if self._bar is not None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.files import UsageError
-from evals.grading.verdicts import Verdict
+from evals.grading.verdicts import WITHHELD, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,10 +20,11 @@ COLUMNS = (*NEEDED, "benchmark", "train_seed", "gold", "tokens", "finish_reason"
 def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
     """(a row for each training seed and problem, the seeds' fingerprints, a contradiction or "").
 
-    Columns: generated, scored, correct, boxed samples, and those without an answer; tokens, of the samples of known
-    length; stopped by the length limit, of the reasons known; gold; right, the votes of the correct class of answers;
-    rivals, the sorted ones of the others. A fingerprint is a number that equal samples share, in any order: verdicts,
-    answer classes and lengths. A contradiction between verdicts and answer classes matters to maj@k alone.
+    Columns: generated, scored, correct, replied (not withheld), boxed of these, and those without an answer;
+    tokens, of the samples of known length; stopped by the length limit, of the reasons known; gold; right, the votes
+    of the correct class of answers; rivals, the sorted ones of the others. A fingerprint is a number that equal samples
+    share, in any order: verdicts, answer classes and lengths. A contradiction between verdicts and answer classes
+    matters to maj@k alone.
 
     Args:
         rows: of one benchmark, a pandas frame or Arrow table; `train_seed` is 0 where it has no such column.
@@ -43,11 +44,13 @@ def counts_of_rows(rows: Any) -> tuple[pd.DataFrame, dict[Any, int], str]:
         raise UsageError(f"the verdict table holds the same sample twice: {which}")
     scored, correct = (rows["verdict"] != Verdict.UNSCORED).to_numpy(), (rows["verdict"] == Verdict.CORRECT).to_numpy()
     length, answer = (pd.to_numeric(rows[name]).to_numpy(float, na_value=np.nan) for name in ("tokens", "answer_class"))
+    replied = (~rows["finish_reason"].isin(WITHHELD)).to_numpy()
     weights = {
         "generated": None,
         "scored": scored,
         "correct": correct,
-        "boxed": rows["boxed"].to_numpy(bool),
+        "replied": replied,
+        "boxed": replied & rows["boxed"].to_numpy(bool),
         "no_answer": (rows["verdict"] == Verdict.NO_ANSWER).to_numpy(),
         "known": ~np.isnan(length),
         "stopped": (rows["finish_reason"] == "length").to_numpy(bool),

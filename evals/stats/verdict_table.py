@@ -144,7 +144,7 @@ OF_K = ("pass", "maj", "unsolvable")  # one score per k; the others are one scor
 
 RATIOS = {  # numerator and denominator, of the columns of `counts_of_rows`
     "avg": ("correct", "scored"),
-    "fmt": ("boxed", "generated"),
+    "fmt": ("boxed", "replied"),
     "no_answer_rate": ("no_answer", "scored"),
     "mean_tokens": ("tokens", "known"),
     "truncation_rate": ("stopped", "reasons"),
@@ -268,7 +268,7 @@ class VerdictTable:
                 "no_answer_rate": f"a scored sample{everywhere}; unscored samples: {self.unscored}",
                 "mean_tokens": f"a response of known length{everywhere}",
                 "truncation_rate": f"a response with a known finish reason{everywhere}",
-                "fmt": f"a sample{everywhere}",
+                "fmt": f"a response{everywhere}; withheld by the server: {self.samples}",
             }
             return f"no problem has {needed[metric]}"
         most = int(self.scored.max())

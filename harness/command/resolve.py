@@ -68,6 +68,7 @@ def resolve(
             built.append((under(arm, control), base, experiment, protocol, context))
     with faults.gathered():
         _all_used(overrides, [arm.train for arm, _ in chosen] if faults else [e for _, _, e, _, _ in built])
+        _epochs_used(overrides, [e for _, _, e, _, _ in built if e is not None])
     faults.refuse()
     return [
         Job(
@@ -180,6 +181,17 @@ def as_in(framework: str, experiment: Experiment) -> Experiment:
     return replace(experiment, **changed, method=method)
 
 
+def _epochs_used(overrides: Mapping[str, Any], experiments: list[Training]) -> None:
+    """Raise UsageError where epochs are asked for and steps that nobody asked for end every training."""
+    if "epochs" not in overrides or "max_steps" in overrides or not experiments:
+        return
+    steps = [experiment.max_steps for experiment in experiments]
+    if all(each.value is not None for each in steps):
+        of = f"{steps[0].value} ({steps[0].note})" if len({each.value for each in steps}) == 1 else "of each arm"
+        why = f"not used, as max_steps={of} ends the training"
+        raise UsageError(f"epochs={overrides['epochs']}: {why}; give max_steps=N, or max_steps=null beside it")
+
+
 def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) -> None:
     known = {"base_model", *(f"protocol.{f.name}" for f in fields(Protocol) if f.name != "name")}
     known |= {f"context.{f.name}" for f in fields(Context)}
@@ -187,4 +199,6 @@ def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) 
         known |= set(experiment.settings()) if experiment else set()
     if unknown := {key: value for key, value in overrides.items() if key not in known}:
         what = "no requested arm has such a value"
-        raise UsageError("\n".join(f"{key}={value}: {what}; {nearest(key, known)}" for key, value in unknown.items()))
+        hints = {"batch_size": "a rollout has prompts_per_rollout=N, a device at once hardware.micro_batch=N"}
+        near = {key: hints.get(key) or nearest(key, known) for key in unknown}
+        raise UsageError("\n".join(f"{key}={value}: {what}; {near[key]}" for key, value in unknown.items()))

@@ -179,7 +179,8 @@ def document_of_runs(
                 policy = source.policy(benchmark) or "–"
                 counts = (str(s.samples), str(s.problems), str(s.unscored))
                 rows.append((run.name, source.title(benchmark), policy, name, score_text(s), *counts))
-    notes_of_scores = (f"{meanings(shown)}.", f"{ROUGH}.")
+    rough = (f"{ROUGH}.",) if any(s.interval and s.interval.rough for s in shown) else ()
+    notes_of_scores = (f"{meanings(shown)}.", *rough)
     grids = [Grid("Scores", header, tuple(rows), notes_of_scores), *_measured_by(models)]
     columns = ("benchmark", "metric", "A", "B", "A - B", *TESTED)
     answer: list[str] = []

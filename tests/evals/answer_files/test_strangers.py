@@ -219,6 +219,14 @@ def test_an_unknown_table_gets_the_option_with_its_own_columns(tmp_path: Path) -
     assert (read["answer"], read["expected"]) == ("r", True)
 
 
+def test_a_column_that_tells_benchmarks_apart_is_suggested(tmp_path: Path) -> None:
+    rows = [{"task_name": task, "question": "q", "target": "5", "completion": "5"} for task in ("amc", "aime")]
+    with pytest.raises(ValueError, match=r"columns=problem:question,answer:target,response:completion,benchmark:task_"):
+        read_answers(lines(tmp_path / "a.jsonl", rows))
+    with pytest.raises(ValueError, match=r"response:completion; pairs"):  # one task alone is the file
+        read_answers(lines(tmp_path / "b.jsonl", rows[:1]))
+
+
 @pytest.mark.parametrize("name", ["model_prediction", "raw_generation", "output_response", "model_output"])
 def test_a_response_by_another_name_is_suggested(name: str, tmp_path: Path) -> None:
     row = {"problem_id": 0, "gold_answer": "27", name: r"\boxed{27}", "finish_reason": "stop", "error": None}

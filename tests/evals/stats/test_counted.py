@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evals.grading.verdicts import schema
+from evals.grading.verdicts import WITHHELD, schema
 from evals.stats.compare import compare_runs
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import score
@@ -32,7 +32,7 @@ SAMPLES = st.tuples(
         ]
     ),
     st.sampled_from([None, 1, 2, 7]),
-    st.sampled_from([None, "stop", "length"]),
+    st.sampled_from([None, "stop", "length", "content_filter"]),
 ).map(lambda sample: (*sample[0], *sample[1:]))
 SEED = st.lists(st.lists(SAMPLES, min_size=1, max_size=6), min_size=1, max_size=5)
 Sample = tuple[str, int | None, bool, int | None, str | None]
@@ -70,8 +70,9 @@ def slow(seeds: list[list[list[Sample]]]) -> VerdictTable:
             counts[seed, f"p{p}"] = {
                 "generated": len(samples),
                 "scored": len(scored),
+                "replied": sum(reason not in WITHHELD for *_, reason in samples),
                 "correct": correct,
-                "boxed": sum(boxed for _, _, boxed, _, _ in samples),
+                "boxed": sum(boxed for _, _, boxed, _, reason in samples if reason not in WITHHELD),
                 "no_answer": sum(verdict == "no_answer" for verdict, *_ in samples),
                 "tokens": float(sum(known)),
                 "known": len(known),

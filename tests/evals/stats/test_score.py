@@ -164,6 +164,16 @@ def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
     assert all_scored.as_wrong is None
 
 
+def test_a_reply_that_was_withheld_has_no_box_to_count() -> None:
+    """p: of two texts one is boxed; q: nothing came, so it is no value and not 0."""
+    frame = table({"p": "+-??", "q": "????"}, boxed=False, finish_reason="content_filter")
+    frame.loc[:1, "finish_reason"], frame.loc[0, "boxed"] = "stop", True
+    [fmt] = score(frame, ks=[1], metrics=("fmt",))
+    assert (fmt.value, fmt.problems, fmt.excluded) == (0.5, 1, 1)
+    [none] = score(frame[2:], ks=[1], metrics=("fmt",))
+    assert none.value is None and none.why == "no problem has a response; withheld by the server: 6"
+
+
 def test_what_is_reported_of_an_evaluation() -> None:
     """One set everywhere: a k that the samples cannot give is named, pass@1 is avg, no box where none is asked for."""
     frame = table({"p": "+a", "q": "a-"})

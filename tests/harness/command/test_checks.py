@@ -88,6 +88,15 @@ def test_too_few_problems_name_values_that_fit(tmp_path: Path) -> None:
         resolve("egsw", arms=["grpo"], scale="small", overrides={**few, "prompts_per_rollout": 3})
 
 
+def test_epochs_that_no_training_would_reach_are_refused() -> None:
+    """A scale's max_steps ends the training first; with max_steps=null the epochs count."""
+    with pytest.raises(UsageError, match=r"epochs=2: not used, as max_steps=60 \(scale=tiny\) .*; give max"):
+        resolve("egsw", arms=["grpo"], overrides={"epochs": 2})
+    (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"epochs": 2, "max_steps": None})
+    assert job.experiment is not None and job.experiment.epochs.value == 2
+    resolve("egsw", arms=["grpo"], seeds=[0], scale="paper", overrides={"epochs": 2})
+
+
 def test_a_model_by_its_hub_id_or_folder_is_a_base_model() -> None:
     for name in ("Qwen/Qwen2.5-0.5B", "./mine"):
         with pytest.raises(UsageError, match=rf"model={name}: .*\(math-7b, .*base_model={name} trains another one"):

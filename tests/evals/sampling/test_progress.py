@@ -1,0 +1,21 @@
+"""The live line of an evaluation, without a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from evals.sampling import progress
+from evals.sampling.progress import Live
+
+
+def test_trouble_is_said_at_once_and_then_every_half_minute(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    live = Live("amc23", 40, 0, shown=True)
+    for second in range(1, 66):
+        now[0] += 1
+        live.tokens(0, "no answer" if second >= 2 else "")
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"amc23: 0 of 40 samples, asking again (no answer), after {at}" for at in ("0:02", "0:32", "1:02")]
