@@ -33,10 +33,10 @@ def printed(result: CompareResult) -> TextTable:
 
 
 def _notes(result: CompareResult) -> list[str]:
-    tests: dict[str, dict[str, None]] = {}  # a test -> the names of the metrics
+    tests: dict[str, list[Line]] = {}
     for line in result.lines:
         if line.covers:
-            tests.setdefault(f"{line.test}, interval over {line.covers}", {})[line.name] = None
+            tests.setdefault(f"{line.test}, interval over {line.covers}", []).append(line)
     notes = [
         "A and B are means over the shared problems, in percent; lengths in tokens; unsolvable problems as a count. "
         f"Holm's correction is over the benchmarks of one metric. A difference is higher or lower if p (Holm) is at "
@@ -54,7 +54,14 @@ def _notes(result: CompareResult) -> list[str]:
         notes.append(f"{ROUGH}.")
     if any(line.seeds_covered and 1 < max(line.seeds_a, line.seeds_b) <= 5 for line in result.lines):
         notes.append(FEW + ".")
-    notes += [f"Test of {', '.join(names)}: {test}." for test, names in tests.items()]
+    several = {
+        name
+        for name in {line.name for line in result.lines}
+        if sum(name in (line.name for line in lines) for lines in tests.values()) > 1
+    }
+    for test, lines in tests.items():
+        named = dict.fromkeys(f"{x.name} of {x.benchmark}" if x.name in several else x.name for x in lines)
+        notes.append(f"Test of {', '.join(named)}: {test}.")
     notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     notes += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
     return notes + [f"Note: {text}" for text in result.notes]

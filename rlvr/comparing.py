@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from harness.errors import UsageError, choose, refuse_unused
+from harness.errors import UsageError, choose, nearest, refuse_unused
+from rlvr import signature
 from rlvr.results import Result
 
 if TYPE_CHECKING:
@@ -137,6 +138,10 @@ def _two_arms(
         return {key for key, value in values.items() if str(settings.get(key, {}).get("value")) == str(value)}
 
     found = [m for m in gather(paper, [r for r in runs(paper=paper, scale=scale) if r.arm in arms]) if m.seeds]
+    known = {key for m in found for run in m.runs.values() for key in run.settings}
+    if found and (unknown := sorted(values.keys() - known)):
+        near = nearest(unknown[0], known | signature.options(compare).keys() - {"a", "b", "values"})
+        raise UsageError(f"{unknown[0]}={values[unknown[0]]}: no option, and no value of these arms; {near}")
     pairs = [
         (a, b)
         for a in found

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from evals.files import read_jsonl
-from evals.stats.intervals import ROUGH
+from evals.stats.intervals import MIN_SEEDS, ROUGH
 from evals.stats.score import bounds_text, number_text
 from harness.record.record import CURVE
 from harness.record.run import Run
@@ -105,9 +105,11 @@ def _difference(benchmark: str | None, compared: ArmDifference) -> list[str]:
         if abs(line.difference) < 0.0005:  # +0.0 points
             return [paragraph(f"{question} Not resolved: {found}.")]
         resolve = f"about {compared.needed} training seeds of each" if compared.needed else "more problems and seeds"
-        text = f"{question} Not resolved: {found}. A true difference of this size needs {resolve}:"
+        text = f"{question} Not resolved: {found}. A true difference of this size needs {resolve}"
+        if compared.needed and min(line.seeds_a, line.seeds_b) < MIN_SEEDS:
+            text += ", where the spread of training seeds is assumed, as three would measure it"
         runs = shlex.quote(f"runs=[{','.join(compared.runs)}]")
-        return [paragraph(text), f"rlvr power difference={abs(line.difference):.6g} benchmark={benchmark} {runs}"]
+        return [paragraph(f"{text}:"), f"rlvr power difference={abs(line.difference):.6g} benchmark={benchmark} {runs}"]
     answer = "Yes" if line.verdict.endswith("higher") else "No, lower" if line.verdict.endswith("lower") else "No"
     if line.seeds_covered:
         return [paragraph(f"{question} {answer}: {found}.")]

@@ -37,6 +37,18 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
     assert header[1:5] == ["metric", *sides, "difference"] and row[1:5] == ["avg@2 (%)", "100.0", "0.0", "+100.0"]
 
 
+def test_the_test_of_each_metric_is_named_with_its_benchmark_where_they_differ(
+    sides: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On x every difference is 1, so McNemar's test has its say; on y they are halves."""
+    for side, letters in zip(sides, ("+a", "aa"), strict=True):
+        save_run(Path(side), "y", {f"p{i}": letters if i % 2 else "aa" for i in range(12)})
+    assert main(["compare", *sides, "metrics=avg,maj"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    tests = dict(re.findall(r"Test of (avg@2 of \w), maj@2 of \w: ([^.]*)", text))
+    assert "McNemar" in tests["avg@2 of x"] and "McNemar" not in tests["avg@2 of y"]
+
+
 def test_a_different_measurement_needs_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = save_run(tmp_path / "a", "x", CORRECT)
     b = save_run(tmp_path / "b", "x", WRONG, decoding={"temperature": 0.6, "top_p": 1.0, "max_tokens": 64})
