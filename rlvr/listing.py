@@ -221,6 +221,8 @@ def _one(name: str) -> Result:
     from rlvr.metrics import Scores, ks_of
 
     named = runs(*name.split(","), finished=False)
+    if len(named) == 1 and not Path(name).exists():  # the beginning of its name was typed
+        name = named[0].folder.name
     if len(named) == 1 and not named[0].benchmarks and (state := progress(named[0])) is not None:
         return _begun(name, state, named[0])
     seeds = seeds_of(name)

@@ -8,6 +8,7 @@ from evals.plots.figures import ENDS, point_rows
 from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_average, compare_runs, difference_text, method_p_text
 from evals.stats.differences import ALPHA, FEW_SEEDS
+from evals.stats.score import NONE
 from harness.spec import Reproduction
 from harness.tables.grid import Grid
 from harness.tables.measured import (
@@ -19,6 +20,11 @@ from harness.tables.measured import (
     in_all_arms,
     rough,
     same_setting,
+)
+
+NO_P = (
+    "A dash for p: a trained arm has fewer than three training seeds, so that the verdict is one of the measured "
+    "checkpoints; `rlvr compare` has its p"
 )
 
 
@@ -45,6 +51,8 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         header.append("diverged")
     shown = [row[: len(header)] for row in rows]
     few_seeds = f" {FEW_SEEDS}." if any("checkpoint" in row[7] for row in rows) else ""
+    if any(row[6] == NONE for row in rows):
+        few_seeds = f" {NO_P}.{few_seeds}"
     not_tested = f" Not tested: {ALIKE}." if any(row[7] == "not tested" for row in rows) else ""
     return Grid(
         f"{paper.key}: paired differences of mean accuracy",

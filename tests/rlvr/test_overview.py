@@ -159,8 +159,12 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     assert [(d.arm, d.than) for d in found] == [("egsw", "base"), ("egsw", "placebo")]
 
 
-def test_show_prints_values_and_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_show_prints_values_and_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     folder = save_job(tmp_path, "egsw", ALL)
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    assert main(["show", folder.name[:12]]) == 0 and capsys.readouterr().out.splitlines()[0] == folder.name
     assert main(["show", str(folder)]) == 0
     text = capsys.readouterr().out
     assert "arm:       egsw" in text and "max_steps=2" in text and "Tiny scale: 2M." in text

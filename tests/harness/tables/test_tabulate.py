@@ -135,7 +135,9 @@ def test_a_methods_own_value_is_compared_with_arms_that_have_none(
     for number, (arm, overrides, settings) in enumerate(changed):
         digest = f"{number:08x}"
         finished(tmp_path, {"b": 8 - number}, arm=arm, digest=digest, overrides=overrides, settings=settings)
-    named = [row[0] for row in report("egsw", runs()).grids[-1].rows]
+    grid = report("egsw", runs()).grids[-1]
+    assert {row[6] for row in grid.rows} == {"–"} and "A dash for p: a trained arm has fewer than" in grid.notes[0]
+    named = [row[0] for row in grid.rows]
     assert [name for name in named if name.endswith("− grpo")] == [f"egsw [egsw.alpha={a}] − grpo" for a in (1, 2)]
     words = ["compare", "paper=egsw", "arm=egsw,grpo", "metrics=avg", "--json"]
     assert main(words) == 2 and "egsw.alpha=1; model=tiny egsw.alpha=2." in capsys.readouterr().err
