@@ -148,7 +148,8 @@ class GradeReport:
         if any(score.interval and score.interval.rough for score in self.scores):
             lines.append(f"  {ROUGH}")
         lines += [] if self.agreement is None else [_agreement_line(self.agreement, self.rows)]
-        lines += _differing_lines(self.differing)
+        own = self.stated is not None and self.stated.format == VERDICTS
+        lines += _differing_lines(self.differing, *(("the verdicts in the file", "was") if own else ()))
         return "\n".join(
             lines
             + ([f"  written: {self.out}"] if self.out else [])
@@ -192,17 +193,19 @@ def _agreement_line(a: Agreement, rows: int) -> str:
     )
 
 
-def _differing_lines(disagreements: Sequence[Disagreement]) -> list[str]:
+def _differing_lines(
+    disagreements: Sequence[Disagreement], other: str = "the labels", label_is: str = "labelled"
+) -> list[str]:
     if not disagreements:
         return []
     causes = Counter(sample.cause for sample in disagreements).most_common()
     differ = "1 verdict differs" if len(disagreements) == 1 else f"{len(disagreements)} verdicts differ"
-    lines = [f"  {differ} from the labels: " + "; ".join(f"{c} x {name}" for name, c in causes)]
+    lines = [f"  {differ} from {other}: " + "; ".join(f"{c} x {name}" for name, c in causes)]
     for sample in disagreements[:SHOWN]:
         label = "correct" if sample.label else "incorrect"
         lines.append(
             f"    row {sample.row}, problem {cell(sample.problem_id, 24)}: gold {cell(sample.gold, 24)}, ours "
-            f"{cell(sample.our_answer, 24)} {sample.verdict}, labelled {label}: {sample.cause}"
+            f"{cell(sample.our_answer, 24)} {sample.verdict}, {label_is} {label}: {sample.cause}"
         )
     if len(disagreements) > SHOWN:
         lines.append(f"    and {len(disagreements) - SHOWN} more; page=FILE.md has all")

@@ -49,6 +49,7 @@ def test_the_gold_is_the_gold_and_the_policy_the_manifests(place: str, how: dict
     assert report.agreement is not None and report.agreement.rate == 1.0  # with the verdicts that are there
     report = grade_file(tmp_path / "e" / place, policy="boxed_last")  # another one, by name
     assert report.verdicts == {"no_answer": 4}
+    assert "1 verdict differs from the verdicts in the file" in str(report) and "no_answer, was correct" in str(report)
 
 
 @pytest.mark.parametrize(("stated", "verdict"), [("after", "truncated"), ("whole", "correct"), (None, "correct")])
