@@ -107,9 +107,9 @@ def audit(
     except OSError as error:
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
-    document = asdict(result) | {"printed": claim.text, "where": where}
+    document = asdict(result) | {"printed": claim.text, "where": where, "verdict": result.in_words}
     bounds = {key: getattr(result.interval, key, None) for key in ("low", "high")}
-    row = {"printed": claim.text, "verdict": result.verdict, "file": result.file, **bounds, "ours": result.ours}
+    row = {"printed": claim.text, "verdict": result.in_words, "file": result.file, **bounds, "ours": result.ours}
     text = f"{result}\n  {LAST}" if ours else str(result)
     if ours and len(groups) > 1 and (different := _different(groups, metric)):
         document["measured_differently"] = different

@@ -124,7 +124,7 @@ def grade_file(
         problems=len(samples),
         samples=(min(samples.values()), max(samples.values())),
         verdicts=dict(sorted(Counter(map(str, ours["verdict"])).items())),
-        unscored_reasons=dict(Counter(_kind(reason) for reason in ours["reason"] if reason)),
+        unscored_reasons=_by_kind([reason for reason in ours["reason"] if reason]),
         scores=_scores(rows, ours, ks),
         agreement=agreement(rows, grades),
         out=None if target is None else str(target),
@@ -150,9 +150,13 @@ def _with_errors(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Grade]:
     ]
 
 
-def _kind(reason: str) -> str:
-    """What a reason begins with: its kind. What a server did stays as it is."""
-    return reason if reason.startswith("server:") else reason.split(":")[0]
+def _by_kind(reasons: Sequence[str]) -> dict[str, int]:
+    """The reasons by what they begin with (what a server did as it is), each with the first of its kind."""
+    kinds: dict[str, list[str]] = {}
+    for reason in reasons:
+        kinds.setdefault(reason if reason.startswith("server:") else reason.split(":")[0], []).append(reason)
+    several = {kind: "" if len(set(of)) == 1 else " (the first)" for kind, of in kinds.items()}
+    return {of[0] + several[kind]: len(of) for kind, of in kinds.items()}
 
 
 def policy_for(rows: Sequence[Row]) -> str:

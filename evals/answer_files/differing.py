@@ -111,8 +111,9 @@ def anywhere(tags: Sequence[Grade], others: Sequence[Grade]) -> list[Grade]:
 
 
 _SCIENTIFIC = re.compile(r"\d\s*e\s*[-+]?\d|10\s*\^|\\times\s*10", re.IGNORECASE)
-_COMMANDS = re.compile(r"\\(?:[dt]?frac|sqrt|pi|left|right|cdot|log|ln|sin|cos|tan)(?![A-Za-z])")
-_UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE)
+_MARK = re.compile(r"\\(?:text|mathrm|rm|circ)(?![A-Za-z])|%")
+_PLUS = re.compile(r"[(\[]\s*\+")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
 def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option: str | None = None) -> str:
@@ -124,8 +125,8 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
     itself is doubtful, or asks for a format); a convention of the grader that would agree with the label, by its
     name; a number in scientific notation; the same number a hundred times larger or smaller; numbers closer than
     one in a thousand; several values (the same in another order or other brackets; correct for us, without a `x \\in`
-    or otherwise; one or some of them; others); a left-hand side; units, words or symbols; correct for us in another
-    form than the gold's.
+    or otherwise; one or some of them; others); a left-hand side; units, words or symbols that one side lacks; correct
+    for us in another form than the gold's.
 
     Args:
         others: of the same response under other extraction policies.
@@ -160,7 +161,7 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
         return _several(gold, answer, grade.verdict == Verdict.CORRECT)
     if "=" in gold or "=" in answer:
         return "left-hand side or equation"
-    if _UNIT.search(_COMMANDS.sub("", gold + " " + answer)):
+    if _words(gold) != _words(answer):
         return "units, words or symbols"
     if grade.verdict == Verdict.CORRECT:
         return "equal in another form"
@@ -168,18 +169,27 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
 
 
 def gold_is_cut(row: Mapping[str, Any], answer: str | None) -> bool:
-    """The sample is labelled correct, and the file's gold has braces that do not close, as `\\frac{1`, or is their
-    extracted answer to the letter, and ours is another."""
+    """The sample is labelled correct, and the file's gold has braces that do not close, as `\\frac{1`, or a bracket
+    that begins with a plus, or is their extracted answer to the letter, and ours is another."""
     theirs, gold = row.get("their_answer"), str(row["answer"]).strip()
     braces = re.sub(r"\\[{}]", "", gold)
     same = theirs not in (None, answer) and theirs.strip() == gold
-    return bool(row.get("expected")) and (same or braces.count("{") != braces.count("}"))
+    broken = braces.count("{") != braces.count("}") or (_PLUS.search(gold) and not _PLUS.search(answer or ""))
+    return bool(row.get("expected")) and bool(same or broken)
 
 
 _AROUND = re.compile(r"\\left|\\right|\\text\{|[\s$()\[\]{}\\]|^[a-z]=")
 
 
 _LEFT = re.compile(r"^[\s$]*[a-zA-Z]\s*(?:=|\\in\b)")
+
+
+def _words(text: str) -> set[str]:
+    """The words, units and marks of a text. Two letters that are no unit are a product, as in e^{it}."""
+    from evals.grading.quantity import UNITS
+
+    words = re.findall(r"[A-Za-z]{2,}", _COMMAND.sub(" ", text))
+    return {word for word in words if len(word) > 2 or word in UNITS} | set(_MARK.findall(text))
 
 
 def _several(gold: str, answer: str, correct: bool) -> str:

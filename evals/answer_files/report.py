@@ -56,7 +56,7 @@ class GradeReport:
     problems: int
     samples: tuple[int, int]  # fewest and most samples of a problem
     verdicts: dict[str, int]
-    unscored_reasons: dict[str, int]  # by kind: time, memory, size, crash, error
+    unscored_reasons: dict[str, int]  # by kind: "size: 2787 characters, more than 2000"
     scores: list[Score]
     agreement: Agreement | None  # with the labels; None where the rows have none
     out: str | None

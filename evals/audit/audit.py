@@ -38,8 +38,9 @@ from evals.audit.denominators import missing, not_counted, repeated
 from evals.audit.evidence import Evidence
 from evals.audit.intervals import DIFFERENCES, Gain, of_gain, of_score, per_problem
 from evals.audit.printed import Printed
-from evals.audit.readings import Reading, readings, scores_at
+from evals.audit.readings import Reading, pass_at, readings, scores_at
 from evals.audit.selection import Selection, selection
+from evals.files import UsageError
 from evals.stats.intervals import Interval, over_problems
 
 Name = Literal[
@@ -75,6 +76,7 @@ class Audit:
             without scores. of: what it is of, for a sentence.
         ours: the samples of the checkpoint that has the printed digits, else of the last, by our verdicts; None without
             responses. ours_of: that checkpoint and its score in the file, for a sentence; "" where that is `file`.
+            gold_cut: of these, the samples that keep their label, since the file may have cut their gold.
         unlabelled: of the last checkpoints' samples without a verdict of the authors, how many there are, how many
             samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
@@ -88,6 +90,7 @@ class Audit:
     file: float | None = None
     ours: float | None = None
     ours_of: str = ""
+    gold_cut: int = 0
     interval: Interval | None = None
     selection: Selection | None = None
     seeds: int = 0
@@ -106,19 +109,26 @@ class Audit:
         return causes or f"the score of {self.reading or self.of}; no cause moves it"
 
     @property
+    def in_words(self) -> str:
+        """The verdict; instead of "another number", that it stands with a reservation where it is the file's own."""
+        own = self.file is not None and self.printed.rounds_from(self.file)
+        return "stands, with a reservation" if own and self.verdict == "stands with another number" else self.verdict
+
+    @property
     def _headline(self) -> str:
-        """The verdict; instead of "another number", its reasons where the number is the file's own."""
+        """The verdict, and why where the number is not the last checkpoint's, or has a reservation."""
         if self.verdict != "stands with another number":
             return self.verdict
-        if self.file is not None and self.printed.rounds_from(self.file):
-            return f"stands, with a reservation: {', '.join(dict.fromkeys(cause.name for cause in self.causes))}"
+        if self.in_words != self.verdict:
+            return f"{self.in_words}: {', '.join(dict.fromkeys(cause.name for cause in self.causes))}"
         return f"{self.verdict}: {self.reading}" if self.reading else self.verdict
 
     def __str__(self) -> str:
         interval = "" if self.interval is None else f" [{100 * self.interval.low:.1f}, {100 * self.interval.high:.1f}]"
-        lines = [f"{self.printed.text}: {self._headline}"]
+        share = f", a share ({100 * self.printed.value:g} %)" if self.printed.share else ""
+        lines = [f"{self.printed.text}{share}: {self._headline}"]
         if self.file is not None:
-            lines.append(f"  {self.of}: {100 * self.file:.1f}{interval}")
+            lines.append(f"  {self.of}: {_percent(self.file)}{interval}")
         if self.unlabelled is not None:
             missing, samples, low, high = self.unlabelled
             of = f"{samples - missing} of {samples} samples are labelled"
@@ -128,11 +138,19 @@ class Audit:
         if self.ours is not None:
             of = self.ours_of or "the same samples"
             lines.append(f"  our verdicts on {of}, answers read wherever they stand: {100 * self.ours:.1f}")
+            if self.gold_cut:
+                lines[-1] += f" ({self.gold_cut} keep their label: the gold may be cut in the file)"
         lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
         if self.differing:
             values = "; ".join(f"{key} {theirs} (declared: {ours})" for key, (theirs, ours) in self.differing.items())
             lines.append(f"  settings that differ: {values}")
         return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+    """With one digit after the point, and with two where it is half-way between such numbers."""
+    halves = 2000 * share
+    return f"{100 * share:.{2 if round(halves) % 2 and abs(halves - round(halves)) < 1e-6 else 1}f}"
 
 
 def audit(
@@ -154,6 +172,9 @@ def audit(
     if evidence is None:
         return Audit(printed, "cannot tell", ())
     rng = np.random.default_rng(seed)
+    if evidence.samples is not None and scores_at(evidence, printed.k)["value"].isna().any():
+        most = int(evidence.samples.groupby(["seed", "checkpoint", "problem_id"])["label"].count().max())
+        raise UsageError(f"k={printed.k}: expected problems with so many labelled samples, got at most {most}")
     printed, row, causes, reading, by_chance = _found(printed, evidence, base)
     chosen: Selection | None = None
     countable = evidence.samples is not None or evidence.problems is not None
@@ -174,7 +195,8 @@ def audit(
         causes += _grading(samples)
         causes += [Cause("truncation", "; ".join(texts))] if (texts := not_counted(samples)) else []
         causes += [Cause("another denominator", text) for text in repeated(samples)]
-        ours = None if "ours" not in samples else _score(samples, "ours")
+        ours = None if "ours" not in samples else _score(samples, "ours", printed.k)
+    own = scores_at(evidence, printed.k).loc[evidence.last.index, "value"]
     gain = None if base is None else of_gain(evidence, base)
     if base is not None and gain is not None:
         causes += _gain(evidence, base, gain)
@@ -185,20 +207,21 @@ def audit(
         printed,
         "cannot tell" if evidence.reward else _verdict([cause.name for cause in causes], chosen, by_chance),
         tuple(causes),
-        file=float(evidence.last["value"].mean()),
+        file=float(own.mean()),
         ours=ours,
-        ours_of="" if ours is None else _ours_of(evidence, row),
-        interval=of_score(evidence),
+        ours_of="" if ours is None else _ours_of(evidence, row, printed.k),
+        gold_cut=0 if ours is None or "gold_cut" not in samples else int(samples["gold_cut"].sum()),
+        interval=of_score(evidence, own, printed.k),
         selection=chosen,
         seeds=evidence.seeds,
-        unlabelled=_unlabelled(evidence),
+        unlabelled=_unlabelled(evidence, printed.k),
         differing={
             key: (value, declared[key])
             for key, value in evidence.settings.items()
             if declared is not None and key in declared and declared[key] != value
         },
         reading=reading,
-        of=_of(evidence),
+        of=_of(evidence) + (f", pass@{printed.k}" if printed.k > 1 and evidence.samples is not None else ""),
         gain=gain,
     )
 
@@ -214,24 +237,23 @@ def _of(evidence: Evidence) -> str:
     return f"{last}, {name}" if name else last
 
 
-def _ours_of(evidence: Evidence, row: pd.Series) -> str:
+def _ours_of(evidence: Evidence, row: pd.Series, k: int) -> str:
     """As `Audit.ours_of`, of a row of `scores`."""
     if [*evidence.last.index] == [row.name]:
         return ""
-    return f"{evidence.called(row)}, {100 * _score(evidence.at(row), 'label'):.1f} in the file"
+    return f"{evidence.called(row)}, {100 * _score(evidence.at(row), 'label', k):.1f} in the file"
 
 
-def _unlabelled(evidence: Evidence) -> tuple[int, int, float, float] | None:
+def _unlabelled(evidence: Evidence, k: int) -> tuple[int, int, float, float] | None:
     """As `Audit.unlabelled`, mean over seeds."""
     if evidence.samples is None:
         return None
     last = [evidence.at(row) for _, row in evidence.last.iterrows()]
+    ends = [[samples.fillna({"label": other}) for samples in last] for other in (0.0, 1.0)]
     missing = sum(int(samples["label"].isna().sum()) for samples in last)
     if not missing:
         return None
-    low, high = (
-        float(np.mean([_score(samples.fillna({"label": other}), "label") for samples in last])) for other in (0.0, 1.0)
-    )
+    low, high = (float(np.mean([_score(samples, "label", k) for samples in filled])) for filled in ends)
     return missing, sum(map(len, last)), low, high
 
 
@@ -334,7 +356,9 @@ def _said(first: Reading, found: Sequence[Reading]) -> str:
     return text + (f" (the same digits: {'; '.join(list(others)[:OTHERS])})" if others else "")
 
 
-def _score(samples: pd.DataFrame, column: str) -> float:
+def _score(samples: pd.DataFrame, column: str, k: int = 1) -> float:
+    if k > 1:
+        return pass_at(samples.assign(label=samples[column]), k)
     return float(samples.groupby("problem_id")[column].mean().mean())
 
 
@@ -355,6 +379,7 @@ def _grading(samples: pd.DataFrame) -> list[Cause]:
     if "truncated" in scored:  # what stands in a cut response is a matter of truncation
         move = move.mask((scored["truncated"] == 1) & (move < 0), 0.0)
     outside = (scored["ours"] != scored["strict"]) & (scored["strict"] == scored["label"])
+    of = f", of the {len(scored)} of {len(samples)} that are labelled and scored" * (len(scored) < len(samples))
     causes: list[Cause] = []
     kinds: tuple[tuple[Name, pd.Series, str], ...] = (
         ("grader", ~outside, "samples whose answer our grader judges otherwise"),
@@ -365,7 +390,7 @@ def _grading(samples: pd.DataFrame) -> list[Cause]:
         if abs(mean) >= MATERIAL and interval is not None and not interval.low <= 0 <= interval.high:
             count = int((of_kind & (move != 0)).sum())
             bounds = f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-            causes.append(Cause(name, f"{count} {text} move it by {100 * mean:+.1f} points {bounds}", 100 * mean))
+            causes.append(Cause(name, f"{count} {text} move it by {100 * mean:+.1f} points {bounds}{of}", 100 * mean))
     return causes
 
 

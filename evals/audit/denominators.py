@@ -46,10 +46,11 @@ def missing(evidence: Evidence, unit: float) -> Iterator[str]:
     sizes, most = by_problem.size(), int(by_problem.size().max())
     means = 100 * float(by_problem.mean().mean()), 100 * float(samples["label"].mean())
     if abs(means[0] - means[1]) >= 100 * unit / 2 or sizes.mean() < (1 - TRUNCATED) * most:
-        yield (
-            f"problems have {sizes.min()} to {most} samples; the mean over problems is {means[0]:.1f}, that over "
-            f"samples {means[1]:.1f}"
-        )
+        labelled = by_problem.count()
+        uneven = f"{sizes.min()} to {most} samples"
+        if sizes.min() == most:
+            uneven = f"{labelled.min()} to {labelled.max()} labelled samples of {most}"
+        yield (f"problems have {uneven}; the mean over problems is {means[0]:.1f}, that over samples {means[1]:.1f}")
 
 
 def repeated(samples: pd.DataFrame) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from evals.audit.evidence import Evidence, Vector
+from evals.audit.readings import pass_at_of_each
 from evals.stats.intervals import MIN_SEEDS, Estimate, Interval, over_problems, over_seeds
 
 DIFFERENCES = (-1.0, 1.0)
@@ -34,11 +35,18 @@ class Gain:
         return f"{100 * self.value:+.1f} points [{low:.1f}, {high:.1f}], {self.over}"
 
 
-def of_score(evidence: Evidence) -> Interval | None:
-    """Of the last checkpoint: over seeds if there are enough, else over problems if their number is known."""
-    values = evidence.last["value"].to_numpy(dtype=float)
+def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | None:
+    """Of the last checkpoint: over seeds if there are enough, else over problems if their number is known.
+
+    Args:
+        scores: of the last checkpoints. k: they are pass@k, where there are samples.
+    """
+    values = scores.to_numpy(dtype=float)
     if len(values) >= MIN_SEEDS:
         return over_seeds(values)
+    if evidence.samples is not None and k > 1:
+        each = [pass_at_of_each(evidence.at(row), k) for _, row in evidence.last.iterrows()]
+        return over_problems(pd.concat(each, axis=1).dropna().mean(axis=1).to_numpy())
     if evidence.samples is not None:
         means = per_problem(evidence, "label").to_numpy(dtype=float)
         return over_problems(means) if len(means) else None
@@ -61,7 +69,7 @@ def of_gain(evidence: Evidence, base: Evidence) -> Gain:
         if len(gains) > 1:
             interval = over_problems(gains.to_numpy(dtype=float), bounds=DIFFERENCES)
             return Gain(float(gains.mean()), interval, f"over the {len(gains)} problems of both")
-    after, first = of_score(evidence), of_score(base)
+    after, first = (of_score(side, side.last["value"]) for side in (evidence, base))
     if after is None or first is None:
         return Gain(value, None, "its interval needs problems=N, or several seeds of both")
     low = value - math.hypot(trained.mean() - after.low, first.high - before.mean())

@@ -250,7 +250,7 @@ def _beside(curves: Mapping[str, pd.DataFrame], metric: str) -> dict[str, float]
 
 def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
     """Verdicts of responses: `problem_id`, `label` (theirs), `ours`, `strict`, `truncated`, as `Evidence` takes them.
-    Where the file cut its gold, a verdict against it says nothing, and the label stands.
+    Where the file cut its gold (`gold_cut`), a verdict against it says nothing, and the label stands.
 
     Args:
         rows: of `evals.answer_files.reading.read_answers`.
@@ -258,10 +258,10 @@ def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
     from evals.answer_files.differing import gold_is_cut
 
     table, grades = by_policy(rows, grader, ("boxed_strict", "answer_tag", "qwen"))
-    for column, policy in (("ours", "ours"), ("strict", "boxed_strict")):
-        cut = [gold_is_cut(row, grade.answer) for row, grade in zip(rows, grades[policy], strict=True)]
-        table[column] = table[policy].mask(pd.Series(cut), table["label"])
-    return table
+    for column, policy in (("strict", "boxed_strict"), ("ours", "ours")):
+        cut = pd.Series([gold_is_cut(row, grade.answer) for row, grade in zip(rows, grades[policy], strict=True)])
+        before, table[column] = table[policy], table[policy].mask(cut, table["label"])
+    return table.assign(gold_cut=cut & (before != table["ours"]))
 
 
 def programs(file: AnswerFile) -> bool:

@@ -172,9 +172,10 @@ def _of_samples(evidence: Evidence, row: int, k: int) -> Iterator[Reading]:
         return
     at = evidence.scores.iloc[row]
     samples = evidence.at(at)
+    own = at["value"] if k == 1 else pass_at(samples, k)
     where = "" if row in _last(evidence) and evidence.seeds == 1 else f" of {evidence.called(at)}"
     for kind, text, value in _counted(samples, k):
-        if abs(value - at["value"]) < 1e-12:
+        if abs(value - own) < 1e-12:
             continue  # counted so it is the checkpoint's own score
         yield Reading(kind, f"{text}{where}", value, row)
     found = samples["problem_id"].nunique()
@@ -209,10 +210,10 @@ def _counted(samples: pd.DataFrame, k: int) -> Iterator[tuple[Kind, str, float]]
     for column, text in (("ours", "by our verdicts"), ("strict", "by our verdicts on answers in a box")):
         if column in samples:
             yield "another metric", text, float(samples.groupby("problem_id")[column].mean().mean())
-    yield from _left_out(samples)
+    yield from _left_out(samples, k)
 
 
-def _left_out(samples: pd.DataFrame) -> Iterator[tuple[Kind, str, float]]:
+def _left_out(samples: pd.DataFrame, k: int) -> Iterator[tuple[Kind, str, float]]:
     """Over some of the samples, or over those without a verdict too."""
     kept = []
     if "truncated" in samples:
@@ -226,7 +227,8 @@ def _left_out(samples: pd.DataFrame) -> Iterator[tuple[Kind, str, float]]:
                 yield "another denominator", f"only the {len(some)} of {len(samples)} responses {text}", float(value)
     if samples["label"].isna().any():
         for of, text in ((0, "wrong"), (1, "correct")):
-            value = float(samples["label"].fillna(of).groupby(samples["problem_id"]).mean().mean())
+            filled = samples.assign(label=samples["label"].fillna(of))
+            value = float(filled.groupby("problem_id")["label"].mean().mean()) if k == 1 else pass_at(filled, k)
             yield "another denominator", f"samples without a verdict counted as {text}", value
 
 
@@ -237,11 +239,16 @@ def _ks(n: int, k: int) -> list[int]:
 
 def pass_at(samples: pd.DataFrame, k: int) -> float:
     """pass@k, 1 - C(n - c, k) / C(n, k), mean over the problems with at least k samples; NaN without one."""
+    return float(pass_at_of_each(samples, k).mean())
+
+
+def pass_at_of_each(samples: pd.DataFrame, k: int) -> pd.Series:
+    """pass@k of the problems with at least k labelled samples, by problem."""
     from evals.stats.verdict_table import pass_at_k
 
     counts = samples.groupby("problem_id")["label"].agg(["count", "sum"])
-    values = [pass_at_k(int(n), int(c), k) for n, c in counts.itertuples(index=False) if n >= k]
-    return float(np.mean(values)) if values else float("nan")
+    counts = counts[counts["count"] >= k]
+    return pd.Series([pass_at_k(int(n), int(c), k) for n, c in counts.to_numpy()], counts.index, dtype=float)
 
 
 def _majorities(samples: pd.DataFrame, n: int) -> Iterator[tuple[str, float]]:

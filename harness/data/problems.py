@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from evals.data.rows import SUFFIXES
+from evals.suggest import expected
 from harness.data.named import SETS, NamedSet, file_rows
 from harness.data.tiny import FAMILIES, family
 from harness.errors import UsageError
@@ -113,10 +114,11 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
         raise UsageError(f"dataset: expected rows in {dataset!r}, got none")
     for number, row in enumerate(rows, 1):
         for column in columns:
-            if column not in (*COLUMNS, *SOLUTION_COLUMNS) and isinstance(row.get(column), (int, float)):
+            if column not in ("problem", "solution") and type(row.get(column)) in (int, float):
                 row[column] = str(row[column])
             if not isinstance(row.get(column), str) or not row[column].strip():
-                there = f"; it has {', '.join(map(repr, row))}" if column not in row else ""
+                names = [name for name in row if name != "problem" or row[name] is not row.get("question")]
+                there = f"; it has {', '.join(map(repr, names))}" if column not in row else ""
                 other = (
                     f", and columns={column}:NAME takes another"
                     if there and column in (*COLUMNS, *SOLUTION_COLUMNS)
@@ -160,7 +162,7 @@ def _read(dataset: str) -> list[dict[str, Any]]:
     if at.named:
         rows = at.named.load(at.file)
     elif at.file:
-        rows = [{**row, **{our: row.get(their) for our, their in at.columns.items()}} for row in file_rows(at.file)]
+        rows = list(_mapped(at, at.file))
         rows = rows if at.verdicts is None else perfectible(rows, at.verdicts)
     else:
         from datasets import load_dataset
@@ -183,7 +185,7 @@ def count_rows(dataset: str) -> int | None:
     if at.named and (declared := at.named.rows or at.named.read):
         return declared
     if at.file:
-        return sum(1 for _ in file_rows(at.file))
+        return sum(1 for _ in _mapped(at, at.file))
     if at.hub is None:
         return TINY_PROBLEMS
     if not at.named and not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
@@ -192,6 +194,20 @@ def count_rows(dataset: str) -> int | None:
             f"a hub id (owner/name), got {dataset!r}"
         )
     return None
+
+
+def _mapped(at: Source, file: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file, with our columns filled from those that the user named.
+
+    Raises:
+        UsageError: a row has no such column.
+    """
+    for number, row in enumerate(file_rows(file), 1):
+        for our, their in at.columns.items():
+            if their not in row:
+                near = expected(their, row)
+                raise UsageError(f"columns={our}:{their}: {file}, row {number}, has no such column; {near}")
+        yield {**row, **{our: row[their] for our, their in at.columns.items()}}
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

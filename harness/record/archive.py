@@ -56,13 +56,15 @@ def write_archive(runs: Iterable[Run], path: Path, *, responses: bool = False, b
     return count
 
 
-def read_archive(path: Path) -> list[Run]:
+def read_archive(path: Path, *, again: bool = False) -> list[Run]:
     """The runs of an archive, unpacked into the cache once.
 
+    Args:
+        again: unpack it in place of what the cache has of it, where somebody may have changed a file.
     Raises:
         DamagedFileError: it is not such an archive, or holds what no archive of runs does.
     """
-    folder = unpacked(path)
+    folder = unpacked(path, again=again)
     return [Run(record.parent) for record in sorted(folder.glob(f"*/*/*/{RECORD}"))]
 
 
@@ -112,20 +114,26 @@ def newest(runs: Iterable[Run]) -> list[Run]:
     return [by_identity[identity] for identity in sorted(by_identity)]
 
 
-def unpacked(path: Path) -> Path:
+def unpacked(path: Path, *, again: bool = False) -> Path:
     """The folder in the cache with the content of an archive.
 
+    Args:
+        again: as `read_archive`.
     Raises:
         DamagedFileError: as `read_archive`.
     """
     folder = cache_dir() / "archives" / file_sha256(path)[:32]
-    if not folder.is_dir():
+    if again or not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         part = Path(mkdtemp(dir=folder.parent, prefix=".part-"))
         try:
             _extract(path, part)
             if not any(part.glob(f"*/*/*/{RECORD}")):
                 raise DamagedFileError(path, f"no run in it (<paper>/<scale>/<run>/{RECORD})", AGAIN)
+            if lost := [run.name for run in sorted(part.glob("*/*/*")) if not (run / RECORD).is_file()]:
+                raise DamagedFileError(path, f"{lost[0]} in it has no {RECORD}", AGAIN)
+            if again:
+                shutil.rmtree(folder, ignore_errors=True)
             if not folder.is_dir():  # another process may have been faster
                 part.rename(folder)
         finally:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.record.archive import read_archive
+from evals.files import DamagedFileError
+from harness.record.archive import AGAIN, read_archive
 from harness.record.contribution import obstacles
 from harness.record.run import Run
 
@@ -23,10 +24,13 @@ def verify(path: Path, *, contribution: bool = False) -> list[str]:
     from tqdm import tqdm
 
     wrong = []
-    for run in tqdm(read_archive(path), desc=f"checking {path.name}", unit="run", disable=None):  # on a terminal
+    packed = read_archive(path, again=True)
+    for run in tqdm(packed, desc=f"checking {path.name}", unit="run", disable=None):  # on a terminal
         try:
             faults = run.damage() or [*_wrong_scores(run), *(obstacles(run) if contribution else ())]
-        except (ValueError, KeyError) as error:  # damaged; or verdicts that contradict themselves
+        except DamagedFileError as error:
+            faults = [f"{error.path.relative_to(run.folder)} is damaged ({error.why}): {AGAIN}"]
+        except (ValueError, KeyError) as error:  # verdicts that contradict themselves
             faults = [str(error)]
         wrong += [f"{run.folder.name}: {fault}" for fault in faults]
     return wrong

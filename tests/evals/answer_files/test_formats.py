@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evals.answer_files import grade_file
-from evals.answer_files.differing import cause
+from evals.answer_files.differing import GOLD_CUT, cause
 from evals.answer_files.reading import Reading, read_answers
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
@@ -116,6 +116,10 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         ("52451256", "52{,}451{,}257", "other"),
         ("5", "x=5", "left-hand side or equation"),
         ("3", "3 \\text{cm}", "units, words or symbols"),
+        ("3", "3 cm", "units, words or symbols"),
+        ("e^{it}+Ax", "e^{i t} + xA", "other"),  # products of letters, and no words
+        ("5 \\text{cm}", "6 \\text{cm}", "other"),
+        ("(+5)(b+2)", "(a + 5)(b + 2)", GOLD_CUT),
         ("3", "4", "other"),
         ("28", "28\\%", "the same number, written otherwise"),
         ("3", None, "no answer by any rule of extraction"),

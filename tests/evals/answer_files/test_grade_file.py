@@ -59,7 +59,7 @@ def test_agreement_with_the_labels(write):
     ]
     report = grade_file(write(rows))
     assert report.verdicts == {"correct": 2, "unscored": 1, "wrong": 3}
-    assert report.unscored_reasons == {"size": 1}
+    assert report.unscored_reasons == {"size: 20000 characters, more than 2000": 1}
     total = report.agreement
     assert total is not None and total.rate == pytest.approx(2 / 5)  # an unscored row does not agree
     assert (total.true_accepted, total.true_refused, total.false_accepted, total.false_refused) == (1, 1, 1, 1)

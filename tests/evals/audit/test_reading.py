@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import rlvr
+from evals.audit.audit import audit
+from evals.audit.evidence import Evidence
+from evals.audit.printed import Printed
 from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verl_settings
 from evals.files import file_sha256, write_json
 from evals.grading import Grader
@@ -110,6 +113,9 @@ def test_responses_have_verdicts_of_both_policies() -> None:
         [1, 1, 0], [1, 0, 0], [0, 0, 1],
         [1, 1, 0], [0, 0, 0],  # the file's gold lost its commas: the label stands
     ]  # fmt: skip
+    assert table["gold_cut"].tolist() == [False, False, False, True, False]
+    audited = str(audit(Printed("50.0"), Evidence.of_samples(table.dropna(subset=["label"]))))
+    assert "(1 keep their label: the gold may be cut in the file)" in audited
     assert table["label"].tolist()[:2] == [1, 0]
     assert table["label"].isna().tolist() == [False, False, True, False, False]
 

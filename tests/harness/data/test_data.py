@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.data.problems import load_problems, load_solutions
+from harness.data.problems import count_rows, load_problems, load_solutions
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> str:
@@ -30,13 +30,23 @@ def test_answers_come_from_the_column_or_the_last_box(tmp_path: Path) -> None:
         ([{"problem": "1+1?"}], "row 1: expected text in 'answer', got None"),
         ([{"problem": "1", "answer": "1"}, {"problem": " ", "answer": "2"}], "row 2: expected text in 'problem'"),
         ([{"problem": "1", "gold": "2"}], "it has 'problem', 'gold', and columns=answer:NAME takes another"),
-        ([{"problem": "1", "answer": 2}], "row 1: expected text in 'answer', got 2"),
+        ([{"question": "1", "gold": "2"}], "it has 'question', 'gold', and columns=answer:NAME takes another"),
+        ([{"problem": "1", "answer": True}], "row 1: expected text in 'answer', got True"),
         ([], "expected rows"),
     ],
 )
 def test_errors_name_the_bad_row(rows: list[dict[str, object]], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         load_problems(write(tmp_path / "x.jsonl", rows))
+
+
+def test_numbers_are_answers_and_a_column_that_is_nowhere_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.jsonl", [{"question": "1+1?", "gold": 2}, {"question": "1/2?", "gold": 0.5}])
+    named = f"{path}?problem=question&answer=gold"
+    assert [row["answer"] for row in load_problems(named)] == ["2", "0.5"]
+    for read in (load_problems, count_rows):  # not filled from another column, as without columns=
+        with pytest.raises(ValueError, match=r"columns=problem:questoin: .* row 1, has no such column; did you mean"):
+            read(f"{path}?problem=questoin&answer=gold")
 
 
 def test_solutions_are_checked_like_problems(tmp_path: Path) -> None:

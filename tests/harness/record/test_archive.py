@@ -138,6 +138,47 @@ def test_an_import_adds_what_is_not_there(
     assert report("egsw", runs()).csv() == report("egsw", runs(archive)).csv()
 
 
+def _unpack(archive: Path, folder: Path) -> None:
+    folder.mkdir()
+    with lzma.open(archive) as packed, tarfile.open(fileobj=packed) as tar:
+        tar.extractall(folder, filter="data")
+
+
+def _pack(folder: Path, archive: Path) -> None:
+    with lzma.open(archive, "wb") as out, tarfile.open(fileobj=out, mode="w") as tar:
+        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+            tar.add(file, file.relative_to(folder))
+
+
+def test_a_run_that_was_taken_out_of_an_archive_is_missed(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whole is the archive, whatever was done to its copy in the cache; not one with a run's files and no record."""
+    (first, *_) = read_archive(archive)
+    (first.folder / "run.json").unlink()
+    assert main(["verify", str(archive)]) == 0
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
+    assert main(["import", str(archive)]) == 0 and "runs added: 4" in capsys.readouterr().out
+    _unpack(archive, tmp_path / "x")
+    (lost, *_) = sorted((tmp_path / "x").glob("*/*/*/run.json"))
+    lost.unlink()
+    _pack(tmp_path / "x", tmp_path / "less.tar.xz")
+    for command in ("verify", "import"):
+        assert main([command, str(tmp_path / "less.tar.xz")]) != 0
+        assert f"({lost.parent.name} in it has no run.json)" in capsys.readouterr().err
+
+
+def test_a_changed_record_of_an_archive_is_got_again_not_deleted(
+    archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _unpack(archive, tmp_path / "x")
+    (record, *_) = sorted((tmp_path / "x").glob("*/*/*/run.json"))
+    record.write_text(record.read_text().replace('"seed": 0', '"seed": 7'))
+    _pack(tmp_path / "x", tmp_path / "forged.tar.xz")
+    assert main(["verify", str(tmp_path / "forged.tar.xz")]) == 1
+    assert "run.json is damaged" in (out := capsys.readouterr().out) and "get it again" in out and "delete" not in out
+
+
 @pytest.mark.parametrize("offset", [0, 1])
 def test_seeds_of_samples_are_kept_only_where_the_run_does_not_give_them(tmp_path: Path, offset: int) -> None:
     """Offset 0: the seeds that an evaluation of the run uses. 1: others, as of samples from elsewhere."""
