@@ -569,7 +569,9 @@ def one_of_fifteen_checkpoints_of_aime24(rng: np.random.Generator, folder: Path)
     inner = [c for c in counts[:-1] if c not in (counts.max(), counts[-1])]
     path = curve(folder / "c.csv", counts / 30)
     options = {"metric": "eval_acc", "problems": 30}
-    return Plant([path], inner[0] / 30, "a foreign number would be one of", ("cannot tell",), options)
+    return Plant(
+        [path], inner[0] / 30, "a number of no relation to the file would match one of", ("cannot tell",), options
+    )
 
 
 @cause

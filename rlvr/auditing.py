@@ -24,7 +24,7 @@ LAST = "rlvr tables and rlvr report print the last checkpoint's score, mean over
 
 def audit(
     *source: PathLike,
-    printed: str | None = None,
+    printed: str | float | None = None,
     metric: str | None = None,
     files: Literal["checkpoints", "seeds", "recipes"] | None = None,
     base: Sequence[PathLike] | None = None,
@@ -44,15 +44,15 @@ def audit(
         rlvr audit lr_1.csv lr_2.csv lr_3.csv printed=52.4 metric=eval_acc files=recipes problems=500
         rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
-    The verdict is one of: stands, stands with another number, not in the file, within selection, within seeds, made by
-    the grader, cannot tell; docs/tutorials/others-files.md explains them.
+    The verdict is one of: stands, stands with a reservation, stands with another number, not in the file, within
+    selection, within seeds, made by the grader, cannot tell; docs/tutorials/others-files.md explains them.
 
     Args:
         *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
             JSON Lines of trackers), a file a seed; graded responses in any format of `rlvr grade` or tables of verdicts
             (id, correct, seed, step), a file a checkpoint; or runs of this project, a folder a seed.
-        printed: the score in percent, with its digits as printed, or a count, as 13/30 (default for runs: what
-            `rlvr tables` prints).
+        printed: the score in percent, with its digits as printed, a count, as 13/30, or a share, where the number is
+            at most 1 and is none in percent (default for runs: what `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark, where they
             have several.
         files: what one file is (default: of curves a seed, of responses and verdicts a checkpoint); recipes: the
@@ -103,7 +103,7 @@ def audit(
         if printed is None and not ours:
             raise UsageError("printed: missing; expected a percentage such as 46.7")
         last = f"{100 * float(read[0].last['value'].mean()):.1f}"
-        claim = Printed(last if printed is None else printed, where, k)
+        claim = Printed(last if printed is None else str(printed), where, k)
     except OSError as error:
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)

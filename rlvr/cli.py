@@ -168,7 +168,9 @@ def _report(name: str, error: BaseException) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         return error.code
     if isinstance(error, KeyboardInterrupt):
-        print("interrupted; the same command resumes where it was", file=sys.stderr)
+        print(
+            "interrupted; nothing that was saved is lost, and the same command goes on or begins again", file=sys.stderr
+        )
         return 130
     if isinstance(error, BrokenPipeError):  # `rlvr list | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python raises again when it exits

@@ -25,7 +25,7 @@ def use(equation: Callable[..., Any], **values: Any) -> Use:
     return Use(equation, {k: v if isinstance(v, Sourced) else Sourced(v, Origin.USER, NOTE) for k, v in values.items()})
 
 
-def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (), **values: Any) -> Experiment:
+def experiment(*, base: Experiment | None = None, equations: Iterable[Use] | Use = (), **values: Any) -> Experiment:
     """An experiment: the recipe of the baselines (GRPO, token-mean loss, DAPO's values) with your changes.
 
         rlvr.experiment(
@@ -54,7 +54,7 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (),
 
         base = as_in(values["like"], base)
     method = base.method
-    for equation in equations:
+    for equation in [equations] if isinstance(equations, Use) else equations:
         method = _with(method, equation)
     clips = ("clip_low", "clip_high", "dual_clip") if method.objective is not base.method.objective else ()
     none: Any = Sourced(None, Origin.USER, "no clipped surrogate with this objective")

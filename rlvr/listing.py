@@ -215,6 +215,7 @@ def _archived(found: Sequence[Run]) -> Result:
 def _one(name: str) -> Result:
     from evals.stats.score import reported
     from harness.record.find import runs, seeds_of, together
+    from harness.record.record import CURVES
     from harness.record.state import progress
     from harness.step.learning import EQUAL, LIMITS, equal_text, warnings
     from rlvr.evaluation import score_fields
@@ -226,6 +227,8 @@ def _one(name: str) -> Result:
     if len(named) == 1 and not named[0].benchmarks and (state := progress(named[0])) is not None:
         return _begun(name, state, named[0])
     seeds = seeds_of(name)
+    if all(run.record.get("kind") == CURVES for run in seeds):
+        return _curves(name, seeds)
     measured = together(seeds, name)
     record = seeds[0].record if len(seeds) == 1 else {}
     how = {benchmark: seeds[0].measured_by(benchmark) for benchmark in measured.tables}
@@ -253,6 +256,20 @@ def _one(name: str) -> Result:
     scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
     document = {"run": name, "warnings": warned, **facts, "measured_by": how, "scores": scores}
     return Result(document, text, table_of_scores.rows(), printed=table_of_scores.printed)
+
+
+def _curves(name: str, seeds: Sequence[Run]) -> Result:
+    """Training curves of another tool: of each metric its first and last value."""
+    rows = [
+        {"run": run.folder.name, "metric": metric, "steps": len(points), "first": points[0][1], "last": points[-1][1]}
+        for run in seeds
+        for metric in sorted({key for values in run.curve.values() for key in values})
+        if (points := run.metrics(metric))
+    ]
+    cells = [tuple(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()) for row in rows]
+    files = [f"{run.folder.name}: curves of {run.record['source']['file']}, imported {run.finished}" for run in seeds]
+    text = "\n".join([*files, table(("run", "metric", "steps", "first", "last"), cells, left=2)])
+    return Result({"run": name, "curves": rows}, text, rows)
 
 
 def _begun(name: str, state: str, run: Run) -> Result:
@@ -287,7 +304,7 @@ def _facts(run: Run) -> dict[str, Any]:
 
 def _facts_text(facts: Mapping[str, Any]) -> list[str]:
     values = {k: ", ".join(f"{a}={b}" for a, b in v.items()) if isinstance(v, dict) else v for k, v in facts.items()}
-    return [paragraph(f"{key + ':':<11}{value}", "  ") for key, value in values.items()]
+    return [paragraph(f"{key + ':':<10} {value}", "  ") for key, value in values.items()]
 
 
 def _states(papers: Sequence[str] | None) -> Result:

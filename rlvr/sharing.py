@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -91,7 +93,8 @@ def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> R
         raise UsageError(f"{run}: expected one run, found {len(found)}")
     target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}{SUFFIX}"
     if not target.name.endswith(SUFFIX) or target.exists():
-        raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}")
+        there = "; this one is there already" if target.exists() else ""
+        raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}{there}")
     write_archive(found, target, responses=True, by=by)
     without = (
         "" if found[0].keeps_responses else f"\nwithout responses: {found[0].name} has none, as imported runs have"
@@ -188,12 +191,20 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
     from harness.record.curves import import_curve
 
     paths = _existing(files, "logs or tables of a training, one a seed")
-    runs = [import_curve(path, name or paths[0].stem, seed, columns or {}) for seed, path in enumerate(paths)]
+    name = name or paths[0].stem
+    runs = [import_curve(path, name, seed, columns or {}) for seed, path in enumerate(paths)]
+    imported = {run.folder for run in runs}
+    before = runs[0].folder.parent.glob(f"{glob.escape(name)}-seed*")
+    gone = [folder for folder in before if folder not in imported and folder.name[len(name) + 5 :].isdecimal()]
+    for folder in gone:  # a mean over the seeds of two imports is of neither
+        shutil.rmtree(folder)
     rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
     source = runs[0].record["source"]
     read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
     lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
     lines.append(f"{'imported again' if source['replaced'] else 'imported'}: {read}")
+    if gone:
+        lines.append(f"taken away: {len(gone)} more seeds of an earlier import of this name")
     if source["left"]:
         lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))
     lines.append(f"beside yours: rlvr page [OURS] curves={str(runs[0].folder).removesuffix('0')}*")

@@ -121,7 +121,9 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
                 given[last] = [*_listed(given[last]), *_listed(_word(last, named[last], word))]
                 continue
             if not unnamed:
-                raise UsageError(f"cannot read {word!r}: expected key=value")
+                plain = key.replace("-", "_")
+                meant = f", as in {plain}={text}" if equals and KEY.fullmatch(plain) else ""
+                raise UsageError(f"cannot read {word!r}: expected key=value{meant}")
             last = unnamed.pop(0)
             given[last] = _word(last, named[last], word)
             continue

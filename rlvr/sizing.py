@@ -218,7 +218,7 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
     Args:
         runs: the training seeds of one method: names of runs or their beginnings, joined by commas or with * for the
             rest ('tiny-grpo*'), or folders, as of rlvr compare.
-        seeds: how many on a side (default 1,2,3,5,10 as far as there are).
+        seeds: how many on a side (default 1, 3, 5 and 10, as far as there are).
     Raises:
         UsageError: no such runs, or too few seeds.
     """
@@ -233,7 +233,10 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
     runs = runs.removeprefix("[").removesuffix("]")
     check_names(runs)
     tables = {name: table.values("avg") for name, table in method(runs).tables.items()}
+    there = min((len(values) for values in tables.values()), default=0)
     sizes = at_least_one("seeds", seeds) or SIZES
+    if seeds is not None and (many := [size for size in sizes if 2 * size > there]):
+        raise UsageError(f"seeds={many[0]}: two sides need {2 * many[0]} training seeds of the method, got {there}")
     rates = false_verdicts({name: v[:, complete(v)] for name, v in tables.items()}, sizes=sizes)
     rows = []
     for rate in rates:

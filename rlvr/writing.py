@@ -15,6 +15,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
+from evals.files import read_object, text_sha256
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result, as_folder, results_folder
 from rlvr.signature import COMMAND_LINE
@@ -113,7 +114,8 @@ def analyze(
         benchmarks: some of those that all runs have.
         only: families of figures; those that generate text with the models run only when they are named, as
             interventions. A wrong name lists them.
-        out: folder (default RLVR_HOME/results/analyses/NAMES): per figure svg, png, pdf and csv, and an index page.
+        out: folder (default RLVR_HOME/results/analyses/NAMES, with a hash where figures of other runs are there): per
+            figure svg, png, pdf and csv, and an index page.
         data_dir: the benchmarks' files, instead of the hub (to render the prompts again).
         samples: continuations of each changed response, in interventions (default 8).
     Raises:
@@ -137,7 +139,11 @@ def analyze(
     models = read_runs(runs, names, data_dir=_place(data_dir))
     shared = common_benchmarks(models, benchmarks)
     material = Material(models, shared, _cache(), **({} if samples is None else {"samples": samples}))
-    folder = folder or results_folder() / "analyses" / _joined(m.name for m in models)
+    if folder is None:
+        folder = results_folder() / "analyses" / _joined(m.name for m in models)
+        those = [str(run.folder) for m in models for run in m.sources]
+        if (read_object(folder / "analysis.json") or {}).get("runs", those) != those:  # figures of other runs
+            folder = folder.with_name(f"{folder.name}-{text_sha256(' '.join(those))[:8]}")
     command = COMMAND_LINE.get() or f"rlvr.analyze({runs!r})"
     made = plotted(material, only=families, out=folder, command=command)
     lines = [f"{folder}:", *(f"  {f['family']}/{f['name']}.svg: {f['title']}" for f in made["figures"])]

@@ -74,7 +74,9 @@ def _lighteval(text: str) -> Iterable[dict[str, float]]:
 
 def _lines(text: str) -> Iterable[dict[str, float]]:
     if text.lstrip().startswith("["):
-        return [_numbers(row) for row in json.loads(text)]
+        names = ("Wall time", "Step", "Value")  # TensorBoard's download: a list of three numbers each
+        rows = (dict(zip(names, row, strict=True)) if isinstance(row, list) else row for row in json.loads(text))
+        return [_numbers(row) for row in rows]
     return [_numbers(json.loads(line)) for line in text.splitlines() if line.strip()]
 
 

@@ -161,6 +161,8 @@ def count(name: str) -> int:
 def check_name(name: str) -> None:
     """Raises ValueError, with the nearest name, if there is no such benchmark."""
     valid = (*names(), *OWN)
+    if name not in valid and Path(name).is_file():
+        raise UsageError(f"benchmark {name}: expected a file ending in {', '.join(SUFFIXES)}")
     if name not in valid:
         raise UsageError(f"unknown benchmark {name!r}: {expected(name, valid)}")
 

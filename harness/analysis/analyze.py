@@ -34,8 +34,8 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
     """Plot and write. The material's cache holds token tables, so a second call resumes.
 
     Returns:
-        what analysis.json holds: `models`, `benchmarks`, `figures` (family, name, title, caption, source), `skipped`,
-        `command`, `environment`.
+        what analysis.json holds: `models`, `runs`, `benchmarks`, `figures` (family, name, title, caption, source),
+        `skipped`, `command`, `environment`.
     """
     code = environment()  # before anything is written, which may be under version control itself
     plotted, skipped = plot_all(material, only)
@@ -50,6 +50,7 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
             figures.append({"family": family, "name": plot.name, **words})
     made = {
         "models": [{"name": m.name, "seeds": len(m.sources), "made_by": m.made_by, **m.tags} for m in material.models],
+        "runs": [str(run.folder) for m in material.models for run in m.sources],
         "benchmarks": list(material.benchmarks),
         "figures": figures,
         "skipped": skipped,

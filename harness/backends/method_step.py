@@ -10,7 +10,7 @@ from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
 from harness.step.finite import check_output, check_tensor
 from harness.step.loss import policy_loss
-from harness.step.step_metrics import unshaped_advantages
+from harness.step.step_metrics import with_rewards
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,12 +27,14 @@ class Applied:
 
     Args:
         shaped: its output. batch: with the advantages before shaping, for `step_metrics`.
+        rewards: [B], as the advantage reads them, after the method (or a control) has changed them.
         shaped_advantages: None if the method has no shaping.
         coefficient: of the entropy, in this step's loss. next_coefficient: from which the search goes on.
     """
 
     shaped: MethodOutput
     batch: TokenBatch
+    rewards: Tensor
     shaped_advantages: Tensor | None
     coefficient: float
     next_coefficient: float
@@ -55,10 +57,11 @@ def apply_method(experiment: Experiment, batch: TokenBatch, coefficient: float) 
     check_tensor(batch.rewards[~batch.rewards.isnan()], "reward", step=batch.step + 1)
     shaped = method.apply(batch)
     check_output(shaped, batch.mask, step=batch.step + 1)
+    rewarded = with_rewards(method, batch)
     if not method.shaping:
-        return Applied(shaped, batch, None, step_coefficient, next_coefficient)
-    unshaped = batch.with_advantages(unshaped_advantages(method, batch))
-    return Applied(shaped, unshaped, shaped.advantages, step_coefficient, next_coefficient)
+        return Applied(shaped, batch, rewarded.rewards, None, step_coefficient, next_coefficient)
+    unshaped = batch.with_advantages(method.advantage(rewarded))
+    return Applied(shaped, unshaped, rewarded.rewards, shaped.advantages, step_coefficient, next_coefficient)
 
 
 def micro_batch_loss(

@@ -86,7 +86,7 @@ def tokens(job: Job, watch: Watch) -> dict[str, int]:
             sampled = e.rounds.value * e.problems_per_round.value * e.samples_per_problem.value
             sampled *= e.max_completion_tokens.value
     elif e is not None:
-        rollouts = steps // e.updates_per_rollout.value
+        rollouts = -(-steps // e.updates_per_rollout.value)  # the last may have fewer updates
         sequences = rollouts * e.prompts_per_rollout.value * e.group_size.value
         sampled = sequences * e.max_completion_tokens.value
         trained = sequences * (e.max_completion_tokens.value + e.max_prompt_tokens.value)

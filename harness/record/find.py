@@ -79,7 +79,8 @@ def places(text: str, expected: str = EXPECTED) -> list[Path]:
         names = ", ".join(folder.name for folder in exact)
         if not exact and "*" not in text:
             expected = f"{expected}; there is no such path, and no run of this name (rlvr show lists them)"
-        raise UsageError(f"{text}: {expected}" + (f"; {len(exact)} names of runs begin so: {names}" if exact else ""))
+        several = f"; {len(exact)} names of runs begin so: {names} ({text}* is all of them)" if exact else ""
+        raise UsageError(f"{text}: {expected}{several}")
     return exact
 
 

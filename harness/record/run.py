@@ -362,7 +362,7 @@ class Run:
             ValueError: as `verdicts`, or the verdicts were kept without the responses (an archive's are).
         """
         frame = self.verdicts(benchmark)
-        if "response" not in frame or not frame["response"].astype(bool).any():
+        if "response" not in columns_of(self.tables[benchmark]):
             raise ValueError(f"{self.name}: the verdicts of {benchmark} were kept without the responses")
         return frame
 

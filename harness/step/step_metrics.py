@@ -34,14 +34,18 @@ OUTCOMES = ("accuracy", "signed_accuracy")
 
 
 def step_metrics(
-    batch: TokenBatch, *, correct: Tensor | None = None, shaped_advantages: Tensor | None = None
+    batch: TokenBatch,
+    *,
+    correct: Tensor | None = None,
+    rewards: Tensor | None = None,
+    shaped_advantages: Tensor | None = None,
 ) -> dict[str, float]:
     """MLflow name -> value, for the STEP_METRICS that the arguments allow.
 
     accuracy: share of correct responses among the scored ones.
     unscored_fraction: share of responses without a reward.
-    zero_variance_groups: share of prompt groups whose scored rewards are all equal, so that a group-relative advantage
-        is 0 (groups of one response, and those without any scored response, do not count).
+    zero_variance_groups: share of prompt groups whose scored rewards, as the advantage reads them, are equal, so that
+        a group-relative advantage is 0 (groups of one response, and those without any scored response, do not count).
     response_length_positive, _negative: mean tokens of correct and of incorrect responses.
     entropy, entropy_positive, entropy_negative: mean over tokens (not over responses), nats: of all responses, of
         correct and of incorrect ones.
@@ -50,6 +54,7 @@ def step_metrics(
 
     Args:
         batch: of the whole step; `rewards` as the verifier gave them, before a method changes them.
+        rewards: [B], as the advantage reads them (a method or a control may change them); None: those of the batch.
         correct: [B], 1 correct, 0 incorrect, NaN not scored (see `correct_responses`); None: unknown.
         shaped_advantages: [B, T], and `batch.advantages` those before shaping; None: the method has no shaping.
     Raises:
@@ -64,7 +69,8 @@ def step_metrics(
             f"shaped_advantages: expected shape {tuple(batch.mask.shape)}, got {tuple(shaped_advantages.shape)}"
         )
     scored, lengths = ~batch.rewards.isnan(), batch.mask.sum(1)
-    metrics: dict[str, float | None] = {"unscored_fraction": _mean(~scored), "zero_variance_groups": _constant(batch)}
+    constant = _constant(batch if rewards is None else batch.with_rewards(rewards))
+    metrics: dict[str, float | None] = {"unscored_fraction": _mean(~scored), "zero_variance_groups": constant}
     samples = {"": batch.mask.any(1)}
     if correct is not None:
         metrics["accuracy"] = _mean(correct[~correct.isnan()])
@@ -89,12 +95,11 @@ def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
     return None if outcome is None else (outcome > 0).to(outcome.dtype).masked_fill(outcome.isnan(), float("nan"))
 
 
-def unshaped_advantages(method: Method, batch: TokenBatch) -> Tensor:
-    """[B, T]: the advantages of a method before its shaping."""
+def with_rewards(method: Method, batch: TokenBatch) -> TokenBatch:
+    """The batch with the rewards that the method's advantage reads."""
     for step in method.rewards:
         batch = batch.with_rewards(step(batch))
-    advantages: Tensor = method.advantage(batch)
-    return advantages
+    return batch
 
 
 def _mean(values: Tensor) -> float | None:

@@ -118,7 +118,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("ui --port 5001", "port=5001"),
         ("power", "difference"),
         ("power difference=5 benchmark=aime24", "difference"),
-        ("power difference=0.05 benchmark=aime2", "'aime25'"),
+        ("power difference=0.05 benchmark=aime2", "'aime24'"),
         ("power difference=0.05 benchmark=aime24 seed_sd=3", "seed_sd"),
         ("power difference=0.05 benchmark=aime24 power=80", "power: expected"),
         ("power difference=0.05 runs=nowhere", "nowhere"),

@@ -8,6 +8,9 @@ from typing import Any, ClassVar
 from evals.files import UsageError
 from evals.sampling.engines.base import Kind
 from evals.sampling.engines.encode import load_tokenizer
+from evals.suggest import expected
+
+DTYPES = ("float32", "bfloat16", "float16", "auto")
 
 
 class LocalModel(Kind):
@@ -28,6 +31,8 @@ class LocalModel(Kind):
     def __init__(self, model_path: str, *, device: str | None, dtype: str | None, batch_rows: int) -> None:
         if batch_rows < 1:
             raise UsageError(f"batch_rows={batch_rows}, expected >= 1")
+        if dtype not in (None, *DTYPES):
+            raise UsageError(f"dtype={dtype}: {expected(str(dtype), DTYPES)}")
         self.model_path = str(model_path)
         self.batch_rows = batch_rows
         self._device, self._dtype = device, dtype

@@ -373,7 +373,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             return
         batch = replace(self._applied.batch, entropies=self._gather(torch.cat(self._entropies)))
         self._entropies = []
-        metrics = step_metrics(batch, correct=self._correct, shaped_advantages=self._applied.shaped_advantages)
+        applied = self._applied
+        shaped = applied.shaped_advantages
+        metrics = step_metrics(batch, correct=self._correct, rewards=applied.rewards, shaped_advantages=shaped)
         if self._rollout_gaps:
             old_logp, rollout_logp, mask = self._gather(torch.cat(self._rollout_gaps, dim=1).transpose(0, 1)).unbind(1)
             self._rollout_gaps = []

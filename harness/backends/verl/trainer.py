@@ -40,7 +40,7 @@ from harness.backends.verl.rollout import group_key
 from harness.step.batch import PROMPT_SIGNALS, TokenBatch
 from harness.step.finite import Diverged, check_metrics, leave_word
 from harness.step.learning import UNEQUAL_BOXES
-from harness.step.step_metrics import step_metrics
+from harness.step.step_metrics import step_metrics, with_rewards
 
 CURRENT = ("logp", "entropies", "pi_squared")  # the current policy's
 
@@ -110,8 +110,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     def _update_critic(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
         method = self.order.experiment.method
         whole = self._token_batch(batch, self._fetch(batch))
-        for step in method.rewards:
-            whole = whole.with_rewards(step(whole))
+        whole = with_rewards(method, whole)
         batch = self._put(batch, {"returns": method.critic_target(whole)})
         return super()._update_critic(batch, metrics)
 
@@ -304,6 +303,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         metrics = step_metrics(
             applied.batch,
             correct=None if bool(correct.isnan().all()) else correct,  # all NaN: no reward says which are correct
+            rewards=applied.rewards,
             shaped_advantages=applied.shaped_advantages,
         )
         metrics[UNEQUAL_BOXES] = sum(of[UNEQUAL] for of in extras) / len(extras)

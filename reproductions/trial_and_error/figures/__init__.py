@@ -24,7 +24,9 @@ def entropy_and_outcome(m: Material) -> list[Plot]:
     outcomes = {"train/entropy_positive": "correct responses", "train/entropy_negative": "incorrect responses"}
     curves = m.curves()
     if not (metrics := measured(curves, list(outcomes))):
-        raise ValueError(f"curves: expected {' or '.join(outcomes)}")
+        raise ValueError(
+            f"no entropy of correct and of incorrect responses, as the curves have no {' or '.join(outcomes)}"
+        )
     return [
         over_steps(
             "training_entropy_by_outcome",

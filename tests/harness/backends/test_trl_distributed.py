@@ -47,4 +47,6 @@ def test_two_processes_equal_the_slow_computation(name: str, steps: Path) -> Non
     loss, gradient = slow(declared, CASES[name], model_dir, fixed)
     assert got["loss"] == pytest.approx(loss, rel=1e-5)
     assert_close(got["gradient"], gradient)
-    assert got["metrics"] == measured_by_hand(model_dir, fixed)
+    # the penalty for long responses tells the last group's apart, whose lengths are 2, 6, 1 and 4
+    equal = 0.0 if declared.method.rewards else 1 / 3
+    assert got["metrics"] == measured_by_hand(model_dir, fixed, equal)

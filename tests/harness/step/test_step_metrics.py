@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evals.provenance import assumed
 from harness.spec import Method, use
 from harness.step.batch import TokenBatch
-from harness.step.step_metrics import STEP_METRICS, correct_responses, step_metrics, unshaped_advantages
+from harness.step.step_metrics import STEP_METRICS, correct_responses, step_metrics, with_rewards
 from reproductions.entropy_advantage.method import entropy_advantage
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO
@@ -24,6 +24,15 @@ NAN = float("nan")
 def batch_of(rewards: list[float], groups: list[int], lengths: list[int], **fields: torch.Tensor) -> TokenBatch:
     mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
     return TokenBatch(torch.tensor(rewards), torch.tensor(groups), mask, vocab_size=5, max_tokens=9, **fields)
+
+
+def test_equal_rewards_are_those_that_the_advantage_reads() -> None:
+    """The verifier's are equal in the first group and differ in the second; a control's coins differ in both."""
+    batch = batch_of([1.0, 1.0, 0.0, 1.0], [0, 0, 1, 1], [2, 1, 2, 1])
+    assert step_metrics(batch)["train/zero_variance_groups"] == 0.5
+    coins = torch.tensor([0.0, 1.0, 0.0, 1.0])
+    assert step_metrics(batch, rewards=coins)["train/zero_variance_groups"] == 0.0
+    assert step_metrics(batch, rewards=torch.zeros(4))["train/zero_variance_groups"] == 1.0
 
 
 def test_by_hand() -> None:
@@ -76,8 +85,8 @@ def test_unshaped_advantages_are_those_of_the_stack_without_shaping() -> None:
     shaping = use(entropy_advantage, alpha=assumed(0.4, "a test"), kappa=assumed(2.0, "a test"))
     method: Method = replace(GRPO, shaping=(shaping,))
     batch = batch_of([1.0, 0.0], [0, 0], [2, 1], entropies=torch.ones(2, 2))
-    assert torch.equal(unshaped_advantages(method, batch), GRPO.apply(batch).advantages)
-    assert not torch.equal(unshaped_advantages(method, batch), method.apply(batch).advantages)
+    assert torch.equal(method.advantage(with_rewards(method, batch)), GRPO.apply(batch).advantages)
+    assert not torch.equal(method.advantage(with_rewards(method, batch)), method.apply(batch).advantages)
 
 
 def test_a_group_of_one_response_has_no_variance_to_lack() -> None:
