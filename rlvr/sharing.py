@@ -203,6 +203,8 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
     read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
     lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
     lines.append(f"{'imported again' if source['replaced'] else 'imported'}: {read}")
+    if source["percent"]:
+        lines.append(f"in percent in the file, kept as shares: {', '.join(source['percent'])}")
     if gone:
         lines.append(f"taken away: {len(gone)} more seeds of an earlier import of this name")
     if source["left"]:

@@ -229,7 +229,9 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
         lists = [WORDS[kind][0] for kind in kinds(option) if kind.startswith("list[int")]
         metavar = next((WORDS[kind][0] for kind in kinds(option) if kind in WORDS), "NAME")
         listed = [*lists, *choices(option)] if "bool" not in kinds(option) and choices(option) else []
-        if option.default not in (None, False, option.empty):
+        if option.default is True:
+            metavar = "false"
+        elif option.default not in (None, False, "", option.empty):
             text += f" (default {option.default})"
         entries[f"{key}={'|'.join(listed) or metavar}"] = text
     paragraphs = [part if part.startswith(" ") else fill(part, width) for part in body.strip().split("\n\n")]

@@ -246,6 +246,7 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
         del rows[-1]["by_benchmark"]
     head = (
         f"{runs} against itself: the seeds split into two sides; every verdict is false, 5 % of them are allowed\n"
-        "share: of the splits with a verdict on some benchmark; low, high: its 95 % interval"
+        "splits: tried; disjoint: the most that share no run; share: of the splits with a verdict on some benchmark; "
+        "low, high: its 95 % interval"
     )
     return Result({"runs": runs, "rates": rows}, lambda: f"{head}\n\n{tabulate(rows, 'keys')}", rows)

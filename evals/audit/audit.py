@@ -81,7 +81,7 @@ class Audit:
             samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
         reading: what the printed digits are instead of the last checkpoint's score; "" if they are that, or nothing.
-        gain: over the base model, where there is one.
+        gain: over the base model, where there is one; gain_of: " of X" where the printed number is not that of X.
     """
 
     printed: Printed
@@ -91,6 +91,7 @@ class Audit:
     ours: float | None = None
     ours_of: str = ""
     gold_cut: int = 0
+    gain_of: str = ""
     interval: Interval | None = None
     selection: Selection | None = None
     seeds: int = 0
@@ -124,7 +125,10 @@ class Audit:
         return f"{self.verdict}: {self.reading}" if self.reading else self.verdict
 
     def __str__(self) -> str:
-        interval = "" if self.interval is None else f" [{100 * self.interval.low:.1f}, {100 * self.interval.high:.1f}]"
+        interval = ""
+        if self.interval is not None:
+            low, high = 100 * self.interval.low, 100 * self.interval.high
+            interval = f" {self.interval.mark}[{low:.1f}, {high:.1f}] over {self.interval.covers}"
         share = f", a share ({100 * self.printed.value:g} %)" if self.printed.share else ""
         lines = [f"{self.printed.text}{share}: {self._headline}"]
         if self.file is not None:
@@ -134,7 +138,7 @@ class Audit:
             of = f"{samples - missing} of {samples} samples are labelled"
             lines.append(f"  that is over those with a label: {of}, so that it is {100 * low:.1f} to {100 * high:.1f}")
         if self.gain is not None:
-            lines.append(f"  gain over the base model: {self.gain}")
+            lines.append(f"  gain{self.gain_of} over the base model: {self.gain}")
         if self.ours is not None:
             of = self.ours_of or "the same samples"
             lines.append(f"  our verdicts on {of}, answers read wherever they stand: {100 * self.ours:.1f}")
@@ -223,6 +227,7 @@ def audit(
         reading=reading,
         of=_of(evidence) + (f", pass@{printed.k}" if printed.k > 1 and evidence.samples is not None else ""),
         gain=gain,
+        gain_of="" if [*evidence.last.index] == [row.name] else f" of {_of(evidence)}",
     )
 
 

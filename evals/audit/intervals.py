@@ -10,6 +10,7 @@ import pandas as pd
 
 from evals.audit.evidence import Evidence, Vector
 from evals.audit.readings import pass_at_of_each
+from evals.stats.differences import paired
 from evals.stats.intervals import MIN_SEEDS, Estimate, Interval, over_problems, over_seeds
 
 DIFFERENCES = (-1.0, 1.0)
@@ -32,7 +33,7 @@ class Gain:
         if self.interval is None:
             return f"{100 * self.value:+.1f} points; {self.over}"
         low, high = 100 * self.interval.low, 100 * self.interval.high
-        return f"{100 * self.value:+.1f} points [{low:.1f}, {high:.1f}], {self.over}"
+        return f"{100 * self.value:+.1f} points {self.interval.mark}[{low:.1f}, {high:.1f}], {self.over}"
 
 
 def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | None:
@@ -56,19 +57,19 @@ def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | No
 
 
 def of_gain(evidence: Evidence, base: Evidence) -> Gain:
-    """Over both sides' seeds (Welch's t) where both have several; problem by problem where both have verdicts; else the
-    two scores' own intervals, combined as squares (Newcombe, Stat. Med. 17, 1998, method 10)."""
+    """Problem by problem where both have verdicts, as `rlvr compare` has it, also over three seeds or more; over
+    both sides' seeds (Welch's t) where both have several scores; else the two scores' own intervals, combined as
+    squares (Newcombe, Stat. Med. 17, 1998, method 10)."""
     trained, before = (side.last["value"].to_numpy(dtype=float) for side in (evidence, base))
     value = float(trained.mean() - before.mean())
+    if (sides := _on_the_same_problems(evidence, base)) is not None:
+        of_both = paired(*sides, trained=(True, len(before) > 1))  # a single base model has no training seeds
+        covers = f"the {sides[0].shape[1]} problems of both" + (" and the seeds" if of_both.seeds_covered else "")
+        return Gain(of_both.difference, of_both.interval, f"over {covers}")
     if len(trained) > 1 and len(before) > 1:
         interval = Estimate(value, (), (trained, before), None).interval()
         over = f"over {len(trained)} and {len(before)} seeds"
         return Gain(value, interval, over if interval else f"{over}, which are equal")
-    if len(trained) == len(before) == 1 and evidence.samples is not None and base.samples is not None:
-        gains = (per_problem(evidence, "label") - per_problem(base, "label")).dropna()
-        if len(gains) > 1:
-            interval = over_problems(gains.to_numpy(dtype=float), bounds=DIFFERENCES)
-            return Gain(float(gains.mean()), interval, f"over the {len(gains)} problems of both")
     after, first = (of_score(side, side.last["value"]) for side in (evidence, base))
     if after is None or first is None:
         return Gain(value, None, "its interval needs problems=N, or several seeds of both")
@@ -76,6 +77,21 @@ def of_gain(evidence: Evidence, base: Evidence) -> Gain:
     high = value + math.hypot(after.high - trained.mean(), before.mean() - first.low)
     covers = f"{after.covers} and {first.covers}" if after.covers != first.covers else after.covers
     return Gain(value, Interval(low, high, 0.95, covers), f"over {covers}, which these files do not pair")
+
+
+def _on_the_same_problems(*sides: Evidence) -> tuple[Vector, Vector] | None:
+    """[S, P] of each side, the labels of the last checkpoints: a row a seed, of the problems that all of them have.
+    None without verdicts on two such problems."""
+    means = [
+        pd.concat([side.at(row).groupby("problem_id")["label"].mean() for _, row in side.last.iterrows()], axis=1)
+        for side in sides
+        if side.samples is not None
+    ]
+    if len(means) < 2:
+        return None
+    shared = means[0].dropna().index.intersection(means[1].dropna().index)
+    first, second = (of.loc[shared].to_numpy(dtype=float).T for of in means)
+    return (first, second) if len(shared) > 1 else None
 
 
 def per_problem(evidence: Evidence, column: str) -> pd.Series:

@@ -59,11 +59,20 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
         shutil.rmtree(folder)
     recorder = Recorder(folder)
     folder.mkdir(parents=True)
+    percent = [theirs for ours, theirs in found.items() if ours.startswith("curve/") and curve[theirs].max() > 1]
+    curve[percent] /= 100  # as `rlvr audit` reads them
     for row in curve.to_dict("records"):
         values = {ours: float(row[theirs]) for ours, theirs in found.items() if row[theirs] == row[theirs]}
         append_jsonl(folder / TRAINING_LOG, {"step": int(row["step"]), "metrics": values, "time": 0})
     left = [str(column) for column in curve if column not in ("step", *found.values())]
-    source = {"file": str(path), "sha256": file_sha256(path), "columns": found, "left": left, "replaced": replaced}
+    source = {
+        "file": str(path),
+        "sha256": file_sha256(path),
+        "columns": found,
+        "left": left,
+        "replaced": replaced,
+        "percent": percent,
+    }
     recorder.start(kind=CURVES, arm=name, seed=seed, source=source)
     recorder.update(files=recorder.hashes([folder / TRAINING_LOG]), state="finished", finished=now())
     return Run(folder)

@@ -94,8 +94,8 @@ def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
     """(state, last step, its reward, error)."""
     run = Run(folder)
     if run.is_finished and not held(folder):
-        step = max(run.curve, default=None)
-        reward = None if step is None else run.curve[step].get("train/reward")
+        step, rewards = max(run.curve, default=None), run.metrics("train/reward")
+        reward = rewards[-1][1] if rewards else None  # an update without a rollout of its own has none
         return "diverged" if run.diverged else "finished", step, reward, None
     error = (read_object(folder / ERROR) or {}).get("error")
     if held(folder):

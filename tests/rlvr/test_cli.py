@@ -449,6 +449,15 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("run paper=egsw gguf_file=a.gguf", "gguf_file=a.gguf: no such option; expected base_model=FOLDER, which"),
         ("plan paper=egsw num_generations=8", "expected group_size=N"),
         ("run paper=egsw rehearse=true", "expected the command rlvr rehearse"),
+        (
+            "run paper=egsw learning-rate=1e-4",
+            "'learning-rate=1e-4': expected key=value, as in learning_rate=1e-4",
+        ),
+        (
+            "eval model=M benchmarks=[aime24] engine.dtype=bf16",
+            "dtype=bf16: did you mean 'bfloat16'? expected one of",
+        ),
+        ("eval model=M benchmarks=[pyproject.toml]", "benchmark pyproject.toml: expected a file ending in .jsonl"),
         ("plan paper=egsw gpus=4", "gpus=4: no such option; expected hardware=NAME, as h100x8 is eight GPUs"),
         ("plan paper=egsw batch_size=8", "a rollout has prompts_per_rollout=N"),  # a value of a fine-tuning alone
         ("show egsw", "egsw: a paper, and no run of this name; rlvr show paper=egsw lists its runs"),

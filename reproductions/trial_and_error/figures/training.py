@@ -56,12 +56,15 @@ def entropy_against_reward(names: Sequence[str], curves: pd.DataFrame) -> Plot:
 
     def render(figure: Any) -> None:
         (axis,) = grid(figure, 1, 1)
+        named: set[Any] = set()
         for (name, seed), rows in ((run, rows) for run, rows in runs if run in laws):
             style, h = look(names.index(name)), rows["train/entropy"]
             a, b = laws[name, seed]
             along = np.linspace(h.min(), h.max(), 100)
             axis.scatter(h, rows[performance], s=8, color=style["color"], marker=style["marker"], alpha=0.3)
-            axis.plot(along, b - a * np.exp(along), color=style["color"], label=f"{name}, seed {seed}")
+            label = name if name not in named else None  # a line of the legend each, however many seeds there are
+            named.add(name)
+            axis.plot(along, b - a * np.exp(along), color=style["color"], label=label)
         axis.set(xlabel=LABELS["train/entropy"], ylabel=LABELS[performance])
         axis.legend()
 

@@ -13,7 +13,9 @@ from evals.audit import Evidence, Printed, audit, selection
 from evals.audit.denominators import known_size
 from evals.audit.reading import curve_evidence, graded, read_curve, training_reward
 from evals.audit.readings import hit_by_chance, majority
+from evals.files import UsageError
 from evals.grading import Grader
+from evals.stats.differences import paired
 
 
 @pytest.mark.parametrize("name", [*CAUSES, *CLEAN])
@@ -168,6 +170,45 @@ def test_a_curve_of_a_known_number_of_problems_has_an_interval() -> None:
     table = read_curve("step,acc,n_problems\n1,0.3,100\n2,0.46,100\n")
     assert audit(Printed("46.0"), curve_evidence({"a": table}, "acc")).interval == interval
     assert audit(Printed("46.0"), curve_of(0.3, 0.46)).interval is None
+
+
+def test_a_score_that_is_pass_at_k_stands_beside_the_files_pass_at_k() -> None:
+    """40 problems, two samples each, 0, 1 or 2 of them correct: avg 50, pass@2 75 (30 of 40)."""
+    labels = [0.0, 0.0] * 10 + [0.0, 1.0] * 20 + [1.0, 1.0] * 10
+    evidence = Evidence.of_samples(pd.DataFrame({"problem_id": np.repeat(range(40), 2), "label": labels}))
+    stands = audit(Printed("75.0", k=2), evidence)
+    assert stands.verdict == "stands" and stands.file == 0.75 and "the file, pass@2: 75.0 [" in str(stands)
+    assert audit(Printed("50.0", k=2), evidence).reading == "the average of 2 samples"
+    with pytest.raises(UsageError, match="k=3: expected problems with so many labelled samples, got at most 2"):
+        audit(Printed("50.0", k=3), evidence)
+    unscored = evidence.samples.assign(label=[None if i == 79 else x for i, x in enumerate(labels)])
+    filled = audit(Printed("75.0", k=2), Evidence.of_samples(unscored))
+    assert filled.file == pytest.approx(29 / 39) and filled.reading.startswith("samples without a verdict counted as")
+
+
+def test_a_verdict_in_words_and_a_number_half_way() -> None:
+    """A reservation is not another number; 63.75 is neither 63.7 nor 63.8; a share is said to be one."""
+    cut = pd.DataFrame({"problem_id": range(10), "label": [1.0] * 5 + [0.0] * 5, "truncated": [0.0] * 5 + [1.0] * 5})
+    result = audit(Printed("50.0"), Evidence.of_samples(cut))
+    assert result.in_words == "stands, with a reservation" and str(result).startswith(f"50.0: {result.in_words}: trunc")
+    assert "the file: 63.75\n" in f"{audit(Printed('63.8'), curve_of(0.6375))}\n"
+    assert str(audit(Printed("0.5"), curve_of(0.5))).startswith("0.5, a share (50 %): stands")
+
+
+def test_a_gain_of_the_same_problems_is_that_of_compare() -> None:
+    rng = np.random.default_rng(0)
+    trained, before = (rng.random((seeds, 30)) < rate for seeds, rate in ((3, 0.7), (1, 0.5)))
+    sides = [
+        Evidence.of_samples(
+            pd.DataFrame(
+                {"problem_id": np.tile(range(30), len(of)), "seed": np.repeat(range(len(of)), 30), "label": of.ravel()}
+            )
+        )
+        for of in (trained, before)
+    ]
+    gain = audit(Printed("70.0"), sides[0], base=sides[1]).gain
+    assert gain is not None and gain.over == "over the 30 problems of both and the seeds"
+    assert gain.interval == paired(trained.astype(float), before.astype(float), trained=(True, False)).interval
 
 
 def test_the_gain_of_two_curves_has_an_interval() -> None:

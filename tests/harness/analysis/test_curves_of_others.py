@@ -97,3 +97,29 @@ def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["figures"] == 0
     assert main(["page", f"runs={ours}", f"curves={ours}"]) == 2
     assert "curves: grpo: expected a name that no other run has" in capsys.readouterr().err
+
+
+def test_percentages_are_shares_a_new_import_is_whole_and_show_has_the_curve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{step},{value}\n" for step, value in ((1, 40.0), (2, 63.75)))
+    files = [tmp_path / f"{name}.csv" for name in "abc"]
+    for file in files:
+        file.write_text(f"step,acc\n{rows}")
+    command = ["name=theirs", "columns=curve/math500/avg_at_1:acc"]
+    assert main(["curves", *map(str, files), *command]) == 0
+    assert "in percent in the file, kept as shares: acc" in capsys.readouterr().out
+    third = Run(tmp_path / "home" / "curves" / "theirs-seed2")
+    assert third.metrics("curve/math500/avg_at_1") == [(1, 0.4), (2, 0.6375)]
+    assert main(["curves", str(files[0]), *command]) == 0
+    assert "taken away: 2 more seeds of an earlier import" in capsys.readouterr().out
+    assert [folder.name for folder in (tmp_path / "home" / "curves").iterdir()] == ["theirs-seed0"]
+    assert main(["show", "theirs-seed0"]) == 0
+    assert "theirs-seed0  curve/math500/avg_at_1        2      0.4  0.6375" in capsys.readouterr().out
+
+
+def test_a_download_of_tensorboard_is_a_curve(tmp_path: Path) -> None:
+    """Its JSON has lists: wall time, step, value."""
+    (tmp_path / "tb.json").write_text("[[1.7e9, 10, 0.5], [1.8e9, 20, 0.75]]")
+    assert main(["curves", str(tmp_path / "tb.json"), "columns=curve/x/avg_at_1:Value"]) == 0
+    assert Run(tmp_path / "home" / "curves" / "tb-seed0").metrics("curve/x/avg_at_1") == [(10, 0.5), (20, 0.75)]
