@@ -13,7 +13,7 @@ import inspect
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial, wraps
 from textwrap import fill
@@ -73,6 +73,10 @@ def called(function: F) -> F:
             if option.default is option.empty and (value is None or (isinstance(value, tuple) and None in value)):
                 what = _described(function).get(name, "a value").partition(". ")[0].rstrip(".")
                 raise UsageError(f"{key}=None: expected {what}")
+            if option.kind is option.VAR_POSITIONAL:
+                given.arguments[name] = tuple(_flat(value))
+            elif isinstance(value, (list, tuple)) and {*kinds(option)} <= {"PathLike", "str", "None"}:
+                raise UsageError(f"{key}={value!r}: expected one, got a list of {len(value)}")
             if option.kind is option.VAR_POSITIONAL or "list[" not in "".join(kinds(option)):
                 continue
             if isinstance(value, (str, os.PathLike, int, float)) and kinds(option)[0].startswith("list["):
@@ -84,6 +88,12 @@ def called(function: F) -> F:
         return function(*given.args, **given.kwargs)
 
     return cast("F", call)
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    """Values of which some may be lists of them, as audit([a, b]) for audit(a, b)."""
+    for value in values:
+        yield from value if isinstance(value, (list, tuple)) else (value,)
 
 
 def choices(option: inspect.Parameter) -> list[str]:

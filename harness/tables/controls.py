@@ -9,7 +9,7 @@ from evals.stats.differences import FEW_SEEDS
 from evals.stats.score import NONE, number_text
 from harness.spec.controls import CONTROLS, split_key
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, comparable, rough, same_setting
+from harness.tables.measured import Measured, common_overrides, comparable, in_all_arms, rough, same_setting
 
 Triple = tuple[Measured, Measured, Measured | None]
 
@@ -20,15 +20,15 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
     The excess is the arm minus its control, paired by problem, in mean accuracy; Holm's correction is over the
     benchmarks of one pair, as in the table of differences. None without controls.
     """
-    rows = []
+    rows, common = [], common_overrides(measured)
     for arm, control, base in controls_of(measured):
         gains = {m.arm: _gains(m, base) for m in (arm, control)}
         for line in compare_runs(arm.run, control.run, metrics=("avg",), allow_different=True).lines:
             name = line.benchmark
             rows.append(
                 (
-                    arm.arm,
-                    control.arm,
+                    arm.label(arm.arm, common),
+                    control.label(control.arm, common),
                     arm.base,
                     arm.scale,
                     name,
@@ -56,6 +56,7 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
             "says by how much the two may differ. Family of each "
             f"p-value: one arm and control on one model and scale, over its benchmarks (Holm).{few_seeds}{rough(rows)}",
         ),
+        in_all_arms(common),
     )
 
 

@@ -481,6 +481,15 @@ def test_words_of_other_tools_say_what_to_write_in_python_too() -> None:
         rlvr.run("egsw", tasks=["x"])
 
 
+def test_a_list_in_python_stands_for_several_or_is_refused_by_name(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("id,correct\n1,1\n2,0\n")
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    assert rlvr.audit(files, printed=50.0)["verdict"] == rlvr.audit(*files, printed="50.0")["verdict"] == "stands"
+    with pytest.raises(UsageError, match=r"model=\['m'\]: expected one, got a list of 1"):
+        rlvr.evaluate(["m"])  # type: ignore[arg-type]
+
+
 def test_words_of_other_tools_are_no_keys_of_ours() -> None:
     from evals.data.protocols import PROTOCOLS
     from harness.spec import catalogue
