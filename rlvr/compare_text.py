@@ -49,7 +49,8 @@ def _notes(result: CompareResult) -> list[str]:
             "rlvr run seeds=3 trains them."
         )
     if (margin := result.lines[0].margin) is not None:
-        notes.append(f"Equal: within {100 * margin:g} points, by two one-sided tests corrected in the same way.")
+        points = f"{100 * margin:g} point{'s' * (margin != 0.01)}"
+        notes.append(f"Equal: within {points}, by two one-sided tests corrected in the same way.")
     if any(line.rough for line in result.lines):
         notes.append(f"{ROUGH}.")
     if any(line.seeds_covered and 1 < max(line.seeds_a, line.seeds_b) <= 5 for line in result.lines):

@@ -130,7 +130,8 @@ class GradeReport:
         """A short summary for a terminal."""
         low, high = self.samples
         samples = f"{low if low == high else f'{low} to {high}'} sample{'s' * (high > 1)}"
-        lines = [f"{self.file}: {self.rows} rows, {self.problems} problems, {samples} each"]
+        counted = [f"{n} {name}{'s' * (n != 1)}" for n, name in ((self.rows, "row"), (self.problems, "problem"))]
+        lines = [f"{self.file}: {', '.join(counted)}, {samples} each"]
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
         lines[1:1] = _stated_lines(self.stated) if self.stated else []
         lines += [f"  {self.note}"] if self.note else []

@@ -295,7 +295,8 @@ def _found(
     text = f"the nearest of {len(scores)} scores is {100 * nearest['value']:.2f} ({evidence.called(nearest)})"
     if len(scores) == 1:
         text = f"its score is {100 * nearest['value']:.2f}"
-    text += f"; {tried} numbers were tried: checkpoints, their means, pass@k and maj@k, other denominators, cut digits"
+    numbers = "1 number was tried" if tried == 1 else f"{tried} numbers were tried"
+    text += f"; {numbers}: checkpoints, their means, pass@k and maj@k, other denominators, cut digits"
     points = 100 * (printed.value - float(final["value"].mean()))
     return printed, final.iloc[-1], [Cause("not in the file", text, points)], "", 0.0
 

@@ -435,7 +435,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("eval --model hf --tasks gsm8k", "--model: no such option; expected model=PATH, a folder or a hub id"),
         ("eval --model_args pretrained=M", "expected model=PATH and engine.KEY=VALUE"),
         ("eval model=M num_fewshot=5", "num_fewshot=5: no such option; expected examples=FILE"),
-        ("eval model=M device=cuda", "expected the environment variable CUDA_VISIBLE_DEVICES"),
+        ("eval model=M device=cuda", "expected engine.device=cuda|cpu with engine=transformers"),
         (
             "eval model=M zzz=1",
             "choice_seed, columns, data_dir, engine, engine.batch_rows",
