@@ -3,6 +3,7 @@ needs (`harness.record.contribution`)."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from evals.files import DamagedFileError
@@ -29,7 +30,7 @@ def verify(path: Path, *, contribution: bool = False) -> list[str]:
         try:
             faults = run.damage() or [*_wrong_scores(run), *(obstacles(run) if contribution else ())]
         except DamagedFileError as error:
-            faults = [f"{error.path.relative_to(run.folder)} is damaged ({error.why}): {AGAIN}"]
+            faults = [f"{os.path.relpath(error.path, run.folder)} is damaged ({error.why}): {AGAIN}"]
         except (ValueError, KeyError) as error:  # verdicts that contradict themselves
             faults = [str(error)]
         wrong += [f"{run.folder.name}: {fault}" for fault in faults]
