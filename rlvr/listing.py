@@ -137,6 +137,7 @@ def _methods() -> dict[str, str]:
         arms = [arm.train for arm in catalogue.load(key).arms if isinstance(arm.train, Experiment)]
         for stage, use in [(stage, u) for arm in arms for stage, uses in arm.method.stages() for u in uses]:
             line = (inspect.getdoc(use.function) or "").partition("\n\n")[0].replace("\n", " ")
+            line = line if line.endswith(".") else re.sub(r"(, where\b[^.]*)?[:,]?$", "", line)  # a formula follows it
             found.setdefault(use.name, (stage, f"{stage}, {key}: {line}"))
     order = [f.name for f in fields(Method)]
     order = ["rewards", "advantage", *(name for name in order if name not in ("rewards", "advantage"))]

@@ -59,7 +59,10 @@ def export(
         found = newest(runs(paper=key, scale=scale))
         if not found:
             if paper is not None:
-                raise UsageError(f"paper {key!r}: expected finished runs, found none")
+                there = Counter(run.scale for run in newest(runs(paper=key)))
+                others = f"; at other scales: {', '.join(f'{n} {at}' for at, n in there.items())}" if there else ""
+                at = f" at scale={scale}" if scale else ""
+                raise UsageError(f"paper {key!r}: expected finished runs{at}, found none{others}")
             continue
         count = write_archive(found, path, by=by)
         written.append(path)
@@ -163,13 +166,18 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
     Raises:
         UsageError: no such file, or one that is no archive.
     """
+    from evals.files import DamagedFileError
     from harness.record.verify import verify as faults_of
 
     archives = _archives(files)
     print(f"computing every score of {', '.join(map(str, archives))} again", file=sys.stderr)
-    wrong = [
-        {"file": str(path), "wrong": line} for path in archives for line in faults_of(path, contribution=contribution)
-    ]
+    wrong = []
+    for path in archives:
+        try:
+            faults = faults_of(path, contribution=contribution)
+        except DamagedFileError as error:
+            faults = [str(error).removeprefix(f"{path} ")]
+        wrong += [{"file": str(path), "wrong": fault} for fault in faults]
     lines = [f"{row['file']}: {row['wrong']}" for row in wrong]
     whole = [f"{path}: whole; every score comes back from its verdicts" for path in archives]
     return Result({"wrong": wrong}, "\n".join(lines or whole), wrong, exit_code=1 if wrong else 0)

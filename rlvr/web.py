@@ -39,6 +39,7 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
     command += ["--host", host, "--port", str(port), "--uvicorn-opts", "--log-level warning"]
     command += ["--workers", "1"]  # several are killed, again and again, where a busy machine starts them in over 5 s
     quiet = {"PYTHONWARNINGS": "ignore", "MLFLOW_LOGGING_LEVEL": "WARNING", **os.environ}
+    print(f"starting MLflow's server at {address}, which takes some seconds", file=sys.stderr, flush=True)
     server = subprocess.Popen(command, start_new_session=True, env=quiet)  # its workers end with its group
 
     def end(*_: object) -> None:

@@ -67,7 +67,8 @@ def resolve(
         if not faults:
             built.append((under(arm, control), base, experiment, protocol, context))
     with faults.gathered():
-        _all_used(overrides, [arm.train for arm, _ in chosen] if faults else [e for _, _, e, _, _ in built])
+        resolved = [arm.train for arm, _ in chosen] if faults else [e for _, _, e, _, _ in built]
+        _all_used(overrides, resolved, reproduction)
         _epochs_used(overrides, [e for _, _, e, _, _ in built if e is not None])
     faults.refuse()
     return [
@@ -192,7 +193,7 @@ def _epochs_used(overrides: Mapping[str, Any], experiments: list[Training]) -> N
         raise UsageError(f"epochs={overrides['epochs']}: {why}; give max_steps=N, or max_steps=null beside it")
 
 
-def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) -> None:
+def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None], paper: Reproduction) -> None:
     known = {"base_model", *(f"protocol.{f.name}" for f in fields(Protocol) if f.name != "name")}
     known |= {f"context.{f.name}" for f in fields(Context)}
     for experiment in experiments:
@@ -200,5 +201,8 @@ def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) 
     if unknown := {key: value for key, value in overrides.items() if key not in known}:
         what = "no requested arm has such a value"
         hints = {"batch_size": "a rollout has prompts_per_rollout=N, a device at once hardware.micro_batch=N"}
+        for key in unknown:
+            having = [arm.key for arm in paper.arms if arm.train is not None and key in arm.train.settings()]
+            hints |= {key: f"arm={having[0]} has it"} if having else {}
         near = {key: hints.get(key) or nearest(key, known) for key in unknown}
         raise UsageError("\n".join(f"{key}={value}: {what}; {near[key]}" for key, value in unknown.items()))

@@ -67,7 +67,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("plan paper=egsw model=7b", "model=7b"),
         ("plan paper=egsw egsw.alhpa=1", "did you mean 'egsw.alpha'"),
         ("plan paper=egsw hardware=a100", "did you mean 'a100_40g'"),  # its beginning; h100 is one letter away
-        ("plan paper=egsw arm=grpo egsw.alpha=1", "no requested arm"),
+        ("plan paper=egsw arm=grpo egsw.alpha=1", "no requested arm has such a value; arm=egsw has it"),
         ("plan paper=egsw seeds=null", "seeds=null: expected a value"),
         ("list what=foo", "what=foo: no such list; expected one of"),
         ("list what=egsw", "rlvr list protocol=egsw"),
