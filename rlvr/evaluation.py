@@ -279,7 +279,7 @@ def _scores(
         cut = next((s.value for s in scores[name] if s.metric == "truncation_rate"), None)
         if cut is not None and cut > TRUNCATED:
             limit = protocol.value("max_tokens", name)
-            told = f"{100 * cut:.0f} % of the responses are cut at max_tokens={limit}: raise it"
+            told = f"{100 * cut:.3g} % of the responses are cut at max_tokens={limit}: raise it"
             print(f"WARNING: {name}: {told}", file=sys.stderr)
         ended = table.column("verdict").to_pylist()  # one that was cut, or withheld, is said by its own sentence
         empty = sum(not text.strip() and verdict == "no_answer" for text, verdict in zip(responses, ended, strict=True))
@@ -330,7 +330,8 @@ def _usage_text(usage: Mapping[str, float]) -> str:
     """What a call has asked of a server, in one line."""
     asked = f"{usage['requests']:,} requests, {usage['retries']:,} sent again"
     tokens = f"{usage['prompt_tokens']:,} prompt tokens and {usage['response_tokens']:,} response tokens"
-    unknown = f" ({usage['unknown_tokens']:,} replies do not say)" if usage["unknown_tokens"] else ""
+    silent = usage["unknown_tokens"]
+    unknown = f" ({silent:,} {'reply does' if silent == 1 else 'replies do'} not say)" if silent else ""
     least = "at least " if usage["unknown_tokens"] else ""
     money = f", {least}{usage['usd']:.4f} USD" if "usd" in usage else ""
     return f"server, this call: {asked}, {tokens}{unknown}{money}"

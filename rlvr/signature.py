@@ -123,6 +123,15 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
         if key.startswith("--"):
             value = text or next((after for after in words[place + 1 :][:1] if "=" not in after), "...")
             raise UsageError(f"{word}: expected key=value, as in {key[2:].replace('-', '_')}={value}")
+        plain = key.replace("-", "_")
+        if (
+            equals
+            and plain != key
+            and (plain in known or any_key)
+            and KEY.fullmatch(plain)
+            and not os.path.exists(word)
+        ):
+            raise UsageError(f"{word}: expected {plain}={text}")
         if not equals or not KEY.fullmatch(key):
             if several:
                 positional.append(word)
@@ -131,9 +140,7 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
                 given[last] = [*_listed(given[last]), *_listed(_word(last, named[last], word))]
                 continue
             if not unnamed:
-                plain = key.replace("-", "_")
-                meant = f", as in {plain}={text}" if equals and KEY.fullmatch(plain) else ""
-                raise UsageError(f"cannot read {word!r}: expected key=value{meant}")
+                raise UsageError(f"cannot read {word!r}: expected key=value")
             last = unnamed.pop(0)
             given[last] = _word(last, named[last], word)
             continue

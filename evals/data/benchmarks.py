@@ -193,6 +193,8 @@ def load(
     rows, source = _read_hub(config) if file is None else (list(read_rows(file)), str(file))
     if reader := metadata.get("reader"):
         rows = [_read_as(reader, row, f"{name}, row {number} of {source}") for number, row in enumerate(rows, 1)]
+    if name in OWN:
+        rows = [_as_named(row, OWN[name][1], f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
@@ -278,6 +280,16 @@ def _problems(
     if repeated:
         raise UsageError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
     return problems
+
+
+def _as_named(row: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
+    """A row of a user's file, with the columns that they named in place of those of our names that it has too."""
+    for ours, theirs in columns.items():
+        if theirs not in row and ours in row:
+            raise UsageError(
+                f"{where}: no column {theirs!r} (columns={ours}:{theirs}); it has {', '.join(map(repr, row))}"
+            )
+    return {**row, **{ours: row[theirs] for ours, theirs in columns.items() if theirs in row}}
 
 
 def _read_as(reader: str, row: Mapping[str, Any], where: str) -> dict[str, Any]:

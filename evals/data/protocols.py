@@ -22,6 +22,24 @@ from evals.provenance import Origin, Sourced, assumed, code, paper
 from evals.suggest import expected
 
 OFF = assumed(None, "off, as in every protocol that does not state it")  # `Protocol.sourced` omits it
+OF_A_REQUEST = frozenset(
+    {
+        "model",
+        "messages",
+        "prompt",
+        "temperature",
+        "top_p",
+        "max_tokens",
+        "seed",
+        "n",
+        "stream",
+        "stop",
+        "top_k",
+        "min_p",
+    }
+    | {"repetition_penalty", "chat_template_kwargs", "reasoning_effort"}
+)
+"""Fields of a server's request that `extra_body` would silently replace."""
 MAPPINGS = ("chat_template_kwargs", "extra_body")  # a mapping is such a value itself, for all benchmarks
 _EXTRACTION = (
     "not stated: the form that the prompt asks for. Evaluators descended from Qwen2.5-Math's also take unboxed answers "
@@ -339,7 +357,10 @@ def _optional_misfits(at: Callable[[str], Any]) -> Iterator[str]:
         "examples": (lambda v: isinstance(v, str), "a file of few-shot examples"),
         "chat_template_kwargs": (lambda v: isinstance(v, Mapping), "pairs, as {enable_thinking: false}"),
         "reasoning_effort": (lambda v: isinstance(v, str), "a text, as low, medium or high"),
-        "extra_body": (lambda v: isinstance(v, Mapping), "pairs, as {FIELD: VALUE}"),
+        "extra_body": (
+            lambda v: isinstance(v, Mapping) and not OF_A_REQUEST & v.keys(),
+            f"pairs, as {{FIELD: VALUE}}, of fields that no option has: not {', '.join(sorted(OF_A_REQUEST))}",
+        ),
     }
     for name, (check_one, wanted) in fits.items():
         value = at(name)

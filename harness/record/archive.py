@@ -14,6 +14,7 @@ import io
 import json
 import lzma
 import shutil
+import sys
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -95,6 +96,7 @@ def import_archive(path: Path) -> tuple[int, int]:
             added += 1
             arms += [folder] if kind == "arm" else []
     if arms:
+        print(f"writing {len(arms)} runs of {path} to MLflow", file=sys.stderr, flush=True)
         sync(arms)
     return added, len(packed) - added
 

@@ -189,7 +189,9 @@ def document_of_runs(
         compared = compare_runs(measured[0], other, metrics=COMPARED, allow_different=True)
         of_pair = tuple(_of_checkpoints(line) for line in compared.lines)
         different = tuple(f"Measured differently: {text}." for text in compared.different)
-        answer += [line_in_words(line, measured[0].name, other.name) for line in compared.lines if line.metric == "avg"]
+        unlike = "MEASURED DIFFERENTLY (said below the table): " if different else ""
+        words = [line_in_words(line, measured[0].name, other.name) for line in compared.lines if line.metric == "avg"]
+        answer += [f"{unlike}{text}" for text in words]
         if any(line.low is not None and line.unit == "%" for line in compared.lines):
             plot = differences(compared)
             title = f"{measured[0].name} minus {other.name}"

@@ -52,6 +52,7 @@ class Measured:
     diverged: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
     others: int = 0  # runs of other versions of this arm, which are not in it
+    others_differ: tuple[str, ...] = ()  # the values in which they do, or which one side has no record of
 
     @property
     def base(self) -> str:
@@ -174,7 +175,9 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
     for versions in groups.values():
         digest = _version(versions)
         others = sum(len(seeds) for other, seeds in versions.items() if other != digest)
-        measured.append(replace(_measured(digest, dict(sorted(versions[digest].items()))), others=others))
+        differ = _differing_values(versions, digest)
+        of_version = _measured(digest, dict(sorted(versions[digest].items())))
+        measured.append(replace(of_version, others=others, others_differ=differ))
     order = [(a.model, a.key) for a in catalogue.load(paper).arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
@@ -199,6 +202,19 @@ def _version(versions: Mapping[str, Mapping[int, Run]]) -> str:
     return next((digest for digest in versions if digest.partition("-")[0] in declared), newest)
 
 
+def _differing_values(versions: Mapping[str, Mapping[int, Run]], shown: str) -> tuple[str, ...]:
+    """The keys of the values in which other versions differ from the one that is shown."""
+    values = {
+        digest: {key: sourced["value"] for key, sourced in next(iter(seeds.values())).settings.items()}
+        for digest, seeds in versions.items()
+    }
+    own, missing = values[shown], object()
+    keys = {key for other in values.values() for key in own.keys() | other.keys()}
+    return tuple(
+        sorted(key for key in keys if any(of.get(key, missing) != own.get(key, missing) for of in values.values()))
+    )
+
+
 def other_versions(measured: Iterable[Measured]) -> list[str]:
     """A sentence for each arm of which other versions were run, or that is not of the present code."""
     lines = []
@@ -206,7 +222,8 @@ def other_versions(measured: Iterable[Measured]) -> list[str]:
         name = readable(f"{m.base}/{m.label(m.arm)}")
         if m.others:
             runs = "one run is" if m.others == 1 else f"{m.others} runs are"
-            lines.append(f"{name}: {runs} left out, of other values or code of the declaration.")
+            differ = f" ({', '.join(m.others_differ)} differ, or had no value then)" if m.others_differ else ""
+            lines.append(f"{name}: {runs} left out, of other values or code of the declaration{differ}.")
         if m.own_code.items() - _own_code_now(m).items():
             lines.append(f"{name}: its equation has changed since these runs; rlvr run trains the present one.")
     return lines

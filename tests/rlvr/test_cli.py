@@ -451,12 +451,14 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("run paper=egsw rehearse=true", "expected the command rlvr rehearse"),
         (
             "run paper=egsw learning-rate=1e-4",
-            "'learning-rate=1e-4': expected key=value, as in learning_rate=1e-4",
+            "learning-rate=1e-4: expected learning_rate=1e-4",
         ),
         (
             "eval model=M benchmarks=[aime24] engine.dtype=bf16",
             "dtype=bf16: did you mean 'bfloat16'? expected one of",
         ),
+        ("eval model=M benchmarks=[aime24] extra_body={n:2}", "of fields that no option has: not chat_template_kwargs"),
+        ("eval model=M top-k=20", "top-k=20: expected top_k=20"),
         ("eval model=M benchmarks=[pyproject.toml]", "benchmark pyproject.toml: expected a file ending in .jsonl"),
         ("plan paper=egsw gpus=4", "gpus=4: no such option; expected hardware=NAME, as h100x8 is eight GPUs"),
         ("plan paper=egsw batch_size=8", "a rollout has prompts_per_rollout=N"),  # a value of a fine-tuning alone

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from evals.data import benchmarks
 from evals.data.benchmarks import Problem, content_hash
+from evals.files import UsageError
 
 SHARED = Path(os.environ.get("RLVR_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "benchmarks"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no real benchmark files in {SHARED} (RLVR_SHARED)")
@@ -309,3 +310,16 @@ def test_a_file_cannot_stand_for_rows_that_only_the_hub_pins(tmp_path: Path) -> 
     with pytest.raises(ValueError, match=r"hmmt_feb_2026.*not the pinned version.*only the hub's commit"):
         benchmarks.load("hmmt_feb_2026", data_dir=tmp_path)
     assert benchmarks.load("hmmt_feb_2026", data_dir=tmp_path, allow_changed_data=True).changed
+
+
+def test_a_column_that_is_named_is_taken_in_place_of_ours(tmp_path: Path) -> None:
+    """The file has an `answer` too: the one that was named counts, and one that is nowhere is refused."""
+    path = tmp_path / "mine_named.jsonl"
+    path.write_text('{"question": "3+4?", "answer": "7", "final": "8"}\n')
+    (problem,) = benchmarks.load(benchmarks.adopt(f"{path}?problem=question&answer=final")).problems
+    assert (problem.problem, problem.answer) == ("3+4?", "8")
+    name = benchmarks.adopt(f"{path}?problem=question&answer=finel")
+    with pytest.raises(
+        UsageError, match=r"no column 'finel' \(columns=answer:finel\); it has 'question', 'answer', 'f"
+    ):
+        benchmarks.load(name)

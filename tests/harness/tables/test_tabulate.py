@@ -171,6 +171,9 @@ def test_of_two_versions_of_an_arm_that_of_the_declaration_as_it_stands_is_shown
     assert (measured.digest, measured.others) == (f"{now.digest}-00aabb", 1)
     assert measured.scores["b"]["avg_at_1"].value == 0.5
     assert "tiny/grpo: one run is left out, of other values or code" in report("egsw", runs()).markdown()
+    twice = {**SETTINGS, "protocol.n": {**SETTINGS["protocol.n"], "value": 2}}
+    finished(tmp_path, {"b": 8}, digest="cccccccc", settings=twice)
+    assert "(protocol.n differ, or had no value then)" in report("egsw", runs()).markdown()
     finished(tmp_path, {"b": 8}, digest="eeeeeeee", overrides={"no.such": 1})
     finished(tmp_path, {"b": 2}, digest="dddddddd", overrides={"no.such": 1})
     (_, other) = sorted(gather("egsw", runs()), key=lambda m: m.overrides)
