@@ -22,7 +22,7 @@ from evals.answer_files.own import decided_by, file_of, graded_by
 from evals.answer_files.policies import LETTER, advice, policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, gold_of_row, read_answers
 from evals.answer_files.report import SHOWN, GradeReport, agreement
-from evals.answer_files.table import Columns, columns_of_responses, with_columns
+from evals.answer_files.table import Columns, columns_of_responses, ended, with_columns
 from evals.code_execution.program_grader import ProgramGrader, is_gold
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.files import UsageError, write_jsonl
@@ -179,6 +179,7 @@ def _scores(rows: Sequence[Row], ours: Columns, ks: Sequence[int]) -> list[Score
     from evals.stats.score import score
 
     columns = {name: ours[name] for name in ("sample", "verdict", "answer_class", "boxed")}
+    columns |= {"finish_reason": [ended(row) for row in rows]}
     return score(pd.DataFrame({"problem_id": [str(row["problem_id"]) for row in rows], **columns}), ks=ks)
 
 

@@ -15,6 +15,7 @@ from evals.answer_files.formats import Row
 from evals.answer_files.reading import as_text
 from evals.code_execution.program_grader import ProgramGrader
 from evals.grading import Grade, Grader
+from evals.grading.verdicts import WITHHELD
 
 BENCHMARK = "answers"  # the benchmark of rows that name none
 Columns = Mapping[str, Sequence[Any]]  # our columns by name, a value for each row
@@ -48,8 +49,15 @@ def columns_of_responses(
     }
 
 
+def ended(row: Row) -> str | None:
+    """The finish reason of a row; "error" where the engine gave no whole response and the file says no more."""
+    reason = row.get("finish_reason")
+    return "error" if row.get("sampling_error") is not None and reason not in WITHHELD else reason
+
+
 def with_columns(rows: Sequence[Row], ours: Columns) -> Iterator[Row]:
     """The rows with our columns."""
     for row, values in zip(rows, zip(*ours.values(), strict=True), strict=True):
         kept = {f"{name}_in_file" if name in ours else name: value for name, value in row.items()}
+        kept |= {"finish_reason": ended(row)} if row.get("sampling_error") is not None else {}
         yield kept | dict(zip(ours, values, strict=True))

@@ -104,6 +104,12 @@ def test_a_response_that_a_server_withheld_stays_unscored(tmp_path: Path) -> Non
     report = grade_file(folder)
     assert report.verdicts == {"correct": 1, "unscored": 1, "wrong": 2}  # of the four rows the second
     assert "1 rows have no whole response" in str(report) and report.unscored_reasons == {why: 1}
+    (fmt,) = [score for score in report.scores if score.name == "fmt"]
+    assert (fmt.value, fmt.problems) == (0.0, 2)
+    rows[0] |= {"boxed": True, "response": r"\boxed{1}"}
+    write_parquet(pa.Table.from_pylist(rows, schema()), folder / "verdicts.parquet")
+    (fmt,) = [score for score in grade_file(folder, policy="boxed_last").scores if score.name == "fmt"]
+    assert fmt.value == 0.5  # a: the one reply that came is boxed; b: none of two
 
 
 def test_the_wrong_ones_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
