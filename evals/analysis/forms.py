@@ -15,6 +15,7 @@ from evals.analysis import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
 from evals.analysis.curves_over_k import answer_diversity, pass_at_k
 from evals.analysis.quality import REDUNDANT_ABOVE, flags, redundancy
 from evals.analysis.token_table import TITLES, outcomes
+from evals.grading.verdicts import WITHHELD
 from evals.plots.figures import band_lines, point_rows
 from evals.plots.parts import sizes
 from evals.plots.plot import Plot
@@ -71,7 +72,8 @@ def response_table(table: pd.DataFrame) -> pd.DataFrame:
     """One row per response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
 
     `truncated`: the length limit stopped it (`finish_reason` "length"), missing if the reason is unknown;
-    `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of `evals.analysis.quality.flags`.
+    `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of `evals.analysis.quality.flags`. What is
+    of the text is missing where a server withheld it.
 
     Raises:
         ValueError: the table has no texts.
@@ -87,7 +89,11 @@ def response_table(table: pd.DataFrame) -> pd.DataFrame:
     measured["truncated"] = (reason == "length").astype(float).where(reason.notna())
     texts = seeded["response"].tolist()
     measured["redundancy"] = [redundancy(text, "not_distinct") for text in texts]
-    return pd.concat([measured, pd.DataFrame([asdict(flags(text)) for text in texts])], axis="columns")
+    made = pd.concat([measured, pd.DataFrame([asdict(flags(text)) for text in texts])], axis="columns")
+    if (withheld := reason.isin(WITHHELD)).any():  # no text came
+        of_text = ["boxed", "redundancy", *FLAGS]
+        made[of_text] = made[of_text].astype(float).mask(withheld)
+    return made
 
 
 def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

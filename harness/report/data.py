@@ -395,6 +395,7 @@ def _shown(
                 tokens=(tuple(of["token"]) if of is not None else ()) if read else None,
                 entropies=(tuple(map(float, of["entropy"])) if of is not None else ()) if read else None,
                 length=None if _known(row.get("tokens")) is None else int(row["tokens"]),
+                reason=_known(row.get("reason")) if row["verdict"] == "unscored" else None,
             )
         )
     return shown

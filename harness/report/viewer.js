@@ -271,9 +271,10 @@
       const mean = parts.reduce((sum, token) => sum + token.entropy, 0) / parts.length;
       facts.push(`mean entropy ${mean.toFixed(2)} nats`);
     }
-    facts.push(r.answer === null ? "no answer" : "answer ");
+    if (r.reason) facts.push(r.reason);
+    else facts.push(r.answer === null ? "no answer" : "answer ");
     const line = make("p", facts.join(" · "), "facts");
-    if (r.answer !== null) line.append(typesetAnswer(r.answer));
+    if (r.answer !== null && !r.reason) line.append(typesetAnswer(r.answer));
     const body = make("div", undefined, "text");
     body.tabIndex = 0;
     body.setAttribute("role", "group");

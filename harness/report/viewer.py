@@ -31,6 +31,7 @@ class Shown:
     tokens: tuple[str, ...] | None = None
     entropies: tuple[float, ...] | None = None
     length: int | None = None
+    reason: str | None = None  # why it is unscored
 
     @property
     def cost(self) -> int:
@@ -99,6 +100,7 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int, differ
                 "run": runs.index(r.run),
                 "problem": order[r.benchmark, r.problem],
                 **{name: getattr(r, name) for name in ("sample", "seed", "verdict", "answer", "length")},
+                **({} if r.reason is None else {"reason": r.reason}),
                 **_body(r, strings, forks.get(r.run, math.inf)),
             }
             for r in responses

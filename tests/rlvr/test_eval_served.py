@@ -17,7 +17,7 @@ import pytest
 import rlvr
 from evals.data import benchmarks
 from evals.sampling.engines import openai
-from evals.sampling.engines.base import Decoding, Request
+from evals.sampling.engines.base import Decoding, EngineError, Request
 from rlvr.cli import main
 from tests.evals.sampling.chat_server import Handler, Server, code, completion, serving
 
@@ -203,6 +203,10 @@ def test_a_server_that_fails_is_told_while_it_is_asked_again(server: Server, mon
     request = Request(("p", 0), "?", 1)
     list(engine.generate([request], Decoding(1.0, 1.0, 8), lambda _: told.append(engine.trouble)))
     assert "HTTP 503" in told and engine.trouble == ""
+    server.usual = code(400)  # which is not asked again
+    with pytest.raises(EngineError, match="HTTP 400"):
+        list(engine.generate([request], Decoding(1.0, 1.0, 8), lambda _: None))
+    assert engine.trouble == ""
 
 
 def test_other_settings_have_a_folder_of_their_own(command: list[str], server: Server, tmp_path: Path) -> None:

@@ -100,7 +100,9 @@ class OpenAIEngine(Kind):
             self.trouble = self.trouble or "no answer"
 
     async def _note_reply(self, response: Any) -> None:
-        self.trouble = f"HTTP {response.status_code}" if response.status_code >= 400 else ""
+        code = response.status_code
+        again = code in (408, 409, 429) or code >= 500  # what the SDK sends again
+        self.trouble = f"HTTP {code}" if again else ""
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:

@@ -29,6 +29,15 @@ def test_the_table_describes_each_response() -> None:
         response_table(given.drop(columns="response"))
 
 
+def test_a_withheld_response_has_no_form() -> None:
+    """Of two that came one is boxed, once; of the third there is no text."""
+    texts, ends = [r"\boxed{1}", "so 2", ""], ["stop", "stop", "content_filter"]
+    given = table({"p": "cwu"}, response=texts, finish_reason=ends, boxed=[True, False, False])
+    shown = shares({"a": response_table(given)}).set_index("measure")
+    assert shown.loc[["boxed", "format_violation"], "mean"].tolist() == [50, 50]
+    assert shown.loc["boxed", "samples"] == 2
+
+
 def test_shares_are_means_over_problems() -> None:
     # boxed: p 2 of 4, q 0 of 1, an unscored response counts; truncated is known of p alone: 1 of 4
     given = table({"p": "cctu", "q": "w"}, finish_reason=["stop", "stop", "length", "stop", None])

@@ -34,6 +34,9 @@ def test_responses_are_packed_by_hand() -> None:
 
 def test_a_response_that_was_not_read_keeps_its_text() -> None:
     packed = pack(responses(), {"base": 1.0}, of=16)
+    assert not any("reason" in r for r in packed["responses"])
+    unscored = replace(responses()[0], verdict="unscored", reason="server: no text")
+    assert pack([unscored], {}, of=1)["responses"][0]["reason"] == "server: no text"
     (unread, _) = [r for r in packed["responses"] if r["verdict"] == "no_answer"]
     assert "tokens" not in unread and "</script>" in unread["text"]
     assert [run["fork"] for run in packed["runs"]] == [1.0, None]
