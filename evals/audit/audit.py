@@ -77,6 +77,7 @@ class Audit:
         ours: the samples of the checkpoint that has the printed digits, else of the last, by our verdicts; None without
             responses. ours_of: that checkpoint and its score in the file, for a sentence; "" where that is `file`.
             gold_cut: of these, the samples that keep their label, since the file may have cut their gold.
+            ours_unscored: those that our grader could not judge, which are left out.
         unlabelled: of the last checkpoints' samples without a verdict of the authors, how many there are, how many
             samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
@@ -91,6 +92,7 @@ class Audit:
     ours: float | None = None
     ours_of: str = ""
     gold_cut: int = 0
+    ours_unscored: int = 0
     gain_of: str = ""
     interval: Interval | None = None
     selection: Selection | None = None
@@ -141,6 +143,8 @@ class Audit:
             lines.append(f"  gain{self.gain_of} over the base model: {self.gain}")
         if self.ours is not None:
             of = self.ours_of or "the same samples"
+            if self.ours_unscored:
+                of += f" ({self.ours_unscored} unscored left out)"
             lines.append(f"  our verdicts on {of}, answers read wherever they stand: {100 * self.ours:.1f}")
             if self.gold_cut:
                 lines[-1] += f" ({self.gold_cut} keep their label: the gold may be cut in the file)"
@@ -215,6 +219,7 @@ def audit(
         ours=ours,
         ours_of="" if ours is None else _ours_of(evidence, row, printed.k),
         gold_cut=0 if ours is None or "gold_cut" not in samples else int(samples["gold_cut"].sum()),
+        ours_unscored=0 if ours is None else int(samples["ours"].isna().sum()),
         interval=of_score(evidence, own, printed.k),
         selection=chosen,
         seeds=evidence.seeds,

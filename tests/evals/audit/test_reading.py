@@ -115,7 +115,11 @@ def test_responses_have_verdicts_of_both_policies() -> None:
     ]  # fmt: skip
     assert table["gold_cut"].tolist() == [False, False, False, True, False]
     audited = str(audit(Printed("50.0"), Evidence.of_samples(table.dropna(subset=["label"]))))
-    assert "(1 keep their label: the gold may be cut in the file)" in audited
+    assert "(1 keep their label: the gold may be cut in the file)" in audited and "unscored left out" not in audited
+    lost = table.dropna(subset=["label"]).assign(ours=[None, 0, 1, 0])
+    assert "our verdicts on the same samples (1 unscored left out), answers" in str(
+        audit(Printed("50.0"), Evidence.of_samples(lost))
+    )
     assert table["label"].tolist()[:2] == [1, 0]
     assert table["label"].isna().tolist() == [False, False, True, False, False]
 
