@@ -136,7 +136,7 @@ def grade_file(
         explanations=explanations,
         asked={n: _asked(rows[n - 1]) for n in explanations},
         stated=None if file.format in OURS else replace(file, rows=[]),
-        note=file.note,
+        note=file.note or _of_several(ours["benchmark"]),
         empty=file.empty,
         differing=differ,
     )
@@ -181,6 +181,13 @@ def _scores(rows: Sequence[Row], ours: Columns, ks: Sequence[int]) -> list[Score
     columns = {name: ours[name] for name in ("sample", "verdict", "answer_class", "boxed")}
     columns |= {"finish_reason": [ended(row) for row in rows]}
     return score(pd.DataFrame({"problem_id": [str(row["problem_id"]) for row in rows], **columns}), ks=ks)
+
+
+def _of_several(benchmarks: Sequence[str]) -> str | None:
+    """A note where the rows, which are scored together here, are of several benchmarks."""
+    names = list(dict.fromkeys(benchmarks))
+    of = f"the rows are of {len(names)} benchmarks ({', '.join(names[:4])}{', ...' * (len(names) > 4)})"
+    return f"{of}, scored as one; out=FILE, and rlvr show FILE has each" if len(names) > 1 else None
 
 
 def _ks(samples: Counter[str], ks: Sequence[int] | None) -> list[int]:

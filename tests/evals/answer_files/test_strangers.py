@@ -219,6 +219,15 @@ def test_an_unknown_table_gets_the_option_with_its_own_columns(tmp_path: Path) -
     assert (read["answer"], read["expected"]) == ("r", True)
 
 
+def test_benchmarks_that_are_scored_as_one_are_named(tmp_path: Path) -> None:
+    rows = [{"b": b, "problem_id": b, "answer": "5", "response": r"\boxed{5}"} for b in ("amc", "aime")]
+    path = lines(tmp_path / "a.jsonl", rows)
+    assert "the rows are of 2 benchmarks (amc, aime), scored as one" in str(
+        grade_file(path, reading=Reading({"benchmark": "b"}))
+    )
+    assert "scored as one" not in str(grade_file(path))
+
+
 def test_a_column_that_tells_benchmarks_apart_is_suggested(tmp_path: Path) -> None:
     rows = [{"task_name": task, "question": "q", "target": "5", "completion": "5"} for task in ("amc", "aime")]
     with pytest.raises(ValueError, match=r"columns=problem:question,answer:target,response:completion,benchmark:task_"):
