@@ -10,7 +10,7 @@ from evals.sampling.engines.base import Kind
 from evals.sampling.engines.encode import load_tokenizer
 from evals.suggest import expected
 
-DTYPES = ("float32", "bfloat16", "float16", "auto")
+DTYPES = ("float32", "bfloat16", "float16", "float64", "auto")
 
 
 class LocalModel(Kind):
