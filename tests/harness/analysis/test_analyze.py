@@ -87,6 +87,18 @@ def test_names_come_from_the_arms_and_are_unique(tmp_path: Path) -> None:
         read_runs(paths[:2], ["a", "a"], data_dir=None)
 
 
+def test_an_analysis_of_other_runs_of_the_same_names_has_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    made = {n: [job(tmp_path / f"{n}{i}", arm, 1 + i) for i, arm in enumerate(("grpo", "egsw"))] for n in "ac"}
+    folders = []
+    for runs in (made["a"], made["c"], made["a"]):
+        assert main(["analyze", f"runs=[{runs[0]},{runs[1]}]", "only=verdicts", "--json"]) == 0
+        folders.append(json.loads(capsys.readouterr().out)["folder"])
+    assert folders[0] == folders[2] != folders[1]
+
+
 def test_analyze_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = job(tmp_path / "a", "grpo", 1), job(tmp_path / "b", "egsw", 5)
     out = tmp_path / "out"

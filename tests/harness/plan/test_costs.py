@@ -210,3 +210,11 @@ def test_a_price_of_gpu_hours_in_which_some_wait_says_so() -> None:
     total = {**spans, "price": 160.0, "gpu_hours_taken": 80.0, "runs_without_gpu_hours": 0}
     assert _hours(total).endswith("160 USD for 80.0 GPU-hours with those in which a GPU waits")
     assert _hours({**total, "gpu_hours": 80.0}).endswith("160 USD")
+
+
+@pytest.mark.parametrize(("steps", "rollouts"), [(1, 1), (2, 1), (5, 3)])
+def test_the_rollout_of_a_last_shorter_group_of_updates_is_counted(steps: int, rollouts: int) -> None:
+    """Two updates a rollout of 16 x 8 responses of at most 64 tokens: five steps take three rollouts."""
+    given: dict[str, Any] = {"arms": ["grpo"], "seeds": [0]}
+    (job,) = resolve("egsw", **given, overrides={"max_steps": steps, "updates_per_rollout": 2})
+    assert costs.tokens(job, Watch())["rollout_tokens"] == rollouts * 16 * 8 * 64
