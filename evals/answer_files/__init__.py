@@ -136,7 +136,7 @@ def grade_file(
         explanations=explanations,
         asked={n: _asked(rows[n - 1]) for n in explanations},
         stated=None if file.format in OURS else replace(file, rows=[]),
-        note=file.note or _of_several(ours["benchmark"]),
+        note="; ".join(filter(None, (file.note, _of_several(ours["benchmark"])))) or None,
         empty=file.empty,
         differing=differ,
     )
