@@ -3,50 +3,79 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Any
 
 EVERY_S = 30.0  # since the last line, or since the step began
+LOOK_S = 1.0  # between two looks whether a line is due
 
 
 class Pulse:
-    """Counts the forward passes of the trained model by the calls of its embedding.
+    """A context in which a slow step of a trainer says how far it is.
 
-    While the trainer samples (`trainer.phase`), a pass is one token of every response that is not ended. Other passes
-    are of a micro-batch: with gradients its update, without them log-probabilities for the method.
+    Counts the forward passes of the trained model by the calls of its embedding. While the trainer samples
+    (`trainer.phase`), a pass is one token of every response that is not ended. Other passes are of a micro-batch: with
+    gradients its update, without them log-probabilities for the method. A thread of its own speaks, since one pass of a
+    CPU can take minutes.
     """
 
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
         self.last = time.monotonic()
-        self.step = -1
+        self.step, self.phase = -1, ""
         self.passes: dict[str, int] = {}  # of this step, by phase
         self.began: dict[str, float] = {}
-        trainer.model.get_input_embeddings().register_forward_pre_hook(self)
+        self.over, self.lock = threading.Event(), threading.Lock()
+        self.thread = threading.Thread(target=self._speak, name="pulse", daemon=True)
+
+    def __enter__(self) -> Pulse:
+        self.hook = self.trainer.model.get_input_embeddings().register_forward_pre_hook(self)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.hook.remove()
+        self.over.set()
+        self.thread.join()
 
     def __deepcopy__(self, _: Any) -> Pulse:
         """The copy of a model, made to merge an adapter, must not copy its trainer."""
         return self
 
     def __call__(self, *_: Any) -> None:
+        """A pass of the model begins."""
         import torch
-        from tqdm import tqdm
 
-        now, state, args = time.monotonic(), self.trainer.state, self.trainer.args
-        if state.global_step != self.step:
-            self.step, self.last, self.passes, self.began = state.global_step, now, {}, {}
+        now, step = time.monotonic(), self.trainer.state.global_step
         phase = "update" if torch.is_grad_enabled() else self.trainer.phase or "log-probabilities"
-        done = self.passes[phase] = self.passes.get(phase, 0) + 1
-        began = self.began.setdefault(phase, now)
-        if now - self.last < EVERY_S:
-            return
-        self.last = now
+        with self.lock:
+            if step != self.step:
+                self.step, self.last, self.passes, self.began = step, now, {}, {}
+            self.phase = phase
+            self.passes[phase] = self.passes.get(phase, 0) + 1
+            self.began.setdefault(phase, now)
+
+    def line(self) -> str | None:
+        """What is under way, if 30 s have passed since the last line; None before, and between two steps."""
+        now, state, args = time.monotonic(), self.trainer.state, self.trainer.args
+        with self.lock:
+            if now - self.last < EVERY_S or state.global_step != self.step:
+                return None
+            self.last, phase = now, self.phase
+            done, seconds = self.passes[phase], now - self.began[phase]
         if phase == "update":
             how_far = f"micro-batch {done} of {args.gradient_accumulation_steps}"
-        elif phase == self.trainer.phase:
-            how_far = f"{done} of at most {self.trainer.max_completion_length} tokens"
-        else:
+        elif phase == "log-probabilities":
             how_far = f"{done} {'pass' if done == 1 else 'passes'}"
-        line = f"    step {self.step + 1}/{state.max_steps}: {phase}, {how_far} after {now - began:.0f} s"
-        tqdm.write(line, file=sys.stderr)
-        sys.stderr.flush()
+        else:
+            how_far = f"{done} of at most {self.trainer.max_completion_length} tokens"
+        return f"    step {self.step + 1}/{state.max_steps}: {phase}, {how_far} after {seconds:.0f} s"
+
+    def _speak(self) -> None:
+        from tqdm import tqdm
+
+        while not self.over.wait(LOOK_S):
+            if line := self.line():
+                tqdm.write(line, file=sys.stderr)
+                sys.stderr.flush()

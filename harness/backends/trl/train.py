@@ -96,16 +96,15 @@ def train(
             peft_config=None if lora is None else peft.LoraConfig(**lora),
             callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
         )
-    if trainer.is_world_process_zero():
-        Pulse(trainer)
     try:
-        last = run_to_end(
-            trainer,
-            out_dir,
-            hardware,
-            precision=experiment.precision.value,
-            rollout_steps=experiment.updates_per_rollout.value,
-        )
+        with Pulse(trainer) if trainer.is_world_process_zero() else nullcontext():
+            last = run_to_end(
+                trainer,
+                out_dir,
+                hardware,
+                precision=experiment.precision.value,
+                rollout_steps=experiment.updates_per_rollout.value,
+            )
     finally:
         if trainer.use_vllm and hardware.processes == 1:  # others end with their process
             shut_down(trainer.vllm_generation.llm)

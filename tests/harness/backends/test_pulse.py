@@ -1,7 +1,9 @@
-"""A slow step says every 30 s how far it is."""
+"""A slow step says every 30 s how far it is, also within one pass of the model."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -10,53 +12,88 @@ import torch
 from harness.backends.trl import pulse
 
 
-def test_a_line_every_30_seconds_of_sampling_and_update(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr(pulse.time, "monotonic", lambda: now[0])
-    embedding = torch.nn.Embedding(4, 2)
-    trainer = SimpleNamespace(
+class Clocked:
+    """A trainer under a clock that the test moves, and its pulse without the thread."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(pulse.time, "monotonic", lambda: self.now)
+        self.embedding = torch.nn.Embedding(4, 2)
+        self.trainer = trainer(self.embedding)
+        self.pulse = pulse.Pulse(self.trainer)
+        self.embedding.register_forward_pre_hook(self.pulse)
+
+    def passes(self, count: int, seconds: int = 10) -> Iterator[str]:
+        """The lines of a look at the end of each pass."""
+        for _ in range(count):
+            self.embedding(torch.tensor([1]))
+            self.now += seconds
+            yield from filter(None, [self.pulse.line()])
+
+
+def trainer(embedding: torch.nn.Embedding) -> SimpleNamespace:
+    return SimpleNamespace(
         model=SimpleNamespace(get_input_embeddings=lambda: embedding),
         state=SimpleNamespace(global_step=6, max_steps=9),
         args=SimpleNamespace(gradient_accumulation_steps=4),
         max_completion_length=96,
         phase="sampling",
     )
-    pulse.Pulse(trainer)
 
-    def passes(count: int) -> None:
-        for _ in range(count):  # one every 10 s
-            embedding(torch.tensor([1]))
-            now[0] += 10
 
+def test_a_line_every_30_seconds_of_sampling_and_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocked = Clocked(monkeypatch)
     with torch.inference_mode():
-        passes(8)  # at 0, 10, ..., 70
-    trainer.phase = ""
-    passes(1)  # at 80: the first micro-batch's own pass
+        lines = list(clocked.passes(7))  # begun at 0, 10, ..., 60, looked at 10, 20, ..., 70
+    clocked.trainer.phase = ""
+    lines += clocked.passes(1)  # 80: the first micro-batch's own pass
     with torch.no_grad():
-        passes(3)  # at 90, 100, 110: of the others, for the method
-    passes(3)  # at 120, 130, 140: their updates
-    trainer.state.global_step = 7
-    passes(1)  # at 150, when the next step begins: it is not slow yet
-    passes(3)
-    assert capsys.readouterr().err.splitlines() == [
-        "    step 7/9: sampling, 4 of at most 96 tokens after 30 s",
-        "    step 7/9: sampling, 7 of at most 96 tokens after 60 s",
-        "    step 7/9: log-probabilities, 1 pass after 0 s",
-        "    step 7/9: update, micro-batch 2 of 4 after 40 s",
-        "    step 8/9: update, micro-batch 4 of 4 after 30 s",
+        lines += clocked.passes(3)  # 90, 100, 110: of the others, for the method
+    lines += clocked.passes(3)  # 120, 130, 140: their updates
+    clocked.trainer.state.global_step = 7
+    assert clocked.pulse.line() is None
+    clocked.now += 40
+    assert clocked.pulse.line() is None  # between two steps: nothing that it counts is under way
+    lines += clocked.passes(4)
+    assert lines == [
+        "    step 7/9: sampling, 3 of at most 96 tokens after 30 s",
+        "    step 7/9: sampling, 6 of at most 96 tokens after 60 s",
+        "    step 7/9: log-probabilities, 1 pass after 10 s",
+        "    step 7/9: update, micro-batch 2 of 4 after 50 s",
+        "    step 8/9: update, micro-batch 3 of 4 after 30 s",
     ]
 
 
-def test_many_quick_steps_say_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    now = [0.0]
-    monkeypatch.setattr(pulse.time, "monotonic", lambda: now[0])
-    embedding, state = torch.nn.Embedding(4, 2), SimpleNamespace(global_step=0, max_steps=99)
-    model = SimpleNamespace(get_input_embeddings=lambda: embedding)
-    pulse.Pulse(SimpleNamespace(model=model, state=state, args=None, phase="sampling"))
-    with torch.no_grad():
-        for state.global_step in range(20):  # 10 s each
-            now[0] += 10
-            embedding(torch.tensor([1]))
-    assert capsys.readouterr().err == ""
+def test_a_pass_of_minutes_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocked = Clocked(monkeypatch)
+    clocked.embedding(torch.tensor([1]))
+    lines = []
+    for _ in range(100):
+        clocked.now += 1
+        lines += filter(None, [clocked.pulse.line()])
+    assert lines == [f"    step 7/9: update, micro-batch 1 of 4 after {seconds} s" for seconds in (30, 60, 90)]
+
+
+def test_many_quick_steps_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocked = Clocked(monkeypatch)
+    for clocked.trainer.state.global_step in range(20):  # 10 s each
+        assert list(clocked.passes(1)) == []
+
+
+def test_the_thread_speaks_and_ends_with_the_block(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pulse, "EVERY_S", 0.0)
+    monkeypatch.setattr(pulse, "LOOK_S", 0.001)
+    embedding = torch.nn.Embedding(4, 2)
+    said = ""
+    with pulse.Pulse(trainer(embedding)) as begun:
+        embedding(torch.tensor([1]))
+        until = time.monotonic() + 60
+        while "micro-batch 1 of 4" not in said and time.monotonic() < until:
+            time.sleep(0.01)
+            said += capsys.readouterr().err
+    assert "    step 7/9: update, micro-batch 1 of 4 after 0 s\n" in said
+    assert not begun.thread.is_alive()
+    embedding(torch.tensor([1]))
+    assert begun.passes == {"update": 1}
