@@ -132,7 +132,8 @@ class Audit:
             low, high = 100 * self.interval.low, 100 * self.interval.high
             interval = f" {self.interval.mark}[{low:.1f}, {high:.1f}] over {self.interval.covers}"
         share = f", a share ({100 * self.printed.value:g} %)" if self.printed.share else ""
-        lines = [f"{self.printed.text}{share}: {self._headline}"]
+        where = f" ({self.printed.where})" if self.printed.where else ""
+        lines = [f"{self.printed.text}{where}{share}: {self._headline}"]
         if self.file is not None:
             lines.append(f"  {self.of}: {_percent(self.file)}{interval}")
         if self.unlabelled is not None:

@@ -188,6 +188,11 @@ def verl_settings(text: str) -> dict[str, Any]:
     return {ours: numbers[theirs] for theirs, ours in _VERL_SETTINGS.items() if theirs in numbers}
 
 
+def in_percent(scores: pd.Series) -> bool:
+    """Whether the scores of a curve are percentages: as shares none would be above 1."""
+    return bool(scores.max() > 1)
+
+
 def curve_evidence(
     curves: Mapping[str, pd.DataFrame],
     metric: str,
@@ -216,7 +221,7 @@ def curve_evidence(
             problems = int(curve[SIZE].dropna().iloc[0])
     scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
     beside = {} if recipes else _beside(curves, metric)
-    if scores["value"].max() > 1:
+    if in_percent(scores["value"]):
         scores["value"] /= 100
         overwritten["value"] /= 100
         beside = {name: value / 100 for name, value in beside.items()}

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from evals.audit.reading import read_curve
+from evals.audit.reading import in_percent, read_curve
 from evals.files import append_jsonl, file_sha256
 from harness.errors import UsageError, nearest
 from harness.record.record import CURVES, TRAINING_LOG
@@ -59,8 +59,8 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
         shutil.rmtree(folder)
     recorder = Recorder(folder)
     folder.mkdir(parents=True)
-    percent = [theirs for ours, theirs in found.items() if ours.startswith("curve/") and curve[theirs].max() > 1]
-    curve[percent] /= 100  # as `rlvr audit` reads them
+    percent = [theirs for ours, theirs in found.items() if ours.startswith("curve/") and in_percent(curve[theirs])]
+    curve[percent] /= 100
     for row in curve.to_dict("records"):
         values = {ours: float(row[theirs]) for ours, theirs in found.items() if row[theirs] == row[theirs]}
         append_jsonl(folder / TRAINING_LOG, {"step": int(row["step"]), "metrics": values, "time": 0})

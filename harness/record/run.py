@@ -407,11 +407,9 @@ class Run:
         return [] if manifest is None else [int(k) for k in recorded_value(manifest, "ks") or ()]
 
     def policy(self, benchmark: str) -> str | None:
-        """The extraction policy that decided the verdicts of a benchmark; None if it is not known."""
-        from evals.data.protocols import recorded_policy
-
-        manifest = self.manifest(benchmark)
-        return None if manifest is None else recorded_policy(manifest)
+        """The extraction policy that decided the verdicts of a benchmark; None if it is not known, or not one."""
+        words = self.graded_by(benchmark)
+        return None if words is None or ";" in words else words.split(",")[0].removeprefix("policy ")
 
     def graded_by(self, benchmark: str) -> str | None:
         """How answers were read, in words that are equal where it is (`evals.answer_files.own.graded_by`); None if it
@@ -431,11 +429,11 @@ class Run:
         return None if policy is None else graded_by(policy, recorded_value(manifest, "reasoning") or "whole")
 
     def measured_by(self, benchmark: str) -> dict[str, Any]:
-        """How a benchmark was measured, as `rlvr show` prints it; {} without a manifest."""
+        """How a benchmark was measured, as `rlvr show` prints it; of graded answers of others, the policy."""
         from evals.data.protocols import beyond_n, recorded_value
 
         if (manifest := self.manifest(benchmark)) is None:
-            return {}
+            return {} if (words := self.graded_by(benchmark)) is None else {"policy": words.removeprefix("policy ")}
         identity, record = manifest["identity"], manifest["record"]
         facts = {"protocol": described(record.get("protocol") or {}), "model": record.get("model_path")}
         facts |= {"prompt": identity["prompt"]["name"]}

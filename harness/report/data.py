@@ -176,7 +176,7 @@ def document_of_runs(
             shown += found
             for s in found:
                 name = f"{s.name}, {s.unit}" if s.unit == "%" else s.name
-                policy = source.policy(benchmark) or "–"
+                policy = (source.graded_by(benchmark) or "–").removeprefix("policy ")
                 counts = (str(s.samples), str(s.problems), str(s.unscored))
                 rows.append((run.name, source.title(benchmark), policy, name, score_text(s), *counts))
     rough = (f"{ROUGH}.",) if any(s.interval and s.interval.rough for s in shown) else ()

@@ -488,6 +488,7 @@ def test_a_list_in_python_stands_for_several_or_is_refused_by_name(tmp_path: Pat
         (tmp_path / f"{name}.csv").write_text("id,correct\n1,1\n2,0\n")
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     assert rlvr.audit(files, printed=50.0)["verdict"] == rlvr.audit(*files, printed="50.0")["verdict"] == "stands"
+    assert str(rlvr.audit(*files, printed="50.0", where="Table 2")).startswith("50.0 (Table 2): stands")
     with pytest.raises(UsageError, match=r"model=\['m'\]: expected one, got a list of 1"):
         rlvr.evaluate(["m"])  # type: ignore[arg-type]
 

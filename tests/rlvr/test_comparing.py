@@ -130,6 +130,20 @@ def test_answers_that_were_read_by_other_policies_are_measured_differently(
     assert "how A was measured on answers is not known" in " ".join(capsys.readouterr().out.split())
 
 
+def test_show_and_pages_know_the_policy_of_a_graded_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"problem_id": p, "answer": "4", "response": f"{p} is no answer, the answer is 4"} for p in range(3)]
+    (answers := tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    graded, page = tmp_path / "graded.jsonl", tmp_path / "page.html"
+    assert main(["grade", str(answers), f"out={graded}", "policy=qwen", "missing_unit=false"]) == 0
+    capsys.readouterr()
+    assert main(["show", str(graded)]) == 0
+    assert "measured on answers by policy qwen, missing_unit=false" in " ".join(capsys.readouterr().out.split())
+    assert main(["show", str(graded), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measured_by"] == {"answers": {"policy": "qwen, missing_unit=false"}}
+    assert main(["page", str(graded), f"out={page}"]) == 0
+    assert "<td>qwen, missing_unit=false</td>" in page.read_text()
+
+
 def test_power_json_lists_samples_and_power_by_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["power", "difference=0.05", "benchmark=math500", "samples=[1,4]", "seeds=3", "seed_sd=0.01", "--json"]
     assert main([*command, f"out={tmp_path / 'p.csv'}"]) == 0
