@@ -262,7 +262,7 @@ def _scores(
     from evals.code_execution.program_grader import blocks_note
     from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.provenance import described
-    from evals.stats.score import reported
+    from evals.stats.score import reported, score_fields
     from harness.record.run import Run
     from rlvr.metrics import Scores
 
@@ -335,13 +335,6 @@ def _usage_text(usage: Mapping[str, float]) -> str:
     least = "at least " if usage["unknown_tokens"] else ""
     money = f", {least}{usage['usd']:.4f} USD" if "usd" in usage else ""
     return f"server, this call: {asked}, {tokens}{unknown}{money}"
-
-
-def score_fields(found: Score) -> dict[str, Any]:
-    """A score as plain values, as JSON has it."""
-    from evals.stats.score import FRACTIONS
-
-    return {"name": found.name, "unit": FRACTIONS.get(found.unit, found.unit), **asdict(found)}
 
 
 def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Mapping[str, Sequence[Score]]) -> None:
@@ -490,7 +483,9 @@ def grade(
         others = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
         more = f" ({others}: explain=[1,5] explains rows by their numbers)" if others else ""
         print(f"explain=wrong: no row is wrong{more}", file=sys.stderr)
-    return Result(report.as_dict(), report.__str__, Scores((Path(file).name, s) for s in report.scores).rows())
+    names = {only: Path(file).name for only in report.scores} if len(report.scores) == 1 else {}
+    table = Scores((names.get(of, of), s) for of, scores in report.scores.items() for s in scores)
+    return Result(report.as_dict(), report.__str__, table.rows())
 
 
 def at_least_one(key: str, numbers: Sequence[int] | int | None) -> list[int] | None:

@@ -214,12 +214,11 @@ def _archived(found: Sequence[Run]) -> Result:
 
 
 def _one(name: str) -> Result:
-    from evals.stats.score import reported
+    from evals.stats.score import reported, score_fields
     from harness.record.find import runs, seeds_of, together
     from harness.record.record import CURVES
     from harness.record.state import progress
     from harness.step.learning import EQUAL, LIMITS, equal_text, warnings
-    from rlvr.evaluation import score_fields
     from rlvr.metrics import Scores, ks_of
 
     named = runs(*name.split(","), finished=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.answer_files.differing import differing
-from evals.answer_files.formats import AS_PROGRAMS, OURS, Row
+from evals.answer_files.formats import AS_PROGRAMS, OURS, Row, problem_of
 from evals.answer_files.own import decided_by, file_of, graded_by
 from evals.answer_files.policies import LETTER, advice, policy_effects
 from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, gold_of_row, read_answers
@@ -78,8 +78,8 @@ def grade_file(
         raise UsageError(f"out is {str(out)!r}; expected a name that ends in .jsonl, in a folder that exists")
     file = read_answers(path, reading)
     rows = file.rows
-    samples = Counter(str(row["problem_id"]) for row in rows)
-    ks = _ks(samples, ks)
+    samples = Counter(map(problem_of, rows))
+    of_benchmarks = _ks(samples, ks)
     for number in () if explain == "wrong" else explain:
         if not 1 <= number <= len(rows):
             raise UsageError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
@@ -125,7 +125,7 @@ def grade_file(
         samples=(min(samples.values()), max(samples.values())),
         verdicts=dict(sorted(Counter(map(str, ours["verdict"])).items())),
         unscored_reasons=_by_kind([reason for reason in ours["reason"] if reason]),
-        scores=_scores(rows, ours, ks),
+        scores=_scores(rows, ours, of_benchmarks),
         agreement=agreement(rows, grades),
         out=None if target is None else str(target),
         policy=policy,
@@ -136,7 +136,7 @@ def grade_file(
         explanations=explanations,
         asked={n: _asked(rows[n - 1]) for n in explanations},
         stated=None if file.format in OURS else replace(file, rows=[]),
-        note="; ".join(filter(None, (file.note, _of_several(ours["benchmark"])))) or None,
+        note=file.note,
         empty=file.empty,
         differing=differ,
     )
@@ -172,29 +172,26 @@ def _asked(row: Row) -> str:
     return f"problem {row['problem_id']}" + (f": {shorten(str(row['problem']), 200)}" if row.get("problem") else "")
 
 
-def _scores(rows: Sequence[Row], ours: Columns, ks: Sequence[int]) -> list[Score]:
-    """Of all rows, as one benchmark."""
+def _scores(rows: Sequence[Row], ours: Columns, ks: Mapping[str, Sequence[int]]) -> dict[str, list[Score]]:
+    """Of each benchmark."""
     import pandas as pd
 
     from evals.stats.score import score
 
-    columns = {name: ours[name] for name in ("sample", "verdict", "answer_class", "boxed")}
+    columns = {name: ours[name] for name in ("benchmark", "sample", "verdict", "answer_class", "boxed")}
     columns |= {"finish_reason": [ended(row) for row in rows]}
-    return score(pd.DataFrame({"problem_id": [str(row["problem_id"]) for row in rows], **columns}), ks=ks)
+    table = pd.DataFrame({"problem_id": [str(row["problem_id"]) for row in rows], **columns})
+    return {str(name): score(of_it, ks=ks[str(name)]) for name, of_it in table.groupby("benchmark", sort=False)}
 
 
-def _of_several(benchmarks: Sequence[str]) -> str | None:
-    """A note where the rows, which are scored together here, are of several benchmarks."""
-    names = list(dict.fromkeys(benchmarks))
-    of = f"the rows are of {len(names)} benchmarks ({', '.join(names[:4])}{', ...' * (len(names) > 4)})"
-    return f"{of}, scored as one; out=FILE, and rlvr show FILE has each" if len(names) > 1 else None
-
-
-def _ks(samples: Counter[str], ks: Sequence[int] | None) -> list[int]:
-    fewest = min(samples.values())
-    if ks is None:
-        return [k for k in _COMMON_KS if 1 < k <= fewest]  # pass@1 and maj@1 are avg once more
+def _ks(samples: Counter[tuple[str, str]], ks: Sequence[int] | None) -> dict[str, list[int]]:
+    """The k of each benchmark: those that were asked for, else the common ones that its problems' samples can give."""
+    fewest: dict[str, int] = {}
+    for (benchmark, _), n in samples.items():
+        fewest[benchmark] = min(n, fewest.get(benchmark, n))
+    if ks is None:  # pass@1 and maj@1 are avg once more
+        return {benchmark: [k for k in _COMMON_KS if 1 < k <= most] for benchmark, most in fewest.items()}
     for k in ks:
-        if not 1 <= k <= fewest:
-            raise UsageError(f"k is {k}; expected 1 to {fewest}, the fewest samples of a problem in the file")
-    return list(ks)
+        if not 1 <= k <= (most := min(fewest.values())):
+            raise UsageError(f"k is {k}; expected 1 to {most}, the fewest samples of a problem in the file")
+    return {benchmark: list(ks) for benchmark in fewest}

@@ -28,7 +28,14 @@ READ = (
 """Our columns, which `columns=` can name."""
 ENDED = ("stop", "length", None)  # finish reasons of an evaluation's responses that can be graded
 ABSENT = object()
+BENCHMARK = "answers"  # of rows that name none
 PER_SAMPLE = ("response", "labels", "their_answer", "tokens", "finish_reason")
+
+
+def problem_of(row: Row) -> tuple[str, str]:
+    """(benchmark, problem_id): what makes rows samples of one problem. A row of no benchmark is of `BENCHMARK`."""
+    name = row.get("benchmark")
+    return name if isinstance(name, str) and name else BENCHMARK, str(row["problem_id"])
 
 
 @dataclass(frozen=True)

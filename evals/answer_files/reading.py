@@ -18,6 +18,7 @@ from evals.answer_files.formats import (
     as_label,
     format_of,
     is_program,
+    problem_of,
     reach,
     read_object,
     test_of,
@@ -144,7 +145,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     gold_of = None if reading.gold is None else _golds(reading.gold, reading.columns)
     from_there = 0
     rows: list[Row] = []
-    golds: dict[str, tuple[str | tuple[str, ...], int]] = {}
+    golds: dict[tuple[str, str], tuple[str | tuple[str, ...], int]] = {}
     several, of_tool = 0, FORMATS[name].golds if name else None
     for number, value in enumerate(objects, 1):
         try:
@@ -164,7 +165,7 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
                 if row.get("response", "") is None and row.get("sampling_error") is None:
                     row["response"] = ""
                 _check(row, value)
-                gold, at = golds.setdefault(str(row["problem_id"]), (gold_of_row(row), number))
+                gold, at = golds.setdefault(problem_of(row), (gold_of_row(row), number))
                 if gold != gold_of_row(row):
                     raise UsageError(
                         f"problem_id {row['problem_id']!r} has the answer {_short(row['answer'])}, but row {at} says "
@@ -437,11 +438,11 @@ def _recomputed(rows: Sequence[Row], threshold: float | None) -> dict[str, Their
     """The score of each of the authors' verdicts; none for a name with values that are no verdicts."""
     scores = {}
     for name in sorted({name for row in rows for name in row.get("labels") or {}}):
-        by_problem: dict[str, list[bool | None]] = {}
+        by_problem: dict[tuple[str, str], list[bool | None]] = {}
         try:
             for row in rows:
                 label = as_label((row.get("labels") or {}).get(name), threshold)
-                by_problem.setdefault(str(row["problem_id"]), []).append(label)
+                by_problem.setdefault(problem_of(row), []).append(label)
         except ValueError:
             continue
         known = [[label for label in labels if label is not None] for labels in by_problem.values()]

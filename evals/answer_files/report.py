@@ -15,7 +15,7 @@ from evals.files import UsageError
 from evals.grading import Explanation, Grade
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
-from evals.stats.score import score_text
+from evals.stats.score import score_fields, score_text
 
 if TYPE_CHECKING:
     from evals.answer_files.reading import AnswerFile
@@ -57,7 +57,7 @@ class GradeReport:
     samples: tuple[int, int]  # fewest and most samples of a problem
     verdicts: dict[str, int]
     unscored_reasons: dict[str, int]  # by kind: "size: 2787 characters, more than 2000"
-    scores: list[Score]
+    scores: dict[str, list[Score]]  # of each benchmark
     agreement: Agreement | None  # with the labels; None where the rows have none
     out: str | None
     policy: str  # of extraction
@@ -120,8 +120,7 @@ class GradeReport:
         document["explanations"] = [{"row": row, "asked": asked.get(row), **filled} for row, filled in explained]
         if self.stated is not None:
             del document["stated"]["rows"]
-        for score, filled in zip(self.scores, document["scores"], strict=True):
-            filled["name"] = score.name
+        document["scores"] = {benchmark: [*map(score_fields, scores)] for benchmark, scores in self.scores.items()}
         if self.agreement is not None:
             document["agreement"] |= {"rows": self.agreement.rows, "rate": self.agreement.rate}
         return document
@@ -137,16 +136,18 @@ class GradeReport:
         lines += [f"  {self.note}"] if self.note else []
         lines += [f"  {self.empty} of {self.rows} responses are empty, and have no answer"] if self.empty else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
-        for score in self.scores:
-            problems = f"{score.excluded} problem{'s' * (score.excluded != 1)}"
-            excluded = f"; {problems} excluded" if score.value is not None and score.excluded else ""
-            lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
+        for benchmark, scores in self.scores.items():
+            lines += [f"  {benchmark}:"] if len(self.scores) > 1 else []
+            for score in scores:
+                problems = f"{score.excluded} problem{'s' * (score.excluded != 1)}"
+                excluded = f"; {problems} excluded" if score.value is not None and score.excluded else ""
+                lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
         if self.thoughts:
             lines.append(f"  {self.thoughts} responses hold a thought; reasoning={self.reasoning}")
         lines += [f"  extraction policy {self.policy}; under another one, of all rows:"]
         lines += [f"    {effect}" for effect in self.policies]
         lines += [f"  {self.advice}"] if self.advice else []
-        if any(score.interval and score.interval.rough for score in self.scores):
+        if any(score.interval and score.interval.rough for scores in self.scores.values() for score in scores):
             lines.append(f"  {ROUGH}")
         lines += [] if self.agreement is None else [_agreement_line(self.agreement, self.rows)]
         own = self.stated is not None and self.stated.format == VERDICTS

@@ -11,13 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evals.answer_files.formats import Row
+from evals.answer_files.formats import Row, problem_of
 from evals.answer_files.reading import as_text
 from evals.code_execution.program_grader import ProgramGrader
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import WITHHELD
 
-BENCHMARK = "answers"  # the benchmark of rows that name none
 Columns = Mapping[str, Sequence[Any]]  # our columns by name, a value for each row
 
 
@@ -25,9 +24,9 @@ def columns_of_responses(
     rows: Sequence[Row], grades: Sequence[Grade], grader: Grader | ProgramGrader, graded_by: str
 ) -> Columns:
     """Our columns for responses; samples are numbered within a problem in row order."""
-    by_problem: dict[str, list[int]] = defaultdict(list)
+    by_problem: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
-        by_problem[str(row["problem_id"])].append(index)
+        by_problem[problem_of(row)].append(index)
     samples = [0] * len(rows)
     classes: list[int | None] = [None] * len(rows)
     for indices in by_problem.values():
@@ -35,9 +34,8 @@ def columns_of_responses(
         answer_classes = grader.answer_classes([grade.answer for grade in of_problem], of_problem)
         for sample, (index, answer_class) in enumerate(zip(indices, answer_classes, strict=True)):
             samples[index], classes[index] = sample, answer_class
-    names = (row.get("benchmark") for row in rows)
     return {
-        "benchmark": [name if isinstance(name, str) and name else BENCHMARK for name in names],
+        "benchmark": [problem_of(row)[0] for row in rows],
         "sample": samples,
         "gold": [as_text(row["answer"]) for row in rows],
         "verdict": [str(grade.verdict) for grade in grades],

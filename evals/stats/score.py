@@ -7,7 +7,7 @@ with a reason; it is never zero. An unscored sample is not incorrect: it is excl
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -180,6 +180,11 @@ def score(rows: Any, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "pas
     table = rows if isinstance(rows, VerdictTable) else VerdictTable.of_rows(rows)
     requested = [(m, k) for m in metrics for k in (ks if m in OF_K else (table.n if m == "avg" else None,))]
     return [_score(table, m, k) for m, k in requested]
+
+
+def score_fields(found: Score) -> dict[str, Any]:
+    """A score as plain values, as JSON has it."""
+    return {"name": found.name, "unit": FRACTIONS.get(found.unit, found.unit), **asdict(found)}
 
 
 def reported(rows: Any, ks: Sequence[int], policy: str | None = None) -> list[Score]:

@@ -36,7 +36,7 @@ def test_responses_of_a_file_are_graded_and_scored(write, tmp_path):
     assert report.verdicts == {"correct": 1, "truncated": 1, "wrong": 2}
     assert (report.rows, report.problems, report.samples) == (4, 2, (2, 2))
     # a: 1 of 2 right, b: 0 of 2. avg@2 = (1/2 + 0)/2 = 1/4; pass@2 = (1 + 0)/2; 3 of 4 have a box.
-    values = {score.name: score.value for score in report.scores}
+    values = {score.name: score.value for score in report.scores["answers"]}
     assert values["avg@2"] == pytest.approx(1 / 4) and "pass@1" not in values
     assert values["pass@2"] == pytest.approx(1 / 2)
     assert values["fmt"] == pytest.approx(3 / 4)

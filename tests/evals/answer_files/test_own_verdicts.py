@@ -45,7 +45,7 @@ def save(folder: Path, policy: str = "prompt", prompt: Any = "dapo", unscored: b
 def test_the_gold_is_the_gold_and_the_policy_the_manifests(place: str, how: dict[str, Any], tmp_path: Path) -> None:
     report = grade_file(save(tmp_path / "e", **how) / place)
     assert report.verdicts == {"correct": 1, "wrong": 3} and report.policy == "answer_line"
-    assert {s.name: s.value for s in report.scores}["avg@2"] == pytest.approx(1 / 4)
+    assert {s.name: s.value for s in report.scores["sums"]}["avg@2"] == pytest.approx(1 / 4)
     assert report.agreement is not None and report.agreement.rate == 1.0  # with the verdicts that are there
     report = grade_file(tmp_path / "e" / place, policy="boxed_last")  # another one, by name
     assert report.verdicts == {"no_answer": 4}
@@ -104,11 +104,11 @@ def test_a_response_that_a_server_withheld_stays_unscored(tmp_path: Path) -> Non
     report = grade_file(folder)
     assert report.verdicts == {"correct": 1, "unscored": 1, "wrong": 2}  # of the four rows the second
     assert "1 rows have no whole response" in str(report) and report.unscored_reasons == {why: 1}
-    (fmt,) = [score for score in report.scores if score.name == "fmt"]
+    (fmt,) = [score for score in report.scores["sums"] if score.name == "fmt"]
     assert (fmt.value, fmt.problems) == (0.0, 2)
     rows[0] |= {"boxed": True, "response": r"\boxed{1}"}
     write_parquet(pa.Table.from_pylist(rows, schema()), folder / "verdicts.parquet")
-    (fmt,) = [score for score in grade_file(folder, policy="boxed_last").scores if score.name == "fmt"]
+    (fmt,) = [score for score in grade_file(folder, policy="boxed_last").scores["sums"] if score.name == "fmt"]
     assert fmt.value == 0.5  # a: the one reply that came is boxed; b: none of two
 
 

@@ -54,7 +54,7 @@ def lm_eval_rows(labels: list[bool]) -> list[Any]:
 def test_lm_evals_samples_are_run_and_not_read_as_mathematics(tmp_path: Path) -> None:
     path = write(tmp_path / "samples_humaneval_x.jsonl", lm_eval_rows(PASSED))
     report = grade_file(path)
-    assert (report.policy, report.scores[0].value) == ("program", pytest.approx(2 / 3))
+    assert (report.policy, report.scores["answers"][0].value) == ("program", pytest.approx(2 / 3))
     assert report.agreement is not None and report.agreement.rate == 1.0
     assert {effect.policy: effect.correct for effect in report.policies}["program_fenced"] == 0  # no fence in them
 
@@ -68,7 +68,7 @@ def test_human_evals_results_need_its_problems(tmp_path: Path, golds: Path) -> N
     with pytest.raises(ValueError, match=r"row 1: no answer \(the gold\); .* give gold=FILE"):
         grade_file(path)
     report = grade_file(path, reading=Reading(gold=golds))
-    assert (report.policy, report.scores[0].value) == ("program_completion", pytest.approx(2 / 3))
+    assert (report.policy, report.scores["answers"][0].value) == ("program_completion", pytest.approx(2 / 3))
     assert [(sample.row, sample.cause) for sample in report.differing] == [(2, "the program does not pass the tests")]
     with pytest.raises(ValueError, match=r"policy=boxed_last: the answer of row 1 is the test of a program"):
         grade_file(path, reading=Reading(gold=golds), policy="boxed_last")
@@ -80,7 +80,7 @@ def test_programs_that_nobody_has_run_yet_are_run(tmp_path: Path, golds: Path) -
     whole = [{"task_id": t["task_id"], "solution": t["prompt"] + body} for t, body in zip(TASKS, BODIES, strict=True)]
     for rows in (bodies, whole):
         report = grade_file(write(tmp_path / "samples.jsonl", rows), reading=Reading(gold=golds))
-        assert report.scores[0].value == pytest.approx(2 / 3) and report.agreement is None
+        assert report.scores["answers"][0].value == pytest.approx(2 / 3) and report.agreement is None
 
 
 def test_evalpluss_results_have_two_verdicts(tmp_path: Path, golds: Path) -> None:
@@ -94,7 +94,7 @@ def test_evalpluss_results_have_two_verdicts(tmp_path: Path, golds: Path) -> Non
     path = tmp_path / "x_eval_results.json"
     path.write_text(json.dumps({"date": "2026-11-27 00:00", "hash": "x", "eval": samples}))
     base = grade_file(path, reading=Reading(gold=golds, label="base"))
-    assert (base.policy, base.rows, base.scores[0].value) == ("program_whole", 3, pytest.approx(2 / 3))
+    assert (base.policy, base.rows, base.scores["answers"][0].value) == ("program_whole", 3, pytest.approx(2 / 3))
     assert base.agreement is not None and base.agreement.rate == 1.0
     plus = grade_file(path, reading=Reading(gold=golds, label="plus"))
     assert plus.agreement is not None and plus.agreement.rate == pytest.approx(1 / 3)

@@ -100,7 +100,8 @@ def test_three_of_four_are_correct(name: str, tmp_path: Path) -> None:
     make, label = MAKERS[name]
     report = grade_file(lines(tmp_path / "a.jsonl", rows(make)))
     assert report.stated is not None and (report.stated.format, report.stated.label) == (name, label)
-    assert (report.problems, report.scores[0].value) == (4, pytest.approx(3 / 4))
+    [scores] = report.scores.values()
+    assert (report.problems, scores[0].value) == (4, pytest.approx(3 / 4))
     if label is not None:
         assert report.stated.recomputed[label].value == pytest.approx(3 / 4)
         assert report.agreement is not None and report.agreement.rate == 1
@@ -109,7 +110,7 @@ def test_three_of_four_are_correct(name: str, tmp_path: Path) -> None:
 def test_opencompass_files_are_objects_by_number(tmp_path: Path) -> None:
     whole = {str(i): {k: v for k, v in row.items() if k != "idx"} for i, row in enumerate(rows(opencompass))}
     (tmp_path / "predictions.json").write_text(json.dumps(whole, indent=4))
-    assert grade_file(tmp_path / "predictions.json").scores[0].value == pytest.approx(3 / 4)
+    assert grade_file(tmp_path / "predictions.json").scores["answers"][0].value == pytest.approx(3 / 4)
     details = {
         str(i): {"prompt": q, "origin_prediction": r, "predictions": "16", "references": g, "correct": [ok]}
         for i, (q, g, r, ok) in enumerate(zip(QUESTIONS, GOLDS, RESPONSES, RIGHT, strict=True))
@@ -219,13 +220,25 @@ def test_an_unknown_table_gets_the_option_with_its_own_columns(tmp_path: Path) -
     assert (read["answer"], read["expected"]) == ("r", True)
 
 
-def test_benchmarks_that_are_scored_as_one_are_named(tmp_path: Path) -> None:
-    rows = [{"b": b, "problem_id": b, "answer": "5", "response": r"\boxed{5}"} for b in ("amc", "aime")]
-    path = lines(tmp_path / "a.jsonl", rows)
-    assert "the rows are of 2 benchmarks (amc, aime), scored as one" in str(
-        grade_file(path, reading=Reading({"benchmark": "b"}))
-    )
-    assert "scored as one" not in str(grade_file(path))
+def test_benchmarks_are_scored_apart_whatever_their_problems_are_called(tmp_path: Path) -> None:
+    asked = [("amc", 1, "5"), ("amc", 2, "6"), ("aime", 1, "7"), ("aime", 1, "7")]  # problem 1 of each is another one
+    rows = [{"b": b, "problem_id": i, "answer": gold, "response": r"\boxed{5}"} for b, i, gold in asked]
+    path, out = lines(tmp_path / "a.jsonl", rows), tmp_path / "g.jsonl"
+    report = grade_file(path, out=out, reading=Reading({"benchmark": "b"}))
+    assert (report.problems, report.samples) == (3, (1, 2))
+    # amc: one of two problems; aime: none of two samples of one problem, which alone has a pass@2
+    values = {name: {s.name: s.value for s in scores} for name, scores in report.scores.items()}
+    assert {name: {k: v for k, v in of.items() if "@" in k} for name, of in values.items()} == {
+        "amc": {"avg@1": 0.5},
+        "aime": {"avg@2": 0, "pass@2": 0, "maj@2": 0},
+    }
+    text = [line.strip() for line in str(report).splitlines()]
+    amc, aime = text.index("amc:"), text.index("aime:")
+    assert text[amc + 1].startswith("avg@1      50.0") and text[aime + 1].startswith("avg@2      0.0")
+    written = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["sample"] for row in written] == [0, 0, 0, 1]
+    with pytest.raises(ValueError, match="problem_id 1 has the answer '7', but row 1 says '5'"):
+        grade_file(path)  # without their benchmarks
 
 
 def test_a_column_that_tells_benchmarks_apart_is_suggested(tmp_path: Path) -> None:
