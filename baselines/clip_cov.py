@@ -23,7 +23,8 @@ def _ordered(values: Mapping[str, Any]) -> str | None:
 @stage("gates")
 @reads("logp")
 def clip_cov(batch: TokenBatch, *, share: Share, low: float, high: float) -> Tensor:
-    """0 on tokens chosen at random among those with low < Cov < high, at most share * N of them, else 1 (section 4.2).
+    """0 on tokens chosen at random among those with low < Cov < high, at most share * N of them, else 1 (arXiv
+    2505.22617, section 4.2).
 
     This is the only random choice in a method. It depends only on `batch.step` and the order of the tokens, so a
     resumed run chooses the same tokens; another order of the sequences gives other tokens, with the same probabilities.

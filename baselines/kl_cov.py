@@ -28,7 +28,8 @@ def _unclipped(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
 @stage("penalties")
 @reads("logp")
 def kl_cov(batch: TokenBatch, *, share: Share, coefficient: NonNegative) -> Tensor:
-    """`coefficient` on the share of all N tokens with the highest covariance, 0 on the others (section 4.2).
+    """`coefficient` on the share of all N tokens with the highest covariance, 0 on the others (arXiv
+    2505.22617, section 4.2).
 
     The loss adds it times |log pi - log pi_old|, the authors' estimate of the KL divergence to the sampling policy. Its
     gradient at the first update of a rollout is that of |0|, which is 0, so the method acts from the second update on.

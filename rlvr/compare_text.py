@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evals.notebook import TextTable
-from evals.stats.compare import CompareResult, Line
+from evals.stats.compare import CompareResult, Line, problems_in_both
 from evals.stats.differences import ALPHA
 from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, number_text, p_text
@@ -21,7 +21,12 @@ def as_text(result: CompareResult) -> str:
     for benchmark in dict.fromkeys(line.benchmark for line in result.lines):
         own = [line for line in result.lines if line.benchmark == benchmark]
         header = ("metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
-        lines += ["", paragraph(f"{benchmark}: {_problems(own)}"), "", table(header, [_row(line) for line in own])]
+        lines += [
+            "",
+            paragraph(f"{benchmark}: {problems_in_both(own)}"),
+            "",
+            table(header, [_row(line) for line in own]),
+        ]
     lines += ["", *map(paragraph, _notes(result))]
     return "\n".join(lines)
 
@@ -66,14 +71,6 @@ def _notes(result: CompareResult) -> list[str]:
     notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     notes += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
     return notes + [f"Note: {text}" for text in result.notes]
-
-
-def _problems(lines: list[Line]) -> str:
-    """How many problems the lines of a benchmark are over."""
-    counts = sorted({line.problems for line in lines})
-    text = f"{' or '.join(map(str, counts))} problems in both"
-    excluded = max(line.shared - line.problems + line.only_a + line.only_b for line in lines)
-    return text + (f", up to {excluded} excluded (in one run only, or without a value)" if excluded else "")
 
 
 def _row(line: Line) -> tuple[str, ...]:

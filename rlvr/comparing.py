@@ -125,6 +125,7 @@ def _two_arms(
     from harness.record.find import runs
     from harness.runs.track import home
     from harness.spec import catalogue
+    from harness.spec.controls import split_key
     from harness.tables.measured import comparable, gather, other_versions, same_setting
     from rlvr.runs import read_run
 
@@ -151,6 +152,10 @@ def _two_arms(
     ]
     each = [" ".join(dict.fromkeys((f"model={a.base}", *a.replaced, *b.replaced))) for a, b in pairs]
     if not pairs:
+        declared = dict.fromkeys(arm.key for arm in catalogue.load(paper).arms)
+        for arm in arms:
+            if arm not in {m.arm for m in found}:
+                choose("arm", [split_key(arm)[0]], declared)
         there = ", ".join(m.label(f"{m.base}/{m.arm}") for m in found) or "none"
         raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {there}")
     if len(pairs) > 1:

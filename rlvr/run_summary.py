@@ -107,7 +107,7 @@ def _difference(benchmark: str | None, compared: ArmDifference) -> list[str]:
         resolve = f"about {compared.needed} training seeds of each" if compared.needed else "more problems and seeds"
         text = f"{question} Not resolved: {found}. A true difference of this size needs {resolve}"
         if compared.needed and min(line.seeds_a, line.seeds_b) < MIN_SEEDS:
-            text += ", where the spread of training seeds is assumed, as three would measure it"
+            text += ", if training seeds spread as is assumed (three of each would measure it)"
         runs = shlex.quote(f"runs=[{','.join(compared.runs)}]")
         return [paragraph(f"{text}:"), f"rlvr power difference={abs(line.difference):.6g} benchmark={benchmark} {runs}"]
     answer = "Yes" if line.verdict.endswith("higher") else "No, lower" if line.verdict.endswith("lower") else "No"

@@ -67,7 +67,8 @@ def called(function: F) -> F:
         try:
             given = taken.bind(*args, **values)
         except TypeError as error:
-            raise UsageError(f"{function.__name__.rstrip('_')}: {error}") from None
+            name, takes = function.__name__.rstrip("_"), ", ".join(taken.parameters)
+            raise UsageError(f"{name}: {error}; expected {name}({takes})") from None
         for name, value in given.arguments.items():
             option, key = taken.parameters[name], name.rstrip("_")
             if option.default is option.empty and (value is None or (isinstance(value, tuple) and None in value)):

@@ -60,10 +60,10 @@ def grade_file(
         out: FILE.jsonl for the rows in input order with our columns added (see `evals.answer_files.table`), which
             `rlvr compare` reads.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
-        policy: of extraction (`evals.grading.extraction`); None for the one that decided verdicts of an evaluation,
-            else for boxed_last, or for letter where every gold is a letter of a multiple choice.
-        reasoning: the part of a response that is graded (`evals.grading.reasoning`); None for the one of an evaluation,
-            else "after".
+        policy: of extraction (`evals.grading.extraction`); None for the one that decided the verdicts of a file of this
+            project, else for boxed_last, or for letter where every gold is a letter of a multiple choice.
+        reasoning: the part of a response that is graded (`evals.grading.reasoning`); None for the one that decided the
+            verdicts of a file of this project, else "after".
         conventions: what counts as the same answer (`evals.grading.Conventions`).
         explain: numbers of rows, from 1, whose verdicts are explained; "wrong" for the first rows that are wrong.
         reading: what the file does not state, such as the columns of a table of another form.
@@ -83,9 +83,9 @@ def grade_file(
     for number in () if explain == "wrong" else explain:
         if not 1 <= number <= len(rows):
             raise UsageError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
-    theirs = decided_by(path, file.format)
-    policy = policy or theirs[0] or AS_PROGRAMS.get(file.format) or policy_for(rows)
-    reasoning = reasoning or theirs[1] or "after"
+    decided = decided_by(path, file.format, rows)
+    by_file, part = decided or (AS_PROGRAMS.get(file.format), "after")
+    policy, reasoning = policy or by_file or policy_for(rows), reasoning or part
     policies = tuple(PROGRAMS if policy in PROGRAMS else POLICIES)
     if policy not in policies:
         raise UsageError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
@@ -106,7 +106,7 @@ def grade_file(
     ours = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions))
     failed = {place for place, row in enumerate(rows) if row.get("sampling_error") is not None}
     effects = policy_effects(triples, grades, grader, policy, policies, of_policies, failed)
-    differ = differing(rows, grades, grader, policy)
+    differ = differing(rows, grades, grader, policy, decided)
     wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
     explained = wrong[:SHOWN] if explain == "wrong" else explain
     explanations = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from evals.answer_files.formats import Row
+from evals.answer_files.own import graded_by
 from evals.answer_files.reading import as_text, gold_of_row
 from evals.code_execution.program_grader import ProgramGrader
 from evals.code_execution.programs import POLICIES as PROGRAMS
@@ -56,12 +57,17 @@ def _programs_differing(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Di
 
 
 def differing(
-    rows: Sequence[Row], grades: Sequence[Grade], grader: Grader | ProgramGrader, policy: str
+    rows: Sequence[Row],
+    grades: Sequence[Grade],
+    grader: Grader | ProgramGrader,
+    policy: str,
+    decided: tuple[str, str] | None = None,
 ) -> list[Disagreement]:
     """Every scored sample whose `expected` differs from our verdict.
 
     Args:
         grades: of the rows, under `policy`; the extraction of another one of POLICIES may explain a difference.
+        decided: of verdicts of this project, the policy and the reasoning that decided them.
     """
     if policy in PROGRAMS or isinstance(grader, ProgramGrader):
         return _programs_differing(rows, grades)
@@ -74,6 +80,9 @@ def differing(
     ]
     triples = [(gold_of_row(rows[i]), rows[i]["response"], rows[i].get("finish_reason")) for i in differing_rows]
     others = [grader.grade_responses(triples, other) for other in POLICIES if other != policy]
+    of_file: Sequence[Grade] = []
+    if decided not in (None, (policy, grader.reasoning)):
+        of_file = replace(grader, reasoning=decided[1]).grade_responses(triples, decided[0])
     options = [
         _option(as_text(rows[i]["answer"]), grades[i].answer or "", grader.conventions, rows[i]["expected"])
         for i in differing_rows
@@ -87,7 +96,9 @@ def differing(
             grades[i].answer,
             rows[i]["expected"],
             str(grades[i].verdict),
-            cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others], options[at]),
+            f"the file's verdict is of {graded_by(*decided)}"
+            if decided and of_file and (of_file[at].verdict == Verdict.CORRECT) == rows[i]["expected"]
+            else cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others], options[at]),
         )
         for at, i in enumerate(differing_rows)
     ]

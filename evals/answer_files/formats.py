@@ -395,7 +395,7 @@ FORMATS: dict[str, Format] = {
         ("problem_id", "gold", "response", "verdict"),
         {
             **{name: name for name in ("problem_id", "problem", "response", "finish_reason", "tokens", "benchmark")},
-            "answer": "golds|gold",
+            **{"graded_by": "graded_by", "answer": "golds|gold"},
         },
         _verdicts,
         "any",

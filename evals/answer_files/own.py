@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from evals.answer_files.formats import VERDICTS
+from evals.answer_files.formats import VERDICTS, Row
 from evals.data import protocols
 from evals.files import UsageError, read_object
 from evals.grading import Conventions
@@ -36,20 +37,28 @@ def file_of(path: Path) -> Path:
     return found[0]
 
 
-def decided_by(path: Path, rows_format: str) -> tuple[str | None, str | None]:
-    """The extraction policy that decided the verdicts of a file that an evaluation wrote, and the part of a response
-    that it read (`evals.grading.reasoning`), by the manifest beside it; None for other files.
+def decided_by(path: Path, rows_format: str, rows: Sequence[Row]) -> tuple[str, str] | None:
+    """The extraction policy that decided the verdicts of a file of this project, and the part of a response that it
+    read (`evals.grading.reasoning`): by the manifest of the evaluation beside it, else by its column `graded_by`. None
+    for other files, and where they do not say one.
 
     Raises:
         DamagedFileError: the manifest cannot be read.
     """
-    manifest = path.with_name("manifest.json")
-    if rows_format != VERDICTS or not manifest.is_file():
-        return None, None
-    found = read_object(manifest, "identity", "record")
-    assert found is not None  # the file is there
-    reasoning = protocols.recorded_value(found, "reasoning") or "whole"  # as before there was a choice
-    return protocols.recorded_policy(found), reasoning
+    if rows_format != VERDICTS:
+        return None
+    if (manifest := path.with_name("manifest.json")).is_file() and path.name == TABLE:
+        found = read_object(manifest, "identity", "record")
+        assert found is not None  # the file is there
+        policy = protocols.recorded_policy(found)
+        reasoning = protocols.recorded_value(found, "reasoning") or "whole"  # as before there was a choice
+        return None if policy is None else (policy, reasoning)
+    stated = {row.get("graded_by") for row in rows}
+    if len(stated) != 1 or not isinstance(text := stated.pop(), str):
+        return None
+    policy, *others = text.split(", ")
+    named = [word.removeprefix("reasoning ") for word in others if word.startswith("reasoning ")]
+    return policy.removeprefix("policy "), next(iter(named), "after")
 
 
 def graded_by(policy: str, reasoning: str, conventions: Conventions = DEFAULT) -> str:

@@ -25,10 +25,11 @@ BARE = 40  # characters: a file whose responses are shorter holds bare answers
 class PolicyEffect:
     """The same responses under another extraction policy.
 
-    `found` of `rows` have an answer in its form, and `correct` are correct under it; `gained` of them are not under the
-    policy in use, and `lost` are correct under the policy in use alone. `unscored` of the rows are unscored under it:
-    the share that is printed is of the others. `unequal` box different texts, of which boxed_strict takes none; None
-    elsewhere.
+    `found` of the `read` responses have an answer in its form (the engine gave no whole response for the other
+    `rows`), and `correct` are correct under it; `gained` of them are not under the policy in use, and `lost` are
+    correct under the policy in use alone. `changed` have another verdict, such as wrong for no answer. `unscored` of
+    the rows are unscored under it: the share that is printed is of the others. `unequal` box different texts, of which
+    boxed_strict takes none; None elsewhere.
     """
 
     policy: str
@@ -38,19 +39,18 @@ class PolicyEffect:
     lost: int
     unscored: int
     found: int
+    read: int
+    changed: int
     unequal: int | None = None
 
-    @property
-    def changed(self) -> int:
-        return self.gained + self.lost
-
     def __str__(self) -> str:
-        pairs = (self.correct, self.rows - self.unscored), (self.found, self.rows)
-        share, form = (f"{100 * part / whole:.1f} %" if whole else "none scored," for part, whole in pairs)
-        scored = f" of {pairs[0][1]} scored" if self.unscored and pairs[0][1] else ""
+        scored = self.rows - self.unscored
+        share = f"{100 * self.correct / scored:.1f} % correct" if scored else "none scored"
+        of = f" of {scored} scored" if self.unscored and scored else ""
+        form = f", {100 * self.found / self.read:.1f} % have its form" if self.read else ""
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
-        line = f"policy {self.policy:<13} {share} correct{scored}, {form} have its form"
-        line += f"; {change} (+{self.gained}, -{self.lost})"
+        line = f"policy {self.policy:<13} {share}{of}{form}; {change}"
+        line += f" (correct: +{self.gained}, -{self.lost})" if self.changed else ""
         return line if self.unequal is None else f"{line}; {self.unequal} have boxes of different texts"
 
 
@@ -91,12 +91,14 @@ def policy_effects(
             for place, grade in enumerate(by.grade_responses(rows, policy))
         ]
         changes = Counter((was, grade.verdict is Verdict.CORRECT) for was, grade in zip(correct, then, strict=True))
+        changed = sum(was.verdict is not grade.verdict for was, grade in zip(grades, then, strict=True))
         gained, lost = changes[False, True], changes[True, False]
         unscored = sum(grade.verdict is Verdict.UNSCORED for grade in then)
         found = sum(grade.answer is not None for grade in then)
         unequal = sum(grade.boxed and grade.answer is None for grade in then) if policy == "boxed_strict" else None
+        right, read = changes[True, True] + gained, len(rows) - len(of_engine)
         effects.append(
-            PolicyEffect(name, len(rows), sum(correct) + gained - lost, gained, lost, unscored, found, unequal)
+            PolicyEffect(name, len(rows), right, gained, lost, unscored, found, read, changed, unequal=unequal)
         )
     return sorted(effects, key=lambda effect: -effect.correct)
 
@@ -107,6 +109,8 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
     without = sum(grade.verdict is Verdict.NO_ANSWER for grade in grades)
     if 2 * without <= len(responses):
         return None
+    if 2 * sum(not response.strip() for response in responses) >= len(responses):
+        return None  # no policy reads an empty response
     lacking = f"{without} of {len(responses)} responses have no answer in the form of {used}"
     best = max((e for e in effects if e.policy in FORMS), key=lambda e: (e.found, e.correct), default=None)
     if best is not None and best.found > max(answered, len(responses) / 2):

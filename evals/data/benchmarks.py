@@ -41,7 +41,7 @@ from evals.data.hub import check_hub
 from evals.data.program_rows import READERS
 from evals.data.rows import read_rows
 from evals.files import UsageError
-from evals.suggest import expected
+from evals.suggest import expected, nearest
 
 TASKS = Path(__file__).parent / "tasks"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv")
@@ -285,11 +285,13 @@ def _problems(
 def _as_named(row: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
     """A row of a user's file, with the columns that they named in place of those of our names that it has too."""
     for ours, theirs in columns.items():
-        if theirs not in row and ours in row:
+        if theirs not in row:
+            near = nearest(theirs, list(row))
+            hint = f"did you mean {near!r}? " if near else ""
             raise UsageError(
-                f"{where}: no column {theirs!r} (columns={ours}:{theirs}); it has {', '.join(map(repr, row))}"
+                f"{where}: no column {theirs!r} (columns={ours}:{theirs}); {hint}it has {', '.join(map(repr, row))}"
             )
-    return {**row, **{ours: row[theirs] for ours, theirs in columns.items() if theirs in row}}
+    return {**row, **{ours: row[theirs] for ours, theirs in columns.items()}}
 
 
 def _read_as(reader: str, row: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -81,6 +81,11 @@ class Line:
         return {**asdict(self), "unit": FRACTIONS.get(self.unit, self.unit), "verdict": self.verdict}
 
     @property
+    def excluded(self) -> int:
+        """The problems in one run only, or without a value in one."""
+        return self.shared - self.problems + self.only_a + self.only_b
+
+    @property
     def unit(self) -> str:
         """See `score.unit`."""
         return unit(self.metric)
@@ -109,6 +114,13 @@ class Line:
     def verdict(self) -> Word:
         """The verdict that the corrected p-values allow: see `evals.stats.differences.word`."""
         return word(self.difference, self.p_holm, self.p_equal_holm, self.seeds_covered)
+
+
+def problems_in_both(lines: Sequence[Line]) -> str:
+    """How many problems the lines of a benchmark are over, in words."""
+    counts, excluded = sorted({line.problems for line in lines}), max(line.excluded for line in lines)
+    text = f"{' or '.join(map(str, counts))} problems in both"
+    return text + (f", up to {excluded} excluded (in one run only, or without a value)" if excluded else "")
 
 
 def line_form(line: Line) -> str:

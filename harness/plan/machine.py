@@ -111,9 +111,10 @@ def take_machine(values: dict[str, Any]) -> Machine:
         return Machine(take_hardware(values, name), None, explicit)
     profile = values.pop("hardware")
     if profile not in (*PROFILES, AUTO):
-        names, card = [*PROFILES, AUTO], str(profile).removesuffix("x1")
-        one = f"one card is {card!r}; expected one of {', '.join(names)}" if card in PROFILES else ""
-        raise UsageError(f"hardware={profile}: no such profile; {one or expected(str(profile), names)}")
+        names, (one, _, cards) = [*PROFILES, AUTO], str(profile).rpartition("x")
+        of_card = f"hardware={one} hardware.processes={cards}".removesuffix(" hardware.processes=1")
+        ours = f"give {of_card}, or one of {', '.join(names)}" if one in PROFILES and cards.isdecimal() else ""
+        raise UsageError(f"hardware={profile}: no such profile; {ours or expected(str(profile), names)}")
     try:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
     except UsageError as error:

@@ -12,7 +12,7 @@ from evals.analysis.forks import fork_threshold
 from evals.analysis.subjects import Subject
 from evals.plots.comparison import differences
 from evals.plots.plot import Plot
-from evals.stats.compare import Line, compare_runs, line_form, method_p_text
+from evals.stats.compare import Line, compare_runs, line_form, method_p_text, problems_in_both
 from evals.stats.differences import FEW_SEEDS
 from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, meanings, number_text, p_text, reported, score_text
@@ -196,7 +196,14 @@ def document_of_runs(
             plot = differences(compared)
             title = f"{measured[0].name} minus {other.name}"
             drawn.append(rendered(replace(plot, name=f"differences_{number}" if number else plot.name, title=title)))
-        grids.append(Grid(f"A: {measured[0].name}; B: {other.name}", columns, of_pair, different))
+        benchmarks = dict.fromkeys(line.benchmark for line in compared.lines)
+        over = [(name, [line for line in compared.lines if line.benchmark == name]) for name in benchmarks]
+        counted = tuple(f"{name}: {problems_in_both(lines)}." for name, lines in over)
+        few = (f"{FEW_SEEDS}.",) if any(line.verdict.startswith("checkpoint") for line in compared.lines) else ()
+        said = tuple(f"Note: {text}." for text in compared.notes)
+        grids.append(
+            Grid(f"A: {measured[0].name}; B: {other.name}", columns, of_pair, (*different, *counted, *few, *said))
+        )
     viewer, unread = _viewer(models, tokens, differing=True)
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
@@ -212,7 +219,7 @@ def document_of_runs(
             for model in models
             for line in warnings([{name: run.metrics(name) for name in LIMITS} for run in model.sources])
         ),
-        made_by=tuple(str(run.folder) for model in models for run in model.sources),
+        made_by=tuple(_place(run) for model in models for run in model.sources),
         results=tuple(grids),
         figures=((("Differences", tuple(drawn)),) if drawn else ()) + _figures(plotted),
         notes=(*notes, *unread),
@@ -223,12 +230,19 @@ def document_of_runs(
 def line_in_words(line: Line, a: str, b: str) -> str:
     """ "sums: A 52.0, B 48.5 %; the difference, +3.5 points [-1.0, +8.0], is not resolved." """
     values = f"{a} {number_text(line.a, line.factor)} %, {b} {number_text(line.b, line.factor)} %"
+    values += f" on the {line.problems} problems with a value in both" if line.excluded else ""
     if line.difference is None or line.interval is None:
         return f"{line.benchmark}: {values}" + (f" ({line.why})." if line.why else ".")
     form = line_form(line)
     found = f"{number_text(line.difference, line.factor, form)} points {bounds_text(line.interval, line.factor, form)}"
     verdict = line.verdict.replace("A ", f"{a} is ").replace("B ", f"{b} is ")
     return f"{line.benchmark}: {values}; difference {found}: {verdict}."
+
+
+def _place(run: Run) -> str:
+    """The file of graded answers, or the folder, that a run was read from."""
+    files = {path for path in run.tables.values() if path.suffix == ".jsonl"}
+    return str(files.pop() if len(files) == 1 else run.folder)
 
 
 def _measured_by(models: Sequence[Analysed]) -> list[Grid]:

@@ -74,6 +74,8 @@ ADDED: Mapping[str, Any] = {
     "protocol.top_k": None,
     "protocol.reasoning": "whole",
 }
+# What a run did whose record lacks a value, as it was added later. The last two changed the identity of an arm.
+BEFORE: Mapping[str, Any] = {**ADDED, "protocol.extraction": "prompt", "egsw.micro_batch": None}
 
 
 @dataclass(frozen=True)

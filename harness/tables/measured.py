@@ -6,6 +6,7 @@ their own (`scale_grids`).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from harness.errors import UsageError
 from harness.record.names import readable
 from harness.record.run import Points, Run, counted
 from harness.spec import Experiment, catalogue
+from harness.spec.declarations import BEFORE
 from harness.spec.own_code import own_code
 from harness.step.learning import warnings
 
@@ -172,7 +174,7 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
     for (*arm, digest), seeds in same.items():
         groups.setdefault((*arm, next(iter(seeds.values())).overrides), {})[digest] = seeds
     measured = []
-    for versions in groups.values():
+    for versions in map(_joined, groups.values()):
         digest = _version(versions)
         others = sum(len(seeds) for other, seeds in versions.items() if other != digest)
         differ = _differing_values(versions, digest)
@@ -181,6 +183,20 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
     order = [(a.model, a.key) for a in catalogue.load(paper).arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
+
+
+def _joined(versions: Mapping[str, Mapping[int, Run]]) -> dict[str, dict[int, Run]]:
+    """Versions without a difference are one, under the digest of the newest: those that differ only in values that one
+    records and that the other had without recording them (`BEFORE`). Of a seed that both have, the newest run."""
+    joined: dict[str, tuple[str, dict[int, Run]]] = {}
+    for digest, seeds in versions.items():
+        run = next(iter(seeds.values()))
+        values = {**BEFORE, **{key: sourced["value"] for key, sourced in run.settings.items()}}
+        of_run = [values, run.record.get("own_files") or {}, digest.partition("-")[2]]
+        _, there = joined.setdefault(json.dumps(of_run, sort_keys=True), (digest, {}))
+        for seed, own in seeds.items():
+            there.setdefault(seed, own)
+    return dict(joined.values())
 
 
 def _version(versions: Mapping[str, Mapping[int, Run]]) -> str:
@@ -199,7 +215,8 @@ def _version(versions: Mapping[str, Mapping[int, Run]]) -> str:
     except UsageError:  # the declaration has it no longer
         return newest
     declared = {job.digest for job in jobs}
-    return next((digest for digest in versions if digest.partition("-")[0] in declared), newest)
+    of_version = {digest: {run.record["digest"] for run in seeds.values()} for digest, seeds in versions.items()}
+    return next((digest for digest, found in of_version.items() if found & declared), newest)
 
 
 def _differing_values(versions: Mapping[str, Mapping[int, Run]], shown: str) -> tuple[str, ...]:

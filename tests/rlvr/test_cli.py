@@ -87,6 +87,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("compare a b metric=avg", "metric"),
         ("compare a", "b"),
         ("compare paper=egsw arm=grpo", "arm"),
+        ("compare paper=egsw arm=grpo,egws", "arm=egws: no such arm; did you mean 'egsw'?"),
         ("compare nowhere here", "nowhere"),
         (f"compare {RECORDS}/egsw.tar.xz {RECORDS}/erpo.tar.xz", "their settings differ"),
         ("analyze", "runs"),
@@ -442,6 +443,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ),  # its options and the protocol's
         ("run paper=egsw actor_rollout_ref.actor.optim.lr=1e-6", "expected learning_rate=X"),
         ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
+        ("run paper=egsw global_batch_size=8", "expected prompts_per_rollout=N"),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
         ("plan paper=egsw tasks=gsm8k", "tasks=gsm8k: no such option; expected protocol.benchmarks=[NAME,...]"),
         ("run paper=egsw arm=grpo epochs=-1", "epochs: expected > 0"),  # our own word too, not inspect's

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,6 +143,25 @@ def test_show_and_pages_know_the_policy_of_a_graded_file(tmp_path: Path, capsys:
     assert json.loads(capsys.readouterr().out)["measured_by"] == {"answers": {"policy": "qwen, missing_unit=false"}}
     assert main(["page", str(graded), f"out={page}"]) == 0
     assert "<td>qwen, missing_unit=false</td>" in page.read_text()
+
+
+def test_a_page_of_two_says_which_problems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A: 4 of 6 are correct; B: 1 of 5, one reply was withheld. Of the 5 that both have, A has 3, which is 60 %."""
+    for name, right in (("a", (0, 1, 2, 3)), ("b", (0,))):
+        rows: list[dict[str, Any]] = [
+            {"problem_id": p, "answer": "4", "response": rf"\boxed{{{4 if p in right else 5}}}"} for p in range(6)
+        ]
+        if name == "b":
+            rows[3]["finish_reason"] = "content_filter"
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert main(["grade", str(tmp_path / f"{name}.jsonl"), f"out={tmp_path / name}-graded.jsonl"]) == 0
+    a, b, page = (str(tmp_path / name) for name in ("a-graded.jsonl", "b-graded.jsonl", "page.html"))
+    assert main(["page", a, b, f"out={page}"]) == 0
+    capsys.readouterr()
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", Path(page).read_text()))
+    assert "a-graded 60.0 %, b-graded 20.0 % on the 5 problems with a value in both" in text
+    assert "5 or 6 problems in both, up to 1 excluded (in one run only, or without a value)." in text
+    assert f"{a} " in text and f"{b} " in text  # the files that it was made of, and no folder
 
 
 def test_power_json_lists_samples_and_power_by_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

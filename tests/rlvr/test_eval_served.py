@@ -67,7 +67,7 @@ def test_withheld_responses_are_unscored_and_the_reason_is_printed(
     assert main(command) == 0
     out = capsys.readouterr().out
     assert "\n  unscored: 4 x server: its filter cut the response (content_filter)\n" in out
-    assert "policy boxed_first   none scored, correct" in out  # under no policy is a withheld response wrong
+    assert "policy boxed_first   none scored;" in out  # under no policy is a withheld response wrong
 
 
 def test_a_text_that_a_limit_cut_is_no_empty_one_and_unknown_tokens_cost_at_least_so_much(

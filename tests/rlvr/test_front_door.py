@@ -77,6 +77,8 @@ def test_metrics_of_arrays():
     assert votes.value == pytest.approx(1 / 2)
     with pytest.raises(ValueError, match="at least one problem"):
         rlvr.avg_at_k([[]])
+    with pytest.raises(ValueError, match=r"avg_at_k: too many .*; expected avg_at_k\(correct\)"):
+        rlvr.avg_at_k(correct, 4)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match=r"gold: expected 2 .*, got 1"):
         rlvr.maj_at_k([["1"], ["2"]], ["1"], 1)
 

@@ -157,6 +157,7 @@ def test_the_advice_names_the_form_that_most_responses_have(write):
     assert correct == sorted(correct, reverse=True)
     [hashes] = [effect for effect in report.policies if effect.policy == "hashes"]
     assert (hashes.correct, hashes.found, hashes.gained, hashes.lost) == (256, 512, 256, 0)
+    assert hashes.changed == 512 and "512 verdicts change (correct: +256, -0)" in str(hashes)  # and 256 to wrong
     assert "512 of 512 responses have no answer in the form of boxed_last; 512 have one" in (text := str(report))
     assert "in the form of hashes: policy=hashes" in text and "policy=whole" not in text
     assert grade_file(write(rows), policy="hashes").advice is None
@@ -173,5 +174,7 @@ def test_truncated_responses_call_for_no_other_policy(write):
 
 def test_a_share_of_scored_samples_names_how_many() -> None:
     # one of 8 scored is correct, 2 of 10 are not scored
-    assert "12.5 % correct of 8 scored, 90.0 % have its form" in str(PolicyEffect("qwen", 10, 1, 1, 0, 2, 9))
-    assert "10.0 % correct, 90.0 % have its form" in str(PolicyEffect("qwen", 10, 1, 1, 0, 0, 9))
+    assert "12.5 % correct of 8 scored, 90.0 % have its form" in str(PolicyEffect("qwen", 10, 1, 1, 0, 2, 9, 10, 1))
+    assert "10.0 % correct, 90.0 % have its form" in str(PolicyEffect("qwen", 10, 1, 1, 0, 0, 9, 10, 1))
+    # two replies were withheld: 6 of the 8 that came are boxed
+    assert "12.5 % correct of 8 scored, 75.0 % have its form; 0" in str(PolicyEffect("qwen", 10, 1, 0, 0, 2, 6, 8, 0))

@@ -157,3 +157,24 @@ def test_an_unknown_verdict_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     file.write_text(json.dumps({"problem_id": "a", "gold": "1", "response": "1", "verdict": "right"}) + "\n")
     assert main(["grade", str(file)]) == 2
     assert "row 1: verdict is 'right'; expected one of correct, wrong" in capsys.readouterr().err
+
+
+def test_a_graded_file_is_graded_again_under_its_own_policy(tmp_path: Path) -> None:
+    """Two lines of which one is right: by `answer_line` half of them are correct; in a box there is none."""
+    rows = [{"answer": "4", "response": LINE.format(answer)} for answer in (4, 5)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    grade_file(tmp_path / "rows.jsonl", policy="answer_line", reasoning="whole", out=tmp_path / "graded.jsonl")
+    again = grade_file(tmp_path / "graded.jsonl")
+    assert (again.policy, again.reasoning) == ("answer_line", "whole")
+    assert again.verdicts == {"correct": 1, "wrong": 1} and again.differing == []
+    other = grade_file(tmp_path / "graded.jsonl", policy="boxed_last", reasoning="after")
+    assert other.verdicts == {"no_answer": 2}
+    assert [d.cause for d in other.differing] == ["the file's verdict is of policy answer_line, reasoning whole"]
+
+
+def test_another_policy_is_no_wrong_label(tmp_path: Path) -> None:
+    found = grade_file(save(tmp_path / "e"), policy="qwen")  # the number after "Answer:", with or without a box
+    assert found.verdicts == {"correct": 1, "wrong": 3} and found.differing == []
+    found = grade_file(tmp_path / "e", policy="boxed_last")
+    assert found.verdicts == {"no_answer": 4}
+    assert [d.cause for d in found.differing] == ["the file's verdict is of policy answer_line, reasoning whole"]

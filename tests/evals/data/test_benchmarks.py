@@ -320,6 +320,7 @@ def test_a_column_that_is_named_is_taken_in_place_of_ours(tmp_path: Path) -> Non
     assert (problem.problem, problem.answer) == ("3+4?", "8")
     name = benchmarks.adopt(f"{path}?problem=question&answer=finel")
     with pytest.raises(
-        UsageError, match=r"no column 'finel' \(columns=answer:finel\); it has 'question', 'answer', 'f"
+        UsageError,
+        match=r"no column 'finel' \(columns=answer:finel\); did you mean 'final'\? it has 'question', 'answer', 'f",
     ):
         benchmarks.load(name)

@@ -166,7 +166,8 @@ def test_of_two_versions_of_an_arm_that_of_the_declaration_as_it_stands_is_shown
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     (now,) = resolve("egsw", models=["math-7b"], arms=["grpo"], scale="tiny", seeds=[0])
     finished(tmp_path, {"b": 4}, digest=now.digest)
-    finished(tmp_path, {"b": 8}, digest="ffffffff")  # the later one, of equal times
+    changed = {"equation grpo": "0" * 64}
+    finished(tmp_path, {"b": 8}, digest="ffffffff", own_files=changed)  # the later one, of equal times
     (measured,) = gather("egsw", runs())
     assert (measured.digest, measured.others) == (f"{now.digest}-00aabb", 1)
     assert measured.scores["b"]["avg_at_1"].value == 0.5
@@ -174,13 +175,32 @@ def test_of_two_versions_of_an_arm_that_of_the_declaration_as_it_stands_is_shown
     twice = {**SETTINGS, "protocol.n": {**SETTINGS["protocol.n"], "value": 2}}
     finished(tmp_path, {"b": 8}, digest="cccccccc", settings=twice)
     assert "(protocol.n differ, or had no value then)" in report("egsw", runs()).markdown()
-    finished(tmp_path, {"b": 8}, digest="eeeeeeee", overrides={"no.such": 1})
+    finished(tmp_path, {"b": 8}, digest="eeeeeeee", overrides={"no.such": 1}, own_files=changed)
     finished(tmp_path, {"b": 2}, digest="dddddddd", overrides={"no.such": 1})
     (_, other) = sorted(gather("egsw", runs()), key=lambda m: m.overrides)
     assert (other.digest, other.others) == (
         "eeeeeeee-00aabb",
         1,
     )  # a value that the declaration has no longer: the newest
+
+
+def test_seeds_of_before_a_value_was_added_are_of_the_same_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older records lack values that the runs had all the same; one that did something else is another version."""
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    (now,) = resolve("egsw", models=["math-7b"], arms=["grpo"], scale="tiny", seeds=[0])
+    added = {"protocol.extraction": "prompt", "unscored": "skip"}
+    values = {**SETTINGS, **{key: {**SETTINGS["alpha"], "value": value} for key, value in added.items()}}
+    for seed in (1, 2, 3):
+        finished(tmp_path, {"b": 4}, seed=seed, digest="0fffffff")
+    finished(tmp_path, {"b": 8}, seed=0, digest=now.digest, settings=values)
+    finished(tmp_path, {"b": 8}, seed=1, digest=now.digest, settings=values)
+    (measured,) = gather("egsw", runs())
+    assert (measured.seeds, measured.others, other_versions([measured])) == ((0, 1, 2, 3), 0, [])
+    assert measured.scores["b"]["avg_at_1"].value in (5 / 8, 6 / 8)  # seed 1 once: of equal times, of either
+    other = {**values, "unscored": {**SETTINGS["alpha"], "value": "incorrect"}}
+    finished(tmp_path, {"b": 8}, seed=4, digest="1fffffff", settings=other)
+    (measured,) = gather("egsw", runs())
+    assert (measured.seeds, measured.others) == ((0, 1, 2, 3), 1)
 
 
 def test_an_equation_that_has_changed_since_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
