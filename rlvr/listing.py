@@ -272,6 +272,9 @@ def _curves(name: str, seeds: Sequence[Run]) -> Result:
     return Result({"run": name, "curves": rows}, text, rows)
 
 
+_NO_SCORES = "No scores yet: the same command goes on from what was saved, or begins again if nothing was."
+
+
 def _begun(name: str, state: str, run: Run) -> Result:
     """A run without a score: its values, how far it is, and what ended the last try."""
     from evals.files import read_object
@@ -282,7 +285,7 @@ def _begun(name: str, state: str, run: Run) -> Result:
     if error := (read_object(run.folder / ERROR) or {}).get("error"):
         facts["error"] = error
     lines = [name, *_facts_text(facts)]
-    lines += [so_far_text(name, run)] if run.so_far else ["No scores yet: the same command goes on where it is."]
+    lines += [so_far_text(name, run)] if run.so_far else [_NO_SCORES]
     return Result({"run": name, **facts, "scores": {}}, "\n".join(lines))
 
 

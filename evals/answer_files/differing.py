@@ -121,6 +121,7 @@ def anywhere(tags: Sequence[Grade], others: Sequence[Grade]) -> list[Grade]:
     return [other if tag.answer is None else tag for tag, other in zip(tags, others, strict=True)]
 
 
+_SEVERAL = r"(?<![\\{]),| or | and "  # not a thin space, nor a comma in 52{,}451
 _SCIENTIFIC = re.compile(r"\d\s*e\s*[-+]?\d|10\s*\^|\\times\s*10", re.IGNORECASE)
 _MARK = re.compile(r"\\(?:text|mathrm|rm|circ)(?![A-Za-z])|%")
 _PLUS = re.compile(r"[(\[]\s*\+")
@@ -161,6 +162,8 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
         return f"a convention: {option} {'accepts' if row['expected'] else 'refuses'} it"
     if a is not None and a == b:
         return "the same number, written otherwise"
+    if None in (a, b) and all(re.search(_SEVERAL, text) for text in (gold, answer)):
+        return _several(gold, answer, grade.verdict == Verdict.CORRECT)
     if _SCIENTIFIC.search(gold) or _SCIENTIFIC.search(answer):
         return "scientific notation"
     if a is not None and b is not None and a != 0 and b != 0:
@@ -168,7 +171,7 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
             return "percent: a hundred times larger or smaller"
         if math.isclose(a, b, rel_tol=1e-3):
             return "tolerance or rounding"
-    if re.search(r"(?<![\\{]),| or | and ", f"{gold}\0{answer}"):  # not a thin space, nor a comma in 52{,}451
+    if re.search(_SEVERAL, f"{gold}\0{answer}"):
         return _several(gold, answer, grade.verdict == Verdict.CORRECT)
     if "=" in gold or "=" in answer:
         return "left-hand side or equation"
@@ -189,6 +192,7 @@ def gold_is_cut(row: Mapping[str, Any], answer: str | None) -> bool:
     return bool(row.get("expected")) and bool(same or broken)
 
 
+_SPACING = re.compile(r"\\left(?![A-Za-z])|\\right(?![A-Za-z])|\\[ ,;:!]")
 _AROUND = re.compile(r"\\left|\\right|\\text\{|[\s$()\[\]{}\\]|^[a-z]=")
 
 
@@ -239,8 +243,8 @@ _CONVENTIONS = {
 
 
 def _bare(text: str) -> str:
-    """Without dollars and spaces around and in it."""
-    return "".join(text.split()).strip("$")
+    """Without spaces, also those of LaTeX, its sizes of brackets, and dollars around it."""
+    return "".join(_SPACING.sub("", text).split()).strip("$")
 
 
 def _number(text: str) -> float | None:

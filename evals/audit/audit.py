@@ -139,7 +139,8 @@ class Audit:
         if self.unlabelled is not None:
             missing, samples, low, high = self.unlabelled
             of = f"{samples - missing} of {samples} samples are labelled"
-            lines.append(f"  that is over those with a label: {of}, so that it is {100 * low:.1f} to {100 * high:.1f}")
+            bounds = [f"{100 * low:.1f} with the others as incorrect", f"{100 * high:.1f} as correct"]
+            lines.append(f"  that is over those with a label: {of}; {', '.join(bounds)}")
         if self.gain is not None:
             lines.append(f"  gain{self.gain_of} over the base model: {self.gain}")
         if self.ours is not None:

@@ -50,7 +50,7 @@ def missing(evidence: Evidence, unit: float) -> Iterator[str]:
         uneven = f"{sizes.min()} to {most} samples"
         if sizes.min() == most:
             uneven = f"{labelled.min()} to {labelled.max()} labelled samples of {most}"
-        yield (f"problems have {uneven}; the mean over problems is {means[0]:.1f}, that over samples {means[1]:.1f}")
+        yield f"problems have {uneven}; avg is {means[0]:.1f} over problems, {means[1]:.1f} over samples"
 
 
 def repeated(samples: pd.DataFrame) -> Iterator[str]:

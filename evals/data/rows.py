@@ -96,11 +96,16 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
     if delimiter not in header:  # a spreadsheet of a language with decimal commas, or tabs
         delimiter = next((other for other in (";", "\t") if other in header), delimiter)
     reader = csv.DictReader(chain([header], lines), delimiter=delimiter)
+    ended = 1
     try:
         for row in reader:
             if None in row or None in row.values():
-                raise UsageError(f"{path}, line {reader.line_num}: expected {len(reader.fieldnames or ())} cells")
+                spread = reader.line_num > ended + 1  # of several lines: a quote holds them together
+                where = f"lines {ended + 1} to {reader.line_num}" if spread else f"line {reader.line_num}"
+                quoted = "; does a quote that opens there not close?" if spread else ""
+                raise UsageError(f"{path}, {where}: expected {len(reader.fieldnames or ())} cells{quoted}")
             yield row
+            ended = reader.line_num
     except csv.Error as error:
         raise UsageError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
 

@@ -51,7 +51,7 @@ class StoppedAtOnce(KeyboardInterrupt):
         self.code = 128 + int(signal.Signals[name])
 
     def __str__(self) -> str:
-        return "stopped at once; the same command goes on from what was saved"
+        return "stopped at once; the same command goes on from what was saved, or begins again if nothing was"
 
 
 @contextmanager

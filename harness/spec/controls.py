@@ -144,6 +144,8 @@ def placebo(equation: Use, among: Among) -> Use:
     """
     if equation.reads.isdisjoint(TOKEN_SIGNALS):
         raise UsageError(f"{equation.name} reads no signal of the tokens, so there is nothing to permute")
+    if isinstance(equation.function, OnPermuted):
+        raise UsageError(f"{equation.name}: its signals are permuted already")
     if getattr(equation.function, "critic_target", None) is not None:
         raise UsageError(f"{equation.name}: its signal is a critic's estimate, which the critic's target reads too")
     why = f"the placebo: signals permuted among the tokens of the same {among}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -216,6 +217,8 @@ def run_to_end(
     newest = last_verified(out_dir.glob("checkpoint-*"), checkpoint_step) if main else None
     last: str | None = _from_main_process(None if newest is None else str(newest))
     state = None if last is None else json.loads((Path(last) / "trainer_state.json").read_text())
+    if main and state is not None:
+        print(f"    resuming after step {state['global_step']} of {state['max_steps']}", file=sys.stderr)
     if state is not None and state["global_step"] >= state["max_steps"]:
         from transformers.trainer_utils import align_special_tokens
 

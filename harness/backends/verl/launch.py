@@ -63,7 +63,8 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     check_thoughts(experiment, tokenizer)
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=job.seed)
     write_jsonl(out_dir / ROWS, rows)
-    checkpoint = last_checkpoint(out_dir / CHECKPOINTS)
+    if (checkpoint := last_checkpoint(out_dir / CHECKPOINTS)) is not None:
+        print(f"    resuming after rollout {step_of(checkpoint)}", file=sys.stderr)
     order = Order(
         experiment,
         base_model,

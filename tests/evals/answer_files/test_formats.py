@@ -137,6 +137,8 @@ def test_each_disagreement_has_its_cause(gold: str, answer: str | None, expected
         ("1,000", "1000", "equal to the gold, labelled incorrect"),
         ("10,\\!080", "10080", "equal to the gold, labelled incorrect"),
         ("(2,4)", "(2, 4)", "equal to the gold, labelled incorrect"),
+        ("(-7,-1)", "\\left( -7, \\ -1\\right)", "equal to the gold, labelled incorrect"),
+        ("10^{3},10", "\\left( 1000, \\ 10\\right)", "several values: read as equal"),
         ("\\frac43", "\\frac{4}{3}", "equal in another form"),
     ],
 )

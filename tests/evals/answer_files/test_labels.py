@@ -109,7 +109,7 @@ def test_samples_without_a_verdict_give_a_range(tmp_path: Path) -> None:
 def test_an_audit_says_over_how_many_samples_a_score_is(tmp_path: Path, capsys: Any) -> None:
     assert main(["audit", str(inspect_log(tmp_path)), "printed=100.0"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "2 of 4 samples are labelled, so that it is 50.0 to 100.0" in said
+    assert "2 of 4 samples are labelled; 50.0 with the others as incorrect, 100.0 as correct" in said
 
 
 def test_a_label_in_some_rows_only(tmp_path: Path, capsys: Any) -> None:

@@ -156,7 +156,9 @@ def test_loss_and_gradient_equal_a_plain_computation(
     assert metrics["train/grad_norm"] == pytest.approx(norm, rel=1e-5)
 
 
-def test_an_interrupted_run_resumes_and_ends_the_same(random_model: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_ends_the_same(
+    random_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     values = {"max_steps": 3, "batch_size": 2, "epochs": 2, "lr_schedule": "cosine"}
     hardware = TrlHardware(device="cpu", save_every=2)
     unbroken, log = run(random_model, tmp_path / "a", values, hardware=hardware)
@@ -171,6 +173,7 @@ def test_an_interrupted_run_resumes_and_ends_the_same(random_model: Path, tmp_pa
         run(random_model, tmp_path / "b", values, hardware=hardware, on_metrics=stop)
     resumed, log = run(random_model, tmp_path / "b", values, hardware=hardware)
     assert resumed["resumed_from"] == str(tmp_path / "b" / "checkpoint-2")
+    assert capsys.readouterr().err.count("    resuming after step 2 of 3\n") == 1
     assert [step for step, metrics in log if "train/loss" in metrics] == [3]
     one, other = weights(tmp_path / "a" / "final"), weights(tmp_path / "b" / "final")
     assert all(torch.equal(one[name], other[name]) for name in one)

@@ -128,6 +128,9 @@ def test_a_placebo_needs_a_signal_that_is_not_a_critics() -> None:
         controlled(experiments.experiment(), "shuffled_signal")
     with pytest.raises(ValueError, match="gae: its signal is a critic's estimate"):
         controlled(experiments.ppo(), "shuffled_signal")
+    (egsw,) = (u for u in CASES["egsw-step"].method.uses() if u.reads)
+    with pytest.raises(ValueError, match="its signals are permuted already"):
+        placebo(placebo(egsw, "group"), "group")
 
 
 def test_a_random_reward_is_a_fair_coin_for_every_response_and_step() -> None:
