@@ -333,8 +333,8 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
                 for field, p, q in differing_fields(x.get("engine"), y.get("engine"), "engine")
             ]
         notes += [
-            f"{name}: {side} has {count} unscored sample{'s, which count' if count > 1 else ', which counts'} neither as correct nor as "
-            f"incorrect" + _as_incorrect(run, name)
+            f"{name}: {side} has {count} unscored sample{'s, which count' if count > 1 else ', which counts'} "
+            f"neither as correct nor as incorrect{_as_incorrect(run, name)}"
             for side, run in (("A", a), ("B", b))
             if (count := run.tables[name].unscored)
         ]
