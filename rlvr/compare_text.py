@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from evals.notebook import TextTable
 from evals.stats.compare import CompareResult, Line, problems_in_both
 from evals.stats.differences import ALPHA
@@ -27,50 +30,58 @@ def as_text(result: CompareResult) -> str:
             "",
             table(header, [_row(line) for line in own]),
         ]
-    lines += ["", *map(paragraph, _notes(result))]
+    lines += ["", *map(paragraph, notes(result))]
     return "\n".join(lines)
+
+
+def short_name(name: str) -> str:
+    """A name for a heading: of files and folders their own names, of several training seeds what they share."""
+    parts = [Path(part).name if Path(part).exists() else part for part in name.split(",")]
+    return ", ".join(dict.fromkeys(re.sub(r"-seed\d+$", "", part) if len(parts) > 1 else part for part in parts))
 
 
 def printed(result: CompareResult) -> TextTable:
     """All lines as one table, for a paper: the methods' names as headings, the metrics with their units."""
-    header = ("benchmark", "metric", result.a, result.b, "difference", "95 % interval", "p (Holm)", "verdict")
+    a, b = short_name(result.a), short_name(result.b)
+    header = ("benchmark", "metric", a, b, "difference", "95 % interval", "p (Holm)", "verdict")
     return header, [(line.benchmark, f"{line.name} ({line.unit})", *_row(line)[1:]) for line in result.lines]
 
 
-def _notes(result: CompareResult) -> list[str]:
+def notes(result: CompareResult) -> list[str]:
+    """What the signs and tests of the table mean, and what else to know."""
     tests: dict[str, list[Line]] = {}
     for line in result.lines:
         if line.covers:
             tests.setdefault(f"{line.test}, interval over {line.covers}", []).append(line)
-    notes = [
+    lines = [
         "A and B are means over the shared problems, in percent; lengths in tokens; unsolvable problems as a count. "
         f"Holm's correction is over the benchmarks of one metric. A difference is higher or lower if p (Holm) is at "
         f"most {ALPHA}; otherwise it is not resolved."
     ]
     if any(line.verdict.startswith("checkpoint") for line in result.lines):
-        notes.append(
+        lines.append(
             "*: the measured checkpoints differ (or are equal). A trained run has fewer than three training seeds "
             "here, so this says nothing about the method: give three or more of its seeds, joined by commas; "
             "rlvr run seeds=3 trains them."
         )
     if (margin := result.lines[0].margin) is not None:
         points = f"{100 * margin:g} point{'s' * (margin != 0.01)}"
-        notes.append(f"Equal: within {points}, by two one-sided tests corrected in the same way.")
+        lines.append(f"Equal: within {points}, by two one-sided tests corrected in the same way.")
     if any(line.rough for line in result.lines):
-        notes.append(f"{ROUGH}.")
+        lines.append(f"{ROUGH}.")
     if any(line.seeds_covered and 1 < max(line.seeds_a, line.seeds_b) <= 5 for line in result.lines):
-        notes.append(FEW + ".")
+        lines.append(FEW + ".")
     several = {
         name
         for name in {line.name for line in result.lines}
-        if sum(name in (line.name for line in lines) for lines in tests.values()) > 1
+        if sum(name in (line.name for line in tested) for tested in tests.values()) > 1
     }
-    for test, lines in tests.items():
-        named = dict.fromkeys(f"{x.name} of {x.benchmark}" if x.name in several else x.name for x in lines)
-        notes.append(f"Test of {', '.join(named)}: {test}.")
-    notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
-    notes += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
-    return notes + [f"Note: {text}" for text in result.notes]
+    for test, tested in tests.items():
+        named = dict.fromkeys(f"{x.name} of {x.benchmark}" if x.name in several else x.name for x in tested)
+        lines.append(f"Test of {', '.join(named)}: {test}.")
+    lines += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
+    lines += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
+    return lines + [f"Note: {text}" for text in result.notes]
 
 
 def _row(line: Line) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -46,6 +47,16 @@ class Difference(Result):
         from evals.plots.comparison import differences
 
         return differences(self.result)
+
+    def to_latex(self) -> str:
+        """The differences, with a caption and what its signs mean; needs booktabs and graphicx."""
+        from evals.latex import latex_table
+        from rlvr.compare_text import notes, short_name
+
+        a, b = short_name(self.result.a), short_name(self.result.b)
+        label = re.sub(r"[^A-Za-z0-9]+", "-", f"{a}-{b}").strip("-")
+        caption = f"{a} (A) and {b} (B), paired by problem."
+        return latex_table(super().to_latex(), caption, label, " ".join(notes(self.result)))
 
     def formats(self) -> dict[str, Callable[[], str | bytes]]:
         return super().formats() | {

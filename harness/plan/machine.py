@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import resource
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -111,9 +112,8 @@ def take_machine(values: dict[str, Any]) -> Machine:
         return Machine(take_hardware(values, name), None, explicit)
     profile = values.pop("hardware")
     if profile not in (*PROFILES, AUTO):
-        names, (one, _, cards) = [*PROFILES, AUTO], str(profile).rpartition("x")
-        of_card = f"hardware={one} hardware.processes={cards}".removesuffix(" hardware.processes=1")
-        ours = f"give {of_card}, or one of {', '.join(names)}" if one in PROFILES and cards.isdecimal() else ""
+        names = [*PROFILES, AUTO]
+        ours = f"give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
         raise UsageError(f"hardware={profile}: no such profile; {ours or expected(str(profile), names)}")
     try:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
@@ -121,6 +121,17 @@ def take_machine(values: dict[str, Any]) -> Machine:
         raise UsageError(f"hardware={profile}: {error}") from error
     given = take_hardware(values, name)
     return Machine(replace(base, **{key: getattr(given, key) for key in explicit}), profile, explicit)
+
+
+def _several(text: str) -> str:
+    """ "hardware=h100 hardware.processes=3" of "h100x3" or "3xh100"; "" of other texts. Of a card that comes with
+    several memories ("a100x8") the largest."""
+    parts = re.fullmatch(r"(?:(\d+)x)?([a-z]\w*?)(?:x(\d+))?", text.lower())
+    if parts is None or (parts[1] is None) is (parts[3] is None):
+        return ""
+    cards = [name for name in PROFILES if name == parts[2] or (name.startswith(f"{parts[2]}_") and "x" not in name)]
+    number = parts[1] or parts[3]
+    return f"hardware={cards[0]}" + (f" hardware.processes={number}" if number != "1" else "") if cards else ""
 
 
 def this_machine() -> Profile:

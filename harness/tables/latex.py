@@ -1,11 +1,11 @@
-r"""Methods x benchmarks as LaTeX tables, for a paper: a table for each scale, base model and metric. Needs booktabs
-and graphicx, which makes a table as narrow as the text."""
+"""Methods x benchmarks as LaTeX tables, for a paper: a table for each scale, base model and metric."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from evals.latex import SIGNS, latex_table, latex_text
 from evals.stats.compare import Line, compare_runs, corrected
 from evals.stats.differences import ALPHA
 from evals.stats.intervals import MIN_SEEDS, ROUGH
@@ -16,10 +16,6 @@ from harness.spec.scales import SCALES
 from harness.tables.measured import Measured, common_overrides, how, in_all_arms
 
 SHOWN = ("avg", "pass")
-SIGNS = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"$\sim$", "^": r"\textasciicircum{}", "−": "$-$", "×": r"$\times$", "–": "--",
-}  # fmt: skip
 
 
 def latex_tables(paper: Reproduction, measured: Sequence[Measured]) -> str:
@@ -67,7 +63,7 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
     first, common = arms[0], common_overrides(arms)
     base = base_of(next(iter(first.runs.values())).record)
     names = list(dict.fromkeys(column.name for column in columns))
-    label = SCALES[first.scale].label
+    scale = SCALES[first.scale].label
     best, comparisons = resolved_best(arms, columns)
     header = ["method", r"$n \times {}$seeds"]
     header += [latex_text(c.benchmark if len(names) == 1 else f"{c.benchmark}, {c.name}") for c in columns]
@@ -94,29 +90,20 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
         ),
         *(f"{m.arm}: {m.divergence()}." for m in arms if m.diverged),
         in_all_arms(common),
-        f"{label[:1].upper()}{label[1:]}." if first.scale != "paper" else "",
+        f"{scale[:1].upper()}{scale[1:]}." if first.scale != "paper" else "",
     ]
     caption = f"{paper.title}: {', '.join(names)} with the base model {base}, measured at {first.scale} scale."
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{latex_text(caption)}}}",
-        rf"\label{{tab:{paper.key}-{first.scale}-{base}-{metric}}}",
-        r"\smallskip",
-        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+    tabular = [
         rf"\begin{{tabular}}{{@{{}}l{'r' * (len(header) - 1)}@{{}}}}",
         r"\toprule",
         " & ".join(header) + r" \\",
         r"\midrule",
         *(" & ".join(row) + r" \\" for row in rows),
         r"\bottomrule",
-        r"\end{tabular}}",
-        r"\par\medskip",
-        rf"\parbox{{\linewidth}}{{\footnotesize {latex_text(' '.join(filter(None, notes)))}}}",
-        r"\end{table}",
-        "",
+        r"\end{tabular}",
     ]
-    return "\n".join(lines)
+    label = f"{paper.key}-{first.scale}-{base}-{metric}"
+    return latex_table("\n".join(tabular), caption, label, " ".join(filter(None, notes)))
 
 
 def resolved_best(arms: Sequence[Measured], columns: Sequence[_Column]) -> tuple[Mapping[str, int], int]:
@@ -154,8 +141,3 @@ def _cell(score: Score | None, *, bold: bool) -> str:
     value = number_text(score.value, score.factor)
     bounds = latex_text(bounds_text(score.interval, score.factor))
     return (rf"\textbf{{{value}}}" if bold else value) + (rf" {{\scriptsize {bounds}}}" if bounds else "")
-
-
-def latex_text(text: str) -> str:
-    """A text as LaTeX prints it."""
-    return "".join(SIGNS.get(sign, sign) for sign in text)

@@ -89,7 +89,7 @@ def claim_row(series: Series, found: Audit) -> dict[str, Any]:
         "largest_of_equal": None if chosen is None else 100 * chosen.expected,
         "chance": None if chosen is None else chosen.chance,
         "seeds": found.seeds,
-        "verdict": found.verdict,
+        "verdict": found.in_words,
         "why": found.why,
     }
 

@@ -35,7 +35,7 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
     assert (document["a"], document["lines"][0]["verdict"]) == (sides[0], "checkpoint higher")
     assert (document["lines"][0]["difference"], document["lines"][0]["unit"]) == (1.0, "fraction")
     header, _, row = (re.split(r" *\| *", text)[1:-1] for text in saved.read_text().splitlines())
-    assert header[1:5] == ["metric", *sides, "difference"] and row[1:5] == ["avg@2 (%)", "100.0", "0.0", "+100.0"]
+    assert header[1:5] == ["metric", "a", "b", "difference"] and row[1:5] == ["avg@2 (%)", "100.0", "0.0", "+100.0"]
 
 
 def test_the_test_of_each_metric_is_named_with_its_benchmark_where_they_differ(

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from evals.latex import latex_text
 from harness.record.find import runs
 from harness.spec import catalogue
-from harness.tables.latex import latex_tables, latex_text
+from harness.tables.latex import latex_tables
 from harness.tables.measured import gather
 from rlvr.cli import main
 from tests.harness.record.folders import SETTINGS, finished
@@ -53,14 +54,15 @@ def test_a_checkpoint_is_never_bold(store: Path) -> None:
 def test_the_command_writes_what_latex_compiles(store: Path, tmp_path: Path) -> None:
     right = dict.fromkeys(("amc23", "minerva", "olympiadbench", "gsm8k", "aime25"), 5)  # wider than the text
     finished(store, right, arm="grpo", scale="paper", settings=SETTINGS, digest="0000abcd", overrides={"x": "a_b"})
-    made = tmp_path / "table.tex"
+    made, compared = tmp_path / "table.tex", tmp_path / "compared.tex"
     assert main(["tables", "paper=egsw", f"out={made}"]) == 0
-    assert made.read_text().startswith("\\begin{table}\n")
+    seeds = (",".join(map(str, sorted(store.glob(f"egsw/paper/tiny-{arm}-000001*")))) for arm in ("egsw", "grpo"))
+    assert main(["compare", *seeds, f"out={compared}"]) == 0
+    assert made.read_text().startswith("\\begin{table}\n") and compared.read_text().startswith("\\begin{table}\n")
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")
-    text = "\n".join(
-        (r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", made.read_text(), r"\end{document}")
-    )
+    head = r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}"
+    text = "\n".join((head, made.read_text(), compared.read_text(), r"\end{document}"))
     (tmp_path / "page.tex").write_text(text)
     command = ["pdflatex", "-halt-on-error", "page.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
