@@ -129,7 +129,8 @@ def _several(text: str) -> str:
     parts = re.fullmatch(r"(?:(\d+)x)?([a-z]\w*?)(?:x(\d+))?", text.lower())
     if parts is None or (parts[1] is None) is (parts[3] is None):
         return ""
-    cards = [name for name in PROFILES if name == parts[2] or (name.startswith(f"{parts[2]}_") and "x" not in name)]
+    single = [name for name in PROFILES if not re.search(r"\dx\d", name)]
+    cards = [name for name in single if name == parts[2] or name.startswith(f"{parts[2]}_")]
     number = parts[1] or parts[3]
     return f"hardware={cards[0]}" + (f" hardware.processes={number}" if number != "1" else "") if cards else ""
 
