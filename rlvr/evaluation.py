@@ -483,6 +483,9 @@ def grade(
         others = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
         more = f" ({others}: explain=[1,5] explains rows by their numbers)" if others else ""
         print(f"explain=wrong: no row is wrong{more}", file=sys.stderr)
+    elif wrong and (rows := report.verdicts["wrong"]) > len(report.explanations):
+        shown = f"the first {len(report.explanations)} of {rows} rows that are wrong"
+        print(f"explain=wrong: {shown}; explain=[30,31] explains others by their numbers", file=sys.stderr)
     names = {only: Path(file).name for only in report.scores} if len(report.scores) == 1 else {}
     table = Scores((names.get(of, of), s) for of, scores in report.scores.items() for s in scores)
     return Result(report.as_dict(), report.__str__, table.rows())

@@ -164,7 +164,9 @@ def check_name(name: str) -> None:
     if name not in valid and Path(name).is_file():
         raise UsageError(f"benchmark {name}: expected a file ending in {', '.join(SUFFIXES)}")
     if name not in valid:
-        raise UsageError(f"unknown benchmark {name!r}: {expected(name, valid)}")
+        raise UsageError(
+            f"unknown benchmark {name!r}: {expected(name, valid)}, or a file of problems ({', '.join(SUFFIXES)})"
+        )
 
 
 def load(

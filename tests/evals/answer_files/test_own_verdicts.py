@@ -172,6 +172,15 @@ def test_a_graded_file_is_graded_again_under_its_own_policy(tmp_path: Path) -> N
     assert [d.cause for d in other.differing] == ["the file's verdict is of policy answer_line, reasoning whole"]
 
 
+def test_more_wrong_rows_than_are_explained_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"answer": "4", "response": r"\boxed{5}"}] * 23
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["grade", str(tmp_path / "rows.jsonl"), "explain=wrong"]) == 0
+    said = capsys.readouterr()
+    assert "explain=wrong: the first 20 of 23 rows that are wrong; explain=[30,31] explains others" in said.err
+    assert said.out.count("\nrow ") == 20
+
+
 def test_another_policy_is_no_wrong_label(tmp_path: Path) -> None:
     found = grade_file(save(tmp_path / "e"), policy="qwen")  # the number after "Answer:", with or without a box
     assert found.verdicts == {"correct": 1, "wrong": 3} and found.differing == []
