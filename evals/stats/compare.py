@@ -279,7 +279,7 @@ def compare_average(
 def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
     x, y = a.conditions[benchmark], b.conditions[benchmark]
     pairs = decisive_differences(x, y)
-    if (x is None or y is None) and _both_graded(a, b, benchmark):  # else the prompt has the policy
+    if _both_graded(a, b, benchmark):
         pairs += differing_fields(a.graded_by[benchmark], b.graded_by[benchmark], "grading")
     hash_of = " (a hash of the first prompt as the model gets it: chat template, examples)"
     return [

@@ -28,6 +28,8 @@ from harness.spec.own_code import own_code
 from harness.step.learning import warnings
 
 ALIKE = "the same samples in every training seed"
+Seeds = dict[int, list[Run]]
+"""Seed -> its runs, the newest first."""
 TABULATED = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
 
@@ -53,6 +55,7 @@ class Measured:
     trained: bool = True  # False: the untrained base model, which has no training seeds
     diverged: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
+    twice: tuple[int, ...] = ()  # seeds of which an older run is there too, which is not in it
     others: int = 0  # runs of other versions of this arm, which are not in it
     others_differ: tuple[str, ...] = ()  # the values in which they do, or which one side has no record of
 
@@ -167,39 +170,46 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
         runs: of this paper and of others, in any order.
     """
     of_paper = [run for run in runs if run.record.get("kind") == "arm" and run.paper == paper and run.is_finished]
-    same: dict[tuple[str, ...], dict[int, Run]] = {}  # of equal values, by seed: on several machines, in other words
+    same: dict[tuple[str, ...], Seeds] = {}  # of equal values: on several machines, in other words
     for run in sorted(of_paper, key=lambda run: (run.finished or "", run.digest, run.seed), reverse=True):
-        same.setdefault((run.scale, run.backend, run.model, run.arm, run.digest), {}).setdefault(run.seed, run)
-    groups: dict[tuple[str, ...], dict[str, dict[int, Run]]] = {}
+        key = (run.scale, run.backend, run.model, run.arm, run.digest)
+        same.setdefault(key, {}).setdefault(run.seed, []).append(run)
+    groups: dict[tuple[str, ...], dict[str, Seeds]] = {}
     for (*arm, digest), seeds in same.items():
-        groups.setdefault((*arm, next(iter(seeds.values())).overrides), {})[digest] = seeds
+        groups.setdefault((*arm, _first(seeds).overrides), {})[digest] = seeds
     measured = []
     for versions in map(_joined, groups.values()):
         digest = _version(versions)
         others = sum(len(seeds) for other, seeds in versions.items() if other != digest)
         differ = _differing_values(versions, digest)
-        of_version = _measured(digest, dict(sorted(versions[digest].items())))
-        measured.append(replace(of_version, others=others, others_differ=differ))
+        chosen = dict(sorted(versions[digest].items()))
+        twice = tuple(seed for seed, own in chosen.items() if len({(run.by, run.finished) for run in own}) > 1)
+        of_version = _measured(digest, {seed: newest for seed, (newest, *_) in chosen.items()})
+        measured.append(replace(of_version, twice=twice, others=others, others_differ=differ))
     order = [(a.model, a.key) for a in catalogue.load(paper).arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
 
 
-def _joined(versions: Mapping[str, Mapping[int, Run]]) -> dict[str, dict[int, Run]]:
+def _first(seeds: Seeds) -> Run:
+    return next(iter(seeds.values()))[0]
+
+
+def _joined(versions: Mapping[str, Seeds]) -> dict[str, Seeds]:
     """Versions without a difference are one, under the digest of the newest: those that differ only in values that one
-    records and that the other had without recording them (`BEFORE`). Of a seed that both have, the newest run."""
-    joined: dict[str, tuple[str, dict[int, Run]]] = {}
+    records and that the other had without recording them (`BEFORE`)."""
+    joined: dict[str, tuple[str, Seeds]] = {}
     for digest, seeds in versions.items():
-        run = next(iter(seeds.values()))
+        run = _first(seeds)
         values = {**BEFORE, **{key: sourced["value"] for key, sourced in run.settings.items()}}
         of_run = [values, run.record.get("own_files") or {}, digest.partition("-")[2]]
         _, there = joined.setdefault(json.dumps(of_run, sort_keys=True), (digest, {}))
         for seed, own in seeds.items():
-            there.setdefault(seed, own)
+            there.setdefault(seed, []).extend(own)
     return dict(joined.values())
 
 
-def _version(versions: Mapping[str, Mapping[int, Run]]) -> str:
+def _version(versions: Mapping[str, Seeds]) -> str:
     """The digest of the version of an arm to show.
 
     Args:
@@ -208,21 +218,23 @@ def _version(versions: Mapping[str, Mapping[int, Run]]) -> str:
     newest, *older = versions
     if not older:
         return newest
-    run = next(iter(versions[newest].values()))
+    run = _first(versions[newest])
     where: dict[str, Any] = {"scale": run.scale, "backend": run.backend, "seeds": [0]}
     try:
         jobs = resolve(run.paper, models=[run.model], arms=[run.arm], overrides=run.record["overrides"], **where)
     except UsageError:  # the declaration has it no longer
         return newest
     declared = {job.digest for job in jobs}
-    of_version = {digest: {run.record["digest"] for run in seeds.values()} for digest, seeds in versions.items()}
+    of_version = {
+        digest: {run.record["digest"] for own in seeds.values() for run in own} for digest, seeds in versions.items()
+    }
     return next((digest for digest, found in of_version.items() if found & declared), newest)
 
 
-def _differing_values(versions: Mapping[str, Mapping[int, Run]], shown: str) -> tuple[str, ...]:
+def _differing_values(versions: Mapping[str, Seeds], shown: str) -> tuple[str, ...]:
     """The keys of the values in which other versions differ from the one that is shown."""
     values = {
-        digest: {key: sourced["value"] for key, sourced in next(iter(seeds.values())).settings.items()}
+        digest: {key: sourced["value"] for key, sourced in _first(seeds).settings.items()}
         for digest, seeds in versions.items()
     }
     own, missing = values[shown], object()
@@ -233,10 +245,13 @@ def _differing_values(versions: Mapping[str, Mapping[int, Run]], shown: str) -> 
 
 
 def other_versions(measured: Iterable[Measured]) -> list[str]:
-    """A sentence for each arm of which other versions were run, or that is not of the present code."""
+    """A sentence for each arm of which seeds or other versions are left out, or that is not of the present code."""
     lines = []
     for m in measured:
         name = readable(f"{m.base}/{m.label(m.arm)}")
+        if m.twice:
+            seeds = f"seed{'s' * (len(m.twice) > 1)} {', '.join(map(str, m.twice))}"
+            lines.append(f"{name}: of {seeds} several runs are there; the newest counts.")
         if m.others:
             runs = "one run is" if m.others == 1 else f"{m.others} runs are"
             differ = f" ({', '.join(m.others_differ)} differ, or had no value then)" if m.others_differ else ""

@@ -75,12 +75,21 @@ def contributions(measured: Sequence[Measured]) -> list[str]:
     lines = []
     for by in dict.fromkeys(run.by for _, run in runs):
         theirs = [(m, run) for m, run in runs if run.by == by]
-        arms = dict.fromkeys(f"{m.base}/{m.arm} at {m.scale} scale" for m, _ in theirs)
+        seeds: dict[tuple[str, str], list[int]] = {}
+        for m, run in theirs:
+            part = m.trained and len(m.runs) > sum(run.by == by for run in m.runs.values())
+            seeds.setdefault((f"{m.base}/{m.arm}", f" at {m.scale} scale"), []).extend([run.seed] * part)
+        arms = [f"{arm}{_seeds(of)}{where}" for (arm, where), of in seeds.items()]
         machines = dict.fromkeys(run.machine for _, run in theirs)
         days = sorted(run.finished[:10] for _, run in theirs if run.finished)
         when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "an unknown day"
         lines.append(f"Measured by {by} on {' and '.join(machines)}, {when}: {', '.join(arms)}.")
     return lines
+
+
+def _seeds(numbers: Sequence[int]) -> str:
+    """ ", seeds 0, 3": those of somebody, where others trained the rest."""
+    return f", seed{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}," if numbers else ""
 
 
 def report(paper: str, runs: Sequence[Run]) -> PaperTables:

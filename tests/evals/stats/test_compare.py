@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -132,6 +133,21 @@ def test_a_margin_makes_equal_runs_equal(tmp_path: Path) -> None:
     assert (line.verdict, line.margin) == ("equal", 0.05)
     assert compare_runs(a, b, metrics=("avg",), margin=0.001).lines[0].verdict == "not resolved"
     assert compare_runs(a, b, metrics=("avg",)).lines[0].p_equal is None
+
+
+def test_another_extraction_of_the_same_prompt_is_measured_differently(tmp_path: Path) -> None:
+    """`extraction=` can replace the policy of a prompt, which is then the same on both sides."""
+    for name, policy in (("a", "boxed_last"), ("b", "qwen"), ("c", "boxed_last")):
+        folder = save_run(tmp_path / name, "x", {f"p{i}": "++" for i in range(3)})
+        manifest = json.loads((folder / "x" / "manifest.json").read_text())
+        manifest["record"]["protocol"] = {"name": "tiny", "extraction": {"value": policy}}
+        (folder / "x" / "manifest.json").write_text(json.dumps(manifest))
+    a, b, c = (read_run([tmp_path / name]) for name in "abc")
+    with pytest.raises(ValueError, match='x: grading is "policy boxed_last, reasoning whole" in A and "policy qwen'):
+        compare_runs(a, b)
+    (text,) = compare_runs(a, b, allow_different=True).different
+    assert text.startswith("x: grading is ")
+    assert compare_runs(a, c).different == ()
 
 
 def test_a_base_model_needs_one_run(tmp_path: Path) -> None:

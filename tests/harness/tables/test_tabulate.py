@@ -16,7 +16,7 @@ from harness.spec import catalogue
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.measured import Measured, comparable, gather, other_versions
 from harness.tables.published import published_grids
-from harness.tables.tabulate import PaperTables, report
+from harness.tables.tabulate import PaperTables, contributions, report
 from rlvr.cli import main
 from tests.harness.record.folders import SETTINGS, finished
 
@@ -191,12 +191,16 @@ def test_seeds_of_before_a_value_was_added_are_of_the_same_arm(tmp_path: Path, m
     added = {"protocol.extraction": "prompt", "unscored": "skip"}
     values = {**SETTINGS, **{key: {**SETTINGS["alpha"], "value": value} for key, value in added.items()}}
     for seed in (1, 2, 3):
-        finished(tmp_path, {"b": 4}, seed=seed, digest="0fffffff")
+        finished(tmp_path, {"b": 4}, seed=seed, digest="00000000")  # at equal times the newer
     finished(tmp_path, {"b": 8}, seed=0, digest=now.digest, settings=values)
-    finished(tmp_path, {"b": 8}, seed=1, digest=now.digest, settings=values)
+    finished(tmp_path, {"b": 8}, seed=1, digest=now.digest, settings=values, by="Ada, Uni X")
     (measured,) = gather("egsw", runs())
-    assert (measured.seeds, measured.others, other_versions([measured])) == ((0, 1, 2, 3), 0, [])
-    assert measured.scores["b"]["avg_at_1"].value in (5 / 8, 6 / 8)  # seed 1 once: of equal times, of either
+    assert (measured.seeds, measured.others, measured.twice) == ((0, 1, 2, 3), 0, (1,))
+    assert other_versions([measured]) == ["tiny/grpo: of seed 1 several runs are there; the newest counts."]
+    assert [run.by for run in measured.runs.values()] == ["", "Ada, Uni X", "", ""]
+    (line,) = contributions([measured])
+    assert line.startswith("Measured by Ada, Uni X on ") and line.endswith(": tiny/grpo, seed 1, at tiny scale.")
+    assert measured.scores["b"]["avg_at_1"].value == 6 / 8  # seeds 0 and 1 have 8 of 8, 2 and 3 have 4
     other = {**values, "unscored": {**SETTINGS["alpha"], "value": "incorrect"}}
     finished(tmp_path, {"b": 8}, seed=4, digest="1fffffff", settings=other)
     (measured,) = gather("egsw", runs())
