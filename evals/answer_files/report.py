@@ -144,7 +144,7 @@ class GradeReport:
                 lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
         if self.thoughts:
             lines.append(f"  {self.thoughts} responses hold a thought; reasoning={self.reasoning}")
-        lines += [f"  extraction policy {self.policy}; under another one, of all rows:"]
+        lines += [f"  extraction policy {self.policy}; under another one, that with most correct rows first:"]
         lines += [f"    {effect}" for effect in self.policies]
         lines += [f"  {self.advice}"] if self.advice else []
         if any(score.interval and score.interval.rough for scores in self.scores.values() for score in scores):
