@@ -136,6 +136,7 @@ ELSEWHERE = {  # commands -> option of other tools (lm-eval, lighteval, inspect,
         "test_freq": "eval.every=N",
         "reward_funcs": "rewards=FILE.py:FUNCTION",
     },
+    ("audit",): dict.fromkeys(("claimed", "claim", "score", "published", "reported", "number"), "printed=X"),
 }
 OF_THE_PROTOCOL = ("tasks", "limit", "max_samples", "num_samples", "repeats", "num_fewshot", "num_fewshots")
 """What a training is told of its evaluation."""

@@ -54,7 +54,7 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
         )
     if not rows:
         said = "; ".join(without) or f"expected a run with at least {2 * FEWEST + 1} steps of {metric}, got none"
-        raise ValueError(said)
+        raise ValueError(f"sigmoid fits: {said}")
     numbers = pd.concat(rows, ignore_index=True)
     caption = (
         f"{'. '.join([*texts, *without])}. A, B: of a fit to all steps, A ± its standard error. Band of the fit: the "

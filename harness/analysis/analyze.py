@@ -40,7 +40,7 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
     code = environment()  # before anything is written, which may be under version control itself
     plotted, skipped = plot_all(material, only)
     bare = [m.name for m in material.models if m.sources[0].benchmarks and not m.subject.tables]
-    skipped += [f"{name}: its verdicts were kept without the responses" for name in bare]
+    skipped += [f"the responses of {name}: its verdicts were kept without them" for name in bare]
     out.mkdir(parents=True, exist_ok=True)
     figures = []
     for family, plots in plotted.items():

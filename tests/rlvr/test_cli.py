@@ -443,6 +443,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ),  # its options and the protocol's
         ("run paper=egsw actor_rollout_ref.actor.optim.lr=1e-6", "expected learning_rate=X"),
         ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
+        ("audit FILE claimed=34.6", "claimed=34.6: no such option; expected printed=X"),
         ("run paper=egsw global_batch_size=8", "expected prompts_per_rollout=N"),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
         ("plan paper=egsw tasks=gsm8k", "tasks=gsm8k: no such option; expected protocol.benchmarks=[NAME,...]"),
