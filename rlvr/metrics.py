@@ -100,6 +100,8 @@ def _table(correct: Samples, classes: Sequence[Sequence[int | None]] | None = No
     """The verdict table (`evals.grading.verdicts`) of an array."""
     import pandas as pd
 
+    if len(correct) and not all(hasattr(row, "__len__") for row in correct):
+        raise ValueError("correct: expected a row of samples for each problem, [P][n], got a flat list")
     if len(correct) == 0 or any(len(row) == 0 for row in correct):
         raise ValueError("correct: expected at least one problem and one sample for each, got an empty array")
     rows = [

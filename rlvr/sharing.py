@@ -211,6 +211,8 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
     read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
     lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
     lines.append(f"{'imported again' if source['replaced'] else 'imported'}: {read}")
+    if source["in_place_of"]:
+        lines.append(f"in place of {source['in_place_of']}, which had this name; name=NAME keeps both")
     if source["percent"]:
         lines.append(f"in percent in the file, kept as shares: {', '.join(source['percent'])}")
     if gone:

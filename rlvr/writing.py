@@ -370,8 +370,16 @@ def _of_runs(
     benchmarks = common_benchmarks(models, None) if only else []
     plotted, skipped = _plotted(models, curves, only, benchmarks)
     content = document_of_runs(models, plotted, skipped, tokens=_cache() / "tokens" if tokens else None)
-    place = results_folder() / "runs" / f"{_joined(model.name for model in models)}.html"
+    place = results_folder() / "runs" / f"{_joined(map(_page_name, models))}.html"
     return content, place, partial(show_page, [run for model in models for run in model.sources])
+
+
+def _page_name(model: Analysed) -> str:
+    """What tells its runs apart from others of this name: a training's folder, or a hash of several folders."""
+    folders = [run.folder for run in model.sources]
+    if len(folders) > 1:
+        return f"{model.name}-{text_sha256(' '.join(map(str, folders)))[:8]}"
+    return folders[0].name if model.sources[0].record.get("kind") == "arm" else model.name
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -364,7 +364,8 @@ def _said(first: Reading, found: Sequence[Reading]) -> str:
     """A reading, with the chance to find one like it, and the others that have the same digits."""
     text = first.text
     if first.chance:
-        text += f"; a number of no relation to the file would match one of as many with probability {first.chance:.2f}"
+        text += "; a number of no relation to the file would match one of so many scores with probability "
+        text += f"{first.chance:.2f}"
     others = dict.fromkeys(reading.text for reading in found if reading.text != first.text)
     return text + (f" (the same digits: {'; '.join(list(others)[:OTHERS])})" if others else "")
 

@@ -81,7 +81,18 @@ def _lines(text: str) -> Iterable[dict[str, float]]:
 
 
 def _csv(text: str) -> Iterable[dict[str, float]]:
-    return [_numbers(row) for row in pd.read_csv(io.StringIO(text)).to_dict("records")]
+    """With commas, or, as spreadsheets of many languages write it, with semicolons (and decimal commas), or tabs."""
+    text = text.removeprefix("\ufeff")
+    separator = _separator(text)
+    decimal = "," if separator != "," and re.search(r"\d,\d", text) else "."
+    return [_numbers(row) for row in pd.read_csv(io.StringIO(text), sep=separator, decimal=decimal).to_dict("records")]
+
+
+def _separator(text: str) -> str | None:
+    header, first, *_ = [*text.split("\n", 2), "", ""]
+    if "," in header:
+        return ","
+    return next((sign for sign in (";", "\t") if 0 < header.count(sign) == first.count(sign)), None)
 
 
 def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
@@ -100,7 +111,7 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
         return _lighteval
     if text.lstrip().startswith(("{", "[")):
         return _lines
-    if "," in text.partition("\n")[0]:
+    if _separator(text) is not None:
         return _csv
     raise UsageError(
         f"{name}: no curve was recognised; expected a console log of veRL, trainer_state.json, a log of MLPerf, tables "

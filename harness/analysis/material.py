@@ -15,6 +15,8 @@ from harness.analysis.token_cache import content, token_table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from harness.record.run import Run
+
 
 @dataclass(frozen=True)
 class Material:
@@ -56,7 +58,7 @@ class Material:
         rows = [
             {"model": m.name, "seed": seed, "step": step, **values}
             for m in self.models
-            for seed, run in enumerate(m.sources)
+            for seed, run in zip(_seeds(m.sources), m.sources, strict=True)
             for step, values in sorted(run.curve.items())
         ]
         return pd.DataFrame(rows)
@@ -103,3 +105,9 @@ class Material:
         decoding, prompt = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
         folder = self.cache / "interventions" / content(subject, benchmark) / name.replace(" ", "_")
         return Sampling(decoding, self.samples, folder, policy=prompt.policy)
+
+
+def _seeds(runs: Sequence[Run]) -> Sequence[int]:
+    """Their training seeds as recorded; their places where some have none or two have the same."""
+    recorded = {int(run.record["seed"]): None for run in runs if run.record.get("seed") is not None}
+    return list(recorded) if len(recorded) == len(runs) else range(len(runs))

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evals.audit.reading import in_percent, read_curve
-from evals.files import append_jsonl, file_sha256
+from evals.files import append_jsonl, file_sha256, read_object
 from harness.errors import UsageError, nearest
-from harness.record.record import CURVES, TRAINING_LOG
+from harness.record.record import CURVES, RECORD, TRAINING_LOG
 from harness.record.run import Run
 from harness.record.write import Recorder, now
 from harness.runs.track import make_home
@@ -56,6 +56,7 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
         raise UsageError(f"{path}: no metric of a known name; it has {there}. Give columns=train/reward:NAME,...")
     folder = make_home() / CURVES / f"{name}-seed{seed}"
     if replaced := folder.exists():
+        before = (read_object(folder / RECORD) or {}).get("source", {}).get("file")
         shutil.rmtree(folder)
     recorder = Recorder(folder)
     folder.mkdir(parents=True)
@@ -71,6 +72,7 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
         "columns": found,
         "left": left,
         "replaced": replaced,
+        "in_place_of": before if replaced and before != str(path) else None,
         "percent": percent,
     }
     recorder.start(kind=CURVES, arm=name, seed=seed, source=source)

@@ -23,7 +23,13 @@ Equation = TypeVar("Equation", bound=Callable[..., Any])
 
 @cache
 def hyperparameters(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Name -> annotation of the keyword-only parameters of an equation."""
+    """Name -> annotation of the keyword-only parameters of an equation.
+
+    Raises:
+        UsageError: it is no function.
+    """
+    if not callable(function):
+        raise UsageError(f"use: expected an equation, which is a function, got {function!r}")
     scope = vars(sys.modules[function.__module__])
     return {
         name: eval(p.annotation, scope) if isinstance(p.annotation, str) else p.annotation

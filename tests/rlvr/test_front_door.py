@@ -77,6 +77,8 @@ def test_metrics_of_arrays():
     assert votes.value == pytest.approx(1 / 2)
     with pytest.raises(ValueError, match="at least one problem"):
         rlvr.avg_at_k([[]])
+    with pytest.raises(ValueError, match=r"correct: expected a row of samples for each problem, .* got a flat list"):
+        rlvr.pass_at_k([True, False], 2)  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"avg_at_k: too many .*; expected avg_at_k\(correct\)"):
         rlvr.avg_at_k(correct, 4)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match=r"gold: expected 2 .*, got 1"):
@@ -129,6 +131,8 @@ def test_an_experiment_is_declared_by_what_differs_from_the_recipe():
         rlvr.experiment(learning_rate=-1.0)
     with pytest.raises(ValueError, match="expected values for alpha, kappa; missing: kappa; unknown: beta"):
         rlvr.use(entropy_advantage, alpha=0.4, beta=1.0)
+    with pytest.raises(ValueError, match="use: expected an equation, which is a function, got 'entropy_advantage'"):
+        rlvr.use("entropy_advantage", alpha=0.4)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="marked with @stage"):
         rlvr.experiment(equations=[rlvr.use(lambda batch: batch)])
 

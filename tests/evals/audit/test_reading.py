@@ -41,10 +41,13 @@ LIGHTEVAL = (
         (LIGHTEVAL, "aime24", {1: 0.3, 2: 0.4667}),
         ("step,eval_acc\n1,15.6\n2,\n3,46.2\n", "eval_acc", {1: 15.6, 3: 46.2}),
         ("Step,run - acc\n1,0.5\n2,0.75\n", "run - acc", {1: 0.5, 2: 0.75}),
+        ("\ufeffstep;eval_acc\n0;30.0\n50;49.8\n", "eval_acc", {0: 30.0, 50: 49.8}),
+        ("step;eval_acc;t\n0;0,3;1\n50;0,498;2\n", "eval_acc", {0: 0.3, 50: 0.498}),
+        ("step\teval_acc\n0\t0.3\n50\t0.5\n", "eval_acc", {0: 0.3, 50: 0.5}),
         ('{"_step": 1, "acc": 0.5, "text": "x"}\n{"_step": 2, "acc": 0.75}\n', "acc", {1: 0.5, 2: 0.75}),
         ('[{"step": 1, "acc": 0.5}, {"step": 2, "acc": 0.75}]', "acc", {1: 0.5, 2: 0.75}),
     ],
-    ids=["verl", "trl", "mllog", "lighteval", "csv", "wandb", "jsonl", "list"],
+    ids=["verl", "trl", "mllog", "lighteval", "csv", "wandb", "semicolons", "commas", "tabs", "jsonl", "list"],
 )  # fmt: skip
 def test_curves_are_read(text: str, metric: str, expected: dict[int, float]) -> None:
     points = read_curve(text).set_index("step")[metric].dropna()

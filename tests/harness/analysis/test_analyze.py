@@ -117,6 +117,19 @@ def test_analyze_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"runs=[{a},{b}]" in index and f"out={out}" in index  # the command
 
 
+def test_pages_of_two_seeds_are_two_files_and_each_names_its_seed(tmp_path: Path) -> None:
+    one, other = (str(job(tmp_path / f"grpo{seed}", "grpo", 3, seed)) for seed in (0, 1))
+    for runs in (one, other, f"{one},{other}", f"{other},{one}"):
+        assert main(["page", runs, "only=none", "tokens=false"]) == 0
+    made = sorted(path.name for path in (tmp_path / "runs" / "results" / "runs").glob("*.html"))
+    assert made[-2:] == ["grpo0.html", "grpo1.html"] and len(made) == 4
+    material = Material(read_runs([other], None, data_dir=None), [], tmp_path)
+    assert set(material.curves()["seed"]) == {1}
+    assert list(
+        Material(read_runs([f"{other},{one}"], None, data_dir=None), [], tmp_path).curves()["seed"].unique()
+    ) == [1, 0]
+
+
 def test_runs_without_a_common_benchmark_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = evaluation(tmp_path / "a", 1)
     (tmp_path / "c" / "c").mkdir(parents=True)
