@@ -203,7 +203,9 @@ def audit(
     if evidence.samples is not None:
         samples = evidence.at(row)
         causes += _grading(samples)
-        causes += [Cause("truncation", "; ".join(texts))] if (texts := not_counted(samples)) else []
+        behind = [evidence.at(r) for _, r in evidence.last.iterrows()] if row.name in evidence.last.index else [samples]
+        texts = not_counted(pd.concat(behind))  # the mean over seeds is of all their samples
+        causes += [Cause("truncation", "; ".join(texts))] if texts else []
         causes += [Cause("another denominator", text) for text in repeated(samples)]
         ours = None if "ours" not in samples else _score(samples, "ours", printed.k)
     own = scores_at(evidence, printed.k).loc[evidence.last.index, "value"]

@@ -160,12 +160,15 @@ def held(folder: Path) -> bool:
 
 
 def last_step(path: Path) -> tuple[int | None, dict[str, float]]:
-    """(step, metrics) of the last whole line of a training's metrics.jsonl; None without one."""
+    """(step, metrics) of the last whole line of a training's metrics.jsonl, with the reward of the last rollout where
+    this step is a later update of it; None without a line."""
     row = last_row(path, "step", "metrics") if path.is_file() else None
     if row is None:
         return None, {}
     metrics: dict[str, float] = dict(row["metrics"])
-    if not any(name.startswith("train/") for name in metrics):  # an evaluation after this step
-        steps = [of for of in read_jsonl(path, "step", "metrics") if of["step"] == row["step"]]
-        metrics = {name: value for of in steps for name, value in of["metrics"].items()}
-    return row["step"], metrics
+    if "train/reward" in metrics:
+        return row["step"], metrics
+    every = read_jsonl(path, "step", "metrics")
+    metrics = {name: value for of in every if of["step"] == row["step"] for name, value in of["metrics"].items()}
+    rewards = [of["metrics"]["train/reward"] for of in every if "train/reward" in of["metrics"]]
+    return row["step"], ({"train/reward": rewards[-1]} if rewards else {}) | metrics

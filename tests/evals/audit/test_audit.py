@@ -149,3 +149,16 @@ def test_bad_evidence_is_refused() -> None:
     curve = Evidence.of_scores(pd.DataFrame({"checkpoint": [0, 1], "value": [0.4, 0.5]}))
     with pytest.raises(ValueError, match="number of problems"):
         selection(curve, 0.5, np.random.default_rng(0))
+
+
+def test_truncation_behind_a_mean_over_seeds_is_of_all_seeds() -> None:
+    """Two seeds of ten problems, 5 and 7 correct: 60.0; none of the first seed's samples was cut, 4 of the second's."""
+    rows = [
+        {"seed": seed, "problem_id": p, "label": float(p < right), "truncated": float(p >= 10 - cut)}
+        for seed, right, cut in ((0, 5, 0), (1, 7, 4))
+        for p in range(10)
+    ]
+    for order in (rows, rows[::-1]):
+        found = audit(Printed("60.0"), Evidence.of_samples(pd.DataFrame(order)))
+        (text,) = (cause.text for cause in found.causes if cause.name == "truncation")
+        assert text == "20.0% of the samples are truncated or unscored"
