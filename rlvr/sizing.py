@@ -212,7 +212,8 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
 
         rlvr aa 'RUNS_OF_ONE_ARM'
 
-    The seeds are split at random into two sides many times. Every verdict is false, and 5 percent of them are allowed.
+    The seeds are split at random into two sides many times. Every verdict about the method is false, and 5 percent of
+    them are allowed; with fewer than three seeds a side a verdict is about the measured checkpoints, which do differ.
     share: of the splits with a verdict on some benchmark, with its 95 percent interval (low, high).
 
     Args:
@@ -245,7 +246,8 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
         rows.append({**vars(rate), **about, **share, **rate.by_benchmark})
         del rows[-1]["by_benchmark"]
     head = (
-        f"{runs} against itself: the seeds split into two sides; every verdict is false, 5 % of them are allowed\n"
+        f"{runs} against itself: the seeds split into two sides; a verdict about the method is false, 5 % of them are "
+        "allowed; one about checkpoints (fewer than three seeds a side) is not: they do differ\n"
         "splits: tried; disjoint: the most that share no run; share: of the splits with a verdict on some benchmark; "
         "low, high: its 95 % interval"
     )

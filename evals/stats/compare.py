@@ -214,7 +214,7 @@ def compare_runs(
     notes = _notes(a, b, chosen)
     if all(_one_model(a, b, name) for name in chosen):
         a, b = replace(a, trained=False), replace(b, trained=False)
-        notes.append("A and B are one model: a difference is one of how it was measured, training seeds are none")
+        notes.append("A and B are one model: a difference is one of how it was measured, not of training seeds")
     compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, margin)]
     by_metric: dict[tuple[Any, ...], list[int]] = {}
     for place, line in enumerate(compared):

@@ -88,7 +88,8 @@ def tokens(job: Job, watch: Watch) -> dict[str, int]:
     elif e is not None:
         rollouts = -(-steps // e.updates_per_rollout.value)  # the last may have fewer updates
         sequences = rollouts * e.prompts_per_rollout.value * e.group_size.value
-        sampled = sequences * e.max_completion_tokens.value
+        greedy = rollouts * e.prompts_per_rollout.value if "greedy_rewards" in e.method.reads else 0
+        sampled = (sequences + greedy) * e.max_completion_tokens.value
         trained = sequences * (e.max_completion_tokens.value + e.max_prompt_tokens.value)
     beside = evaluations(job, watch) * evaluated_tokens(watch.protocol(job.protocol))
     evaluated = evaluated_tokens(job.protocol) + beside

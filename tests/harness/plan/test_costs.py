@@ -218,3 +218,9 @@ def test_the_rollout_of_a_last_shorter_group_of_updates_is_counted(steps: int, r
     given: dict[str, Any] = {"arms": ["grpo"], "seeds": [0]}
     (job,) = resolve("egsw", **given, overrides={"max_steps": steps, "updates_per_rollout": 2})
     assert costs.tokens(job, Watch())["rollout_tokens"] == rollouts * 16 * 8 * 64
+
+
+def test_the_greedy_responses_of_remax_are_counted() -> None:
+    """One beside the group's eight for each of 16 prompts: 9 x 16 responses of at most 64 tokens."""
+    (job,) = resolve("baselines", arms=["remax"], seeds=[0], overrides={"max_steps": 1})
+    assert costs.tokens(job, Watch())["rollout_tokens"] == 16 * 9 * 64
