@@ -150,6 +150,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
     draw = live_chart() if notebook else lambda step, metrics: None
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
     shares: dict[str, list[tuple[int, float]]] = {metric: [] for metric in LIMITS}
+    rollout: dict[str, float] = {}  # of the last one, which a later update of it does not log again
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
         recorder.metrics(steps_before + step, metrics)
@@ -166,13 +167,15 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             for line in () if few or metric in warned else warnings([{metric: points}]):
                 warned.add(metric)
                 print(f"    warning: so far, {line}", file=sys.stderr, flush=True)
+        rollout.update({key: metrics[key] for key in ("train/reward", EQUAL) if key in metrics})
+        shown = {**rollout, **metrics}
         text = "  ".join(
-            f"{label} {metrics[key]:.3f}"
+            f"{label} {shown[key]:.3f}"
             for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))
-            if key in metrics
+            if key in shown
         )
-        if EQUAL in metrics:
-            text += f"  equal rewards {metrics[EQUAL]:.0%} of groups"
+        if EQUAL in shown:
+            text += f"  equal rewards {shown[EQUAL]:.0%} of groups"
         if notebook or sys.stderr.isatty():
             if not bar:
                 from tqdm.auto import tqdm

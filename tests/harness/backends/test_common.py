@@ -63,3 +63,13 @@ def test_a_training_without_a_signal_is_said_once_while_it_runs(
     assert "so far, all rewards were equal in 100 % of the groups, all from step 1 on" in warned
     assert lines.index(warned) == 4  # steps 2, 4, 6 and 8 are printed before the tenth
     assert "equal rewards 100% of groups" in lines[0]
+
+
+def test_a_printed_step_has_the_reward_of_its_rollout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two updates a rollout and ten lines: each printed step, 6, 12, ..., is a second update, which logs no reward."""
+    report = common.metrics_reporter(Recorder(tmp_path))
+    for step in range(1, 61):
+        report(step, 60, {"train/loss": 0.5} | ({"train/reward": step / 100} if step % 2 else {}))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "    step 6/60  reward 0.050  loss 0.500" and len(lines) == 10
+    assert lines[-1] == "    step 60/60  reward 0.590  loss 0.500"
