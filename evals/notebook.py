@@ -65,6 +65,11 @@ def html_text(text: str) -> str:
 TextTable = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and cells of a table, as text
 
 
+def markdown_text(text: str) -> str:
+    """A text in one line, without tags, as a cell of a table."""
+    return escape(" ".join(text.split()), quote=False).replace("|", "\\|")
+
+
 class Tabular:
     """What has rows, and so becomes a data frame, LaTeX, or a file."""
 
@@ -95,7 +100,7 @@ class Tabular:
 
     def to_markdown(self) -> str:
         """The table in Markdown, its texts without tags."""
-        return self._tabulated("github", lambda cell: escape(" ".join(cell.split()), quote=False).replace("|", "\\|"))
+        return self._tabulated("github", markdown_text)
 
     def formats(self) -> dict[str, Callable[[], str | bytes]]:
         """Suffix of a file -> what makes its content."""

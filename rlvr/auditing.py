@@ -222,15 +222,18 @@ def _of_runs(names: Sequence[Path], benchmark: str | None) -> Evidence:
     import pandas as pd
 
     from evals.audit import Evidence
-    from harness.record.find import runs
+    from harness.record.find import check_apart, conditions_of, runs
 
     found = runs(*names)
+    check_apart(found)
     there = sorted({name for run in found for name in run.benchmarks})
     if benchmark is None and len(there) == 1:
         (benchmark,) = there
     if benchmark is None or benchmark not in there:
         got = "none" if benchmark is None else benchmark
         raise UsageError(f"metric: expected a benchmark of the runs ({', '.join(there)}), got {got}")
+    if len(found) > 1:
+        conditions_of(found)  # seeds of one arm, measured alike
     parts = [part for number, run in enumerate(found) for part in _checkpoints(run, benchmark, number)]
     return Evidence.of_samples(pd.concat(parts, ignore_index=True))
 

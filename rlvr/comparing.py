@@ -58,6 +58,13 @@ class Difference(Result):
         caption = f"{a} (A) and {b} (B), paired by problem."
         return latex_table(super().to_latex(), caption, label, " ".join(notes(self.result)))
 
+    def to_markdown(self) -> str:
+        """The differences, and under them what the signs mean, as a list."""
+        from evals.notebook import markdown_text
+        from rlvr.compare_text import notes
+
+        return "\n".join([super().to_markdown(), "", *(f"- {markdown_text(note)}" for note in notes(self.result))])
+
     def formats(self) -> dict[str, Callable[[], str | bytes]]:
         return super().formats() | {
             f".{form}": lambda form=form: self.plot().rendered(form) for form in ("svg", "png", "pdf")

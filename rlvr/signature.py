@@ -245,7 +245,8 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
         if option.kind is option.POSITIONAL_OR_KEYWORD:
             words.append(key.upper() if option.default is option.empty else f"[{key.upper()}]")
         lists = [WORDS[kind][0] for kind in kinds(option) if kind.startswith("list[int")]
-        metavar = next((WORDS[kind][0] for kind in kinds(option) if kind in WORDS), "NAME")
+        number_first = sorted(kinds(option), key=lambda kind: kind != "float")
+        metavar = next((WORDS[kind][0] for kind in number_first if kind in WORDS), "NAME")
         listed = [*lists, *choices(option)] if "bool" not in kinds(option) and choices(option) else []
         if option.default is True:
             metavar = "false"

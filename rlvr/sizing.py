@@ -46,6 +46,7 @@ def power(
     samples, seeds = at_least_one("samples", samples), at_least_one("seeds", seeds)
     _check_power(power)
     from evals.data import benchmarks
+    from evals.stats.compare import measured_differently
     from evals.stats.power import MOST, chance, default_spread, measured_spread, seeds_needed
     from harness.record.find import check_names, method
 
@@ -55,7 +56,7 @@ def power(
     if len(names) > 2:
         raise UsageError(f"runs: expected one run or two, got {len(names)}")
     check_names(*names)
-    noise, alike = default_spread(benchmark or ""), ""
+    noise, note = default_spread(benchmark or ""), ""
     choose("key", list(values), noise.sourced())
     if names:
         measured = [method(text) for text in names]
@@ -63,14 +64,18 @@ def power(
         if benchmark is None and len(shared) == 1:
             (benchmark,) = shared
         if benchmark is None or benchmark not in shared:
-            raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(shared) or 'none'}")
+            got = "missing" if benchmark is None else f"got {benchmark}"
+            expected = f"one of {', '.join(shared)}" if shared else "one that both were measured on; they share none"
+            raise UsageError(f"benchmark: {got}; expected {expected}")
         first, *other = [run.tables[benchmark] for run in measured]
         if problems is None and benchmark not in benchmarks.names():  # your own
             problems = len(first.problems)
         of, unmeasured = " and ".join(names), noise
         noise = measured_spread(first, of, fallback=noise, other=other[0] if other else None)
+        if other and (unlike := measured_differently(measured[0], measured[1], benchmark)):
+            note = f"MEASURED DIFFERENTLY, so that difference_sd is not of the models alone: {'; '.join(unlike)}."
         if noise is unmeasured:
-            alike = f"Nothing could be measured on {of}: the samples of each problem are all correct or all wrong."
+            note = f"Nothing could be measured on {of}: the samples of each problem are all correct or all wrong."
     noise = noise.override(values, "command line")
     if problems is None and benchmark is None:
         raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
@@ -87,7 +92,7 @@ def power(
         cells.append((f"{n}", *(f"{c:.0%}" for c in shares.values()), f"{needed or f'> {MOST}'}"))
     model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
     said: dict[str, Any] = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
-    said |= {"runs": [*names], "note": alike or None}
+    said |= {"runs": [*names], "note": note or None}
     document = {**said, "model": model, "most": MOST, "rows": rows}
     table = (list(flat[0]), cells)
     return Result(document, lambda: _power_text(said, model, table), flat, printed=[table])

@@ -300,12 +300,14 @@ def _found(
     scores = scores_at(evidence, printed.k)
     final = scores.loc[evidence.last.index]
     nearest = scores.iloc[int((scores["value"] - printed.value).abs().argmin())]
-    tried = sum(1 for _ in readings(evidence, printed, base))
+    others = len(scores) if evidence.recipes else 0  # of which the readings have none
+    tried = others + sum(1 for _ in readings(evidence, printed, base))
     text = f"the nearest of {len(scores)} scores is {100 * nearest['value']:.2f} ({evidence.called(nearest)})"
     if len(scores) == 1:
         text = f"its score is {100 * nearest['value']:.2f}"
     numbers = "1 number was tried" if tried == 1 else f"{tried} numbers were tried"
-    text += f"; {numbers}: checkpoints, their means, pass@k and maj@k, other denominators, cut digits"
+    text += f"; {numbers}: {'recipes' if evidence.recipes else 'checkpoints, their means'}, "
+    text += "pass@k and maj@k, other denominators, cut digits"
     points = 100 * (printed.value - float(final["value"].mean()))
     return printed, final.iloc[-1], [Cause("not in the file", text, points)], "", 0.0
 

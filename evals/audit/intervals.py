@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 from evals.audit.evidence import Evidence, Vector
 from evals.audit.readings import pass_at_of_each
 from evals.stats.differences import paired
-from evals.stats.intervals import MIN_SEEDS, Estimate, Interval, over_problems, over_seeds
+from evals.stats.intervals import MIN_SEEDS, Estimate, Interval, estimate, over_problems, over_seeds
 
 DIFFERENCES = (-1.0, 1.0)
 
@@ -37,23 +38,27 @@ class Gain:
 
 
 def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | None:
-    """Of the last checkpoint: over seeds if there are enough, else over problems if their number is known.
+    """Of the last checkpoint: of samples over their problems, and over the seeds too if there are enough, as a page of
+    these runs has it; of curves over seeds if there are enough, else over problems if their number is known.
 
     Args:
         scores: of the last checkpoints. k: they are pass@k, where there are samples.
     """
+    if evidence.samples is not None:
+        table = _by_seed([evidence.at(row) for _, row in evidence.last.iterrows()], k)
+        return estimate([table]).interval() if table.size else None
     values = scores.to_numpy(dtype=float)
     if len(values) >= MIN_SEEDS:
         return over_seeds(values)
-    if evidence.samples is not None and k > 1:
-        each = [pass_at_of_each(evidence.at(row), k) for _, row in evidence.last.iterrows()]
-        return over_problems(pd.concat(each, axis=1).dropna().mean(axis=1).to_numpy())
-    if evidence.samples is not None:
-        means = per_problem(evidence, "label").to_numpy(dtype=float)
-        return over_problems(means) if len(means) else None
     if evidence.problems is None:
         return None
     return over_problems(_whole_problems(float(values.mean()), evidence.problems))
+
+
+def _by_seed(seeds: Sequence[pd.DataFrame], k: int) -> Vector:
+    """[S, P] of the samples of each seed: the mean label or pass@k of the problems that every seed has."""
+    each = [pass_at_of_each(of, k) if k > 1 else of.groupby("problem_id")["label"].mean() for of in seeds]
+    return pd.concat(each, axis=1).dropna().to_numpy(dtype=float).T
 
 
 def of_gain(evidence: Evidence, base: Evidence) -> Gain:

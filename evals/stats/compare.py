@@ -208,7 +208,7 @@ def compare_runs(
     if strange := [name for name in benchmarks or () if name not in common]:
         raise UsageError(f"benchmarks: expected some of {', '.join(common)} (in both runs), got {strange[0]!r}")
     chosen = [name for name in common if benchmarks is None or name in benchmarks]
-    different = [text for name in chosen for text in _different(a, b, name)]
+    different = [text for name in chosen for text in measured_differently(a, b, name)]
     if different and not allow_different:
         raise UsageError("measured in different ways (allow_different=true compares anyway): " + "; ".join(different))
     notes = _notes(a, b, chosen)
@@ -276,7 +276,8 @@ def compare_average(
     )
 
 
-def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
+def measured_differently(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
+    """What decides a measurement on this benchmark and differs between the two, a text each."""
     x, y = a.conditions[benchmark], b.conditions[benchmark]
     pairs = decisive_differences(x, y)
     if _both_graded(a, b, benchmark):

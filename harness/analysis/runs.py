@@ -19,6 +19,7 @@ from evals.sampling.engines.base import Decoding
 from harness.analysis.questions import questions
 from harness.errors import UsageError
 from harness.record.find import conditions_of, seeds_of
+from harness.record.names import readable
 from harness.record.record import IDENTITY
 from harness.record.run import Run
 from harness.runs.track import home
@@ -157,11 +158,17 @@ def tiny_benchmarks(names: Iterable[str]) -> str | None:
 
 
 def _names(read: Sequence[Sequence[Run]]) -> list[str]:
-    """The arm of each run, else its folder or file; with the paper, then a number, where that is not enough."""
-    arms = [seeds[0].name for seeds in read]
+    """The arm of each run, with the values that the command line replaced in it and not in all, else its folder or
+    file; with the paper, then a number, where that is not enough."""
+    first = [seeds[0] for seeds in read]
+    replaced = [run.replaced if "overrides" in run.record else () for run in first]
+    trained = [set(values) for run, values in zip(first, replaced, strict=True) if run.trained]
+    common = set.intersection(*trained) if trained else set()
+    own = [" ".join(value for value in values if value not in common) for values in replaced]
+    arms = [f"{run.name} [{readable(values)}]" if values else run.name for run, values in zip(first, own, strict=True)]
     if len(set(arms)) == len(arms):
         return arms
-    papers = [seeds[0].record.get("paper") for seeds in read]
+    papers = [run.record.get("paper") for run in first]
     longer = [f"{paper}/{arm}" if paper else arm for paper, arm in zip(papers, arms, strict=True)]
     if len(set(longer)) == len(longer):
         return longer

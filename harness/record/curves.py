@@ -15,7 +15,7 @@ from harness.record.write import Recorder, now
 from harness.runs.track import make_home
 
 NAMES = {  # ours -> what veRL and TRL call it, the latter in trackers with train/ before it
-    "train/reward": ("critic/score/mean", "reward"),
+    "train/reward": ("critic/score/mean", "reward", "critic/rewards/mean"),  # the last after the penalty for KL
     "train/entropy": ("actor/entropy", "actor/entropy_loss", "entropy"),
     "train/grad_norm": ("actor/grad_norm", "grad_norm"),
     "train/kl": ("actor/kl_loss", "kl"),

@@ -143,7 +143,12 @@ class Run:
     @property
     def overrides(self) -> str:
         """The values that the command line replaced in this arm: "key=value key=value", sorted."""
-        return short_names(" ".join(f"{key}={value}" for key, value in sorted(self.record["overrides"].items())))
+        return " ".join(self.replaced)
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """`overrides`, each."""
+        return tuple(short_names(f"{key}={value}") for key, value in sorted(self.record["overrides"].items()))
 
     @property
     def is_finished(self) -> bool:

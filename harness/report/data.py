@@ -23,6 +23,7 @@ from harness.analysis.token_cache import token_table
 from harness.data.tiny import MADE
 from harness.errors import UsageError, nearest
 from harness.record.find import together
+from harness.record.names import readable
 from harness.record.run import Run
 from harness.report.page import ClaimRow, Document, Figure
 from harness.report.viewer import Shown, keep, pack
@@ -33,7 +34,7 @@ from harness.tables.claims import Checked, ClaimEvidence, check_claims, claims_i
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, gather, other_versions
+from harness.tables.measured import Measured, common_overrides, gather, other_versions
 from harness.tables.other_scales import scale_grids
 from harness.tables.published import published_grids
 
@@ -103,9 +104,11 @@ def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str
 def read_models(chosen: Chosen, *, data_dir: str | None) -> tuple[list[Analysed], list[str]]:
     """(the chosen arms, the base model first, as figures require; a note on archives, whose curves alone are kept)"""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
-    seeds = {m.arm: tuple(m.runs[seed] for seed in m.seeds) for m in order}
+    common = common_overrides(chosen.measured)
+    seeds = {readable(m.label(m.arm, common)): tuple(m.runs[seed] for seed in m.seeds) for m in order}
     bare = [arm for arm, runs in seeds.items() if not all(run.keeps_responses for run in runs)]
-    notes = [f"{', '.join(bare)}: no responses were kept (an archive has none), so no figures of them."] if bare else []
+    no_responses = "no responses were kept (an archive has none), so there are no figures of their responses."
+    notes = [f"{', '.join(bare)}: {no_responses}"] if bare else []
     curves = {arm: Analysed(Subject(arm, {}), None, "", seeds[arm]) for arm in bare}
     return [curves.get(arm) or analysed(arm, runs, data_dir=data_dir) for arm, runs in seeds.items()], notes
 
@@ -363,7 +366,7 @@ def _viewer(
     asked = shared([model.questions for model in models])
     for model in models:
         read = model.readable if cache is not None else None
-        if read is None and cache is not None:
+        if read is None and cache is not None and model.subject.tables:  # an archive has no responses
             notes.append(f"{model.name}: responses without entropies ({model.unread}).")
         tables = {} if read is None or cache is None else {b: token_table(read, b, cache) for b in read.tables}
         if entropies := [h for table in tables.values() for h in table["entropy"]]:

@@ -74,8 +74,9 @@ ADDED: Mapping[str, Any] = {
     "protocol.top_k": None,
     "protocol.reasoning": "whole",
 }
-# What a run did whose record lacks a value, as it was added later. The last two changed the identity of an arm.
-BEFORE: Mapping[str, Any] = {**ADDED, "protocol.extraction": "prompt", "egsw.micro_batch": None}
+# What a run of any paper did whose record lacks a value, as it was added later (`Reproduction.before`: of one paper).
+# The last one changed the identity of an arm.
+BEFORE: Mapping[str, Any] = {**ADDED, "protocol.extraction": "prompt"}
 
 
 @dataclass(frozen=True)
@@ -317,6 +318,7 @@ class Reproduction:
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contexts: Mapping[str, Context] = field(default_factory=dict)  # by model, where its own context is too short
     trainer: Sourced[str] | None = None  # what the paper trained with; None: no paper's training
+    before: Mapping[str, Any] = field(default_factory=dict)  # what a run did whose record lacks a value, added later
 
     def __post_init__(self) -> None:
         names = [(a.model, a.key) for a in self.arms]

@@ -69,8 +69,8 @@ def controls_of(measured: Sequence[Measured]) -> Iterator[Triple]:
         arm = next((m for m in measured if m.arm == key and same_setting(m, control) and comparable(m, control)), None)
         if arm is None or not set(arm.verdicts) & set(control.verdicts):
             continue
-        untrained = (m for m in measured if not m.trained and (m.scale, m.model) == (arm.scale, arm.model))
-        yield arm, control, next(untrained, None)
+        of_model = (m for m in measured if not m.trained and (m.scale, m.model) == (arm.scale, arm.model))
+        yield arm, control, next((m for m in of_model if comparable(m, arm)), None)
 
 
 def sentence(line: Line, control: str) -> str:

@@ -178,7 +178,9 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
     for (*arm, digest), seeds in same.items():
         groups.setdefault((*arm, _first(seeds).overrides), {})[digest] = seeds
     measured = []
-    for versions in map(_joined, groups.values()):
+    declared = catalogue.load(paper)
+    before = {**BEFORE, **declared.before}
+    for versions in (_joined(versions, before) for versions in groups.values()):
         digest = _version(versions)
         others = sum(len(seeds) for other, seeds in versions.items() if other != digest)
         differ = _differing_values(versions, digest)
@@ -186,7 +188,7 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
         twice = tuple(seed for seed, own in chosen.items() if len({(run.by, run.finished) for run in own}) > 1)
         of_version = _measured(digest, {seed: newest for seed, (newest, *_) in chosen.items()})
         measured.append(replace(of_version, twice=twice, others=others, others_differ=differ))
-    order = [(a.model, a.key) for a in catalogue.load(paper).arms]
+    order = [(a.model, a.key) for a in declared.arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
 
@@ -195,13 +197,13 @@ def _first(seeds: Seeds) -> Run:
     return next(iter(seeds.values()))[0]
 
 
-def _joined(versions: Mapping[str, Seeds]) -> dict[str, Seeds]:
+def _joined(versions: Mapping[str, Seeds], before: Mapping[str, Any]) -> dict[str, Seeds]:
     """Versions without a difference are one, under the digest of the newest: those that differ only in values that one
-    records and that the other had without recording them (`BEFORE`)."""
+    records and that the other had without recording them (`before`)."""
     joined: dict[str, tuple[str, Seeds]] = {}
     for digest, seeds in versions.items():
         run = _first(seeds)
-        values = {**BEFORE, **{key: sourced["value"] for key, sourced in run.settings.items()}}
+        values = {**before, **{key: sourced["value"] for key, sourced in run.settings.items()}}
         of_run = [values, run.record.get("own_files") or {}, digest.partition("-")[2]]
         _, there = joined.setdefault(json.dumps(of_run, sort_keys=True), (digest, {}))
         for seed, own in seeds.items():

@@ -168,6 +168,7 @@ REPRODUCTION = Reproduction(
     protocol="egsw",
     trainer=paper("open-r1, TRL", "section 5"),
     seeds=paper(3, "section 5: three different seeds, scores averaged"),
+    before={"egsw.micro_batch": None},
     departures=(
         "The softmax of Eq. 9 runs over all sequences of an optimiser step. The paper's code is not public; inside TRL "
         "of that time it would see one micro-batch of one process, 16 sequences: the arm egsw_micro_batch.",

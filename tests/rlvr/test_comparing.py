@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from evals.stats.intervals import BOTH
+from rlvr import read_run
 from rlvr.cli import main
 from tests.evals.stats.runs import save_run
+from tests.harness.record.folders import finished
 
 CORRECT, WRONG = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
 
@@ -34,7 +37,9 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
     document = json.loads(capsys.readouterr().out)
     assert (document["a"], document["lines"][0]["verdict"]) == (sides[0], "checkpoint higher")
     assert (document["lines"][0]["difference"], document["lines"][0]["unit"]) == (1.0, "fraction")
-    header, _, row = (re.split(r" *\| *", text)[1:-1] for text in saved.read_text().splitlines())
+    table, notes = saved.read_text().split("\n\n", 1)
+    assert "- *: the measured checkpoints differ" in notes and "- Test of avg@2: t over problems, and McNemar" in notes
+    header, _, row = (re.split(r" *\| *", text)[1:-1] for text in table.splitlines())
     assert header[1:5] == ["metric", "a", "b", "difference"] and row[1:5] == ["avg@2 (%)", "100.0", "0.0", "+100.0"]
 
 
@@ -75,6 +80,30 @@ def test_an_audit_of_a_gain_says_that_its_sides_were_measured_differently(
     same = save_run(tmp_path / "c", "x", wrong)
     assert main(["audit", str(a), f"base={same}"]) == 0  # of one benchmark, which need not be named
     assert "MEASURED" not in capsys.readouterr().out
+
+
+def test_an_audit_of_runs_is_of_seeds_of_one_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another arm is no other seed. Of seeds that solve 5, 6 and 7 of 8: over problems and seeds, as on pages."""
+    runs = [str(finished(tmp_path, {"b": right}, seed=seed).folder) for seed, right in enumerate((5, 6, 7))]
+    other = str(finished(tmp_path, {"b": 2}, arm="gspo").folder)
+    assert main(["audit", runs[0], other]) == 2
+    assert f"{other} is no other seed of {runs[0]}: their settings differ" in capsys.readouterr().err
+    assert main(["audit", *runs, "--json"]) == 0
+    interval = json.loads(capsys.readouterr().out)["interval"]
+    (score,) = [s for s in read_run(*runs).scores(metrics=["avg"]) if s[0] == "b"]
+    assert score[1].interval is not None and interval["covers"] == score[1].interval.covers == BOTH
+    assert (interval["low"], interval["high"]) == pytest.approx((score[1].interval.low, score[1].interval.high))
+
+
+def test_power_of_runs_that_were_measured_differently_says_so(
+    sides: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    greedy = {"temperature": 0.6, "top_p": 1.0, "max_tokens": 64}
+    unlike = save_run(tmp_path / "c", "x", {f"p{i}": "+a" for i in range(12)}, decoding=greedy)
+    assert main(["power", "difference=0.05", f"runs=[{sides[0]},{unlike}]"]) == 0
+    assert "MEASURED DIFFERENTLY" in (out := capsys.readouterr().out) and "temperature is 1.0 in A and 0.6 in B" in out
+    assert main(["power", "difference=0.05", f"runs=[{sides[0]},{save_run(tmp_path / 'd', 'y', WRONG)}]"]) == 2
+    assert "benchmark: missing; expected one that both were measured on; they share none" in capsys.readouterr().err
 
 
 def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

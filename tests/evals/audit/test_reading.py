@@ -87,6 +87,7 @@ def test_checkpoints_and_seeds_are_called_by_their_files(tmp_path: Path) -> None
     assert "second.csv" in str(rlvr.audit(*files, printed="50.0"))
     assert "seed third.csv of 3" in str(rlvr.audit(*files, printed="75.0", files="seeds"))
     assert "the largest of 3 recipes, third.csv" in str(rlvr.audit(*files, printed="75.0", files="recipes"))
+    assert "numbers were tried: recipes, pass@k" in str(rlvr.audit(*files, printed="11.1", files="recipes"))
     with pytest.raises(UsageError, match="files=checkpoints: a curve has all checkpoints"):
         rlvr.audit(files[0], printed="50.0", metric="correct", files="checkpoints")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -41,12 +42,13 @@ def evaluation(folder: Path, right: int) -> Path:
     return folder
 
 
-def job(folder: Path, arm: str, right: int, seed: int = 0) -> Path:
+def job(folder: Path, arm: str, right: int, seed: int = 0, **more: Any) -> Path:
     """A finished run's folder, without its model."""
     evaluation(folder / "eval", right)
     recorder = Recorder(folder)
     record = {"paper": "made_up", "model": "m", "arm": arm, "scale": "tiny", "backend": "trl", "seed": seed}
-    recorder.start(**arm_record(scale_label="tiny", **record, settings={"base_model": {}, "learning_rate": {}}))
+    settings = {"base_model": {}, "learning_rate": {}}
+    recorder.start(**arm_record(scale_label="tiny", **record, settings=settings, **more))
     link = {"experiment": "1", "run_id": f"{seed:032x}", "run": read_json(folder / "run.json")["id"]}
     write_json(folder / "mlflow.json", link)
     for step, reward in ((1, 0.5), (2, 0.25 + seed), (2, 9.0)):  # a step that was repeated after a kill
@@ -85,6 +87,15 @@ def test_names_come_from_the_arms_and_are_unique(tmp_path: Path) -> None:
     assert len(set(names)) == 3 and names[1].endswith("egsw (2)")
     with pytest.raises(UsageError, match="names: expected 2 different ones"):
         read_runs(paths[:2], ["a", "a"], data_dir=None)
+
+
+def test_a_name_has_the_values_that_were_replaced_in_one_run_alone(tmp_path: Path) -> None:
+    both = {"max_steps": 5, "data": "/home/ada/sums.jsonl"}
+    a = job(tmp_path / "a", "grpo", 2, overrides=both)
+    b = job(tmp_path / "b", "grpo", 3, overrides={**both, "learning_rate": 0.5})
+    c = job(tmp_path / "c", "egsw", 3, overrides=both)
+    names = [m.name for m in read_runs([str(a), str(b), str(c)], None, data_dir=None)]
+    assert names == ["grpo", "grpo [learning_rate=0.5]", "egsw"]
 
 
 def test_an_analysis_of_other_runs_of_the_same_names_has_its_own_folder(

@@ -45,6 +45,17 @@ def test_curves_are_runs_with_our_names(tmp_path: Path, capsys: pytest.CaptureFi
     assert f"in place of {trl}, which had this name; name=NAME keeps both" in capsys.readouterr().out
 
 
+def test_verls_reward_after_its_penalty_is_taken_where_the_score_is_not_logged(tmp_path: Path) -> None:
+    for name, rows in (
+        ("alone", "critic/rewards/mean:0.25"),
+        ("both", "critic/rewards/mean:0.25 - critic/score/mean:0.5"),
+    ):
+        (tmp_path / f"{name}.log").write_text(f"step:1 - {rows}\nstep:2 - {rows}\n")
+        assert main(["curves", str(tmp_path / f"{name}.log")]) == 0
+    alone, both = (Run(tmp_path / "home" / "curves" / f"{name}-seed0").curve for name in ("alone", "both"))
+    assert (alone[1]["train/reward"], both[1]["train/reward"]) == (0.25, 0.5)
+
+
 def test_names_of_trackers_own_steps_and_wrong_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "wandb.jsonl"
     rows = [{"_step": s, "iter": 2 * s, "train/reward": 0.5, "train/kl": 0.1, "step_time": 3, "x": 1} for s in (1, 2)]

@@ -27,6 +27,16 @@ def test_the_excess_of_a_gain_over_its_control() -> None:
     assert cells["so"] == "the gain exceeds that of random reward by 70.0 points"
 
 
+def test_a_base_model_that_was_measured_otherwise_is_not_set_beside() -> None:
+    """The arms have 4 samples a problem by an override; of the base model with 1 there is no gain."""
+    arms = [measured("new", 35), measured("new+random_reward", 7)]
+    arms = [replace(arm, overrides="protocol.n=4") for arm in arms]
+    (row,) = control_grid("m", [base(), *arms]).rows  # type: ignore[union-attr]
+    assert row[5:7] == ("–", "–")
+    (row,) = control_grid("m", [base(), replace(base(), overrides="protocol.n=4"), *arms]).rows  # type: ignore[union-attr]
+    assert row[5].startswith("+75.0 ")
+
+
 def test_a_control_that_gains_more_or_as_much() -> None:
     (more,) = control_grid("m", [measured("new", 5), measured("new+inverted_reward", 35)]).rows  # type: ignore[union-attr]
     assert more[-1] == "the gain falls short of that of inverted reward by 75.0 points"

@@ -188,7 +188,7 @@ def test_seeds_of_before_a_value_was_added_are_of_the_same_arm(tmp_path: Path, m
     """Older records lack values that the runs had all the same; one that did something else is another version."""
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     (now,) = resolve("egsw", models=["math-7b"], arms=["grpo"], scale="tiny", seeds=[0])
-    added = {"protocol.extraction": "prompt", "unscored": "skip"}
+    added = {"protocol.extraction": "prompt", "unscored": "skip", "egsw.micro_batch": None}
     values = {**SETTINGS, **{key: {**SETTINGS["alpha"], "value": value} for key, value in added.items()}}
     for seed in (1, 2, 3):
         finished(tmp_path, {"b": 4}, seed=seed, digest="00000000")  # at equal times the newer
