@@ -21,7 +21,7 @@ from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 
-CHECKPOINTS = 2  # that a training keeps; a third exists while it is written
+CHECKPOINTS = 2  # that a training keeps, of those that it saves; a third exists while it is written
 WHILE = "while it runs"  # a part of the disk
 BYTES_A_TOKEN = 4  # of a response on disk; an assumption
 UNKNOWN = "a tiny model, or one of unknown shape: `hf download MODEL config.json` makes it known"
@@ -159,12 +159,23 @@ def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
     rank, model = e.lora_rank.value, 4.0 * a.parameters
     each = 6 if e.precision.value == "pure_bfloat16" else 14
     checkpoint = each * (a.parameters if rank is None else a.lora(rank))
-    before = CHECKPOINTS * checkpoint + model if isinstance(e, Rejection) and e.rounds.value > 1 else 0.0
+    saved = _checkpoints(job, hardware)
+    kept_checkpoints, writing = min(CHECKPOINTS, saved), checkpoint if saved > CHECKPOINTS else 0.0
+    before = kept_checkpoints * checkpoint + model if isinstance(e, Rejection) and e.rounds.value > 1 else 0.0
     stay = due_steps(job, watch.keep)
     kept = 1 + len(stay) + (1 if watch.snapshot_every else 0)
     if not in_rollouts_engine(job, hardware, watch):
         before += len(due_steps(job, watch.every) - stay) * model
-    return {"checkpoints": CHECKPOINTS * checkpoint, WHILE: checkpoint + before, "models": kept * model, **parts}
+    return {"checkpoints": kept_checkpoints * checkpoint, WHILE: writing + before, "models": kept * model, **parts}
+
+
+def _checkpoints(job: Job, hardware: Hardware) -> int:
+    """How many checkpoints a training saves, of rejection sampling a round: every `save_every` rollouts (or steps, of a
+    training without), and at its end."""
+    e = job.experiment
+    steps = e.steps_per_round() if isinstance(e, Rejection) else training_steps(job)
+    rollouts = steps / e.updates_per_rollout.value if isinstance(e, Experiment) else steps
+    return max(1, math.ceil(rollouts / hardware.save_every))
 
 
 def disk_of_all(disks: Sequence[Mapping[str, float]], together: int = 1) -> float:

@@ -44,14 +44,19 @@ def test_a_tiny_runs_disk_is_that_of_its_models() -> None:
 def test_disk_by_hand() -> None:
     seven = job()
     n = parameters(seven)  # 7.62e9
-    parts = disk(seven, H100X8, Watch(10, {}, 10))
-    # float32 weights, two moments and ZeRO's bfloat16 weights: 14 bytes, 107 GB; two are kept
+    often = replace(H100X8, save_every=20)
+    parts = disk(seven, often, Watch(10, {}, 10))
+    # float32 weights, two moments and ZeRO's bfloat16 weights: 14 bytes, 107 GB; of four, after rollouts 20, 40, 60 and
+    # 66, two are kept while the next is written
     assert parts["checkpoints"] == 2 * 14 * n and parts["while it runs"] == 14 * n
+    # after 50 and 66 there are two in all; after 66 one
+    few = [disk(seven, replace(H100X8, save_every=every), Watch()) for every in (50, 66)]
+    assert [(p["checkpoints"], p["while it runs"]) for p in few] == [(2 * 14 * n, 0), (14 * n, 0)]
     # the final model, one being measured, 66 // 10 = 6 that stay
     assert parts["models"] == 8 * 4 * n
     # without keep all six wait for the end of a training in eight processes; in one its vLLM measures them at once
-    alone, short = TrlHardware(device="gpu", rollouts="vllm_colocate"), {"max_tokens": 1024}
-    waiting = [disk(seven, h, Watch(10, short))["while it runs"] - 14 * n for h in (H100X8, alone)]
+    alone, short = TrlHardware(device="gpu", rollouts="vllm_colocate", save_every=20), {"max_tokens": 1024}
+    waiting = [disk(seven, h, Watch(10, short))["while it runs"] - 14 * n for h in (often, alone)]
     assert waiting == [6 * 4 * n, 0]
     # under veRL a model is saved after a whole rollout, of 16 updates here: 125 of 2,000 steps
     assert len(costs.due_steps(job("entropy_advantage", "7b", "grpo", backend="verl"), 10)) == 125
@@ -62,8 +67,9 @@ def test_disk_by_hand() -> None:
 def test_rejection_sampling_keeps_the_round_before_while_it_trains() -> None:
     rft = job("trial_and_error", "32b", "rft")
     n, parts = parameters(rft), disk(rft, H100X8, Watch())
-    # 3 checkpoints and the model of the round before; 4 rounds x 2,000 x 8 responses are kept too
-    assert parts["while it runs"] == 3 * 14 * n + 4 * n
+    # a round's 35 steps save one checkpoint; that and the model of the round before; 4 rounds x 2,000 x 8 responses
+    assert parts["checkpoints"] == 14 * n and parts["while it runs"] == 14 * n + 4 * n
+    assert disk(rft, replace(H100X8, save_every=10), Watch())["while it runs"] == 3 * 14 * n + 4 * n
     assert parts["responses"] > 4 * 2000 * 8 * 8192 * 0.3 * 4
 
 
@@ -172,7 +178,7 @@ def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatc
         "hardware.deepspeed: expected null",
         "model 'Qwen/Qwen2.5-Math-7B': not in the local cache",
         "benchmark math500: ",
-        "disk: expected 3",
+        "disk: expected 244 GB",
         "memory: expected 244 GB in this machine, it has 64 GB",
         "/dev/shm: expected 8 GB, it has 0.1 GB",
         "open files: expected a limit of 4096",
