@@ -35,8 +35,8 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
         "# Files of other labs: every table",
         "",
         "Written by `python -m studies.ledger`, not by hand. Other labs published these files; nothing was trained or "
-        "generated here. Scores are percent, *low* and *high* 95 % intervals over problems (over seeds where there are "
-        "several). Without a licence: computed and cited, nothing copied.",
+        "generated here. Scores are percent, *low* and *high* 95 % intervals over problems; with three "
+        "seeds or more over the seeds too where verdicts are there, else over the seeds alone. Without a licence: computed and cited, nothing copied.",
         "",
         ", ".join(f"{count:,} {name}" for name, count in counts(tables).items()) + ".",
         "",
