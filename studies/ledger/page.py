@@ -36,7 +36,8 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
         "",
         "Written by `python -m studies.ledger`, not by hand. Other labs published these files; nothing was trained or "
         "generated here. Scores are percent, *low* and *high* 95 % intervals over problems; with three "
-        "seeds or more over the seeds too where verdicts are there, else over the seeds alone. Without a licence: computed and cited, nothing copied.",
+        "seeds or more over the seeds too where verdicts are there, else over the seeds alone. Without a "
+        "licence: computed and cited, nothing copied.",
         "",
         ", ".join(f"{count:,} {name}" for name, count in counts(tables).items()) + ".",
         "",
