@@ -198,14 +198,11 @@ def _evidence(
         tables.append(table)
     samples = pd.concat(tables, ignore_index=True)
     named = [*map(str, samples.get("benchmark", pd.Series(dtype=str)).unique())] or [path.name for path in paths]
-    known, found = known_size(named), samples["problem_id"].nunique()
+    evidence = Evidence.of_samples(samples, problems=problems)
+    known, found = known_size(named), evidence.problems or 0
     if problems is None and known is not None and found < known <= 1.25 * found:
-        problems = known
-    return replace(
-        Evidence.of_samples(samples, problems=problems),
-        names=called,
-        recipes=files == "recipes",
-    )
+        evidence = replace(evidence, stated=known)
+    return replace(evidence, names=called, recipes=files == "recipes")
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
