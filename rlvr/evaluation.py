@@ -123,6 +123,7 @@ def evaluate(
         if not engines.kind(choose("engine", [engine], engines.ENGINES)[0]).served:
             check_model(model)
     faults.refuse()
+    _warn_of_examples(chosen)
     apart = _apart(chosen, engine, settings)
     folder = as_folder(out).absolute() if out else folder_of("-".join((label, chosen.name, *apart, f"seed{seed}")))
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
@@ -147,6 +148,23 @@ def evaluate(
         raise EngineError(f"{error}; the samples so far are kept, and the same command resumes from them") from error
     usage = sampler.usage() if hasattr(sampler, "usage") else None
     return _scores(folder, model, seed, chosen, verdicts, usage)
+
+
+def _warn_of_examples(protocol: Protocol) -> None:
+    """Say of which few-shot examples the policy reads no answer: replies in their form would have none either."""
+    from evals.grading.extraction import POLICIES, extract
+
+    for name in protocol.benchmarks.value:
+        prompt = protocol.prompt_of(name)
+        if prompt.policy not in POLICIES:
+            continue
+        unread = [
+            row for row, (_, said) in enumerate(prompt.examples, 1) if extract(said, prompt.policy).answer is None
+        ]
+        if unread:
+            rows = f"row{'s' * (len(unread) > 1)} {', '.join(map(str, unread))}"
+            told = f"has no answer in the form of {prompt.policy}, as which replies are read"
+            print(f"WARNING: {name}: examples, {rows}: {told}", file=sys.stderr)
 
 
 def with_columns(names: Iterable[str], columns: Mapping[str, str]) -> list[str]:

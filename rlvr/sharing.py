@@ -127,7 +127,8 @@ def _files(paths: Sequence[Path], text: str) -> Result:
 
 
 def import_(*files: PathLike) -> Result:
-    """Bring exported archives into RLVR_HOME, and trained runs from there into MLflow; what is there is skipped.
+    """Bring exported archives into RLVR_HOME, and trained runs from there into MLflow; what is there is skipped,
+    but for responses that it lacks, and for who measured it where nobody is named.
 
         rlvr import results/records
 
@@ -143,11 +144,12 @@ def import_(*files: PathLike) -> Result:
     checked = verify(*files)
     if checked.exit_code:
         return checked
-    counts = [(str(path), *import_archive(path)) for path in _archives(files)]
-    rows = [{"file": file, "runs": added, "there": there} for file, added, there in counts]
-    lines = [
-        f"{file}: runs added: {added}" + f"; there already: {there}" * (there > 0) for file, added, there in counts
-    ]
+    rows, lines = [], []
+    for path in _archives(files):
+        added, completed, there = import_archive(path)
+        rows.append({"file": str(path), "runs": added, "completed": completed, "there": there})
+        filled = f"; there, and given responses or who measured them: {completed}" if completed else ""
+        lines.append(f"{path}: runs added: {added}{filled}" + f"; there already: {there}" * (there > 0))
     return Result({"imported": rows}, "\n".join(lines), rows)
 
 

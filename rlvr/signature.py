@@ -146,7 +146,8 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
             given[last] = _word(last, named[last], word)
             continue
         if key in given:
-            raise UsageError(f"{key}: given twice ({given[key]} and {text})")
+            split = f"; a shell makes two words of {{a,b}}: {key}='{{...}}' is one" if ":" in text else ""
+            raise UsageError(f"{key}: given twice ({given[key]} and {text}){split}")
         if key not in named and not any_key:
             raise UsageError(f"{key}={text}: no such key; {nearest(key, named)}")
         given[key] = read(key, named[key], text) if key in named else parse_overrides([f"{key}={text}"])[key]

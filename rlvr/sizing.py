@@ -156,6 +156,7 @@ def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
     from evals.notebook import text_table
     from evals.stats.power import default_spread, seeds_of_claim
     from harness.launch.prepare import declaration, planned
+    from harness.plan.plan import fits
     from harness.spec import catalogue
     from rlvr.terminal import paragraph
 
@@ -185,8 +186,11 @@ def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
                 known = needed is not None and all(cost is not None for cost, _ in each)
                 row[key] = sum(cost * runs for cost, runs in each) if known else None
             row["cannot run"] = next((arm["refused"] for arm in arms if arm["refused"]), None)
+            row["does not fit"] = next(
+                (f"{arm['label']}: {fits(arm)[1]}" for arm in arms if fits(arm)[0] == "no"), None
+            )
             rows.append(row)
-            if not run and needed is not None and row["cannot run"] is None:
+            if not run and needed is not None and row["cannot run"] is row["does not fit"] is None:
                 words = {"paper": paper, **options, "seeds": needed, "scale": "paper"}
                 shown = {k: f"[{','.join(v)}]" if isinstance(v, list) else v for k, v in words.items()}
                 run = shlex.join(["rlvr", "run", *(f"{key}={value}" for key, value in shown.items())])
@@ -204,7 +208,7 @@ def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
     notes = [
         "printed: the mean difference in points. seeds: of each trained arm, with which the protocol's samples resolve "
         f"it with a chance of {power:.0%}; –: no number of them, more problems would be needed.",
-        *dict.fromkeys(f"cannot run: {row['cannot run']}" for row in rows if row["cannot run"]),
+        *dict.fromkeys(f"{what}: {row[what]}" for what in ("cannot run", "does not fit") for row in rows if row[what]),
     ]
     table = text_table(("claim", "benchmarks", "printed", "seeds", "GPU-hours", "USD"), cells, left=2)
     first = [f"the first claim that can be resolved:\n  {run}"] if run else []

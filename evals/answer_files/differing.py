@@ -91,7 +91,7 @@ def differing(
         Disagreement(
             i + 1,
             str(rows[i]["problem_id"]),
-            " or ".join(rows[i].get("golds") or [as_text(rows[i]["answer"])]),
+            " or ".join(map(read_gold, rows[i].get("golds") or [as_text(rows[i]["answer"])])),
             rows[i].get("their_answer"),
             grades[i].answer,
             rows[i]["expected"],
@@ -121,6 +121,7 @@ def anywhere(tags: Sequence[Grade], others: Sequence[Grade]) -> list[Grade]:
     return [other if tag.answer is None else tag for tag, other in zip(tags, others, strict=True)]
 
 
+NOTHING = "[invalid]"  # lm-eval's answer where its filter finds none
 _SEVERAL = r"(?<![\\{]),| or | and "  # not a thin space, nor a comma in 52{,}451
 _SCIENTIFIC = re.compile(r"\d\s*e\s*[-+]?\d|10\s*\^|\\times\s*10", re.IGNORECASE)
 _MARK = re.compile(r"\\(?:text|mathrm|rm|circ)(?![A-Za-z])|%")
@@ -131,11 +132,11 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option: str | None = None) -> str:
     """Why a label and our verdict differ, as far as rules can tell from gold and answers; else "other".
 
-    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label;
-    the file's gold has braces that do not close, or is their extracted answer to the letter, and ours is more than
-    it (their normalisation took something from both); equal text or equal numbers, labelled incorrect (the label
-    itself is doubtful, or asks for a format); a convention of the grader that would agree with the label, by its
-    name; a number in scientific notation; the same number a hundred times larger or smaller; numbers closer than
+    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
+    file's gold has braces that do not close, or is their extracted answer to the letter, and ours is more than it
+    (their normalisation took something from both); none found by them; equal text or equal numbers, labelled incorrect
+    (the label itself is doubtful, or asks for a format); a convention of the grader that would agree with the label, by
+    its name; a number in scientific notation; the same number a hundred times larger or smaller; numbers closer than
     one in a thousand; several values (the same in another order or other brackets; correct for us, without a `x \\in`
     or otherwise; one or some of them; others); a left-hand side; units, words or symbols that one side lacks; correct
     for us in another form than the gold's.
@@ -144,7 +145,7 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
         others: of the same response under other extraction policies.
         option: under which the verdict would be the label's.
     """
-    gold, answer = str(row["answer"]), grade.answer
+    gold, answer = read_gold(str(row["answer"])), grade.answer
     answered = [g for g in others if g.answer not in (None, answer)]
     agreeing = any((other.verdict == Verdict.CORRECT) == row["expected"] for other in answered)
     if answer is None:
@@ -155,6 +156,8 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
         return "another part of the response was extracted"
     if gold_is_cut(row, answer):
         return GOLD_CUT
+    if row.get("their_answer") == NOTHING and not row["expected"]:
+        return "no answer by their extraction"
     a, b = _number(gold), _number(answer)
     if grade.verdict == Verdict.CORRECT and (_bare(gold) == _bare(answer) or (a is not None and a == b)):
         return "equal to the gold, labelled incorrect"
@@ -180,6 +183,11 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
     if grade.verdict == Verdict.CORRECT:
         return "equal in another form"
     return "other"
+
+
+def read_gold(text: str) -> str:
+    """The answer in a gold that is a solution or a sentence; else the gold itself."""
+    return locate(text).strip() or text
 
 
 def gold_is_cut(row: Mapping[str, Any], answer: str | None) -> bool:

@@ -115,6 +115,7 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
     best = max((e for e in effects if e.policy in FORMS), key=lambda e: (e.found, e.correct), default=None)
     if best is not None and best.found > max(answered, len(responses) / 2):
         return f"{lacking}; {best.found} have one in the form of {best.policy}: policy={best.policy}"
-    if median(map(len, responses)) < BARE and used != "whole":
+    right = {effect.policy: effect.correct for effect in effects}
+    if median(map(len, responses)) < BARE and used != "whole" and right.get("whole", 0) >= right.get("qwen", 0):
         return f"{lacking}; they look like bare answers: policy=whole"
     return f"{lacking}, and most in no other marked form; policy=qwen takes the last number where nothing else is there"

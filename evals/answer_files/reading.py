@@ -173,7 +173,8 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
                     )
                 rows.append(row)
         except ValueError as error:
-            raise UsageError(f"{path}, row {number}: {error}") from error
+            give = f"; give {_suggested(objects)}" if name is None and "no field 'response'" in str(error) else ""
+            raise UsageError(f"{path}, row {number}: {error}{give}") from error
     if gold_of is not None and not from_there:
         first = _short(rows[0]["problem_id"])
         raise UsageError(f"gold={reading.gold} has no answer for any problem of {path}, such as {first}")

@@ -193,6 +193,8 @@ def audit(
     if any(cause.name == "selection" for cause in causes):
         which = f"{reading}; " if evidence.names else ""
         said = f"{which}{chosen}" if chosen else f"{reading}; without problems=N the choice is not judged"
+        if chosen and evidence.resolution > printed.unit:  # 0.42 in a file may be 0.4150
+            said += f", as the file's scores may be rounded by {50 * evidence.resolution:g} points"
         apart = None if chosen is None else chosen.last if chosen.cross_fitted is None else chosen.cross_fitted
         points = None if apart is None else 100 * (printed.value - apart)
         causes = [Cause("selection", said, points) if c.name == "selection" else c for c in causes]

@@ -292,6 +292,8 @@ def _run(
         if show:
             begins = "asking the server" if engine.tokenizer is None else "loading the model"
             to_do = f"{begins} for {missing} samples" if missing else "measured already, nothing to sample"
+            if beyond := len(stored.keys() - keys):
+                to_do += f"; {beyond} more are kept, and left out here (n={plan.n} of {len(ids)} problems)"
             print(f"{name}: {to_do}", file=sys.stderr)
         live = Live(name, len(keys), len(samples), shown=bool(show and missing))
 

@@ -6,6 +6,7 @@ the nearest valid name.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,8 +28,9 @@ _NAMED = {"true": True, "false": False, "null": None}
 def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
     """`["paper=egsw", "seeds=3", "arm=base,grpo"]` -> {"paper": "egsw", "seeds": 3, "arm": ["base", "grpo"]}.
 
-    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list. Words, numbers and
-    flat lists of them are read here, to the same values, because Hydra's import alone takes longer than most answers.
+    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list, and an object of
+    JSON as it is. Words, numbers and flat lists of them are read here, to the same values, because Hydra's import alone
+    takes longer than most answers.
 
     Raises:
         UsageError: an argument does not parse, sweeps by a function, or a key is given twice.
@@ -56,7 +58,12 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def _simple(text: str) -> Any:
-    """A word, a number, true, false, null, or a flat list of these; LookupError for all else."""
+    """A word, a number, true, false, null, or a flat list of these, or an object of JSON; LookupError for all else."""
+    if text.startswith("{"):
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise LookupError(text) from None
     if "," in text or text.startswith("["):
         inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
         return [_simple_scalar(part) for part in inside.split(",")]

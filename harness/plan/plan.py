@@ -17,7 +17,7 @@ from harness.plan.asked import as_lines, asked
 from harness.plan.context import context_need
 from harness.plan.costs import UNKNOWN, WHILE, cost, disk_of_all, size_text, training_steps
 from harness.plan.profiles import changes, judge, measures
-from harness.spec import Finetune, Reproduction, catalogue
+from harness.spec import Experiment, Finetune, Reproduction, catalogue
 from harness.spec.declarations import cited
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
@@ -162,7 +162,8 @@ def _arm(
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "origins": origins(job.settings()),
         "cost_per_run": costs,
-        "one_step": one_step(job, hardware, watch),
+        "one_step": shorter(job, hardware, watch, 1),
+        "one_more_rollout": shorter(job, hardware, watch, 1 + _updates(job)),
         "memory": needs,
         "context": {**asdict(need), "fits": need.fits},
         "evaluation_fits": measures(job, hardware, memory=hardware.card.memory / on_a_card),
@@ -170,25 +171,30 @@ def _arm(
     }
 
 
-def one_step(job: Job, hardware: Hardware, watch: Watch) -> float | None:
-    """Hours of the same run with max_steps=1, on a machine's processor, where people try a run shorter; else None."""
+def _updates(job: Job) -> int:
+    """Optimiser steps of a rollout; 1 of a training without rollouts."""
+    return job.experiment.updates_per_rollout.value if isinstance(job.experiment, Experiment) else 1
+
+
+def shorter(job: Job, hardware: Hardware, watch: Watch, steps: int) -> float | None:
+    """Hours of the same run with so many steps, on a machine's processor, where people try a run shorter; else None."""
     e = job.experiment
     if hardware.device != "cpu" or e is None or isinstance(e, Rejection):
         return None
-    short = replace(job, experiment=e.override({"max_steps": 1}, Origin.ASSUMED, "a shorter run"))
+    short = replace(job, experiment=e.override({"max_steps": steps}, Origin.ASSUMED, "a shorter run"))
     hours: float | None = cost(short, hardware, watch)["hours"]
     return hours
 
 
 def _shorter(arm: Mapping[str, Any]) -> list[str]:
     """What a shorter run needs, where that is known."""
-    first, hours, steps = arm["one_step"], arm["cost_per_run"]["hours"], arm["steps"]
-    if first is None or hours is None or steps < 2:
+    first, second, steps = arm["one_step"], arm["one_more_rollout"], arm["steps"]
+    if first is None or second is None or steps < 2:
         return []
-    each = (hours - first) / (steps - 1)
-    return [
-        f"{arm['label']}: max_steps=1 takes about {_time(first)} with its evaluation, each further step {_time(each)}"
-    ]
+    updates = arm["settings"].get("updates_per_rollout", {}).get("value", 1)
+    further = "step" if updates == 1 else f"rollout of {updates} steps"
+    each = f"each further {further} {_time(second - first)}"
+    return [f"{arm['label']}: max_steps=1 takes about {_time(first)} with its evaluation, {each}"]
 
 
 def _context_text(need: dict[str, Any]) -> str:
@@ -289,7 +295,7 @@ def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
     ]
 
 
-def _fits(arm: Mapping[str, Any]) -> tuple[str, str]:
+def fits(arm: Mapping[str, Any]) -> tuple[str, str]:
     """(yes, no, or – where it is not known or cannot run; the reason of a no or –, "" without any)"""
     memory, base = arm["memory"], arm["settings"]["base_model"]["value"]
     context = _context_text(arm["context"])
@@ -311,7 +317,7 @@ def _remarks(arms: Sequence[Mapping[str, Any]]) -> list[str]:
     said: dict[str, list[str]] = {}
     for arm in arms:
         moved = f"backend={arm['backend']}: {arm['why_backend']}" if arm["why_backend"] else ""
-        for why in filter(None, (_fits(arm)[1], moved)):
+        for why in filter(None, (fits(arm)[1], moved)):
             said.setdefault(why, []).append(arm["label"])
     return [f"{', '.join(names)}: {why}" for why, names in said.items()]
 
@@ -370,7 +376,7 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         arm["label"],
         str(arm["steps"]),
-        _fits(arm)[0],
+        fits(arm)[0],
         "–" if memory is None else _compared(memory),
         "–" if hours is None else _span(costs, "hours", "min" if hours < MINUTES else ""),
         "–" if price is None else _usd(price),

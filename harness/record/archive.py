@@ -28,6 +28,7 @@ from harness.record.mirror import sync
 from harness.record.names import folder_name, folder_of
 from harness.record.record import CURVES, RECORD, with_sha256
 from harness.record.run import Run
+from harness.record.write import Recorder
 from harness.runs.track import cache_dir, home
 
 SUFFIX = ".tar.xz"
@@ -69,21 +70,26 @@ def read_archive(path: Path, *, again: bool = False) -> list[Run]:
     return [Run(record.parent) for record in sorted(folder.glob(f"*/*/*/{RECORD}"))]
 
 
-def import_archive(path: Path) -> tuple[int, int]:
+def import_archive(path: Path) -> tuple[int, int, int]:
     """Put the runs of a verified archive (`harness.record.verify`) into RLVR_HOME, and trained ones from there into
-    MLflow; those that are there already are skipped. Returns how many were added, and how many skipped.
+    MLflow. Of a run that is there already, responses are taken where it came without, and who measured it where nobody
+    is named. Returns how many were added, completed so, and skipped.
 
     Raises:
         DamagedFileError: it is no archive. RefusedError: MLflow's store cannot be used.
     """
-    added, arms, packed = 0, [], read_archive(path)
+    added, completed, arms, packed = 0, 0, [], read_archive(path)
     for run in packed:
         kind = run.record.get("kind")
         if kind == "arm":
             folder = folder_of(home() / run.folder.parent.relative_to(unpacked(path)), run.record)
         else:
             folder = home() / (CURVES if kind == CURVES else NAME) / run.folder.name
-        if not (folder / RECORD).is_file() or _adds_responses(run, folder):
+        there = Run(folder) if (folder / RECORD).is_file() else None
+        same = there is not None and there.record.get("id") == run.record.get("id")
+        by = (there.by if there is not None and same else "") or run.by
+        copied = there is None or (same and _lacks_responses(there) and not _lacks_responses(run))
+        if copied:
             part = folder.with_name(f".{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)
             shutil.copytree(run.folder, part)
@@ -93,20 +99,21 @@ def import_archive(path: Path) -> tuple[int, int]:
                 shutil.rmtree(before)
             else:
                 rename_folder(part, folder)
-            added += 1
-            arms += [folder] if kind == "arm" else []
+        named = (copied or same) and by != Run(folder).by
+        if named:
+            Recorder(folder).update(by=by)
+        added += there is None
+        completed += there is not None and (copied or named)
+        arms += [folder] if kind == "arm" and (copied or named) else []
     if arms:
         print(f"writing {len(arms)} runs of {path} to MLflow", file=sys.stderr, flush=True)
         sync(arms)
-    return added, len(packed) - added
+    return added, completed, len(packed) - added - completed
 
 
-def _adds_responses(packed: Run, folder: Path) -> bool:
-    """Whether the run of an archive is the one that is there, and has the responses that are missing there."""
-    if packed.record.get("responses") == "not kept":
-        return False
-    there = Run(folder).record
-    return packed.record.get("id") == there.get("id") and there.get("responses") == "not kept"
+def _lacks_responses(run: Run) -> bool:
+    """Whether it is of an archive that was written without them."""
+    return run.record.get("responses") == "not kept"
 
 
 def newest(runs: Iterable[Run]) -> list[Run]:

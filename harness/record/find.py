@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def places(text: str, expected: str = EXPECTED) -> list[Path]:
     if found := [Path(path) for path in sorted(glob.glob(text))]:
         return found
     named = beginning(text)
-    exact = [folder for folder in named if folder.name == text] or named
+    whole = glob.escape(text).replace("…", "*")  # as `rlvr show` shortens it
+    exact = [folder for folder in named if fnmatchcase(folder.name, whole)] or named
     if not exact or (len(exact) > 1 and "*" not in text):
         names = ", ".join(folder.name for folder in exact)
         if not exact and "*" not in text:

@@ -445,6 +445,9 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
         ("audit FILE claimed=34.6", "claimed=34.6: no such option; expected printed=X"),
         ("run paper=egsw global_batch_size=8", "expected prompts_per_rollout=N"),
+        ("eval model=M presence_penalty=0.5", "expected extra_body='{presence_penalty: X}'"),  # not repetition_penalty
+        ("eval vllm model_name=M,dtype=bfloat16 lighteval|gsm8k|5|0", "expected model=PATH and engine.KEY=VALUE"),
+        ("eval model=M extra_body=a:1 extra_body=b:2", "a shell makes two words of {a,b}: extra_body='{...}' is one"),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
         ("plan paper=egsw tasks=gsm8k", "tasks=gsm8k: no such option; expected protocol.benchmarks=[NAME,...]"),
         ("run paper=egsw arm=grpo epochs=-1", "epochs: expected > 0"),  # our own word too, not inspect's

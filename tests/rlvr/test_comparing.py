@@ -222,6 +222,8 @@ def test_a_papers_claims_are_planned_in_its_order_on_their_own_benchmarks(capsys
     assert (first["model"], first["arm"], first["than"]) == ("qwen2.5-1.5b", "erpo", "sft")
     assert f"arm=[sft,erpo]' 'protocol.benchmarks=[{','.join(first['printed'])}]' hardware.processes=4" in found["run"]
     assert first["price"] == pytest.approx(first["gpu_hours"] * 3.5, rel=0.2)  # an H200's hour, all of them taken
+    assert main(["seeds", "erpo", "hardware=rtx4090"]) == 0
+    assert "does not fit: qwen2.5-7b/erpo: too large for these GPUs" in " ".join(capsys.readouterr().out.split())
     for words in ("seeds paper=egsw seeds=3", "seeds paper=egsw power=80", "seeds paper=baselines", "power paper=egsw"):
         assert main(words.split()) == 2
 

@@ -60,6 +60,19 @@ def test_a_server_that_says_nothing_is_told_and_its_use_is_counted(
     assert json.loads(capsys.readouterr().out)["usage"]["requests"] == 0  # measured already
 
 
+def test_examples_without_an_answer_in_the_prompts_form_and_samples_left_out_are_said(
+    command: list[str], server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shots = [{"problem": "1 + 1 = ?", "response": "It is \\boxed{2}."}, {"problem": "2 + 5 = ?", "answer": "7"}]
+    (tmp_path / "shots.jsonl").write_text("".join(json.dumps(row) + "\n" for row in shots))
+    server.usual = lambda handler, body: handler.reply(200, completion(body, "\\boxed{2}"))
+    assert main([*command, f"examples={tmp_path / 'shots.jsonl'}"]) == 0
+    assert "examples, row 2: has no answer in the form of boxed_last" in capsys.readouterr().err
+    assert main([*command, f"out={tmp_path / 'out'}"]) == 0 and "examples" not in capsys.readouterr().err
+    assert main([*command[:3], "n=1", "ks=[1]", *command[5:], f"out={tmp_path / 'out'}"]) == 0
+    assert "nothing to sample; 2 more are kept, and left out here (n=1 of 2 problems)" in capsys.readouterr().err
+
+
 def test_withheld_responses_are_unscored_and_the_reason_is_printed(
     command: list[str], server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,7 +263,7 @@ def test_a_signal_ends_the_command_while_the_server_is_silent(
             child.send_signal(signal.SIGINT)
         said = child.communicate(timeout=60)[1]  # the server is silent for longer
         assert child.returncode in ((75,) if signals == 1 else (75, 130))
-        assert "resumes" in said
+        assert "resumes" in said or "goes on from what was saved" in said
     finally:
         silent.set()
         child.kill()

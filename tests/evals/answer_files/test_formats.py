@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evals.answer_files import grade_file
-from evals.answer_files.differing import GOLD_CUT, cause
+from evals.answer_files.differing import GOLD_CUT, cause, differing
 from evals.answer_files.reading import Reading, read_answers
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
@@ -145,6 +145,17 @@ def test_each_disagreement_has_its_cause(gold: str, answer: str | None, expected
 def test_each_doubtful_label_has_its_cause(gold: str, answer: str, expected: str) -> None:
     [grade] = Grader().grade_answers([(gold, answer)])
     assert grade.verdict == "correct" and cause({"answer": gold, "expected": False}, grade, [grade]) == expected
+
+
+def test_of_a_gold_that_is_a_solution_its_answer_is_compared() -> None:
+    """A solution of GSM8K, with commas and equations before its answer. lm-eval's filter, which asks for ####, found
+    none."""
+    row = {"answer": "If 2 hens lay 3, 4 and 5 eggs, 2+3 = 5\n#### 20", "expected": False}
+    [grade] = Grader().grade_answers([("20", "20")])
+    assert cause(row, grade, [grade]) == "equal to the gold, labelled incorrect"
+    assert cause({**row, "their_answer": "[invalid]"}, grade, [grade]) == "no answer by their extraction"
+    [disagreement] = differing([{**row, "problem_id": "1", "response": "It is \\boxed{20}"}], [grade], Grader(), "qwen")
+    assert (disagreement.gold, disagreement.cause) == ("20", "equal to the gold, labelled incorrect")
 
 
 def test_a_gold_that_their_normalisation_cut() -> None:

@@ -37,6 +37,14 @@ def test_parse_follows_hydras_grammar() -> None:
     }
 
 
+def test_an_object_of_json_is_read_as_it_stands() -> None:
+    """As model cards and servers print one."""
+    parsed = parse_overrides(['a={"enable_thinking": false, "n": [1, 2.5], "of": {"x": null}}', "b={top_a:0.2}"])
+    assert parsed == {"a": {"enable_thinking": False, "n": [1, 2.5], "of": {"x": None}}, "b": {"top_a": 0.2}}
+    with pytest.raises(UsageError, match="finite"):
+        parse_overrides(['a={"x": NaN}'])
+
+
 @pytest.mark.parametrize("argument", ["paper", "=x", "+a=1", "~a", "a=[1", "a=range(1,3)"])
 def test_parse_refuses_malformed_arguments(argument: str) -> None:
     with pytest.raises(UsageError):

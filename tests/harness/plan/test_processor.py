@@ -43,6 +43,10 @@ def test_hours_and_memory_are_the_machines(monkeypatch: pytest.MonkeyPatch) -> N
     line = f"max_steps=1 takes about {first:.2f} hours with its evaluation, each further step {each:.2f} hours"
     assert line in str(planned)
     assert not any(word in str(planned) for word in ("GPU memory", "GPU-hours", "USD"))
+    of_four = {"max_steps": 12, "updates_per_rollout": 4, "hardware.device": "cpu"}
+    planned = rlvr.plan("egsw", scale="small", arm="grpo", seeds=1, **of_four)
+    first = planned["arms"][0]["one_step"]
+    assert f"each further rollout of 4 steps {(planned['total']['hours'] - first) / 2:.1f}"[:-1] in str(planned)
     assert "too large for this machine; it fits with hardware.micro_batch=" in str(planned)
 
 

@@ -78,13 +78,29 @@ def test_an_archive_with_responses_fills_a_run_that_came_without(
     for responses in (True, False):
         write_archive([mine], tmp_path / f"{responses}.tar.xz", responses=responses)
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
-    assert import_archive(tmp_path / "False.tar.xz") == (1, 0)
-    assert import_archive(tmp_path / "True.tar.xz") == (1, 0)
+    assert import_archive(tmp_path / "False.tar.xz") == (1, 0, 0)
+    assert import_archive(tmp_path / "True.tar.xz") == (0, 1, 0)
     (run,) = runs()
     assert run.keeps_responses and run.damage() == [] and run.samples("b")["response"].tolist() == ["text"] * 8
-    assert import_archive(tmp_path / "False.tar.xz") == (0, 1)  # nothing is taken away
+    assert import_archive(tmp_path / "False.tar.xz") == (0, 0, 1)  # nothing is taken away
     assert Run(run.folder).keeps_responses
     assert [path.name for path in run.folder.parent.iterdir()] == [run.folder.name]
+
+
+@pytest.mark.parametrize("named_first", [True, False])
+def test_who_measured_a_run_stays_known_whichever_archive_comes_first(
+    named_first: bool, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = finished(home)
+    write_archive([mine], tmp_path / "small.tar.xz", by="Jane Doe")
+    write_archive([mine], tmp_path / "whole.tar.xz", responses=True)
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
+    archives = [tmp_path / "small.tar.xz", tmp_path / "whole.tar.xz"]
+    first, second = archives if named_first else archives[::-1]
+    assert import_archive(first) == (1, 0, 0) and import_archive(second) == (0, 1, 0)
+    (run,) = runs()
+    assert run.by == "Jane Doe" and run.keeps_responses and run.damage() == []
+    assert import_archive(first) == import_archive(second) == (0, 0, 1)
 
 
 def test_a_run_is_found_under_the_papers_name_of_its_model_and_a_new_one_has_the_trained_models(
@@ -95,7 +111,7 @@ def test_a_run_is_found_under_the_papers_name_of_its_model_and_a_new_one_has_the
     old = run.folder.rename(run.folder.with_name(run.folder.name.replace("tiny-", "math-7b-")))
     assert folder_of(old.parent, run.record) == old and Run(old).record == run.record
     write_archive([Run(old)], tmp_path / "egsw.tar.xz")
-    assert import_archive(tmp_path / "egsw.tar.xz") == (0, 1)  # it is there already
+    assert import_archive(tmp_path / "egsw.tar.xz") == (0, 0, 1)  # it is there already
     own = {**run.record, "settings": {"base_model": {"value": "/data/..my model (7B)/", "origin": "user"}}}
     assert folder_name(own).startswith("my-model-7B--grpo-")
 
@@ -124,9 +140,9 @@ def test_a_paper_is_exported_into_a_file_without_its_unfinished_jobs(
 def test_an_import_adds_what_is_not_there(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
-    assert import_archive(archive) == (0, 4)  # the home that they are from
+    assert import_archive(archive) == (0, 0, 4)  # the home that they are from
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
-    assert import_archive(archive) == (4, 0) and import_archive(archive) == (0, 4)
+    assert import_archive(archive) == (4, 0, 0) and import_archive(archive) == (0, 0, 4)
     assert report("egsw", runs()).csv() == report("egsw", runs(archive)).csv()
     from harness.record.record import ms
     from harness.runs.track import Tracker
