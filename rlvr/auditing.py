@@ -77,6 +77,8 @@ def audit(
     from evals.audit import audit as take_apart
     from evals.slow import slow
 
+    if problems is not None and problems < 1:
+        raise UsageError(f"problems={problems}: expected at least 1")
     if not source:
         raise UsageError("SOURCE: missing; expected files of curves or of graded responses, or runs")
     from harness.record.find import places
@@ -90,6 +92,7 @@ def audit(
     if ours:
         refuse_unused("of runs of this project, which record it", problems=problems, files=files, **of_responses)
     elif metric is not None:
+        of_responses["k"] = None if k == 1 else k
         refuse_unused("with metric=, which is of training curves; files of responses need none", **of_responses)
     try:
         reading = Reading(columns or {}, None, None, label, label_threshold, golds)
@@ -111,6 +114,10 @@ def audit(
     bounds = {key: getattr(result.interval, key, None) for key in ("low", "high")}
     row = {"printed": claim.text, "verdict": result.in_words, "file": result.file, **bounds, "ours": result.ours}
     text = f"{result}\n  {LAST}" if ours else str(result)
+    if declaration is not None and not result.differing:
+        same = sorted(read[0].settings.keys() & declaration.keys())
+        found = f"as declared: {', '.join(same)}" if same else "none are stated in these files"
+        text += f"\n  settings of {declared}: {found}"
     if ours and len(groups) > 1 and (different := _different(groups, metric)):
         document["measured_differently"] = different
         text += f"\n  MEASURED DIFFERENTLY, so the gain is not the model's alone: {'; '.join(different)}"

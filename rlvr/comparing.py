@@ -121,7 +121,10 @@ def compare(
     if paper is not None and (a is not None or b is not None):
         raise UsageError(f"paper={paper}: expected it with arm=A,B, or two runs, not both")
     if paper is None:
-        refuse_unused("of two runs, only with paper=", arm=arm, scale=scale, model=model, **values)
+        refuse_unused("of two runs, only with paper=", arm=arm, scale=scale, model=model)
+        for key, value in values.items():
+            near = nearest(key, signature.options(compare).keys() - {"a", "b", "values"})
+            raise UsageError(f"{key}={value}: not used of two runs, only of arms with paper=; {near}")
     if not {*metrics} & {*OF_K}:
         refuse_unused(f"by {', '.join(metrics)}, only by {', '.join(OF_K)}", ks=ks)
     from evals.stats.compare import compare_runs

@@ -399,7 +399,7 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
 
 
 def grade(
-    file: PathLike,
+    file: PathLike | Records,
     *,
     policy: str | None = None,
     reasoning: Literal["after", "whole"] | None = None,
@@ -425,7 +425,7 @@ def grade(
     under the policy that decided them.
 
     Args:
-        file: a file of answers, or the folder of an evaluation of one benchmark.
+        file: a file of answers, or the folder of an evaluation of one benchmark; in Python also rows, as of a file.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default where golds are
             letters), whole; `rlvr list what=policies` describes them.
@@ -460,6 +460,8 @@ def grade(
     from harness import __version__
     from rlvr.metrics import Scores
 
+    if not isinstance(file, (str, os.PathLike)):
+        file = rows_as_file("file", file)
     known = {f.name: type(f.default) for f in fields(Conventions)}
     for key, value in conventions.items():
         if key not in known:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evals.stats.verdict_table import VerdictTable
     from harness.record.run import Run
 
-Samples = Sequence[Sequence[bool]]  # [P][n]: was sample n of problem P correct
+Samples = Sequence[Sequence[bool | None]]  # [P][n]: was sample n of problem P correct; None: unscored
 
 
 class Scores(Rows[tuple[str, Score]]):
@@ -51,11 +51,11 @@ def avg_at_k(correct: Samples) -> Score:
     """Mean over problems of the share of correct samples (avg@n for n samples each).
 
     Args:
-        correct: [P][n] booleans; numpy arrays and nested lists work.
+        correct: [P][n] booleans, or 1 and 0; None is unscored. Numpy arrays and nested lists work.
     Returns:
         `value` and `interval` (95 %, over problems), both fractions.
     Raises:
-        ValueError: no problem, or a problem without samples.
+        ValueError: no problem, a problem without samples, or anything else than these values.
     """
     return _score(_table(correct), "avg", 1)
 
@@ -64,7 +64,8 @@ def pass_at_k(correct: Samples, k: int) -> Score:
     """Probability that at least one of k samples is correct: 1 - C(n - c, k) / C(n, k)  (arXiv 2107.03374, Eq. 1).
 
     Args:
-        correct: [P][n] booleans. k: at most n; a problem with fewer samples has no value and is counted in `excluded`.
+        correct: [P][n] booleans, as of `avg_at_k`. k: at most n; a problem with fewer samples has no value and is
+            counted in `excluded`.
     Returns:
         As `avg_at_k`.
     """
@@ -96,6 +97,21 @@ def _score(table: object, metric: str, k: int) -> Score:
     return found
 
 
+_CLASSES = {Verdict.CORRECT: 0, Verdict.WRONG: 1, Verdict.UNSCORED: None}
+
+
+def _verdict(is_correct: object, problem: int, sample: int) -> Verdict:
+    """Of a truth value, 1, 0, or None or NaN, of any library."""
+    if is_correct is None or is_correct != is_correct:
+        return Verdict.UNSCORED
+    if isinstance(is_correct, (str, bytes)) or is_correct not in (0, 1):
+        raise ValueError(
+            f"correct: expected true or false, 1 or 0, or None for an unscored sample, got {is_correct!r} for sample "
+            f"{sample} of problem {problem}"
+        )
+    return Verdict.CORRECT if is_correct else Verdict.WRONG
+
+
 def _table(correct: Samples, classes: Sequence[Sequence[int | None]] | None = None) -> object:
     """The verdict table (`evals.grading.verdicts`) of an array."""
     import pandas as pd
@@ -108,8 +124,8 @@ def _table(correct: Samples, classes: Sequence[Sequence[int | None]] | None = No
         {
             "problem_id": str(problem),
             "sample": sample,
-            "verdict": str(Verdict.CORRECT if is_correct else Verdict.WRONG),
-            "answer_class": int(not is_correct) if classes is None else classes[problem][sample],
+            "verdict": str(verdict := _verdict(is_correct, problem, sample)),
+            "answer_class": _CLASSES[verdict] if classes is None else classes[problem][sample],
             "boxed": True,
         }
         for problem, samples in enumerate(correct)

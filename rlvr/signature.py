@@ -27,6 +27,7 @@ KEY = re.compile(r"[A-Za-z_][\w.]*")
 _wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
 F = TypeVar("F", bound=Callable[..., Any])
 TEXT = {"str", "PathLike", "Run", "Records", "None"}  # kinds of an annotation whose value stays as it was typed
+NUMBERS = {"int", "float", "bool", "list[int]", "list[float]", "None"}
 COMMAND_LINE: ContextVar[str | None] = ContextVar("COMMAND_LINE", default=None)  # as it was typed; None in Python
 WORDS = {  # kind of an annotation -> (what the help shows, what an error expects)
     "int": ("N", "a whole number"),
@@ -74,6 +75,9 @@ def called(function: F) -> F:
             if option.default is option.empty and (value is None or (isinstance(value, tuple) and None in value)):
                 what = _described(function).get(name, "a value").partition(". ")[0].rstrip(".")
                 raise UsageError(f"{key}=None: expected {what}")
+            if isinstance(value, str) and NUMBERS.issuperset(kinds(option)):
+                wanted = " or ".join(WORDS[kind][1] for kind in kinds(option) if kind in WORDS)
+                raise UsageError(f"{key}={value!r}: expected {wanted}")
             if option.kind is option.VAR_POSITIONAL:
                 given.arguments[name] = tuple(_flat(value))
             elif isinstance(value, (list, tuple)) and {*kinds(option)} <= {"PathLike", "str", "None"}:

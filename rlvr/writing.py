@@ -211,7 +211,7 @@ def page(
 
     Args:
         runs: as of rlvr compare, a word each (A0,A1,A2 B: the seeds of A, and B), or runs=[A,B]; the first is what the
-            others are compared with.
+            others are compared with (each minus the first).
         only: families of figures, as of rlvr analyze; none: no figures but those of the scores.
         curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
         tokens: false: show responses without entropies; with only=none no model is loaded.

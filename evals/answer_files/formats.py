@@ -289,8 +289,12 @@ def _verdicts(row: Row) -> Row:
 
 def _rollouts(row: Row) -> Row:
     samples = row["rollouts"]
+    names = [name for name in ("text", "response", "output", "completion") if samples and name in samples[0]]
+    name = (names or ["text"])[0]
+    if lacking := next((sample for sample in samples if name not in sample), None):
+        raise UsageError(f"rollouts: expected text (or response) of each, got one with {', '.join(lacking)}")
     return {
-        "response": [sample["text"] for sample in samples],
+        "response": [sample[name] for sample in samples],
         "labels": [{"correct": sample.get("correct")} for sample in samples],
     }
 

@@ -80,6 +80,7 @@ class Audit:
             ours_unscored: those that our grader could not judge, which are left out.
         unlabelled: of the last checkpoints' samples without a verdict of the authors, how many there are, how many
             samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
+        seeds_sd: the standard deviation of the last checkpoints over seeds, as a share; None of one seed.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
         reading: what the printed digits are instead of the last checkpoint's score; "" if they are that, or nothing.
         gain: over the base model, where there is one; gain_of: " of X" where the printed number is not that of X.
@@ -97,6 +98,7 @@ class Audit:
     interval: Interval | None = None
     selection: Selection | None = None
     seeds: int = 0
+    seeds_sd: float | None = None
     differing: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     unlabelled: tuple[int, int, float, float] | None = None
     reading: str = ""
@@ -151,6 +153,10 @@ class Audit:
             if self.gold_cut:
                 lines[-1] += f" ({self.gold_cut} keep their label: the gold may be cut in the file)"
         lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
+        if self.printed.spread:
+            lines.append(f"  {self.printed.spread} is not judged, as it does not say what it is")
+            if self.seeds_sd is not None:
+                lines[-1] += f"; the standard deviation of the {self.seeds} seeds is {100 * self.seeds_sd:.1f}"
         if self.differing:
             values = "; ".join(f"{key} {theirs} (declared: {ours})" for key, (theirs, ours) in self.differing.items())
             lines.append(f"  settings that differ: {values}")
@@ -229,6 +235,7 @@ def audit(
         interval=of_score(evidence, own, printed.k),
         selection=chosen,
         seeds=evidence.seeds,
+        seeds_sd=float(own.std(ddof=1)) if len(own) > 1 else None,
         unlabelled=_unlabelled(evidence, printed.k),
         differing={
             key: (value, declared[key])

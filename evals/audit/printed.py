@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evals.files import UsageError
 
+_SPREAD = re.compile(r"±|\+|\\pm|[(\[_^]")
 _COUNT = re.compile(r"(\d+)\s*/\s*(\d+)")
 
 
@@ -40,8 +41,14 @@ class Printed:
         """The number alone, without percent sign and spread."""
         if count := _COUNT.fullmatch(self.text.strip()):
             return f"{100 * int(count[1]) / int(count[2]):.2f}"
-        number = re.split(r"±|\+|\\pm|[(\[_^]", self.text.replace("$", ""))[0]
+        number = _SPREAD.split(self.text.replace("$", ""))[0]
         return number.strip().removesuffix("%").removesuffix("\\").strip()
+
+    @property
+    def spread(self) -> str:
+        """What stands after the number, such as "± 1.2" or "(1.2)"; "" without any."""
+        found = _SPREAD.search(self.text) if not _COUNT.fullmatch(self.text.strip()) else None
+        return "" if found is None else self.text[found.start() :].strip()
 
     @property
     def may_be_share(self) -> bool:

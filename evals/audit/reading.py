@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -193,10 +194,41 @@ _VERL_SETTINGS = {
 
 
 def verl_settings(text: str) -> dict[str, Any]:
-    """The settings that the command in a console log of veRL gives, by the names of a declaration; {} without one."""
+    """The settings that a console log of veRL states, in the configuration that it prints and in its command, by the
+    names of a declaration; {} without any."""
     given = dict(re.findall(r"(?:^|\s)'?([a-z_]+(?:\.\w+)+)=([^\s'\\]+)", text))
+    given = {key: str(value) for key, value in _configuration(text).items()} | given
     numbers = {key: float(value) if _NUMBER.fullmatch(value) else value for key, value in given.items()}
     return {ours: numbers[theirs] for theirs, ours in _VERL_SETTINGS.items() if theirs in numbers}
+
+
+_BEGINS = re.compile(r"\{'(?:actor_rollout_ref|algorithm|critic|data|trainer|ray_init|ray_kwargs)':")
+
+
+def _configuration(text: str) -> dict[str, Any]:
+    """The configuration that veRL prints as Python's dictionary when it starts, by dotted keys; {} without one."""
+    plain = re.sub(r"(?m)^(?:\x1b\[\d+m)*\(\w+ pid=\d+[^)]*\)(?:\x1b\[\d+m)* ?", "", text)
+    begin = _BEGINS.search(plain)
+    if begin is None:
+        return {}
+    depth, end = 0, len(plain)
+    for brace in re.finditer(r"[{}]", plain[begin.start() :]):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            end = begin.start() + brace.end()
+            break
+    try:
+        return dict(_dotted("", ast.literal_eval(plain[begin.start() : end])))
+    except (ValueError, SyntaxError):  # cut, or mixed with other lines
+        return {}
+
+
+def _dotted(before: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _dotted(f"{before}{key}.", value)
+        elif value is not None:
+            yield f"{before}{key}", value
 
 
 def in_percent(scores: pd.Series) -> bool:

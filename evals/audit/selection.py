@@ -80,7 +80,9 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
     plateaus = []
     for seed in dict.fromkeys(seeds):
         [of_seed] = np.nonzero(seeds == seed)
-        inside = np.arange(len(of_seed)) if evidence.recipes else plateau_of(values[of_seed], rates[of_seed], samples)
+        verdicts = rates is table
+        every = np.arange(len(of_seed))
+        inside = every if evidence.recipes else plateau_of(values[of_seed], rates[of_seed], samples, verdicts=verdicts)
         plateaus.append(of_seed[inside])
     alike = np.concatenate(plateaus)
     below = [largest_of_equal(rates[one].mean(axis=0), samples, len(one)).cumsum() for one in plateaus]
@@ -102,21 +104,24 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
     )
 
 
-def plateau_of(values: Vector, rates: Vector, samples: int) -> NDArray[np.intp]:
+def plateau_of(values: Vector, rates: Vector, samples: int, *, verdicts: bool) -> NDArray[np.intp]:
     """The positions of consecutive checkpoints around the largest score that may be one model: all of them, where fewer
     than two may.
 
     The window grows to the side that fits better, as long as a chi-square test of equal scores has p >= ALIKE. A
-    score's variance is that of its problems at their mean rates in the window.
+    score's variance is that of its problems at their mean rates in the window; a rate of n samples has n/(n-1) times
+    the variance that it shows.
 
     Args:
         values: [K], the scores in the order of training. rates: [K, P], of each problem. samples: of each problem.
+        verdicts: the rates are of each problem's own samples; else they are the scores, as if of every problem.
     """
     from scipy.stats import chi2
 
     def fits(low: int, high: int) -> float:
         count, mean = high - low, rates[low:high].mean(axis=0)
-        variance = (mean * (1 - mean)).sum() / (samples * len(mean) ** 2) * count / (count - 1)
+        draws = count * samples if verdicts else np.inf
+        variance = (mean * (1 - mean)).sum() / (samples * len(mean) ** 2) / (1 - 1 / draws)
         spread = ((values[low:high] - values[low:high].mean()) ** 2).sum()
         return float(chi2.sf(spread / variance, count - 1)) if variance > 0 else float(spread < 1e-12)
 

@@ -104,7 +104,9 @@ class Score(Tabular):
     as_wrong: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.name}: {score_text(self)}{' %' * (self.unit == '%' and self.value is not None)}"
+        percent = " %" * (self.unit == "%" and self.value is not None)
+        without = f" ({self.excluded} of {self.problems + self.excluded} problems without a value)"
+        return f"{self.name}: {score_text(self)}{percent}{without * (self.excluded > 0 and self.value is not None)}"
 
     __repr__ = __str__
 

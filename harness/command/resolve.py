@@ -20,6 +20,7 @@ BACKENDS = {  # as `backend=` names them -> the module with the `harness.backend
     "trl": "harness.backends.trl.backend",
     "verl": "harness.backends.verl.backend",
 }
+ALIKE = "not given with rewards=: each counts alike; a paper's weights are of its own rewards"
 
 
 def resolve(
@@ -140,9 +141,15 @@ def _arm(
                 if isinstance(changed.get("rewards"), list):
                     check_rewards(changed["rewards"])
             if faults:
-                changed.pop("rewards", None)
+                changed = {k: v for k, v in changed.items() if k not in ("rewards", "reward_weights")}
+            alike = isinstance(changed.get("rewards"), list) and "reward_weights" not in values
+            if alike:
+                changed["reward_weights"] = (1.0,) * len(changed["rewards"])
             try:
-                experiment = experiment.override(changed, origin, note)
+                experiment = experiment.override(changed, origin, note | {"reward_weights": ALIKE} if alike else note)
+                if alike and isinstance(experiment, Experiment):  # neither the user's, nor those of the paper's rewards
+                    weights = replace(experiment.reward_weights, origin=Origin.ASSUMED)
+                    experiment = replace(experiment, reward_weights=weights)
             except UsageError as error:
                 with faults.gathered():
                     raise

@@ -189,15 +189,15 @@ def document_of_runs(
     answer: list[str] = []
     drawn: list[Figure] = []
     for number, other in enumerate(measured[1:]):
-        compared = compare_runs(measured[0], other, metrics=COMPARED, allow_different=True)
+        compared = compare_runs(other, measured[0], metrics=COMPARED, allow_different=True)
         of_pair = tuple(_of_checkpoints(line) for line in compared.lines)
         different = tuple(f"Measured differently: {text}." for text in compared.different)
         unlike = "MEASURED DIFFERENTLY (said below the table): " if different else ""
-        words = [line_in_words(line, measured[0].name, other.name) for line in compared.lines if line.metric == "avg"]
+        words = [line_in_words(line, other.name, measured[0].name) for line in compared.lines if line.metric == "avg"]
         answer += [f"{unlike}{text}" for text in words]
         if any(line.low is not None and line.unit == "%" for line in compared.lines):
             plot = differences(compared)
-            title = f"{measured[0].name} minus {other.name}"
+            title = f"{other.name} minus {measured[0].name}"
             drawn.append(rendered(replace(plot, name=f"differences_{number}" if number else plot.name, title=title)))
         benchmarks = dict.fromkeys(line.benchmark for line in compared.lines)
         over = [(name, [line for line in compared.lines if line.benchmark == name]) for name in benchmarks]
@@ -205,7 +205,7 @@ def document_of_runs(
         few = (f"{FEW_SEEDS}.",) if any(line.verdict.startswith("checkpoint") for line in compared.lines) else ()
         said = tuple(f"Note: {text}." for text in compared.notes)
         grids.append(
-            Grid(f"A: {measured[0].name}; B: {other.name}", columns, of_pair, (*different, *counted, *few, *said))
+            Grid(f"A: {other.name}; B: {measured[0].name}", columns, of_pair, (*different, *counted, *few, *said))
         )
     viewer, unread = _viewer(models, tokens, differing=True)
     records = [run.record for model in models for run in model.sources]
@@ -231,7 +231,7 @@ def document_of_runs(
 
 
 def line_in_words(line: Line, a: str, b: str) -> str:
-    """ "sums: A 52.0, B 48.5 %; the difference, +3.5 points [-1.0, +8.0], is not resolved." """
+    """ "sums: A 52.0, B 48.5 %; A minus B +3.5 points [-1.0, +8.0]: not resolved." """
     values = f"{a} {number_text(line.a, line.factor)} %, {b} {number_text(line.b, line.factor)} %"
     values += f" on the {line.problems} problems with a value in both" if line.excluded else ""
     if line.difference is None or line.interval is None:
@@ -239,7 +239,7 @@ def line_in_words(line: Line, a: str, b: str) -> str:
     form = line_form(line)
     found = f"{number_text(line.difference, line.factor, form)} points {bounds_text(line.interval, line.factor, form)}"
     verdict = line.verdict.replace("A ", f"{a} is ").replace("B ", f"{b} is ")
-    return f"{line.benchmark}: {values}; difference {found}: {verdict}."
+    return f"{line.benchmark}: {values}; {a} minus {b} {found}: {verdict}."
 
 
 def _place(run: Run) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import keyword
 import math
 import re
 import sys
@@ -29,6 +30,7 @@ from typing import Any
 from harness.errors import UsageError
 
 Reward = Callable[[str, str], float | None]
+EXAMPLE = "def short(response, answer): return 1.0; short.range = (0.0, 1.0)"
 HERE = "python"  # stands for the module of a function that only this process has
 
 PROBES: tuple[tuple[str, str], ...] = (
@@ -164,7 +166,10 @@ def _check_form(name: str, reward: Any) -> None:
     ends: Any = getattr(reward, "range", None)
     numbers = isinstance(ends, (tuple, list)) and len(ends) == 2 and all(_number(e) is not None for e in ends)
     if not numbers or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
-        attribute = f"{label(name).rpartition(':')[2]}.range"
+        function = label(name).rpartition(":")[2]
+        if not function.isidentifier() or keyword.iskeyword(function):
+            raise UsageError(f"rewards={label(name)}: expected a function with a name and its range, as: {EXAMPLE}")
+        attribute = f"{function}.range"
         got = "" if ends is None else f", got {ends!r}"
         raise UsageError(
             f"rewards={label(name)}: set {attribute} = (smallest, largest), as {attribute} = (0.0, 1.0){got}"

@@ -448,6 +448,9 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("eval model=M presence_penalty=0.5", "expected extra_body='{presence_penalty: X}'"),  # not repetition_penalty
         ("eval vllm model_name=M,dtype=bfloat16 lighteval|gsm8k|5|0", "expected model=PATH and engine.KEY=VALUE"),
         ("eval model=M extra_body=a:1 extra_body=b:2", "a shell makes two words of {a,b}: extra_body='{...}' is one"),
+        ("compare a b k=[1]", "did you mean 'ks'?"),
+        ("audit a.log metric=acc printed=4 problems=-5", "problems=-5: expected at least 1"),
+        ("audit README.md metric=acc printed=4 k=2", "k=2: not used with metric="),
         ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
         ("plan paper=egsw tasks=gsm8k", "tasks=gsm8k: no such option; expected protocol.benchmarks=[NAME,...]"),
         ("run paper=egsw arm=grpo epochs=-1", "epochs: expected > 0"),  # our own word too, not inspect's

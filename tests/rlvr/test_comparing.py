@@ -188,7 +188,8 @@ def test_a_page_of_two_says_which_problems_are_compared(tmp_path: Path, capsys: 
     assert main(["page", a, b, f"out={page}"]) == 0
     capsys.readouterr()
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", Path(page).read_text()))
-    assert "a-graded 60.0 %, b-graded 20.0 % on the 5 problems with a value in both" in text
+    assert "b-graded 20.0 %, a-graded 60.0 % on the 5 problems with a value in both" in text
+    assert "b-graded minus a-graded -40.0 points" in text  # the first is what the others are compared with
     assert "answers: 5 problems in both, up to 1 excluded (in one run only, or without a value)." in text
     assert f"{a} " in text and f"{b} " in text  # the files that it was made of, and no folder
 

@@ -58,11 +58,34 @@ def test_one_value_stands_for_a_list_and_none_is_refused_by_name(tmp_path: Path)
         (lambda: rlvr.evaluate("x", benchmarks={}), r"benchmarks=\{\}: expected at least one"),
         (lambda: rlvr.read_run(None), "sources=None: expected the folder of a job"),
         (lambda: rlvr.pass_at_k(None, 2), r"correct=None: expected \[P\]\[n\] booleans"),
+        (lambda: rlvr.compare("a", "b", margin="0.15"), "margin='0.15': expected a number"),  # type: ignore[arg-type]
+        (lambda: rlvr.compare("a", "b", ks="abc"), "ks='abc': expected a list of whole numbers or a whole number"),
         (lambda: rlvr.evaluate(), "evaluate: missing a required argument: 'model'"),
     ):
         with pytest.raises(rlvr.UsageError, match=f"^{text}") as raised:
             call()
         assert raised.value._render_traceback_() == [f"UsageError: {raised.value}"]  # all that a notebook shows
+
+
+def test_what_is_no_verdict_is_refused_and_none_is_unscored():
+    for array in ([[0.5, 0.5], [1, 0]], [[0.1, 0]], [["yes", "no"]], [["", "1"]], np.array([[0.1, 1.0]])):
+        with pytest.raises(ValueError, match=r"^correct: expected true or false, 1 or 0, or None"):
+            rlvr.avg_at_k(array)
+    # the unscored sample is left out of the first problem's two: (1 + 1/2) / 2
+    found = rlvr.avg_at_k([[None, True], [1, 0]])
+    assert (found.value, found.unscored) == (0.75, 1)
+    assert rlvr.avg_at_k(np.array([[np.nan, 1.0], [1.0, 0.0]])).value == 0.75
+    passed = rlvr.pass_at_k([[True, False, True], [False]], 2)
+    assert passed.excluded == 1 and str(passed).endswith("% (1 of 2 problems without a value)")
+
+
+def test_rows_and_data_frames_are_graded_as_a_file_of_them_is(home: Path):
+    import pandas as pd
+
+    rows = [{"problem_id": i, "gold": "5", "response": f"\\boxed{{{5 + i}}}"} for i in range(2)]
+    (home.parent / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    of_file = rlvr.grade(home.parent / "rows.jsonl")["scores"]
+    assert rlvr.grade(rows)["scores"] == rlvr.grade(pd.DataFrame(rows))["scores"] == of_file
 
 
 def test_metrics_of_arrays():
@@ -204,6 +227,15 @@ def test_a_reward_and_a_data_set_given_as_objects(home: Path):
     given["reward_weights"] = [1.0, 1.0]
     with pytest.raises(rlvr.UsageError, match=r"^rewards=short: set short\.range = \(smallest, largest\), as short\."):
         rlvr.run("egsw", arm="grpo", seeds=1, **given, **CPU, **SMALL)
+    with pytest.raises(rlvr.UsageError, match=r"expected a function with a name and its range, as: def short\("):
+        rlvr.run(
+            "egsw",
+            arm="grpo",
+            seeds=1,
+            **{**given, "rewards": [lambda response, answer: 1.0, "accuracy"]},
+            **CPU,
+            **SMALL,
+        )
     short.range = (0.0, 1.0)  # type: ignore[attr-defined]
     with pytest.raises(rlvr.UsageError, match=r"^rewards: short"):
         rlvr.run("egsw", arm="grpo", seeds=1, launcher="local", **given, **CPU, **SMALL)

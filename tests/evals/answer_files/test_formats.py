@@ -223,3 +223,16 @@ def test_a_file_that_cannot_be_read_is_named(content: bytes, message: str, tmp_p
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"x\.json.*{message}"):
         read_answers(path)
+
+
+def test_a_rollouts_text_may_be_called_response(tmp_path: Path) -> None:
+    def read(key: str) -> list[str]:
+        row = {"qid": "a", "gold": "4", "rollouts": [{key: f"\\boxed{{{n}}}", "correct": n == 4} for n in (4, 5)]}
+        (tmp_path / "nested.jsonl").write_text(json.dumps(row))
+        return [row["response"] for row in read_answers(tmp_path / "nested.jsonl", Reading({})).rows]
+
+    assert read("text") == read("response") == ["\\boxed{4}", "\\boxed{5}"]
+    with pytest.raises(
+        ValueError, match=r"rollouts: expected text \(or response\) of each, got one with words, correct"
+    ):
+        read("words")

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.stats import chi2_contingency
 
 import rlvr
 from evals.audit.audit import audit
 from evals.audit.evidence import Evidence
 from evals.audit.printed import Printed
 from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verl_settings
+from evals.audit.selection import plateau_of
 from evals.files import file_sha256, write_json
 from evals.grading import Grader
 from harness.errors import UsageError
@@ -235,3 +238,46 @@ def test_problems_of_two_benchmarks_are_counted_apart_from_the_size_of_one(tmp_p
     assert "30" not in str(rlvr.audit(tmp_path / "both.csv", printed="50.0"))
     (tmp_path / "one.csv").write_text("benchmark,id,correct\n" + "".join(rows[:28]))
     assert "28 of 30" in str(rlvr.audit(tmp_path / "one.csv", printed="50.0"))
+
+
+PRINTED = """(TaskRunner pid=12) {'actor_rollout_ref': {'actor': {'clip_ratio_high': 0.5,
+(TaskRunner pid=12)                                  'optim': {'lr': 5e-05}},
+(TaskRunner pid=12)                        'rollout': {'n': 3, 'name': None}},
+(TaskRunner pid=12)  'data': {'train_batch_size': 77}}
+(TaskRunner pid=12) step:1 - val/acc:0.25
+"""
+
+
+def test_settings_are_read_from_the_configuration_that_verl_prints(tmp_path: Path) -> None:
+    found = {"clip_high": 0.5, "learning_rate": 5e-5, "group_size": 3.0, "prompts_per_rollout": 77.0}
+    assert verl_settings(PRINTED) == found
+    assert verl_settings(f"actor_rollout_ref.rollout.n=8 {PRINTED}")["group_size"] == 8  # the command has the last word
+    assert verl_settings(PRINTED[:90]) == {}  # cut
+    log = tmp_path / "a.log"
+    log.write_text(PRINTED)
+    audited = str(rlvr.audit(log, printed="25.0 ± 0.3", metric="val/acc", declared="egsw:grpo"))
+    assert "settings that differ: " in audited and "learning_rate 5e-05 (declared: 3e-06)" in audited
+    assert "± 0.3 is not judged" in audited
+    log.write_text("step:1 - val/acc:0.25\n")
+    audited = str(rlvr.audit(log, printed="25.0", metric="val/acc", declared="egsw:grpo"))
+    assert "settings of egsw:grpo: none are stated in these files" in audited and "not judged" not in audited
+
+
+def test_the_plateau_of_scores_is_that_of_a_chi_square_test() -> None:
+    """Four scores of 500 problems, whose table of right and wrong has p = 0.003; without the first one p = 0.6."""
+    scores = np.array([0.43, 0.505, 0.535, 0.53])
+    right = np.round(500 * scores)
+    assert chi2_contingency(np.array([right, 500 - right])).pvalue < 0.01
+    assert chi2_contingency(np.array([right, 500 - right])[:, 1:]).pvalue > 0.5
+    rates = np.repeat(scores[:, None], 500, axis=1)
+    assert plateau_of(scores, rates, 1, verdicts=False).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("samples", [1, 8])
+def test_checkpoints_of_one_model_are_one_plateau(samples: int) -> None:
+    """Of 300 sets of four evaluations of one model with verdicts, the test of p >= 0.01 parts about 3."""
+    rng, parted = np.random.default_rng(samples), 0
+    for _ in range(300):
+        rates = rng.binomial(samples, rng.beta(0.5, 0.5, 100), (4, 100)) / samples
+        parted += len(plateau_of(rates.mean(axis=1), rates, samples, verdicts=True)) < 4
+    assert parted <= 12

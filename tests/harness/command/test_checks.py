@@ -38,7 +38,7 @@ def rows_file(path: Path, count: int) -> Path:
         # one reward where two weights stand: the name is what is wrong
         ({"rewards": ["mine"]}, "rewards: no reward 'mine'; expected one of accuracy, "),
         (
-            {"rewards": ["accuracy"]},
+            {"rewards": ["accuracy"], "reward_weights": [1.0, 1.0]},
             "expected one for each of rewards=[accuracy], got (1.0, 1.0); give reward_weights=[1.0] too",
         ),
         ({"prompt": "boxed_sufix"}, "did you mean 'boxed_suffix'?"),
@@ -159,3 +159,17 @@ def test_rewards_and_an_evaluation_that_read_other_parts_of_a_thought_are_told()
         "protocol.reasoning=after"
     ]
     assert same.digest != other.digest
+
+
+def test_rewards_of_the_user_have_no_weights_of_the_papers() -> None:
+    """EGSW's two rewards have the weights 1 and 1 from its code; those that replace them count alike by assumption."""
+    (own,) = resolve("egsw", arms=["grpo"], overrides={"rewards": ["accuracy"]}, seeds=[0])
+    weights = own.settings()["reward_weights"]
+    assert (weights.value, weights.origin) == ((1.0,), Origin.ASSUMED) and "not given with rewards=" in weights.note
+    (two,) = resolve("egsw", arms=["grpo"], overrides={"rewards": ["boxed_format", "accuracy"]}, seeds=[0])
+    assert two.settings()["reward_weights"].origin is Origin.ASSUMED
+    (stated,) = resolve("egsw", arms=["grpo"], overrides={"rewards": ["accuracy"], "reward_weights": [0.5]}, seeds=[0])
+    assert stated.settings()["reward_weights"].origin is Origin.USER
+    with pytest.raises(UsageError) as raised:  # one line: the weights of a wrong reward are not counted
+        resolve("egsw", arms=["grpo"], overrides={"rewards": ["acuracy"], "reward_weights": [1.0]}, seeds=[0])
+    assert "reward_weights" not in str(raised.value)
