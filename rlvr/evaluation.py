@@ -425,7 +425,8 @@ def grade(
     under the policy that decided them.
 
     Args:
-        file: a file of answers, or the folder of an evaluation of one benchmark; in Python also rows, as of a file.
+        file: a file of answers, or the folder of an evaluation of one benchmark, or its name in rlvr show; in Python
+            also rows, as of a file.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default where golds are
             letters), whole; `rlvr list what=policies` describes them.
@@ -458,10 +459,13 @@ def grade(
     from evals.grading.extraction import POLICIES
     from evals.slow import slow
     from harness import __version__
+    from harness.record.find import beginning
     from rlvr.metrics import Scores
 
     if not isinstance(file, (str, os.PathLike)):
         file = rows_as_file("file", file)
+    elif not Path(file).exists() and len(named := beginning(str(file))) == 1:
+        (file,) = named
     known = {f.name: type(f.default) for f in fields(Conventions)}
     for key, value in conventions.items():
         if key not in known:

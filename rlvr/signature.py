@@ -180,6 +180,8 @@ def read(key: str, option: inspect.Parameter, text: str) -> Any:
         UsageError: it does not fit.
     """
     allowed = kinds(option)
+    if "float" in allowed and re.fullmatch(r"-?\d+,\d+", text):
+        raise UsageError(f"{key}={text}: expected a decimal point, as {key}={text.replace(',', '.')}")
     if TEXT.issuperset(allowed) and not text.startswith(("'", '"')):
         return text
     value = parse_overrides([f"{key}={text}"])[key]

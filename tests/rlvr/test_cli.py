@@ -448,6 +448,9 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("eval model=M presence_penalty=0.5", "expected extra_body='{presence_penalty: X}'"),  # not repetition_penalty
         ("eval vllm model_name=M,dtype=bfloat16 lighteval|gsm8k|5|0", "expected model=PATH and engine.KEY=VALUE"),
         ("eval model=M extra_body=a:1 extra_body=b:2", "a shell makes two words of {a,b}: extra_body='{...}' is one"),
+        ("eval model=M benchmarks=[MATH-500]", "unknown benchmark 'MATH-500': did you mean 'math500'?"),
+        ("eval model=M benchmarks=[lighteval|gsm8k|5|0]", "did you mean 'gsm8k'?"),
+        ("audit a.log metric=acc printed=42,0", "printed=42,0: expected a decimal point, as printed=42.0"),
         ("compare a b k=[1]", "did you mean 'ks'?"),
         ("audit a.log metric=acc printed=4 problems=-5", "problems=-5: expected at least 1"),
         ("audit README.md metric=acc printed=4 k=2", "k=2: not used with metric="),

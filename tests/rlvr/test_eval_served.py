@@ -123,6 +123,8 @@ def test_every_command_prints_the_same_metrics_of_an_evaluation_anywhere(
     assert f"mine: {tmp_path / 'mine'}" in capsys.readouterr().out
     assert main(["show", "mine", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
+    assert main(["grade", "mine", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdicts"]["correct"] == 2
     assert shown["scores"]["served_sums"] == scores
     assert shown["measured_by"]["served_sums"]["policy"] == "boxed_last"
     run = rlvr.read_run("mine")
