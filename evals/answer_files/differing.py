@@ -98,7 +98,7 @@ def differing(
             str(grades[i].verdict),
             f"the file's verdict is of {graded_by(*decided)}"
             if decided and of_file and (of_file[at].verdict == Verdict.CORRECT) == rows[i]["expected"]
-            else cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others], options[at]),
+            else cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others], options[at], policy),
         )
         for at, i in enumerate(differing_rows)
     ]
@@ -129,7 +129,13 @@ _PLUS = re.compile(r"[(\[]\s*\+")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
-def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option: str | None = None) -> str:
+def cause(
+    row: Mapping[str, Any],
+    grade: Grade,
+    others: Sequence[Grade],
+    option: str | None = None,
+    policy: str = "boxed_last",
+) -> str:
     """Why a label and our verdict differ, as far as rules can tell from gold and answers; else "other".
 
     The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
@@ -143,7 +149,7 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
 
     Args:
         others: of the same response under other extraction policies.
-        option: under which the verdict would be the label's.
+        option: under which the verdict would be the label's. policy: of `grade`.
     """
     gold, answer = read_gold(str(row["answer"])), grade.answer
     answered = [g for g in others if g.answer not in (None, answer)]
@@ -151,7 +157,8 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade], option:
     if answer is None:
         if grade.verdict == Verdict.TRUNCATED:
             return "cut off before an answer"
-        return "answer not in a box" if agreeing else "no answer by any rule of extraction"
+        form = "in a box" if policy.startswith("boxed") else f"in the form of {policy}"
+        return f"answer not {form}" if agreeing else "no answer by any rule of extraction"
     if agreeing:
         return "another part of the response was extracted"
     if gold_is_cut(row, answer):

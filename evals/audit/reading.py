@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -193,13 +194,26 @@ _VERL_SETTINGS = {
 }
 
 
+_VERL_UPDATES = (
+    "data.train_batch_size",
+    "actor_rollout_ref.actor.ppo_mini_batch_size",
+    "actor_rollout_ref.actor.ppo_epochs",
+)
+
+
 def verl_settings(text: str) -> dict[str, Any]:
     """The settings that a console log of veRL states, in the configuration that it prints and in its command, by the
     names of a declaration; {} without any."""
     given = dict(re.findall(r"(?:^|\s)'?([a-z_]+(?:\.\w+)+)=([^\s'\\]+)", text))
     given = {key: str(value) for key, value in _configuration(text).items()} | given
     numbers = {key: float(value) if _NUMBER.fullmatch(value) else value for key, value in given.items()}
-    return {ours: numbers[theirs] for theirs, ours in _VERL_SETTINGS.items() if theirs in numbers}
+    found = {ours: numbers[theirs] for theirs, ours in _VERL_SETTINGS.items() if theirs in numbers}
+    if str(numbers.get("actor_rollout_ref.actor.use_kl_loss")).lower() == "false":
+        found["kl_beta"] = 0.0
+    rollout, update, epochs = map(numbers.get, _VERL_UPDATES)
+    if isinstance(rollout, float) and isinstance(update, float) and update >= 1:
+        found["updates_per_rollout"] = math.ceil(rollout / update) * (epochs if isinstance(epochs, float) else 1)
+    return found
 
 
 _BEGINS = re.compile(r"\{'(?:actor_rollout_ref|algorithm|critic|data|trainer|ray_init|ray_kwargs)':")

@@ -172,6 +172,12 @@ def test_a_gold_that_their_normalisation_cut() -> None:
     assert cause({**row, "their_answer": "west"}, east, []).startswith("units")
 
 
+def test_an_answer_in_another_form_is_said_of_the_policy_in_use() -> None:
+    row, none, found = {"answer": "5", "expected": True}, Grade(Verdict.NO_ANSWER, None), Grade(Verdict.CORRECT, "5")
+    assert cause(row, none, [found]) == "answer not in a box"
+    assert cause(row, none, [found], policy="hashes") == "answer not in the form of hashes"
+
+
 def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:
     ours, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
     row = {"answer": "5", "expected": True}

@@ -253,6 +253,11 @@ def test_settings_are_read_from_the_configuration_that_verl_prints(tmp_path: Pat
     assert verl_settings(PRINTED) == found
     assert verl_settings(f"actor_rollout_ref.rollout.n=8 {PRINTED}")["group_size"] == 8  # the command has the last word
     assert verl_settings(PRINTED[:90]) == {}  # cut
+    command = "data.train_batch_size=128 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
+    assert verl_settings(command)["updates_per_rollout"] == 2
+    more = "actor_rollout_ref.actor.ppo_epochs=3 actor_rollout_ref.actor.kl_loss_coef=0.1 "
+    both = verl_settings(f"{command}{more}actor_rollout_ref.actor.use_kl_loss=False")
+    assert (both["updates_per_rollout"], both["kl_beta"]) == (6, 0)
     log = tmp_path / "a.log"
     log.write_text(PRINTED)
     audited = str(rlvr.audit(log, printed="25.0 ± 0.3", metric="val/acc", declared="egsw:grpo"))
