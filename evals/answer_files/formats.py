@@ -201,12 +201,9 @@ def _lm_eval(row: Row) -> Row:
     extracted = (row.get("filtered_resps") or [None])[0]
     doc = row.get("doc") or {}
     code = {"answer": test_of(doc)} if is_program(doc) else {}
-    return {
-        **code,
-        "response": responses[0],
-        "labels": {f"{metric},{name}": row[metric] for metric in metrics},
-        "their_answer": extracted if isinstance(extracted, str) else None,
-    }
+    labels = {f"{metric},{name}": row[metric] for metric in metrics}
+    theirs = dict.fromkeys(labels, extracted) if isinstance(extracted, str) else {}
+    return {**code, "response": responses[0], "labels": labels, "answers_of_labels": theirs}
 
 
 def is_program(row: Row) -> bool:

@@ -18,7 +18,7 @@ from evals.grading.verdicts import Verdict
 FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in; others take any number
 LETTER = re.compile(r"\(?[A-H]\)?")  # a gold of a multiple choice
 LONG = 500  # characters: such responses are no bare answers
-BARE = 40  # characters: a file whose responses are shorter holds bare answers
+BARE = 3  # words: a file whose responses have no more holds bare answers
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,8 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
     if best is not None and best.found > max(answered, len(responses) / 2):
         return f"{lacking}; {best.found} have one in the form of {best.policy}: policy={best.policy}"
     right = {effect.policy: effect.correct for effect in effects}
-    if median(map(len, responses)) < BARE and used != "whole" and right.get("whole", 0) >= right.get("qwen", 0):
+    bare = used != "whole" and median(len(response.split()) for response in responses) <= BARE
+    if bare and right.get("whole", 0) >= right.get("qwen", 0):
         return f"{lacking}; they look like bare answers: policy=whole"
-    return f"{lacking}, and most in no other marked form; policy=qwen takes the last number where nothing else is there"
+    some = f"; {best.found} have one in the form of {best.policy}" if best is not None and best.found else ""
+    return f'{lacking}{some}; policy=qwen takes what follows "the answer is", else the last number'

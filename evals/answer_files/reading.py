@@ -185,6 +185,8 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID) -> AnswerFile:
     recomputed = _recomputed(rows, reading.label_threshold)
     for number, row in enumerate(rows, 1):
         verdicts = row.pop("labels", None) or {}
+        if theirs := row.pop("answers_of_labels", None):
+            row["their_answer"] = theirs.get(label)
         if label is not None:
             try:
                 row["expected"] = as_label(verdicts.get(label), reading.label_threshold)
@@ -376,8 +378,8 @@ def _without_filters(rows: Sequence[Row]) -> list[Row]:
         turn[key] = turn.get(key, -1) + 1  # equal responses of one filter are different samples
         first = samples.setdefault((*key[:2], turn[key]), row)
         if first is not row:
-            first["labels"] = {**first["labels"], **row["labels"]}
-            first.pop("their_answer", None)
+            for of_labels in ("labels", "answers_of_labels"):
+                first[of_labels] = {**first[of_labels], **row[of_labels]}
     return list(samples.values())
 
 

@@ -242,3 +242,19 @@ def test_a_rollouts_text_may_be_called_response(tmp_path: Path) -> None:
         ValueError, match=r"rollouts: expected text \(or response\) of each, got one with words, correct"
     ):
         read("words")
+
+
+def test_of_two_filters_of_lm_eval_each_has_its_own_answer(tmp_path: Path) -> None:
+    def row(name: str, extracted: str, right: float) -> dict[str, Any]:
+        about = {"doc_id": 0, "doc": {"question": "4 + 5 = ?"}, "target": "5 + 4\n#### 9", "filter": name}
+        return about | {"resps": [["The answer is 9."]], "filtered_resps": [extracted], "exact_match": right}
+
+    rows = [row("strict-match", "[invalid]", 0.0), row("flexible-extract", "9", 1.0)]
+    path = tmp_path / "samples_gsm8k.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for label, answer in (("exact_match,strict-match", "[invalid]"), ("exact_match,flexible-extract", "9")):
+        [read] = read_answers(path, Reading({}, label=label)).rows
+        assert read["their_answer"] == answer
+    strict = Reading({}, label="exact_match,strict-match")
+    [difference] = grade_file(path, policy="qwen", reading=strict).differing
+    assert difference.cause == "no answer by their extraction"

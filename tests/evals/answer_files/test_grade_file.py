@@ -164,6 +164,9 @@ def test_the_advice_names_the_form_that_most_responses_have(write):
     assert "policy=whole" in str(grade_file(write([{"gold": "42", "response": "42"}])))
     half = [{"gold": f"{i}", "response": f"#### {i}" if i % 2 else f"It adds up. The answer is {i}."} for i in range(8)]
     assert "policy=qwen" in (said := grade_file(write(half)).advice or "") and "whole" not in said  # which reads half
+    assert "4 have one in the form of hashes" in said
+    told = [{"gold": f"{i}", "response": f"The answer is {i}."} for i in range(8)]
+    assert "policy=qwen" in (said := grade_file(write(told)).advice or "") and "whole" not in said  # no bare answers
     tagged = {"gold": "so \\boxed{42}", "response": "<think>hm, one more thought</think><answer>42</answer>"}
     assert "policy=answer_tag" in str(grade_file(write([tagged])))  # golds that are solutions, too
     assert grade_file(write([tagged]), policy="answer_tag").verdicts == {"correct": 1}
