@@ -13,11 +13,14 @@ import codecs
 import locale
 import os
 import re
+import resource
 import shlex
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout, suppress
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -35,6 +38,7 @@ FLAGS = {
 SAVED = {"out=FILE.csv": "save the result, as .csv, .parquet, .tex, .md, .txt or .json"}
 TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
+LIMIT = "a limit on threads, processes or memory is reached (`ulimit -u`, `ulimit -v`)"
 NO_THREAD = re.compile("can't start new thread|Resource temporarily unavailable|failed to map segment")
 # Characters that would control a terminal: control characters except tab and line feed, characters that change the
 # reading direction, and lone surrogates, which cannot be sent to a terminal.
@@ -167,6 +171,9 @@ def _report(name: str, error: BaseException) -> int:
         except OSError:  # its reader has gone with the signal (`2>&1 | tee`)
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         return error.code
+    if isinstance(error, KeyboardInterrupt) and _is_of_a_library(error):
+        print(f"{name}: a library that was loaded cannot start its threads; {LIMIT}", file=sys.stderr)
+        return 1
     if isinstance(error, KeyboardInterrupt):
         print(
             "interrupted; nothing that was saved is lost, and the same command goes on or begins again", file=sys.stderr
@@ -179,7 +186,7 @@ def _report(name: str, error: BaseException) -> int:
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"  # a file of another user, a full disk, a folder for a file
     if NO_THREAD.search(text):
-        text += "; a limit on threads, processes or memory is reached (`ulimit -u`, `ulimit -v`)"
+        text += f"; {LIMIT}"
     text = shown(redact(text))
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} more characters)"
@@ -192,6 +199,21 @@ def _report(name: str, error: BaseException) -> int:
         return 2
     print(f"{name}: {text or type(error).__name__} ({type(error).__name__}; --debug shows where)", file=sys.stderr)
     return 1
+
+
+def _is_of_a_library(error: KeyboardInterrupt) -> bool:
+    """Whether OpenBLAS interrupts this process, as it does when it is loaded where a limit leaves it no thread."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    code = None if last is None else last.tb_frame.f_code
+    if code is None or code.co_name != "<module>" or not {"numpy", "scipy"} & {*Path(code.co_filename).parts}:
+        return False
+    try:
+        threading.Thread(target=int).start()
+    except (RuntimeError, MemoryError):
+        return True
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def shown(text: str) -> str:

@@ -21,7 +21,7 @@ AS_NOBODY = [
     *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
     *(f"--bounding-set={DROPPED}", f"--inh-caps={DROPPED}", f"--ambient-caps={DROPPED}"),
 ]
-FILES, MEMORY = (resource.RLIMIT_FSIZE, 64), (resource.RLIMIT_AS, 300 << 20)
+FILES, MEMORY = (resource.RLIMIT_FSIZE, 64), (resource.RLIMIT_AS, 180 << 20)
 LATIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}  # as a locale of ISO 8859 is
 
 
