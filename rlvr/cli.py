@@ -122,9 +122,13 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
         option = word.removeprefix("--").partition("=")[0].replace("-", "_") if "=" in word or word[0] == "-" else ""
         runner = word.partition("=")[2] or next(iter(words[place:]), "") if word.startswith("--model") else ""
         known = option in signature.options(function) and not runner
-        if not known and (ours := renamed(words[0], option, runner)):
-            with faults.gathered():
+        with faults.gathered():
+            if not known and (ours := renamed(words[0], option, runner)):
                 raise UsageError(f"{word}: no such option; expected {ours}")
+            if faults and word.startswith("--"):  # of the same command line
+                raise UsageError(f"{word}: expected key=value, as {word[2:].replace('-', '_')}={runner or '...'}")
+            if words[0] == "eval" and word.endswith(".py") and "=" not in word:
+                raise UsageError(f"{word}: a task of another tool; expected benchmarks=[NAME,...] or FILE")
     faults.refuse()
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])

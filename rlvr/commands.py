@@ -24,7 +24,7 @@ GROUPS = {  # heading -> command -> the function of `rlvr`
         "sync": "sync",
     },
 }
-MEANT = {"status": "show", "train": "run", "evaluate": "eval"}  # in other tools
+MEANT = {"status": "show", "train": "run", "evaluate": "eval", "inspect": "eval"}  # in other tools
 COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
@@ -10,6 +11,7 @@ from evals.stats.intervals import MIN_SEEDS, ROUGH
 from evals.stats.score import bounds_text, number_text
 from harness.record.record import CURVE
 from harness.record.run import Run
+from harness.spec import catalogue
 from harness.step.mismatch import FLAGS
 from harness.tables.summary import ArmDifference, ArmResult, Summary
 from rlvr.terminal import paragraph, sentence, table
@@ -46,8 +48,13 @@ def as_text(summary: Summary) -> str:
         lines += ["", *_difference(summary.benchmark, found)]
     more = f"; also measured: {', '.join(summary.others)}" if summary.others else ""
     lines += ["", paragraph(f"runs: {summary.folders[0].parent}{more}")]
-    lines.append(f"page: rlvr report paper={summary.paper} scale={summary.scale}")
-    lines.append(f"next: rlvr tables paper={summary.paper}    (all benchmarks and metrics; curves: rlvr ui)")
+    if summary.paper in catalogue.papers():
+        lines.append(f"page: rlvr report paper={summary.paper} scale={summary.scale}")
+        lines.append(f"next: rlvr tables paper={summary.paper}    (all benchmarks and metrics; curves: rlvr ui)")
+    else:  # an experiment of Python, which no declaration has
+        seeds = dict.fromkeys(re.sub(r"-seed\d+$", "*", folder.name) for folder in summary.folders)
+        lines.append(f"page: {shlex.join(['rlvr', 'page', *seeds])}")
+        lines.append(f"next: {shlex.join(['rlvr', 'show', *seeds][:3])}    (curves: rlvr ui)")
     return "\n".join(lines)
 
 

@@ -35,7 +35,7 @@ def export(
         paper: which papers (default: all that have finished runs).
         scale: only runs of this scale.
         by: who measured them, for tables that show runs of several people (docs/tutorials/contribute.md).
-        out: folder, or of one paper a file (.tar.xz) (default below RLVR_HOME/results; out=results/records writes a
+        out: folder, or of one paper a new file (.tar.xz) (default below RLVR_HOME/results; out=results/records writes a
             checkout's own archives).
     Raises:
         UsageError: no such paper, or no finished runs of it.
@@ -53,6 +53,8 @@ def export(
         folder = Path(out) if one else as_folder(out, f"NAME{SUFFIX} of one paper, ")
     if folder.name.endswith(SUFFIX) and len(chosen) > 1:
         raise UsageError(f"out={folder}: expected a folder, or one paper (paper=KEY) for one file")
+    if folder.name.endswith(SUFFIX) and folder.exists():  # which may say who measured its runs
+        raise UsageError(f"out={folder}: expected a new file that ends in {SUFFIX}; this one is there already")
     written, lines = [], []
     for key in chosen:
         path = folder if folder.name.endswith(SUFFIX) else folder / f"{key}{SUFFIX}"
@@ -64,9 +66,10 @@ def export(
                 at = f" at scale={scale}" if scale else ""
                 raise UsageError(f"paper {key!r}: expected finished runs{at}, found none{others}")
             continue
+        replaced = ", in place of the file that was there" if path.exists() else ""
         count = write_archive(found, path, by=by)
         written.append(path)
-        lines.append(f"{path}: {count} run{'s' * (count != 1)}, {path.stat().st_size / 2**20:.2f} MB")
+        lines.append(f"{path}: {count} run{'s' * (count != 1)}, {path.stat().st_size / 2**20:.2f} MB{replaced}")
         states = Counter(job.state for job in job_states(home()) if job.paper == key and scale in (None, job.scale))
         if left := [f"{n} {state}" for state, n in states.items() if state not in ("finished", "diverged")]:
             lines.append(f"    without the unfinished: {', '.join(left)} (rlvr show)")

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial, wraps
 from textwrap import fill
+from types import NoneType
 from typing import Any, TypeVar, cast
 
 from harness.command.config import parse_overrides
@@ -27,6 +28,7 @@ KEY = re.compile(r"[A-Za-z_][\w.]*")
 _wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
 F = TypeVar("F", bound=Callable[..., Any])
 TEXT = {"str", "PathLike", "Run", "Records", "None"}  # kinds of an annotation whose value stays as it was typed
+NAMES = {"str", "PathLike", "list[str]", "list[PathLike]", "None"}
 NUMBERS = {"int", "float", "bool", "list[int]", "list[float]", "None"}
 COMMAND_LINE: ContextVar[str | None] = ContextVar("COMMAND_LINE", default=None)  # as it was typed; None in Python
 WORDS = {  # kind of an annotation -> (what the help shows, what an error expects)
@@ -75,6 +77,8 @@ def called(function: F) -> F:
             if option.default is option.empty and (value is None or (isinstance(value, tuple) and None in value)):
                 what = _described(function).get(name, "a value").partition(". ")[0].rstrip(".")
                 raise UsageError(f"{key}=None: expected {what}")
+            if NAMES.issuperset(kinds(option)) and not isinstance(value, (str, os.PathLike, Iterable, NoneType)):
+                raise UsageError(f"{key}: expected {WORDS[kinds(option)[0]][1]}, got {type(value).__name__}")
             if isinstance(value, str) and NUMBERS.issuperset(kinds(option)):
                 wanted = " or ".join(WORDS[kind][1] for kind in kinds(option) if kind in WORDS)
                 raise UsageError(f"{key}={value!r}: expected {wanted}")

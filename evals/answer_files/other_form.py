@@ -27,7 +27,7 @@ def note(responses: Sequence[str], correct: int, policy: str) -> str | None:
         correct: how many responses are.
         policy: the extraction policy that read them.
     """
-    if correct or not responses:
+    if correct or not responses or ":" in policy:  # a reward reads any form
         return None
     read = READ.get(policy.partition("_")[0])
     shares = {

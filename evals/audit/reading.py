@@ -190,8 +190,13 @@ _VERL_SETTINGS = {
     "actor_rollout_ref.rollout.n": "group_size",
     "actor_rollout_ref.rollout.temperature": "rollout_temperature",
     "actor_rollout_ref.rollout.top_p": "rollout_top_p",
+    "actor_rollout_ref.actor.grad_clip": "max_grad_norm",
+    "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio": "warmup_ratio",
+    "actor_rollout_ref.actor.optim.weight_decay": "weight_decay",
+    "actor_rollout_ref.actor.loss_agg_mode": "aggregation",
     "trainer.total_epochs": "epochs",
 }
+_VERL_WORDS = {"token-mean": "token_mean", "seq-mean-token-mean": "sequence_mean", "seq-mean-token-sum": "sequence_sum"}
 
 
 _VERL_UPDATES = (
@@ -206,14 +211,20 @@ def verl_settings(text: str) -> dict[str, Any]:
     names of a declaration; {} without any."""
     given = dict(re.findall(r"(?:^|\s)'?([a-z_]+(?:\.\w+)+)=([^\s'\\]+)", text))
     given = {key: str(value) for key, value in _configuration(text).items()} | given
-    numbers = {key: float(value) if _NUMBER.fullmatch(value) else value for key, value in given.items()}
+    numbers = {key: _as_number(value) for key, value in given.items()}
     found = {ours: numbers[theirs] for theirs, ours in _VERL_SETTINGS.items() if theirs in numbers}
     if str(numbers.get("actor_rollout_ref.actor.use_kl_loss")).lower() == "false":
         found["kl_beta"] = 0.0
     rollout, update, epochs = map(numbers.get, _VERL_UPDATES)
-    if isinstance(rollout, float) and isinstance(update, float) and update >= 1:
-        found["updates_per_rollout"] = math.ceil(rollout / update) * (epochs if isinstance(epochs, float) else 1)
+    if isinstance(rollout, int) and isinstance(update, int) and update >= 1:
+        found["updates_per_rollout"] = math.ceil(rollout / update) * (epochs if isinstance(epochs, int) else 1)
     return found
+
+
+def _as_number(text: str) -> int | float | str:
+    if not _NUMBER.fullmatch(text):
+        return _VERL_WORDS.get(text, text)
+    return int(text) if text.isdigit() else float(text)
 
 
 _BEGINS = re.compile(r"\{'(?:actor_rollout_ref|algorithm|critic|data|trainer|ray_init|ray_kwargs)':")

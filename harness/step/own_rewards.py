@@ -30,7 +30,7 @@ from typing import Any
 from harness.errors import UsageError
 
 Reward = Callable[[str, str], float | None]
-EXAMPLE = "def short(response, answer): return 1.0; short.range = (0.0, 1.0)"
+EXAMPLE = "\n\ndef short(response, answer):\n    return 1.0\n\nshort.range = (0.0, 1.0)"
 HERE = "python"  # stands for the module of a function that only this process has
 
 PROBES: tuple[tuple[str, str], ...] = (

@@ -451,6 +451,12 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("eval model=M benchmarks=[MATH-500]", "unknown benchmark 'MATH-500': did you mean 'math500'?"),
         ("eval model=M benchmarks=[lighteval|gsm8k|5|0]", "did you mean 'gsm8k'?"),
         ("audit a.log metric=acc printed=42,0", "printed=42,0: expected a decimal point, as printed=42.0"),
+        (
+            "eval math.py --model openai/M --epochs 4",
+            "math.py: a task of another tool; expected benchmarks=",
+        ),
+        ("eval math.py --model openai/M --epochs 4", "--epochs: no such option; expected n=N"),
+        ("inspect eval math.py", "did you mean 'rlvr eval'?"),
         ("compare a b k=[1]", "did you mean 'ks'?"),
         ("audit a.log metric=acc printed=4 problems=-5", "problems=-5: expected at least 1"),
         ("audit README.md metric=acc printed=4 k=2", "k=2: not used with metric="),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,7 @@ def test_one_value_stands_for_a_list_and_none_is_refused_by_name(tmp_path: Path)
         (lambda: rlvr.read_run(None), "sources=None: expected the folder of a job"),
         (lambda: rlvr.pass_at_k(None, 2), r"correct=None: expected \[P\]\[n\] booleans"),
         (lambda: rlvr.compare("a", "b", margin="0.15"), "margin='0.15': expected a number"),  # type: ignore[arg-type]
+        (lambda: rlvr.tables(rlvr.Conventions()), "paper: expected a list of names, got Conventions"),  # type: ignore[arg-type]
         (lambda: rlvr.compare("a", "b", ks="abc"), "ks='abc': expected a list of whole numbers or a whole number"),
         (lambda: rlvr.evaluate(), "evaluate: missing a required argument: 'model'"),
     ):
@@ -213,6 +215,10 @@ def test_an_experiment_runs_and_comes_back_as_runs(home: Path):
     (folder,) = (home / "notebook" / "tiny").glob("tiny-mine-*")
     record = json.loads((folder / "run.json").read_text())
     assert record["settings"]["max_steps"]["value"] == 1
+    said = str(done)
+    assert "report paper=" not in said and "tables paper=" not in said  # no declaration has this paper
+    name = re.search(r"page: rlvr page '?(tiny-mine-[^\s*]+\*?)", said)
+    assert name is not None and rlvr.show(name[1]).exit_code == 0
 
 
 @pytest.mark.slow
@@ -227,7 +233,7 @@ def test_a_reward_and_a_data_set_given_as_objects(home: Path):
     given["reward_weights"] = [1.0, 1.0]
     with pytest.raises(rlvr.UsageError, match=r"^rewards=short: set short\.range = \(smallest, largest\), as short\."):
         rlvr.run("egsw", arm="grpo", seeds=1, **given, **CPU, **SMALL)
-    with pytest.raises(rlvr.UsageError, match=r"expected a function with a name and its range, as: def short\("):
+    with pytest.raises(rlvr.UsageError, match=r"expected a function with a name and its range, as:\s+def short\("):
         rlvr.run(
             "egsw",
             arm="grpo",

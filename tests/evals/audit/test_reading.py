@@ -258,6 +258,8 @@ def test_settings_are_read_from_the_configuration_that_verl_prints(tmp_path: Pat
     more = "actor_rollout_ref.actor.ppo_epochs=3 actor_rollout_ref.actor.kl_loss_coef=0.1 "
     both = verl_settings(f"{command}{more}actor_rollout_ref.actor.use_kl_loss=False")
     assert (both["updates_per_rollout"], both["kl_beta"]) == (6, 0)
+    words = "actor_rollout_ref.actor.loss_agg_mode=seq-mean-token-mean actor_rollout_ref.actor.grad_clip=5.0"
+    assert verl_settings(words) == {"aggregation": "sequence_mean", "max_grad_norm": 5.0}
     log = tmp_path / "a.log"
     log.write_text(PRINTED)
     audited = str(rlvr.audit(log, printed="25.0 ± 0.3", metric="val/acc", declared="egsw:grpo"))

@@ -135,6 +135,11 @@ def test_a_paper_is_exported_into_a_file_without_its_unfinished_jobs(
     assert "4 runs" in printed and "without the unfinished: 1 failed" in printed
     assert f"check it with: rlvr verify {out}" in printed
     assert main(["export", f"out={out}"]) == 2 and "one paper" in capsys.readouterr().err
+    assert main(["export", "paper=egsw", f"out={out}"]) == 2 and "is there already" in capsys.readouterr().err
+    assert out.read_bytes() == archive.read_bytes()  # it may say who measured its runs
+    for replaced in (False, True):
+        assert main(["export", "paper=egsw", f"out={tmp_path / 'folder'}"]) == 0
+        assert ("in place of the file that was there" in capsys.readouterr().out) is replaced
 
 
 def test_an_import_adds_what_is_not_there(
