@@ -144,7 +144,8 @@ class Audit:
             bounds = [f"{100 * low:.1f} with the others as incorrect", f"{100 * high:.1f} as correct"]
             lines.append(f"  that is over those with a label: {of}; {', '.join(bounds)}")
         if self.gain is not None:
-            lines.append(f"  gain{self.gain_of} over the base model: {self.gain}")
+            what = f" in pass@{self.printed.k}" if self.printed.k > 1 else ""
+            lines.append(f"  gain{what}{self.gain_of} over the base model: {self.gain}")
         if self.ours is not None:
             of = self.ours_of or "the same samples"
             if self.ours_unscored:
@@ -188,9 +189,11 @@ def audit(
     if evidence is None:
         return Audit(printed, "cannot tell", ())
     rng = np.random.default_rng(seed)
-    if evidence.samples is not None and scores_at(evidence, printed.k)["value"].isna().any():
-        most = int(evidence.samples.groupby(["seed", "checkpoint", "problem_id"])["label"].count().max())
-        raise UsageError(f"k={printed.k}: expected problems with so many labelled samples, got at most {most}")
+    for side in (evidence, *(() if base is None else (base,))):
+        if side.samples is not None and scores_at(side, printed.k)["value"].isna().any():
+            most = int(side.samples.groupby(["seed", "checkpoint", "problem_id"])["label"].count().max())
+            of = "" if side is evidence else " of the base model"
+            raise UsageError(f"k={printed.k}: expected problems with so many labelled samples{of}, got at most {most}")
     printed, row, causes, reading, by_chance = _found(printed, evidence, base)
     chosen: Selection | None = None
     countable = evidence.samples is not None or evidence.problems is not None
@@ -217,7 +220,7 @@ def audit(
         causes += [Cause("another denominator", text) for text in repeated(samples)]
         ours = None if "ours" not in samples else _score(samples, "ours", printed.k)
     own = scores_at(evidence, printed.k).loc[evidence.last.index, "value"]
-    gain = None if base is None else of_gain(evidence, base)
+    gain = None if base is None else of_gain(evidence, base, printed.k)
     if base is not None and gain is not None:
         causes += _gain(evidence, base, gain)
     if evidence.reward:

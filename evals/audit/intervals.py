@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from evals.audit.evidence import Evidence, Vector
-from evals.audit.readings import pass_at_of_each
+from evals.audit.readings import pass_at_of_each, scores_at
 from evals.stats.differences import paired
 from evals.stats.intervals import MIN_SEEDS, Estimate, Interval, estimate, over_problems, over_seeds
 
@@ -45,7 +44,7 @@ def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | No
         scores: of the last checkpoints. k: they are pass@k, where there are samples.
     """
     if evidence.samples is not None:
-        table = _by_seed([evidence.at(row) for _, row in evidence.last.iterrows()], k)
+        table = _by_seed(evidence, k).to_numpy(dtype=float).T
         return estimate([table]).interval() if table.size else None
     values = scores.to_numpy(dtype=float)
     if len(values) >= MIN_SEEDS:
@@ -55,19 +54,21 @@ def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | No
     return over_problems(_whole_problems(float(values.mean()), evidence.problems))
 
 
-def _by_seed(seeds: Sequence[pd.DataFrame], k: int) -> Vector:
-    """[S, P] of the samples of each seed: the mean label or pass@k of the problems that every seed has."""
+def _by_seed(evidence: Evidence, k: int) -> pd.DataFrame:
+    """A row a problem that every seed has, a column a seed: the mean label, or pass@k, at the last checkpoints."""
+    seeds = [evidence.at(row) for _, row in evidence.last.iterrows()]
     each = [pass_at_of_each(of, k) if k > 1 else of.groupby("problem_id")["label"].mean() for of in seeds]
-    return pd.concat(each, axis=1).dropna().to_numpy(dtype=float).T
+    return pd.concat(each, axis=1).dropna()
 
 
-def of_gain(evidence: Evidence, base: Evidence) -> Gain:
+def of_gain(evidence: Evidence, base: Evidence, k: int = 1) -> Gain:
     """Problem by problem where both have verdicts, as `rlvr compare` has it, also over three seeds or more; over
     both sides' seeds (Welch's t) where both have several scores; else the two scores' own intervals, combined as
-    squares (Newcombe, Stat. Med. 17, 1998, method 10)."""
-    trained, before = (side.last["value"].to_numpy(dtype=float) for side in (evidence, base))
+    squares (Newcombe, Stat. Med. 17, 1998, method 10). Of samples it is the gain in pass@`k`."""
+    both = [scores_at(side, k).loc[side.last.index, "value"] for side in (evidence, base)]
+    trained, before = (of.to_numpy(dtype=float) for of in both)
     value = float(trained.mean() - before.mean())
-    if (sides := _on_the_same_problems(evidence, base)) is not None:
+    if (sides := _on_the_same_problems(evidence, base, k=k)) is not None:
         of_both = paired(*sides, trained=(True, len(before) > 1))  # a single base model has no training seeds
         covers = f"the {sides[0].shape[1]} problems of both" + (" and the seeds" if of_both.seeds_covered else "")
         return Gain(of_both.difference, of_both.interval, f"over {covers}")
@@ -75,7 +76,7 @@ def of_gain(evidence: Evidence, base: Evidence) -> Gain:
         interval = Estimate(value, (), (trained, before), None).interval()
         over = f"over {len(trained)} and {len(before)} seeds"
         return Gain(value, interval, over if interval else f"{over}, which are equal")
-    after, first = (of_score(side, side.last["value"]) for side in (evidence, base))
+    after, first = (of_score(side, of, k) for side, of in zip((evidence, base), both, strict=True))
     if after is None or first is None:
         return Gain(value, None, "its interval needs problems=N, or several seeds of both")
     low = value - math.hypot(trained.mean() - after.low, first.high - before.mean())
@@ -84,18 +85,14 @@ def of_gain(evidence: Evidence, base: Evidence) -> Gain:
     return Gain(value, Interval(low, high, 0.95, covers), f"over {covers}, which these files do not pair")
 
 
-def _on_the_same_problems(*sides: Evidence) -> tuple[Vector, Vector] | None:
-    """[S, P] of each side, the labels of the last checkpoints: a row a seed, of the problems that all of them have.
-    None without verdicts on two such problems."""
-    means = [
-        pd.concat([side.at(row).groupby("problem_id")["label"].mean() for _, row in side.last.iterrows()], axis=1)
-        for side in sides
-        if side.samples is not None
-    ]
-    if len(means) < 2:
+def _on_the_same_problems(*sides: Evidence, k: int) -> tuple[Vector, Vector] | None:
+    """[S, P] of each side, at the last checkpoints: a row a seed, of the problems that all of them have. None without
+    verdicts on two such problems."""
+    tables = [_by_seed(side, k) for side in sides if side.samples is not None]
+    if len(tables) < 2:
         return None
-    shared = means[0].dropna().index.intersection(means[1].dropna().index)
-    first, second = (of.loc[shared].to_numpy(dtype=float).T for of in means)
+    shared = tables[0].index.intersection(tables[1].index)
+    first, second = (of.loc[shared].to_numpy(dtype=float).T for of in tables)
     return (first, second) if len(shared) > 1 else None
 
 

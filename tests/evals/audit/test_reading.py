@@ -288,3 +288,17 @@ def test_checkpoints_of_one_model_are_one_plateau(samples: int) -> None:
         rates = rng.binomial(samples, rng.beta(0.5, 0.5, 100), (4, 100)) / samples
         parted += len(plateau_of(rates.mean(axis=1), rates, samples, verdicts=True)) < 4
     assert parted <= 12
+
+
+def test_the_gain_of_a_pass_at_k_is_one_in_pass_at_k(tmp_path: Path) -> None:
+    """Of four problems with two samples: the model solves 2, 1, 1, 0 samples, its base 1, 0, 0, 0. avg: 50 and 12.5;
+    pass@2: 75 and 25."""
+    for name, solved in (("model", (2, 1, 1, 0)), ("base", (1, 0, 0, 0))):
+        rows = [f"{problem},{int(sample < n)}\n" for problem, n in enumerate(solved) for sample in (0, 1)]
+        (tmp_path / f"{name}.csv").write_text("id,correct\n" + "".join(rows))
+    model, base = tmp_path / "model.csv", [tmp_path / "base.csv"]
+    assert "gain over the base model: +37.5 points" in str(rlvr.audit(model, printed="50.0", base=base))
+    assert "gain in pass@2 over the base model: +50.0 points" in str(rlvr.audit(model, printed="75.0", k=2, base=base))
+    (tmp_path / "base.csv").write_text("id,correct\n0,1\n1,0\n")
+    with pytest.raises(UsageError, match="so many labelled samples of the base model, got at most 1"):
+        rlvr.audit(model, printed="75.0", k=2, base=base)
