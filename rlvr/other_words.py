@@ -158,6 +158,8 @@ def renamed(name: str, option: str, runner: str = "") -> str | None:
     """
     if now := MOVED.get((name, option)):
         return f"the command rlvr {now}, see rlvr help {now}"
+    if name in MEASURE and option == "model" and runner.startswith("openai/"):
+        return f"model={runner[7:]} engine=openai engine.url=URL, a server's; or a hub id, model={runner}"
     if name in MEASURE and option == "model" and runner in RUNNERS:
         return "model=PATH, a folder or a hub id OWNER/NAME, and engine=transformers|vllm|openai"
     if option.startswith(VERL):

@@ -7,8 +7,9 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from harness.errors import UsageError, choose
 from rlvr.results import Result, as_folder, results_folder
@@ -212,20 +213,28 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
     for folder in gone:  # a mean over the seeds of two imports is of neither
         shutil.rmtree(folder)
     rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
-    source = runs[0].record["source"]
-    read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
     lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
-    lines.append(f"{'imported again' if source['replaced'] else 'imported'}: {read}")
+    told = {path: _told_of(run.record["source"]) for path, run in zip(paths, runs, strict=True)}
+    alike = all(of == told[paths[0]] for of in told.values())
+    for path, of in list(told.items())[: 1 if alike else None]:
+        lines += of if alike else [f"{path}:", *(f"  {line}" for line in of)]
+    if gone:
+        lines.append(f"taken away: {len(gone)} more seeds of an earlier import of this name")
+    lines.append(f"beside yours: rlvr page [OURS] curves={str(runs[0].folder).removesuffix('0')}*")
+    return Result({"imported": rows}, "\n".join(lines), rows)
+
+
+def _told_of(source: Mapping[str, Any]) -> list[str]:
+    """What was taken of one file of curves, and what was not."""
+    read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
+    lines = [f"{'imported again' if source['replaced'] else 'imported'}: {read}"]
     if source["in_place_of"]:
         lines.append(f"in place of {source['in_place_of']}, which had this name; name=NAME keeps both")
     if source["percent"]:
         lines.append(f"in percent in the file, kept as shares: {', '.join(source['percent'])}")
-    if gone:
-        lines.append(f"taken away: {len(gone)} more seeds of an earlier import of this name")
     if source["left"]:
         lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))
-    lines.append(f"beside yours: rlvr page [OURS] curves={str(runs[0].folder).removesuffix('0')}*")
-    return Result({"imported": rows}, "\n".join(lines), rows)
+    return lines
 
 
 def _archives(files: Sequence[PathLike]) -> list[Path]:

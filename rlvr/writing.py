@@ -283,7 +283,11 @@ def _in_mlflow(document: Document, path: Path, show: Callable[[Path, Mapping[str
 def _written(document: Document, path: Path) -> Result:
     """What the terminal shows of a page."""
     claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in document.claims]
-    tables = [dict(zip(grid.header, row, strict=True)) for grid in document.results for row in grid.rows]
+    tables = [
+        {"table": grid.caption, **dict(zip(grid.header, row, strict=True))}
+        for grid in document.results
+        for row in grid.rows
+    ]
     figures = sum(len(figures) for _, figures in document.figures)
     kept, responses = (document.viewer["kept"], document.viewer["of"]) if document.viewer else (0, 0)
     counts = {"figures": figures, "responses_kept": kept, "responses": responses}
@@ -292,7 +296,10 @@ def _written(document: Document, path: Path) -> Result:
     lines = [f"{at}{c['outcome']}: {c['text']} ({c['where']})" for c in claims]
     lines += [f"{at}note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in document.notes]
     lines.append(f"{at}{path}: {figures} figure{'s' * (figures != 1)}, {kept} of {responses} responses")
-    grids = [] if claims else [(grid.header, grid.rows) for grid in document.results]
+    grids = [
+        (tuple(dict(grid.names).get(name, name) for name in grid.header), grid.rows)
+        for grid in (() if claims else document.results)
+    ]
     return Result(said, "\n".join(lines), claims or tables, printed=grids)
 
 

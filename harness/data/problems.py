@@ -136,15 +136,24 @@ def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, An
     (Precision-RL, arXiv 2510.26788).
 
     Args:
-        verdicts: of an evaluation of that model on these rows (`rlvr eval benchmarks=[FILE] n=16`), in their order.
+        verdicts: of an evaluation of that model on these rows (`rlvr eval benchmarks=[FILE] n=16`), in their order: its
+            verdicts.parquet, or its folder.
     Raises:
-        UsageError: it is of other problems.
+        UsageError: there is no such file, or it is of other problems.
     """
     import pandas as pd
 
     from evals.files import read_parquet
     from evals.grading.verdicts import Verdict
 
+    found = [path for depth in ("", "*/", "eval/*/") for path in verdicts.glob(f"{depth}verdicts.parquet")]
+    if verdicts.is_dir() and len(found) == 1:
+        (verdicts,) = found
+    if not verdicts.is_file() or verdicts.suffix != ".parquet":
+        raise UsageError(
+            f"columns=perfectible:{verdicts}: expected the verdicts.parquet that `rlvr eval` prints, or the folder of "
+            f"an evaluation with one, found {f'{len(found)} of them' if verdicts.is_dir() else 'none'}"
+        )
     table = read_parquet(verdicts).to_pandas()
     problems = table.groupby("problem_id", sort=False)
     golds, given = problems["gold"].first().tolist(), [str(row.get("answer")).strip() for row in rows]

@@ -205,7 +205,13 @@ def document_of_runs(
         few = (f"{FEW_SEEDS}.",) if any(line.verdict.startswith("checkpoint") for line in compared.lines) else ()
         said = tuple(f"Note: {text}." for text in compared.notes)
         grids.append(
-            Grid(f"A: {other.name}; B: {measured[0].name}", columns, of_pair, (*different, *counted, *few, *said))
+            Grid(
+                f"A: {other.name}; B: {measured[0].name}",
+                columns,
+                of_pair,
+                (*different, *counted, *few, *said),
+                names=(("A", other.name), ("B", measured[0].name), ("A - B", "difference")),
+            )
         )
     viewer, unread = _viewer(models, tokens, differing=True)
     records = [run.record for model in models for run in model.sources]

@@ -15,6 +15,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     above: str = ""  # one line between caption and header
+    names: tuple[tuple[str, str], ...] = ()  # column, and what it is called where there is no caption
 
     def markdown(self) -> str:
         lines = [f"### {self.caption}", "", *([self.above, ""] if self.above else [])]

@@ -456,6 +456,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
             "math.py: a task of another tool; expected benchmarks=",
         ),
         ("eval math.py --model openai/M --epochs 4", "--epochs: no such option; expected n=N"),
+        ("eval math.py --model openai/M --epochs 4", "expected model=M engine=openai engine.url=URL, a server's"),
         ("inspect eval math.py", "did you mean 'rlvr eval'?"),
         ("compare a b k=[1]", "did you mean 'ks'?"),
         ("audit a.log metric=acc printed=4 problems=-5", "problems=-5: expected at least 1"),

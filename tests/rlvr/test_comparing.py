@@ -174,7 +174,9 @@ def test_show_and_pages_know_the_policy_of_a_graded_file(tmp_path: Path, capsys:
     assert "<td>qwen, missing_unit=false</td>" in page.read_text()
 
 
-def test_a_page_of_two_says_which_problems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_of_two_says_which_problems_are_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A: 4 of 6 are correct; B: 1 of 5, one reply was withheld. Of the 5 that both have, A has 3, which is 60 %."""
     for name, right in (("a", (0, 1, 2, 3)), ("b", (0,))):
         rows: list[dict[str, Any]] = [
@@ -189,6 +191,10 @@ def test_a_page_of_two_says_which_problems_are_compared(tmp_path: Path, capsys: 
     capsys.readouterr()
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", Path(page).read_text()))
     assert "b-graded 20.0 %, a-graded 60.0 % on the 5 problems with a value in both" in text
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    for form, named in (("csv", "A: b-graded; B: a-graded,"), ("md", "| b-graded |")):  # of the two of a comparison
+        assert main(["page", a, b, f"out={tmp_path / f'page.{form}'}"]) == 0
+        assert named in re.sub(" +", " ", (tmp_path / f"page.{form}").read_text())
     assert "b-graded minus a-graded -40.0 points" in text  # the first is what the others are compared with
     assert "answers: 5 problems in both, up to 1 excluded (in one run only, or without a value)." in text
     assert f"{a} " in text and f"{b} " in text  # the files that it was made of, and no folder

@@ -45,6 +45,16 @@ def test_curves_are_runs_with_our_names(tmp_path: Path, capsys: pytest.CaptureFi
     assert f"in place of {trl}, which had this name; name=NAME keeps both" in capsys.readouterr().out
 
 
+def test_of_files_with_other_columns_each_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, metric in (("a", "critic/score/mean"), ("b", "actor/entropy")):
+        (tmp_path / f"{name}.log").write_text(f"step:1 - {metric}:0.5 - val/{name}:0.25\n")
+    assert main(["curves", str(tmp_path / "a.log"), str(tmp_path / "b.log")]) == 0
+    out = capsys.readouterr().out
+    assert f"{tmp_path / 'b.log'}:\n  imported: train/entropy from actor/entropy\n  left out" in out and "val/b" in out
+    assert main(["curves", str(tmp_path / "a.log"), str(tmp_path / "a.log"), "name=twice"]) == 0
+    assert capsys.readouterr().out.count("left out") == 1
+
+
 def test_verls_reward_after_its_penalty_is_taken_where_the_score_is_not_logged(tmp_path: Path) -> None:
     for name, rows in (
         ("alone", "critic/rewards/mean:0.25"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -195,6 +196,12 @@ def test_perfectible_problems_are_those_that_a_model_solves_sometimes(tmp_path: 
     dataset = f"{tmp_path}/p.jsonl?perfectible={tmp_path}/v.parquet"
     assert [row["problem"] for row in load_problems(dataset)] == ["few", "most", "unscored"]
     assert count_rows(dataset) == 3
+    (tmp_path / "evaluation" / "p").mkdir(parents=True)
+    for place in ("evaluation", "nowhere", "p.jsonl"):
+        with pytest.raises(ValueError, match=r"expected the verdicts\.parquet that `rlvr eval` prints, or the folder"):
+            load_problems(f"{tmp_path}/p.jsonl?perfectible={tmp_path}/{place}")
+    os.link(tmp_path / "v.parquet", tmp_path / "evaluation" / "p" / "verdicts.parquet")
+    assert len(load_problems(f"{tmp_path}/p.jsonl?perfectible={tmp_path}/evaluation")) == 3
     (tmp_path / "p.jsonl").write_text("".join(json.dumps(row | {"answer": "8"}) + "\n" for row in rows))
     with pytest.raises(ValueError, match=r"expected verdicts of the file's 5 problems, .*v\.parquet has others"):
         load_problems(dataset)
