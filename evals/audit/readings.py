@@ -54,7 +54,7 @@ def readings(evidence: Evidence, printed: Printed, base: Evidence | None = None)
     Args:
         base: of the model that it is compared with: the number may be the gain over it.
     """
-    last, mean = _last(evidence)[-1], float(evidence.last["value"].mean())
+    last, mean = _last(evidence)[-1], _mean_of_last(evidence, printed.k)
     yield from _of_several_seeds(evidence, printed.unit)
     for name, value in evidence.beside.items():
         yield Reading("another metric", f"{name} of the same log", value, last)
@@ -65,11 +65,17 @@ def readings(evidence: Evidence, printed: Printed, base: Evidence | None = None)
         yield from _of_samples(evidence, row, printed.k)
         yield from _of_parts(evidence, row, printed.unit)
     if base is not None:
-        before = float(base.last["value"].mean())
-        yield Reading("another metric", "the gain over the base model", mean - before, last)
+        before = _mean_of_last(base, printed.k)
+        what = f" in pass@{printed.k}" if printed.k > 1 else ""
+        yield Reading("another metric", f"the gain{what} over the base model", mean - before, last)
         if before > 0:
             yield Reading("another metric", "the gain in shares of the base model's score", mean / before - 1, last)
     yield Reading("another metric", "the share that is incorrect", 1 - mean, last, rare=True)
+
+
+def _mean_of_last(evidence: Evidence, k: int) -> float:
+    """The last checkpoint's score under pass@k, mean over seeds."""
+    return float(scores_at(evidence, k).loc[evidence.last.index, "value"].mean())
 
 
 def scores_at(evidence: Evidence, k: int) -> pd.DataFrame:

@@ -299,6 +299,8 @@ def test_the_gain_of_a_pass_at_k_is_one_in_pass_at_k(tmp_path: Path) -> None:
     model, base = tmp_path / "model.csv", [tmp_path / "base.csv"]
     assert "gain over the base model: +37.5 points" in str(rlvr.audit(model, printed="50.0", base=base))
     assert "gain in pass@2 over the base model: +50.0 points" in str(rlvr.audit(model, printed="75.0", k=2, base=base))
+    assert "the gain in pass@2 over the base model" in str(rlvr.audit(model, printed="50.0", k=2, base=base))
+    assert "not in the file" in str(rlvr.audit(model, printed="37.5", k=2, base=base))  # the gain in avg
     (tmp_path / "base.csv").write_text("id,correct\n0,1\n1,0\n")
     with pytest.raises(UsageError, match="so many labelled samples of the base model, got at most 1"):
         rlvr.audit(model, printed="75.0", k=2, base=base)
