@@ -145,8 +145,9 @@ def _arm(
             alike = isinstance(changed.get("rewards"), list) and "reward_weights" not in values
             if alike:
                 changed["reward_weights"] = (1.0,) * len(changed["rewards"])
+                note = {**note, "reward_weights": ALIKE}
             try:
-                experiment = experiment.override(changed, origin, note | {"reward_weights": ALIKE} if alike else note)
+                experiment = experiment.override(changed, origin, note)
                 if alike and isinstance(experiment, Experiment):  # neither the user's, nor those of the paper's rewards
                     weights = replace(experiment.reward_weights, origin=Origin.ASSUMED)
                     experiment = replace(experiment, reward_weights=weights)

@@ -170,6 +170,8 @@ def test_rewards_of_the_user_have_no_weights_of_the_papers() -> None:
     assert two.settings()["reward_weights"].origin is Origin.ASSUMED
     (stated,) = resolve("egsw", arms=["grpo"], overrides={"rewards": ["accuracy"], "reward_weights": [0.5]}, seeds=[0])
     assert stated.settings()["reward_weights"].origin is Origin.USER
+    with pytest.raises(UsageError, match=r"^group_size: expected >= 2"):  # another value beside them that does not fit
+        resolve("egsw", arms=["grpo"], overrides={"rewards": ["accuracy"], "group_size": 1}, seeds=[0])
     with pytest.raises(UsageError) as raised:  # one line: the weights of a wrong reward are not counted
         resolve("egsw", arms=["grpo"], overrides={"rewards": ["acuracy"], "reward_weights": [1.0]}, seeds=[0])
     assert "reward_weights" not in str(raised.value)
