@@ -130,7 +130,8 @@ def test_a_margin_makes_equal_runs_equal(tmp_path: Path) -> None:
     ]
     a, b = map(read_run, parts)
     (line,) = compare_runs(a, b, metrics=("avg",), margin=0.05).lines
-    assert (line.verdict, line.margin) == ("equal", 0.05)
+    # equal for trainings like these; if 5 % of three trainings' successors collapsed, it would not be: (1 - r)^3 > 5 %
+    assert (line.plain_verdict, line.verdict, line.margin) == ("equal", "equal without collapses", 0.05)
     assert compare_runs(a, b, metrics=("avg",), margin=0.001).lines[0].verdict == "not resolved"
     assert compare_runs(a, b, metrics=("avg",)).lines[0].p_equal is None
 
@@ -172,10 +173,10 @@ def test_problems_in_one_run_only_are_counted(tmp_path: Path) -> None:
     (line,) = result.lines
     assert (line.problems, line.shared, line.only_a, line.only_b) == (5, 6, 1, 2)
     assert line.difference == pytest.approx(0.7)
-    # A's means: 1, 1, 1/2, 1/2, 1, 1, and v without a verdict: 5/6 without v, 5/7 with its samples as incorrect
+    # A's means: 1, 1, 1/2, 1/2, 1, 1, and v without a verdict: 5/6 without v, 5/7 and 6/7 with it wrong or right
     assert result.notes == (
-        "x: A has 2 unscored samples, which count neither as correct nor as incorrect; "
-        "as incorrect, avg@2 is 71.4, not 83.3",
+        "x: A has 2 unscored samples, which count neither as correct nor as incorrect: "
+        "avg@2 is 83.3 without them, and 71.4 to 85.7 whatever they are",
     )
 
 
