@@ -64,7 +64,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"(?:\\approx(?![A-Za-z])|about|approximately|approx\.?|roughly)\s*", re.IGNORECASE)
-_ANY_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}|^\s*(?:=|\\approx)|^[mgsLJNWVAK]$")
+_ANY_WORD = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2,}|i\.\s?e)|^\s*(?:=|\\approx)|^[mgsLJNWVAK]$")
 _WORD = re.compile(  # and no product, as in 2(abc+1)
     r"(?<![\\A-Za-z])(?:[A-Za-z]{4,}|or|if|is|as|by|no|so|[kcm]m|kg)(?![A-Za-z])|^\s*(?:=|\\approx)"
 )
@@ -84,7 +84,8 @@ def parted(text: str) -> tuple[str, str] | None:
             break
     before, inside = text[:start], text[start + 1 : end.start()]
     opened = len(re.findall(r"\\text\s*\{[^{}]*$", before)) > 0
-    said = plain(plain(rf"\text{{{inside}}}" if opened else inside)).strip()
+    said = rf"\text{{{inside}" if opened else inside
+    said = plain(plain(said + "}" * (said.count("{") - said.count("}")))).strip()
     word = _ANY_WORD if opened else _WORD
     if depth or not before.strip() or not word.search(said) or _NOT_HERE.search(said) or _CHOICE.match(plain(before)):
         return None
@@ -110,7 +111,9 @@ def aside(gold: str, answer: str, same: Same) -> bool | None:
         return same(gold, rf"{value}\text{{ {said}}}")
     if rounded := _ABOUT.match(said):
         return same(value, rf"{value} \approx {said[rounded.end() :]}") and same(gold, value)
-    again = _LEAD.sub("", said, count=1).strip() if _LEAD.match(said) else said
-    if re.search(r"\d|\\[a-z]", again) or spoken(again):
+    lead = _LEAD.match(said)
+    again = said[lead.end() :].strip() if lead else said
+    alone = lead or not re.search(r"(?<![\\A-Za-z])[A-Za-z]{2,}", again)
+    if spoken(again) or (alone and re.search(r"\d|\\[a-z]", again)):
         return same(value, again) and same(gold, value)
     return False

@@ -64,3 +64,17 @@ def test_a_letter_that_is_offered(words: letters.Words, monkeypatch: pytest.Monk
 def test_a_second_letter_is_no_answer(hedge: str, other: str) -> None:
     assert letter(f"Answer: {hedge.format(other)}") is None
     assert letter(rf"\boxed{{C \text{{ or }} {other}}}") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "same"),
+    [
+        (r"1024\text{ (which is }2^{10}\text{)}", True),
+        (r"1024\text{ (which is }2^{9}\text{)}", False),
+        (r"1024\text{ (or }2\cdot 512\text{)}", True),
+        (r"1024\text{ (or }2\cdot 511\text{)}", False),
+        (r"1024\text{ (i.e., }4^5)", True),
+    ],
+)
+def test_the_same_value_in_a_parenthesis(answer: str, same: bool) -> None:
+    assert equal("1024", answer) is same
