@@ -223,7 +223,7 @@ _BOUND = re.compile(  # beside a value: it is left open, or another one is meant
 _VALUE_FIRST = re.compile(
     rf"(?:is|was)\s+the\s+{_SUCH}*[a-z]+|of\s+the\s+[a-z]+\s+are\s+[a-z][a-z\s]*\d*", re.IGNORECASE
 )
-_WHICH_ONES = re.compile(r"\s+(?:that|which|satisfying|such\s+that|with|in)\b.*", re.IGNORECASE | re.DOTALL)
+_WHICH_ONES = re.compile(r"\s+(?:that|which|satisfying|such\s+that|with|in|to)\b.*", re.IGNORECASE | re.DOTALL)
 _LONGEST_WORD = 40  # of prose; a longer one is code
 
 

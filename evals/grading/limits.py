@@ -47,15 +47,16 @@ def limit(function: Function, place: Any, side: str) -> Any:
     """
     with mp.workdps(_LIMIT_DIGITS):
         signs = [1 if place > 0 else -1] if mp.isinf(place) else {"+": [1], "-": [-1], "": [1, -1]}[side]
-        found = []
+        found, scale = [], mpf(0)
         for sign in signs:
             for power in _STEPS:
                 steps = [sign * k * mpf(10) ** power for k in range(1, _LIMIT_POINTS + 1)]
                 values = [function(1 / step if mp.isinf(place) else place + step) for step in steps]
+                scale = max(scale, *map(abs, values))
                 # Lagrange's polynomial through (k h, value), at 0
                 weights = [(-1) ** (k + 1) * mp.binomial(_LIMIT_POINTS, k) for k in range(1, _LIMIT_POINTS + 1)]
                 found.append(sum(w * v for w, v in zip(weights, values, strict=True)))
-        return _agreed(found, 150)
+        return _agreed(found, scale, 150)
 
 
 def infinite(kind: str, term: Callable[[int], Any], first: int) -> Any:
@@ -75,16 +76,16 @@ def infinite(kind: str, term: Callable[[int], Any], first: int) -> Any:
         half, last = distances[_MOST_TERMS // 2], distances[-1]
         size = max(abs(partial[-1]), max(distances), mpf(10) ** -AGREED)
         if last < size * mpf(10) ** -(AGREED + 10) and last <= half / 2:
-            return _agreed([partial[-1], partial[-11]], AGREED)
+            return _agreed([partial[-1], partial[-11]], size)
         late = terms[_MOST_TERMS // 2 :]
         ratio = late[1] / late[0] if late[0] and not unit else mpf(1)
         if abs(ratio) < 1 and all(abs(b - ratio * a) <= abs(b) * mpf(10) ** -100 for a, b in pairwise(late)):
             return partial[-1] + terms[-1] * ratio / (1 - ratio)
         if not unit and all(a * b < 0 for a, b in pairwise(late)) and last < mpf("0.8") * half:
-            return _agreed([_weighted(_mean_weights(n, mp.dps), partial[-n:]) for n in _MEANS], AGREED)
+            return _agreed([_weighted(_mean_weights(n, mp.dps), partial[-n:]) for n in _MEANS], size)
         if last < mpf("0.3") * half:
             found = [_weighted(_richardson_weights(n, mp.dps), partial[n : 2 * n + 1]) for n in _ORDERS]
-            return _agreed(found, AGREED)
+            return _agreed(found, size)
         raise NoValueError("no convergence that is seen")
 
 
@@ -97,10 +98,9 @@ def integral(function: Function, low: Any, high: Any, alone: bool) -> Any:
     if finite:
         at = low + (high - low) * _PART
         try:
-            whole = _gauss(function, low, high, _NODES[0])
-            return _agreed(
-                [whole, _gauss(function, low, at, _NODES[1]) + _gauss(function, at, high, _NODES[1])], AGREED
-            )
+            whole, scale = _gauss(function, low, high, _NODES[0])
+            parts = [_gauss(function, a, b, _NODES[1])[0] for a, b in ((low, at), (at, high))]
+            return _agreed([whole, sum(parts)], scale)
         except NoValueError:
             if not alone:
                 raise
@@ -113,9 +113,11 @@ def integral(function: Function, low: Any, high: Any, alone: bool) -> Any:
     return value
 
 
-def _gauss(function: Function, low: Any, high: Any, nodes: int) -> Any:
+def _gauss(function: Function, low: Any, high: Any, nodes: int) -> tuple[Any, Any]:
+    """The integral, and that of the absolute value."""
     middle, half = (low + high) / 2, (high - low) / 2
-    return half * mp.fsum(w * function(middle + half * x) for x, w in _legendre(nodes, DIGITS_LEFT))
+    values = [half * w * function(middle + half * x) for x, w in _legendre(nodes, DIGITS_LEFT)]
+    return mp.fsum(values), mp.fsum(map(abs, values))
 
 
 def _cut_off(function: Function) -> Function:
@@ -124,11 +126,12 @@ def _cut_off(function: Function) -> Function:
     return lambda value: mpf(0) if abs(value) > _FAR and tiny[1 if value > 0 else -1] else function(value)
 
 
-def _agreed(found: Sequence[Any], digits: int) -> Any:
-    size = max(1, *map(abs, found))
-    if not all(mp.isfinite(value) and abs(value - found[0]) <= size * mpf(10) ** -digits for value in found):
+def _agreed(found: Sequence[Any], scale: Any, digits: int = AGREED) -> Any:
+    """The value that all ways share, 0 where it has cancelled; `scale` is the size of what it was computed from."""
+    small = scale * mpf(10) ** -digits
+    if not all(mp.isfinite(value) and abs(value - found[0]) <= small for value in found):
         raise NoValueError("two ways disagree")
-    return found[-1]
+    return found[-1] if abs(found[-1]) > small else mpf(0)
 
 
 @lru_cache(maxsize=8)
