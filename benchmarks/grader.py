@@ -51,6 +51,8 @@ OWN = {  # sets of our own, texts included
     "own": ROOT / "tests" / "evals" / "grading" / "answers.txt",
     "families": ROOT / "tests" / "evals" / "grading" / "families.txt",
     "fresh": Path(__file__).with_name("grader_fresh.txt"),
+    "pairs": ROOT / "tests" / "evals" / "grading" / "pairs.jsonl",
+    "pairs_held_out": ROOT / "tests" / "evals" / "grading" / "pairs.jsonl",
 }
 
 
@@ -64,10 +66,17 @@ class First(NamedTuple):
 
 HELD_OUT = "held out, scored once; development since"
 FRESH = First(94.10, 78.72, "4519a0f6, 2026-11-27")
+PAIRS_FIRST = First(62.00, 65.00, "fa6b9c17, 2026-11-28")
+HELD_FIRST = First(55.00, 64.00, "fa6b9c17, 2026-11-28")
 SETS = {  # name -> (how it was used, its first scoring)
     "own": ("development: pairs of our tests", None),
     "families": ("development: equal spellings and false friends of our tests, by family", None),
     "fresh": ("ours, written before the grader saw them, scored once; development since", FRESH),
+    "pairs": ("ours, labelled before the grader saw them, scored once; development since", PAIRS_FIRST),
+    "pairs_held_out": (
+        "a third of these, held out while the rules of 2026-11-28 were written (96 right then)",
+        HELD_FIRST,
+    ),
     "shared": ("development since the start", None),
     "first_development": ("development", None),
     "first": (HELD_OUT, First(98.54, 96.89, "dc6e890, 2026-11-22")),
@@ -168,8 +177,18 @@ def labelled_pairs(path: Path = PAIRS) -> Iterator[Pair]:
 
 
 def own_pairs(name: str, path: Path) -> Iterator[Pair]:
-    """Pairs of our own: `[family]`, then in a line a gold and answers that are the same (==) and that are not (!=)."""
+    """Pairs of our own: `[family]`, then in a line a gold and answers that are the same (==) and that are not (!=); or
+    in .jsonl a row per pair, of which a third is `held_out`."""
     family = ""
+    if path.suffix == ".jsonl":
+        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            if row["held_out"] == name.endswith("held_out"):
+                both = row["gold"], row["response"]
+                kind, name_of_policy = ("response", row["policy"]) if row["policy"] else ("answer", "")
+                source = f"{path.relative_to(ROOT)}:{row['family']}"
+                about = (kind, "A", "value", name_of_policy, None, source, row["why"])
+                yield Pair(digest(*both), name, row["right"], *about, *both)
+        return
     for line in path.read_text(encoding="utf-8").splitlines():
         gold, *rest = re.split(r"\s+(==|!=)\s+", line)
         family = line.strip("[]") if not rest else family
@@ -371,7 +390,8 @@ def answer(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[
         f"{their_errors[1]}. Its rules were written with these pairs in view. When {len(first)} of the sets were first "
         f"scored, unseen, it agreed with {unseen} of the labels (math-verify with {their_unseen}); of {fresh:,} "
         f"pairs of our own, written before it graded them, with {FRESH.ours:.1f} % (math-verify "
-        f"{FRESH.math_verify:.1f} %). Some labels are wrong, and some follow another "
+        f"{FRESH.math_verify:.1f} %); of 200 more with {PAIRS_FIRST.ours:.1f} % (math-verify "
+        f"{PAIRS_FIRST.math_verify:.1f} %). Some labels are wrong, and some follow another "
         "convention: the last table reads each disagreement.\n"
     )
 
@@ -442,7 +462,7 @@ def families(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequenc
     """Our own spellings by family: how many each grader judges as mathematics does."""
     by_family: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, pair in enumerate(pairs):
-        if pair.set in ("families", "fresh"):
+        if pair.set in ("families", "fresh", "pairs", "pairs_held_out"):
             by_family[pair.set, pair.source.partition(":")[2]].append(i)
     rows = []
     for (name, family), chosen in by_family.items():
@@ -460,9 +480,8 @@ def families(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequenc
               "math-verify: right", "wrong accepts", "wrong rejects")  # fmt: skip
     return (
         "## Families\n\nSpellings of our own that are equal, and false friends that look equal and are not. The rules "
-        "were written with `families` in view; `fresh` was written first (its first scoring is under Sets).\n\n"
-        + markdown_table(header, rows, left=2)
-        + "\n"
+        "were written with `families` and `pairs` in view; `fresh` and both sets of `pairs` were written first (their "
+        "first scorings are under Sets).\n\n" + markdown_table(header, rows, left=2) + "\n"
     )
 
 

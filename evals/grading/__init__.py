@@ -4,13 +4,14 @@ extraction.py   the answer inside a response, by a stated policy; and inside a b
 letters.py      the letter of a multiple choice that a response states, the policy `letter`
 spelling.py     the normal form: one table of rewrites for equivalent notations, LaTeX for what is written as code
 rules.py        the one table of rules: the first that applies decides. What they do is in
-form.py relations.py quantity.py collection.py reals.py
-                words and form; equations; units and decimals; several or named values; sets of reals
+form.py relations.py quantity.py collection.py reals.py piecewise.py
+                words and form; equations; units and decimals; several or named values; sets of reals; cases
 counted.py      words behind a number
-conclusion.py   what a sentence or a derivation concludes
+asides.py       a parenthesis behind an answer: the closed list of forms that are dropped
+conclusion.py   what a sentence or a derivation concludes: the closed list of forms that are read
 numbers.py      brackets and plain numbers of an answer
-expression.py evaluation.py exact.py
-                parse unambiguous LaTeX; compare values at random points, and exactly
+expression.py evaluation.py exact.py limits.py
+                parse unambiguous LaTeX; compare values at random points, and exactly; limits, integrals, series
 equivalence.py  whether two answers are equal: rules, else evaluation
 classes.py      which answers to one problem are equal
 grader.py       `Grader`: many answers, in order; and explanations of verdicts

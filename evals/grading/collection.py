@@ -135,8 +135,9 @@ def collection(text: str) -> Collection | None:
     if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
         return Collection("union", tuple(parts))
     items = split(text, ",;")
-    if pairs := re.fullmatch(r"\(([^()=]+)\)\s*=\s*\(([^()=]+)\)", text):
-        names, values = split(pairs[1], ",;"), split(pairs[2], ",;")
+    sides = split(text, "=")
+    if len(sides) == 2 and all(side[:1] == "(" and matching(side, 0) == len(side) - 1 for side in sides):
+        names, values = (split(side[1:-1], ",;") for side in sides)
         if len(names) == len(values) > 1 and all(map(is_name, names)):
             return _list([f"{name}={value}" for name, value in zip(names, values, strict=True)])
     if len(items) > 1 and not _THOUSANDS.fullmatch(text):
@@ -193,7 +194,12 @@ def expanded(items: Sequence[str]) -> tuple[str, ...]:
     return tuple(re.sub(r"^\s*\+\s*", "", item) for item in values)
 
 
+_POINT = re.compile(r"[A-Z]\s*(?=\([^()]*,[^()]*\)$)")  # P(2,-3)
+
+
 def same_collection(gold: str, answer: str, same: Same) -> bool | None:
+    if bool(_POINT.match(gold)) != bool(_POINT.match(answer)):
+        gold, answer = _POINT.sub("", gold), _POINT.sub("", answer)
     left, right = collection(gold), collection(answer)
     if left is None and right is None:
         return None

@@ -29,8 +29,8 @@ HEDGE = re.compile(
     re.IGNORECASE,
 )
 FILLER = re.compile(
-    r"^[\s(]*(?:total|in\s+total|altogether|in\s+all|exactly|precisely|approx(?:\.|imately)?|about|obviously|clearly|certainly"
-    r"|of\s+course|as\s+required|respectively|each|only|left|remaining|is\s+the\s+(?:only|unique)\s+(?:answer|solution|value))[\s).!]*$",
+    r"^\s*(?:total|in\s+total|altogether|in\s+all|exactly|precisely|approx(?:\.|imately)?|about|obviously|clearly|certainly"
+    r"|of\s+course|as\s+required|respectively|each|only|left|remaining|is\s+the\s+(?:only|unique)\s+(?:answer|solution|value))[\s.!]*$",
     re.IGNORECASE,
 )
 _IRREGULAR = _words("""people men women children mice feet teeth fish sheep geese dice data oxen vertices""")
@@ -76,6 +76,9 @@ _OF_A_CHOICE = re.compile(
     r"|no\s+(?:real\s+|such\s+)?(?:solutions?|numbers?)",
     re.IGNORECASE,
 )
+_GERMAN_NOUN = re.compile(
+    r"(?=\w*[äöüßÄÖÜ])(?!Fünf|Zwölf|Hälfte|Drei)[A-ZÄÖÜ][a-zäöüß]{2,}(?<!tel)(?<!weise)"
+)  # 5 Äpfel
 _ADVERB = re.compile(r"(?!jelly|family|butterfly|lily|belly|fly|daily|weekly|monthly|yearly|hourly|assembly)\w+ly")
 _FRACTIONS = re.compile(r"(?!months|lengths|depths|widths|heights|paths|baths|truths|mouths|moths|births|deaths)\w+ths")
 _AFTER = _words("""old long tall wide high deep thick away apart ago later earlier total left remaining each""")
@@ -113,8 +116,10 @@ def countable(written: str, one: bool, known: frozenset[str]) -> bool:
         one: the number is 1, and a noun may be in the singular.
         known: the words that are names of units.
     """
-    if re.search(r"[,;:?!]", written) or not written.isascii():
+    if re.search(r"[,;:?!]", written):
         return False
+    if not written.isascii():
+        return bool(_GERMAN_NOUN.fullmatch(written.strip()))
     words: list[str] = re.findall(r"[a-z]+", written.lower())
     if not words or any(
         word in _NEVER or word in _DOUBT or len(word) == 1 or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word)

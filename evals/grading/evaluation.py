@@ -26,14 +26,15 @@ from typing import Any
 from mpmath import mp, mpf
 
 from evals.grading.exact import UnknownError, bounds, exact, normal
-from evals.grading.expression import Node, UnsupportedError, parse, symbols
+from evals.grading.expression import BINDING, INFINITY, Node, UnsupportedError, parse, symbols
+from evals.grading.limits import DIGITS_LEFT, evaluations, infinite, integral, limit
 
 DIGITS = 200
 MORE_DIGITS = 2_000  # where 200 are lost in sums, and the constants are made of + - * / ^ and roots alone
 _SEED = 20_240_917
 _POINTS = 12
 _FEWEST = 3  # points at which both sides must be real before they count as equal
-Point = Mapping[str, Any]  # Fractions; the imaginary unit; how a logarithm is read
+Point = Mapping[str, Any]  # Fractions; the imaginary unit; how a logarithm is read; whether inside a limit or integral
 
 
 class UndecidedError(ArithmeticError):
@@ -47,6 +48,7 @@ class _TooLargeError(ArithmeticError):
 _UNKNOWN = object()
 
 
+_MOST_WORK = 150_000  # operations, of all points together
 _LARGEST_WRITTEN = mpf(10) ** 10**9
 _MOST_TERMS = 200  # of a sum or product over an index, where it is not rational
 _LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
@@ -132,6 +134,15 @@ def _floor(value: Any) -> Any:
     return mp.floor(real(value))
 
 
+def _largest_of(choose: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(*values: Any) -> Any:
+        if any(real(value) is None for value in values):
+            raise ArithmeticError("complex numbers have no order")
+        return choose(*map(real, values))
+
+    return apply
+
+
 def _function(name: str) -> Callable[[Any], Any]:
     def apply(value: Any) -> Any:
         if abs(value) > _LARGEST_ARGUMENT:
@@ -161,6 +172,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "root": _root,
     "binomial": _binomial,
     "abs": abs,
+    "max": _largest_of(max),
+    "min": _largest_of(min),
     "floor": _floor,
     "ceil": lambda value: -_floor(-value),
     "pi": lambda: +mp.pi,
@@ -181,6 +194,13 @@ def _evaluated(tree: Node, point: Point) -> Any:
         return _logarithm(_evaluated(parts[0], point), mpf(10) if point.get("log") else None)
     if kind in ("sum", "prod"):
         return _over_an_index(tree, point)
+    if kind in BINDING:
+        return _of_analysis(tree, point)
+    if kind in WHOLE:
+        value = exact(tree, _rational(point))
+        if value is None:
+            raise ArithmeticError("no whole numbers")
+        return mpf(value.numerator)
     if kind not in OPERATIONS:
         raise ArithmeticError("no value")
     value = OPERATIONS[kind](*(_evaluated(part, point) for part in parts))
@@ -195,7 +215,10 @@ def _over_an_index(tree: Node, point: Point) -> Any:
     if (known := exact(tree, _rational(point))) is not None:
         return mpf(known.numerator) / known.denominator
     kind, name, *ends, term = tree
-    first, last = (exact(end, _rational(point)) for end in ends)
+    first = exact(ends[0], _rational(point))
+    if ends[1] == INFINITY and first is not None and first.denominator == 1:
+        return infinite(kind, lambda index: _evaluated(term, {**point, name: Fraction(index)}), int(first))
+    last = exact(ends[1], _rational(point))
     if first is None or last is None or first.denominator != 1 or last.denominator != 1:
         raise ArithmeticError("an index is whole")
     if not -1 <= last - first < _MOST_TERMS:
@@ -205,6 +228,32 @@ def _over_an_index(tree: Node, point: Point) -> Any:
         value = _evaluated(term, {**point, name: Fraction(index)})
         total = OPERATIONS["+" if kind == "sum" else "*"](total, value)
     return total
+
+
+def _of_analysis(tree: Node, point: Point) -> Any:
+    """A limit or an integral."""
+    kind, name, *ends, term = tree
+    places = [_place(end, point) for end in ends]
+
+    def function(value: Any) -> Any:
+        try:
+            with mp.workdps(max(mp.dps, 3 * DIGITS_LEFT)):  # places near an end, of which a sum would lose the digits
+                return _evaluated(term, {**point, name: value, "inside": True})
+        except _TooLargeError as error:
+            raise ArithmeticError("no digits are known") from error
+
+    if kind == "int":
+        low, high = map(real, places)
+        if low is None or high is None:
+            raise ArithmeticError("a path between complex numbers")
+        return integral(function, low, high, alone=not (_binds(term) or point.get("inside")))
+    return limit(function, places[0], kind.removeprefix("lim"))
+
+
+def _place(tree: Node, point: Point) -> Any:
+    if tree == INFINITY:
+        return mp.inf
+    return -mp.inf if tree == ("negative", INFINITY) else _evaluated(tree, point)
 
 
 def _rational(point: Point) -> dict[str, Fraction]:
@@ -225,25 +274,61 @@ def _number(tree: Node, point: Point, imaginary: bool = False) -> Any:
 
 def same_value(gold: str, answer: str) -> bool:
     """Whether two cleaned expressions have the same value at all points; False where that is not known."""
-    if r"\infty" in gold + answer:  # arithmetic with it is nothing
-        return gold.lstrip("+ ") == answer.lstrip("+ ")
     try:
         left, right = parse(gold), parse(answer)
-    except UnsupportedError:
-        return False
+    except UnsupportedError:  # as arithmetic with infinity is
+        return r"\infty" in gold and gold.lstrip("+ ") == answer.lstrip("+ ")
     names = symbols(left) | symbols(right)
     units = [True] if names <= {"i"} else [True, False] if "i" in names else [False]
     bases = [False, True] if _has_log(left) or _has_log(right) else [False]
     return any(_agree(left, right, unit, decimal) for unit in units for decimal in bases)
 
 
-_INDEXED = ("sum", "prod", "!!")  # compared at whole numbers
+def same_at(gold: str, answer: str, point: Mapping[str, Fraction]) -> bool:
+    """Whether two cleaned expressions have the same real value at one point."""
+    try:
+        left, right = parse(gold), parse(answer)
+    except UnsupportedError:
+        return False
+    if not symbols(left) | symbols(right) <= point.keys():
+        return False
+    with mp.workdps(DIGITS):
+        return _same(_number(left, point), _number(right, point)) is True
+
+
+WHOLE = ("gcd", "lcm", "bmod")  # of whole numbers alone
+_INDEXED = ("sum", "prod", "!!", *WHOLE)  # compared at whole numbers
 _ARITHMETIC = frozenset(["+", "-", "*", "/", "negative", "^", "root"])
 
 
 def _has(tree: Node, kinds: tuple[str, ...]) -> bool:
     """Whether one of these operations occurs."""
     return tree[0] in kinds or any(_has(part, kinds) for part in tree[1:] if isinstance(part, tuple))
+
+
+def _binds(tree: Node) -> bool:
+    return _has(tree, tuple(BINDING))
+
+
+def _work(tree: Node, inside: bool = False) -> int:
+    """How many operations one value takes at most."""
+    kind, *parts = tree
+    if kind not in BINDING:
+        return 1 + sum(_work(part, inside) for part in parts if isinstance(part, tuple))
+    _, *ends, term = parts
+    if kind in ("sum", "prod") and ends[1] != INFINITY:
+        return 1 + (_MOST_TERMS if inside else 1) * _work(term, inside)
+    return sum(map(_work, ends)) + evaluations(kind, not (inside or _binds(term))) * _work(term, True)
+
+
+def _to_fewer_digits(tree: Node) -> bool:
+    """Whether an integral or an infinite sum occurs, whose value is known to fewer digits."""
+    kind, *parts = tree
+    return (
+        kind == "int"
+        or (kind in ("sum", "prod") and parts[2] == INFINITY)
+        or any(_to_fewer_digits(part) for part in parts if isinstance(part, tuple))
+    )
 
 
 def _has_log(tree: Node) -> bool:
@@ -255,9 +340,12 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
     fixed = {"log": decimal, **({"i": mp.mpc(0, 1)} if imaginary else {})}
     indexed = _has(left, _INDEXED) or _has(right, _INDEXED)
     points = _points((symbols(left) | symbols(right)).difference(fixed), indexed)
+    if (_work(left) + _work(right)) * len(points) > _MOST_WORK and (_binds(left) or _binds(right)):
+        return False
     undecided = False
     verdicts: list[bool | None] = []
-    with mp.workdps(DIGITS):
+    digits = DIGITS_LEFT if _to_fewer_digits(left) or _to_fewer_digits(right) else DIGITS
+    with mp.workdps(digits):
         for point in points:
             a, b = (_number(side, {**point, **fixed}, imaginary) for side in (left, right))
             verdicts.append(_same(a, b))

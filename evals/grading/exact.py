@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import ceil, comb, factorial, floor, inf, lgamma, log, log10, prod
+from math import ceil, comb, factorial, floor, gcd, inf, lcm, lgamma, log, log10, prod
 from typing import Any
 
 from evals.grading.expression import Node
@@ -135,6 +135,15 @@ def _binomial(above: Fraction, below: Fraction) -> Fraction:
     return Fraction(comb(n, k))
 
 
+def _whole(compute: Callable[..., int]) -> Callable[..., Fraction]:
+    def apply(*values: Fraction) -> Fraction:
+        if any(value.denominator != 1 for value in values):
+            raise UnknownError
+        return Fraction(compute(*map(int, values)))
+
+    return apply
+
+
 _OPERATIONS: dict[str, Callable[..., Fraction]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -149,6 +158,11 @@ _OPERATIONS: dict[str, Callable[..., Fraction]] = {
     "ceil": lambda a: Fraction(ceil(a)),
     "binomial": _binomial,
     "root": _root,
+    "max": max,
+    "min": min,
+    "gcd": _whole(gcd),
+    "lcm": _whole(lcm),
+    "bmod": _whole(lambda a, b: a % b),
 }
 
 

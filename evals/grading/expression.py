@@ -1,7 +1,11 @@
 r"""Parse an unambiguous part of LaTeX arithmetic into a tree: numbers, symbols, `+ - * / ^ !`, roots, functions.
 
-Ambiguous expressions are not parsed: `1/2x`, `\sin x(y+1)`, `f(x)`, `5 5`. The tree is nested tuples, the operation
-first: `\frac{x}{2}` is `("/", ("symbol", "x"), ("number", Fraction(2)))`.
+Ambiguous expressions are not parsed: `1/2x`, `\sin x(y+1)`, `f(x)`, `5 5`, `x2`. A number is a factor behind a closed
+factor (`(n+2)2`, `\sqrt{3}2`), and behind a letter where it has a power (`n2^{n-1}`).
+
+The tree is nested tuples, the operation first: `\frac{x}{2}` is `("/", ("symbol", "x"), ("number", Fraction(2)))`. What
+binds a variable has its name second and its term last: `("sum", "k", first, last, term)`, likewise `prod` and `int`;
+`("lim", "x", place, term)`, and `lim+`, `lim-` from above and below.
 """
 
 from __future__ import annotations
@@ -24,7 +28,12 @@ _GREEK = frozenset(_LETTERS.split())
 _ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow", "dot", "ddot"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
 _OPERATORS = {"cdot": "*", "times": "*", "*": "*", "/": "/", "div": "/"}
-_NOT_A_FACTOR = frozenset(["+", "-", ")", "]", "}", "|", "rfloor", "rceil", "=", *_OPERATORS])
+_CHOOSING = frozenset(["max", "min", "gcd", "lcm"])  # of several arguments, in any order
+_CLOSED = frozenset([")", "]", "}", "|", "!", "pi", "rfloor", "rceil"])  # nothing behind it is an index
+BINDING = frozenset(["sum", "prod", "int", "lim", "lim+", "lim-"])
+INFINITY: Node = ("infinity",)
+_NOT_A_FACTOR = frozenset(["+", "-", ")", "]", "}", "\\}", "|", "rfloor", "rceil", "=", ",", "bmod", *_OPERATORS])
+_D_ABOVE = re.compile(r"\\frac\s*\{\s*d\s*([a-z])\s*\}\s*(\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})")
 DERIVATIVE = re.compile(
     r"\\frac\s*\{\s*d(?:\^\{(\d)\})?\s*(\\[A-Za-z]+|[A-Za-z])\s*\}\s*\{\s*d\s*([A-Za-z])(?:\s*\^\{\d\})?\s*\}"
 )
@@ -53,7 +62,7 @@ def symbols(tree: Node) -> frozenset[str]:
     """The names of the symbols in a tree."""
     if tree[0] == "symbol":
         return frozenset([tree[1]])
-    if tree[0] in ("sum", "prod"):
+    if tree[0] in BINDING:
         _, name, *ends, term = tree
         return frozenset().union(*map(symbols, ends), symbols(term) - {name})  # the index is not free
     return frozenset().union(*(symbols(part) for part in tree[1:] if isinstance(part, tuple)))
@@ -68,9 +77,13 @@ class _Parser:
             raise UnsupportedError("a word")
         if re.search(r"(?<![\d.])\d+[eE][-+]?\d", text):
             raise UnsupportedError("2e3 can be read in two ways")
+        if r"\int" in text:
+            text = _D_ABOVE.sub(r"\\frac{1}\2 d \1 ", text)  # `\int\frac{dx}{x}`
         if re.search(r"\\frac\s*\{\s*(?:d|\\partial)", text):
             raise UnsupportedError("a derivative")
         self._tokens: list[Any] = []
+        self._at = 0
+        self._bars = self._groups = 0
         for match in _TOKEN.finditer(text.rstrip()):
             number, command, letter, escaped, sign = match.groups()
             if number is not None:
@@ -81,8 +94,6 @@ class _Parser:
                 self._tokens.append(letter or escaped or sign)
         if len(self._tokens) > _MOST_TOKENS:
             raise UnsupportedError("too long")
-        self._at = 0
-        self._bars = self._groups = 0
 
     @property
     def next(self) -> Any:
@@ -104,11 +115,15 @@ class _Parser:
         tree = self.product()
         if sign == "-":
             tree = ("negative", tree)
+        if self.next == "bmod" and tree[0] != "negative":
+            self.take()
+            return ("bmod", tree, self.product())
         while self.next in ("+", "-"):
             tree = (self.take(), tree, self.product())
         return tree
 
     def product(self) -> Node:
+        first = self.next
         tree = last = self.factor()
         divided = False
         while True:
@@ -117,15 +132,26 @@ class _Parser:
                 self.take()
                 if last[0] == "symbol" and last[1].startswith(("vec ", "overrightarrow ")):
                     raise UnsupportedError("a product of vectors")
-                last = ("negative", self.take() and self.factor()) if self.next == "-" else self.factor()
+                negative = self.next == "-" and self.take()
+                first, last = self.next, self.factor()
+                last = ("negative", last) if negative else last
                 tree, divided = (_OPERATORS[token], tree, last), _OPERATORS[token] != "*"
             elif self.starts_a_factor():
-                if divided or (isinstance(token, Fraction) and last[0] not in ("^", "!") and last != ("symbol", "i")):
+                if divided or (isinstance(token, Fraction) and not self.takes_a_number(first, last)):
                     raise UnsupportedError("1/2x and x 2 can be read in two ways")
-                last = self.factor()
+                first, last = token, self.factor()
                 tree = ("*", tree, last)
             else:
                 return tree
+
+    def takes_a_number(self, first: Any, last: Node) -> bool:
+        """Whether the number that comes next multiplies the last factor, which began with the token `first`."""
+        if last[0] in ("^", "!") or last == ("symbol", "i"):
+            return True
+        before, behind = self._tokens[self._at - 1], self._tokens[self._at + 1 : self._at + 2]
+        if isinstance(first, Fraction) or last[0] == "number" or (before == ")" and last[0] == "symbol"):
+            return False  # 5 5, a mixed number; parts (1) and (b)
+        return behind == ["^"] or before in _CLOSED
 
     def starts_a_factor(self) -> bool:
         token = self.next
@@ -205,6 +231,12 @@ class _Parser:
             return ("/" if token == "frac" else "binomial", self.argument(), self.argument())
         if token in ("sum", "prod"):
             return self.over_an_index()
+        if token == "int":
+            return self.integral()
+        if token == "lim":
+            return self.limit()
+        if token in _CHOOSING:
+            return self.choosing()
         if token == "sqrt":
             self.take()
             degree: Node = ("number", Fraction(2))
@@ -272,18 +304,101 @@ class _Parser:
         kind = self.take()
         self.expect("_")
         self.expect("{")
-        name = self.symbol(index=False)
-        if name[0] != "symbol":
-            raise UnsupportedError("an index is a letter")
+        name = self.variable()
         self.expect("=")
         start = self.sum()
         self.expect("}")
         self.expect("^")
-        end = self.argument()
-        term = self.product()
-        if any(re.search(rf"[_(].*(?<![A-Za-z]){name[1]}(?![A-Za-z])", other) for other in symbols(term)):
-            term = ("terms of", term)  # x_k has no value of its own
-        return (kind, name[1], start, end, term)
+        end = self.end()
+        return (kind, name, start, end, _with_value(self.product(), name))
+
+    def limit(self) -> Node:
+        r"""`\lim_{x\to 0^+} \frac{\sin x}{x}`: the product behind it."""
+        self.take()
+        self.expect("_")
+        self.expect("{")
+        name = self.variable()
+        self.expect("to")
+        start = self._at
+        while self.next not in ("}", "^", None):
+            self.take()
+        end, side = self._at, self.side()
+        if not side:
+            self._at = start
+        place = self.part(start, end) if side else self.bound()
+        self.expect("}")
+        return (f"lim{side}", name, place, _with_value(self.product(), name))
+
+    def side(self) -> str:
+        """Of a place in a limit, the sign in its power."""
+        for form in (["^", "+"], ["^", "-"], ["^", "{", "+", "}"], ["^", "{", "-", "}"]):
+            if self._tokens[self._at : self._at + len(form)] == form:
+                self._at += len(form)
+                return "+" if "+" in form else "-"
+        return ""
+
+    def integral(self) -> Node:
+        r"""`\int_{0}^{1} x^2 dx`, up to its own `dx`."""
+        self.take()
+        self.expect("_")
+        low = self.end()
+        self.expect("^")
+        high = self.end()
+        start, open_ = self._at, 1
+        while open_:
+            token = self.take()
+            open_ += (token == "int") - (token == "d")
+        term = self.part(start, self._at - 1)
+        name = self.variable()
+        return ("int", name, low, high, _with_value(term, name))
+
+    def choosing(self) -> Node:
+        kind, opening = self.take(), self.take()
+        if opening not in ("(", "\\{"):
+            raise UnsupportedError("arguments in brackets")
+        arguments = [self.sum()]
+        while self.next == ",":
+            self.take()
+            arguments.append(self.sum())
+        self.expect(")" if opening == "(" else "\\}")
+        return (kind, *arguments)
+
+    def part(self, start: int, end: int) -> Node:
+        """The tokens between two places, read as an expression of their own."""
+        inner = _Parser("")
+        inner._tokens = self._tokens[start:end]
+        inner._groups = self._groups + 1
+        if inner._groups > _MOST_GROUPS:
+            raise UnsupportedError("nested too deeply")
+        tree = inner.bound()
+        if inner.next is not None:
+            raise UnsupportedError(f"{inner.next!r} is unexpected")
+        return tree
+
+    def variable(self) -> str:
+        name = self.symbol(index=False)
+        if name[0] != "symbol":
+            raise UnsupportedError("a variable is a letter")
+        return str(name[1])
+
+    def end(self) -> Node:
+        """Of a sum or an integral, one sign or a group in braces; it may be infinite."""
+        if self.next == "infty":
+            return self.bound()
+        if self.next != "{":
+            return self.argument()
+        self.take()
+        tree = self.bound()
+        self.expect("}")
+        return tree
+
+    def bound(self) -> Node:
+        signs = [self.take()] if self.next in ("+", "-") else []
+        if self.next == "infty":
+            self.take()
+            return ("negative", INFINITY) if signs == ["-"] else INFINITY
+        self._at -= len(signs)
+        return self.sum()
 
     def bare_argument(self) -> Node:
         r"""Of `\sin 2x`: a product up to the next sign, function or bracket."""
@@ -299,3 +414,9 @@ class _Parser:
         if self.next == "/":
             raise UnsupportedError("a function before a slash")
         return tree
+
+
+def _with_value(term: Node, name: str) -> Node:
+    """The term of a sum; marked where it has no value of its own, as x_k and f(x) have none."""
+    unknown = any(re.search(rf"[_(].*(?<![A-Za-z]){name}(?![A-Za-z])", other) for other in symbols(term))
+    return ("terms of", term) if unknown else term

@@ -12,7 +12,8 @@ A policy is part of a protocol, like the temperature: it can change a score by m
     qwen          as Qwen2.5-Math's evaluation/parser.py, `extract_answer`, and SimpleRL's copy of it: the last box,
                   complete or not; else what follows "the answer is"; else the last number (of `-$1,200` and
                   `-\$1{,}200` all of it: theirs loses the sign, or takes 200)
-    letter        the letter of a multiple choice that is stated last (`evals.grading.letters`; GPQA)
+    letter        the letter of a multiple choice that is stated last, unless the response offers a second one beside it
+                  (`evals.grading.letters`; GPQA)
     hashes        the number after the first `####` that a number follows, as lm-eval's strict-match takes it: a base
                   model goes on with a next question (GSM8K's form; veRL's strict extraction took the first too, and
                   takes the last today)

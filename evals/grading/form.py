@@ -3,7 +3,7 @@ r"""Rules on the form of the whole answer: its signs, its words, its letter, a c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
@@ -96,9 +96,28 @@ def no_answer(gold: str, answer: str, same: Same) -> bool | None:
 
 _CLOCK = re.compile(r"(\d{1,2})(?:\s*\{?:\}?\s*([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
 _MONTHS = """january february march april may june july august september october november december"""
-_MONTH = rf"({'|'.join(f'{month[:3]}(?:{month[3:]})?' for month in _MONTHS.split())})\.?"
-_DAY = r"(\d{1,2})(?:\s*(?:st|nd|rd|th))?"
-_DATE = re.compile(rf"(?:{_MONTH}\s+(?:the\s+)?{_DAY}|(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH})", re.IGNORECASE)
+_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS.split())
+_DAY, _YEAR = r"(?P<day>\d{1,2})(?:\s*(?:st|nd|rd|th))?", r"(?P<year>\d{4})"
+_DATES = [
+    re.compile(form.format(month=rf"(?P<month>{_MONTH})\.?", day=_DAY, year=_YEAR), re.IGNORECASE)
+    for form in (
+        r"{month}\s+(?:the\s+)?{day}(?:\s*,?\s+{year})?",
+        r"(?:the\s+)?{day}\s+(?:of\s+)?{month}(?:\s*,?\s+{year})?",
+        r"{year}\s*,?\s+{month}\s+{day}",
+        r"{year}[-/](?P<number>[01]?\d)[-/]{day}",
+    )
+]
+
+
+def _date(text: str) -> tuple[str, int, int] | None:
+    """(year or nothing, month, day)."""
+    found = next(filter(None, (form.fullmatch(plain(text)) for form in _DATES)), None)
+    if found is None:
+        return None
+    parts = found.groupdict("")
+    months = [month[:3] for month in _MONTHS.split()]
+    month = int(parts["number"]) if "number" in parts else 1 + months.index(parts["month"].lower()[:3])
+    return parts.get("year", ""), month, int(parts["day"])
 
 
 def same_clock(gold: str, answer: str, same: Same) -> bool | None:
@@ -113,11 +132,8 @@ def same_clock(gold: str, answer: str, same: Same) -> bool | None:
         if None in minutes:
             return False
         return minutes[0] == minutes[1] or (not all(known) and abs(minutes[0] - minutes[1]) == 720)
-    dates = [_DATE.fullmatch(plain(side)) for side in (gold, answer)]
-    if dates[0] and dates[1]:
-        left, right = (((date[1] or date[4]).lower()[:3], date[2] or date[3]) for date in dates if date)
-        return left == right
-    return None
+    dates = [_date(side) for side in (gold, answer)]
+    return None if None in dates else dates[0] == dates[1]
 
 
 def _minutes(time: re.Match[str]) -> tuple[int | None, bool]:
@@ -179,6 +195,8 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     if left is None or right is None:
         return None
     if not (left.marked or right.marked):
+        if re.fullmatch("[A-J]", gold) and re.fullmatch("[a-j]", answer):
+            return gold == answer.upper()
         return left.letters == right.letters if r"\text" in gold + answer else None
     return left.letters == (right.letters.upper() if left.marked and left.letters.isupper() else right.letters)
 
@@ -322,10 +340,14 @@ _NAME = re.compile(r"\\[A-Za-z]+|[A-Za-z](?:_\{\w+\})?")
 _AS_CONSTANT = (
     r"(?:^|[-+=(])\s*%s\s*(?:$|[-+,)]|(?:\\cdot\s*)?(?:e\s*\^|\\(?:sin|cos|exp|ln)(?![A-Za-z])|[xt](?![A-Za-z])))"
 )
-_CONSTANT = re.compile(r"[CcKk](?:_\{\d\})?|[ABmn]")
+_CONSTANT = re.compile(r"[CcKk](?:_\{\d\})?|[ABabmn]")
 
 
 def free_constants(gold: str, answer: str, same: Same) -> bool | None:
+    return _free_constants(gold, answer, same) or _free_constants(answer, gold, lambda a, b: same(b, a))
+
+
+def _free_constants(gold: str, answer: str, same: Callable[[str, str], bool]) -> bool | None:
     left, right = (
         [name for name in dict.fromkeys(_NAME.findall(side)) if _CONSTANT.fullmatch(name)] for side in (gold, answer)
     )
@@ -341,9 +363,17 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
     ):
         return None  # a given number has its own letter
     whole = "".join(old) == "k" and "".join(new) in "mn" and r"\pi" in gold  # n\pi for k\pi
-    if any(name[0] in "ABmn" for name in new) and not (whole or all("_" in name for name in old)):
+    solved = all(_solves(side, names) for side, names in ((gold, old), (answer, new)))
+    if any(name[0] in "ABabmn" for name in new) and not (whole or solved or all("_" in name for name in old)):
         return None  # A for C_1; one C may be more than a free constant
     return any(same(_numbered(gold, old), _numbered(answer, order)) for order in permutations(new)) or None
+
+
+def _solves(text: str, names: Sequence[str]) -> bool:
+    """Whether it is `y = ...`, where each of the names stands as a free constant does."""
+    sides = split(text, "=")
+    named = len(sides) == 2 and re.fullmatch(r"[a-z](?:\([a-z]\))?", sides[0])
+    return bool(named) and all("_" in name or re.search(_AS_CONSTANT % name, sides[1]) for name in names)
 
 
 def _numbered(text: str, names: Sequence[str]) -> str:
@@ -395,25 +425,24 @@ def ratio(gold: str, answer: str, same: Same) -> bool | None:
     return all(same(a, b) for a, b in zip(left, right, strict=True))
 
 
-def _cases(side: str) -> list[list[str]] | None:
-    """The values of a function by cases, each with its condition."""
-    found = re.fullmatch(r"(?:[^=]*=)?\s*\\begin\s*\{cases\}(.*)\\end\s*\{cases\}", side, re.DOTALL)
-    rows = [plain(row).split("&") for row in found[1].split("\\\\") if row.strip()] if found else []
-    if not rows or any(len(row) != 2 for row in rows):
-        return None
-    return [
-        [row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|\bis\b|[,;.]\s*$", "", row[1]).strip()]
-        for row in rows
-    ]
+_ELEMENTS = frozenset(
+    re.findall(
+        "[A-Z][a-z]?",
+        "HHeLiBeBCNOFNeNaMgAlSiPSClArKCaScTiVCrMnFeCoNiCuZnGaGeAsSeBrKrRbSrYZrNbMoAgCdSnSbTeIXeCsBaWPtAuHgPbBiU",
+    )
+)
+_FORMULA = re.compile(r"(?:[A-Z][a-z]?\d*|[()]\d*)+(?:\^\d?[-+])?")
 
 
-def same_cases(gold: str, answer: str, same: Same) -> bool | None:
-    left, right = _cases(gold), _cases(answer)
-    if left is None or right is None:
+def _formula(side: str) -> str | None:
+    """A chemical formula without its fonts and braces."""
+    bare = re.sub(r"\\(?:text|ce)(?![A-Za-z])|[\s{}_$]", "", side)
+    elements = re.findall(r"[A-Z][a-z]?", bare)
+    return bare if _FORMULA.fullmatch(bare) and elements and _ELEMENTS.issuperset(elements) else None
+
+
+def formula(gold: str, answer: str, same: Same) -> bool | None:
+    if not re.search(r"\\(?:text|ce)(?![A-Za-z])", gold + answer) or not re.search(r"\d|[-+]", gold):
         return None
-    for value, when in left:
-        found = [other for other in right if same(value, other[0]) and same(when, other[1])]
-        if not found:
-            return False
-        right.remove(found[0])
-    return not right
+    left, right = _formula(gold), _formula(answer)
+    return (left == right or None) if left else None

@@ -3,13 +3,18 @@ r"""The letter of a multiple choice (A to J) that a response states last: the ex
 A letter is stated in a box, on a line of its own, or by words ("answer is", "C is correct", "go with"). A response that
 states none may restate one option: it names the only option that it marks, as `(C)` or at the start of a line as
 `C) text`. Options that are listed, denied ("not (A)") or left open ("A or B") are no answer; nor is the first letter of
-a word, of a formula (`C_6`, `E=mc^2`), of a unit (`42 J`) or the article "a". Standard library only; linear.
+a word, of a formula (`C_6`, `E=mc^2`), of a unit (`42 J`) or the article "a".
+
+A response that offers a second letter beside its answer gives no answer: `C (if not, then D)`. Another letter in the
+sentence of the answer is an offer, unless it is `SET_ASIDE`. In a later sentence it is one where the sentence `OFFERS`
+it. Standard library only; linear.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 _MARKS = r"[*$({\[\\\s\"'`]{0,9}"
 _OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
@@ -66,15 +71,104 @@ _RESTATED = re.compile(
 )
 
 
+_ANY_CASE = re.IGNORECASE | re.DOTALL
+_BESIDE, _LONGEST_SENTENCE = 60, 300
 _ANY_OPTION = re.compile(r"\(([A-J])\)|(?<![A-Za-z\\$'(_^])([B-HJ])(?=\s*(?:[.,:;)?!]|$)|\s+(?:or|and|is|are|also)\b)")
+
+
+class Words(NamedTuple):
+    """Words before or beside another letter. `example` shows them, `counter` is a near form without them."""
+
+    pattern: str
+    example: str
+    counter: str
+
+
+SET_ASIDE = (  # what stands in the sentence of the answer C between it and a letter D that is not offered
+    Words(r"(?<!if\s)(?<!unless\s)\b(?:not|nor|neither)\s+(?:option\s+)?", "Answer: C, not D", "Answer: C, if not D"),
+    Words(
+        r"\b(?:rather\s+than|instead\s+of|over|than|unlike)\s+(?:option\s+)?",
+        "Answer: C rather than D",
+        "Answer: C, then D",
+    ),
+    Words(r"\b(?:because|since|as|where|while|whereas)\b.*", "Answer: C, since D is small", "Answer: C, D since small"),
+)
+OFFERS = (  # what makes an offer of the letter D in a sentence behind the answer C
+    Words(r"alternatively|otherwise|or\s", "Answer: C. Alternatively, D.", "Answer: C. Option D is too small."),
+    Words(
+        r"(?:and\s+)?if\s+(?:not|that|this|it)\b",
+        "Answer: C. If that is wrong, D.",
+        "Answer: C. If D held, x would be 3.",
+    ),
+    Words(
+        r".*\b(?:second|next|other)[- ](?:choice|best|guess)\b",
+        "Answer: C. Second choice: D",
+        "Answer: C. D comes second.",
+    ),
+    Words(
+        r".*\b(?:back-?up|fall-?back|runner-up|failing\s+(?:that|this))\b",
+        "Answer: C. Backup: D",
+        "Answer: C. D fails.",
+    ),
+    Words(
+        r".*\b(?:also|equally|just\s+as)\s+(?:be\s+)?(?:acceptable|possible|correct|right|likely|plausible|good|true|fine)\b",
+        "Answer: C. D is also possible.",
+        "Answer: C. D is also wrong.",
+    ),
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|\n")
+# a letter of its own: not of a formula (`kA`, `F =`), and not the article or the pronoun
+_LETTER = re.compile(
+    rf"(?<![\w\\$^'’=+/-])(?<!vitamin\s)\(?([A-J])\)?(?![\w_^’'(]|\s*[=<>+/^_])(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"
+)
+_JOINED = re.compile(
+    r"(?<![A-Za-z\\])([A-J])[)}\]*$\s]*\W*(?:\\text\s*\{\s*)?\b(?:or|and)\b[\s}*({\[$\\]*(?:quad|qquad)?[\s\\]*\Z"
+)
 
 
 def last_letter(response: str, boxes: Iterable[tuple[int, str]]) -> str | None:
     """The letter that is stated last, or of the only option that is restated; `boxes` are (place, content)."""
-    stated = [(match.start(), next(filter(None, match.groups()))) for match in _STATED.finditer(response)]
-    stated = [(place, letter) for place, letter in stated if not _denied(response, place)]
-    stated += [(place, match[1]) for place, content in boxes if (match := _IN_BOX.match(content))]
-    return max(stated)[1].upper() if stated else _only_option(response)
+    stated = [
+        (match.start(), match.end(match.lastindex or 0), match[match.lastindex or 0])
+        for match in _STATED.finditer(response)
+    ]
+    stated = [found for found in stated if not _denied(response, found[0])]
+    for place, content in boxes:
+        if match := _IN_BOX.match(content):
+            stated.append((place, response.find(content, place) + match.end(1), match[1]))
+    if not stated:
+        return _only_option(response)
+    place, end, letter = max(stated)
+    sentence = max((found.end() for found in _SENTENCE_END.finditer(response, 0, place)), default=0)
+    if len({found[2].upper() for found in stated}) > 1 and _offers(response[sentence:end]):
+        return None
+    return None if _offers_another(response, place, end, letter.upper()) else letter.upper()
+
+
+def _offers_another(response: str, place: int, end: int, letter: str) -> bool:
+    """Whether a response offers a second letter beside the one that it states between two places."""
+    joined = _JOINED.search(response, max(0, place - _BESIDE), place)
+    if joined and joined[1] != letter:
+        return True
+    start = end
+    for number, stop in enumerate([*(found.start() for found in _SENTENCE_END.finditer(response, end)), len(response)]):
+        stop_at = min(stop, start + _LONGEST_SENTENCE)
+        others = [found for found in _LETTER.finditer(response, start, stop_at) if found[1] != letter]
+        if number and others and _offers(response[start:stop_at]):
+            return True
+        if not number and any(not _is_set_aside(response[start : found.start(1)]) for found in others):
+            return True
+        start = stop + 1
+    return False
+
+
+def _is_set_aside(before: str) -> bool:
+    """Whether the words before another letter, in the sentence of the answer, say that it is not offered."""
+    return any(re.search(rf"{words.pattern}[*(\s]*\Z", before, _ANY_CASE) for words in SET_ASIDE)
+
+
+def _offers(sentence: str) -> bool:
+    return any(re.match(rf"\W*(?:{words.pattern})", sentence, _ANY_CASE) for words in OFFERS)
 
 
 def _only_option(response: str) -> str | None:

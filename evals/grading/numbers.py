@@ -210,6 +210,7 @@ _PARTS = {"half": 2, "halve": 2, "quarter": 4, **dict(list(_ORDINALS.items())[2:
 _PART = re.compile(rf"(one(?= [a-z]+$)|[a-z]+(?= [a-z]+s$)) ({'|'.join(_PARTS)})s?")  # one third, two thirds
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _DIGITS = re.compile(rf"(-?\d[\d,]*(?:\.\d+)?) ?({'|'.join(_SCALES)})")
+_CHANCE = re.compile(r"(\d{1,9}|[a-z]+) (?:in|out of) (\d{1,9}|[a-z]+)")  # 1 in 4
 _PLACE = re.compile(r"(\d{1,9}) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
 _BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?: (?:{'|'.join(list(_SMALL)[:9])}))?|{'|'.join(_SMALL)})"
 _BELOW_1000 = rf"(?:(?:{'|'.join(_SMALL)}) hundred(?: {_BELOW_100})?|{_BELOW_100})"
@@ -230,6 +231,9 @@ def spoken(text: str) -> str | None:
     if part := _PART.fullmatch(words):
         above, below = _whole(part[1]), _PARTS[part[2]]
         return None if above is None else rf"{sign}\frac{{{above}}}{{{below}}}"
+    if chance := _CHANCE.fullmatch(words):
+        known = [int(side) if side.isdigit() else _whole(side) for side in chance.groups()]
+        return None if None in known else rf"\frac{{{known[0]}}}{{{known[1]}}}"
     tens, _, last = words.rpartition(" ")
     if last in _ORDINALS and (not tens or (tens in _TENS and _ORDINALS[last] < 10)):
         return f"{sign}{_TENS.get(tens, 0) + _ORDINALS[last]}"

@@ -12,8 +12,8 @@ from evals.grading.exact import exact
 from evals.grading.expression import UnsupportedError, parse, symbols
 from evals.grading.numbers import split
 
-_FAR = Fraction(10) ** 5000  # stands for infinity
-_PLACES = Fraction(10) ** 140  # ends that are not rational are compared to so many digits
+FAR = Fraction(10) ** 5000  # stands for infinity
+PLACES = Fraction(10) ** 140  # ends that are not rational are compared to so many digits
 
 
 class Cut(NamedTuple):
@@ -26,7 +26,7 @@ class Cut(NamedTuple):
 Span = tuple[Cut, Cut]  # from one cut to another
 Spans = tuple[Span, ...]  # in order, apart from each other
 
-_ALL: Spans = ((Cut(-_FAR, True), Cut(_FAR, False)),)
+ALL: Spans = ((Cut(-FAR, True), Cut(FAR, False)),)
 _OPERATORS = re.compile(r"(\\cup|\\cap|\\setminus|\\backslash)(?![A-Za-z])")
 _WITHOUT = re.compile(r"(?<=[)\]}])\s*(?:-|\\\\)\s*(?=\\\{)")
 _SIGN = re.compile(r"(\\(?:le|ge|neq)(?![A-Za-z])|[<>])")
@@ -53,7 +53,7 @@ def reals(text: str) -> Reals | None:
     text = text.strip()
     if left_out := _EXCEPT.fullmatch(text):
         points = _points(split(left_out[1], ",;"))
-        return None if points is None else Reals(_without(_ALL, points), "", True)
+        return None if points is None else Reals(_without(ALL, points), "", True)
     if builder := _BUILDER.fullmatch(text):
         inside = reals(builder[2].strip())
         return inside if inside and inside.variable == builder[1] else None
@@ -70,9 +70,9 @@ def reals(text: str) -> Reals | None:
         if total is None or spans is None:
             return None
         if operator == r"\cup":
-            total = _joined([*total, *spans])
+            total = joined([*total, *spans])
         else:
-            total = _without(total, spans if operator != r"\cap" else _without(_ALL, spans))
+            total = _without(total, spans if operator != r"\cap" else _without(ALL, spans))
             computed = True
         computed |= bool(re.match(r"\s*\]|.*\[\s*$", part, re.DOTALL))
     return (
@@ -99,16 +99,18 @@ def same_reals(gold: str, answer: str, same: Same) -> bool | None:
 def _end(text: str) -> Fraction | None:
     text = text.strip()
     if infinite := re.fullmatch(r"([-+]?)\s*\\infty", text):
-        return -_FAR if infinite[1] == "-" else _FAR
+        return -FAR if infinite[1] == "-" else FAR
     value = constant(text)
-    return None if value is None else Fraction(round(value * _PLACES), _PLACES)
+    if value is None or value.denominator < PLACES:
+        return value
+    return Fraction(round(value * PLACES), PLACES)
 
 
 def _atom(text: str) -> Spans | None:
     """An interval, with brackets either way, points in braces, or all reals."""
     text = text.strip()
     if re.fullmatch(_REALS, text):
-        return _ALL
+        return ALL
     if text == r"\emptyset":
         return ()
     if points := re.fullmatch(r"\\\{(.*)\\\}", text):
@@ -120,15 +122,15 @@ def _atom(text: str) -> Spans | None:
     low, high = map(_end, ends)
     if low is None or high is None or low >= high:
         return None
-    return ((Cut(low, interval[1] != "[" or low == -_FAR), Cut(high, interval[3] == "]" and high != _FAR)),)
+    return ((Cut(low, interval[1] != "[" or low == -FAR), Cut(high, interval[3] == "]" and high != FAR)),)
 
 
 def _points(texts: list[str]) -> Spans | None:
     ends = [_end(text) for text in texts]
-    return None if None in ends else _joined([(Cut(end, False), Cut(end, True)) for end in ends if end is not None])
+    return None if None in ends else joined([(Cut(end, False), Cut(end, True)) for end in ends if end is not None])
 
 
-def _joined(spans: list[Span]) -> Spans:
+def joined(spans: list[Span]) -> Spans:
     """The union, in order."""
     out: list[Span] = []
     for low, high in sorted(spans):
@@ -153,9 +155,9 @@ def _of_relations(parts: list[str], both: bool) -> Reals | None:
     if len(known) < len(read) or len({variable for variable, *_ in known}) != 1:
         return None
     kept = [spans for _, sign, spans in known if sign != r"\neq"]
-    total = _ALL if both or not kept else ()
+    total = ALL if both or not kept else ()
     for spans in kept:
-        total = _without(total, _without(_ALL, spans)) if both else _joined([*total, *spans])
+        total = _without(total, _without(ALL, spans)) if both else joined([*total, *spans])
     for _, sign, spans in known:
         total = _without(total, spans) if sign == r"\neq" else total
     computed = any("|" in part or r"\neq" in part for part in parts)
@@ -168,7 +170,7 @@ def _relation(text: str) -> tuple[str, str, Spans] | None:
     signs, sides = sides[1::2], sides[::2]
     if not signs or "=" in text or "" in sides:
         return None
-    spans = _ALL
+    spans = ALL
     variable = ""
     for left, sign, right in zip(sides, signs, sides[1:], strict=False):
         one = _half(left, sign, right)
@@ -177,7 +179,7 @@ def _relation(text: str) -> tuple[str, str, Spans] | None:
         variable = one[0]
         if sign == r"\neq":
             return (variable, sign, one[1]) if len(signs) == 1 else None
-        spans = _without(spans, _without(_ALL, one[1]))
+        spans = _without(spans, _without(ALL, one[1]))
     return variable, signs[0], spans
 
 
@@ -211,11 +213,11 @@ def _half(left: str, sign: str, right: str) -> tuple[str, Spans] | None:
         if sign == r"\neq":
             return name, ((Cut(bound, False), Cut(bound, True)),)
         if sign in ("<", r"\le"):
-            return name, ((_ALL[0][0], Cut(bound, inclusive)),)
-        return name, ((Cut(bound, not inclusive), _ALL[0][1]),)
-    if bound < 0 or sign == r"\neq" or bound == _FAR:
+            return name, ((ALL[0][0], Cut(bound, inclusive)),)
+        return name, ((Cut(bound, not inclusive), ALL[0][1]),)
+    if bound < 0 or sign == r"\neq" or bound == FAR:
         return None
     low, high = sorted([(bound - start) / slope, (-bound - start) / slope])
     if sign in ("<", r"\le"):
         return name, ((Cut(low, not inclusive), Cut(high, inclusive)),) if bound or inclusive else ()
-    return name, _without(_ALL, ((Cut(low, inclusive), Cut(high, not inclusive)),) if bound or not inclusive else ())
+    return name, _without(ALL, ((Cut(low, inclusive), Cut(high, not inclusive)),) if bound or not inclusive else ())

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from evals.grading import Same, collection, form, quantity, reals, relations
+from evals.grading import Same, asides, collection, form, piecewise, quantity, reals, relations
 
 
 class Rule(NamedTuple):
@@ -31,9 +31,11 @@ RULES = (
          (r"x^2+1", r"x^2 + 1"), ("1 1/2", "11/2")),
     Rule("plain_number", form.plain_number, "two plain numbers: equal, or one the other's rounding",
          ("1/3", "0.333"), ("1/3", "0.33")),
-    Rule("cases", form.same_cases, "functions by cases: the same values under the same conditions, in any order",
+    Rule("cases", piecewise.same_cases, "functions by cases: the same values under the same conditions, or everywhere",
          (r"\begin{cases}1&x>0\\2&x<0\end{cases}", r"\begin{cases}2&x<0\\1&x>0\end{cases}"),
          (r"\begin{cases}1&x>0\\2&x<0\end{cases}", r"\begin{cases}1&x<0\\2&x>0\end{cases}")),
+    Rule("aside", asides.aside, "what stands before a parenthesis of a known form (`asides`); before another: nothing",
+         ("40", r"40\text{ (forty)}"), ("5", r"5\text{ (the other root is 6)}")),
     Rule("numeral_in_base", form.numeral_in_base, "a numeral with its base, whose base may be missing in the answer",
          ("4210_7", "4210"), ("5", "5_8")),
     Rule("number_in_words", form.number_in_words, "a number in words, an ordinal with or without its noun, a million",
@@ -48,6 +50,8 @@ RULES = (
          (r"3:45\text{ p.m.}", "15:45"), (r"3:45\text{ p.m.}", r"3:45\text{ a.m.}")),
     Rule("no_answer", form.no_answer, "nothing: words that deny, bound or change a value; a date",
          None, ("5", r"5\text{ more points}")),
+    Rule("formula", form.formula, "a chemical formula, in any font",
+         (r"\text{H_2O}", r"\text{H}_2\text{O}"), (r"\text{CO}_2", r"\text{Co}_2")),
     Rule("words", form.same_words, "words, names and dates as words; a word is never an expression",
          (r"\text{Even}", "even"), ("even", "odd")),
     Rule("conclusion", form.conclusion, "the end of a derivation",

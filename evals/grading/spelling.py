@@ -206,6 +206,24 @@ def _money(amount: re.Match[str]) -> str:
 
 _TEXT, _OPEN, _CLOSE = r"(?:\\text\s*\{\s*)", r"(?i)^\s*(?:\\text\s*\{\s*)?", r"\s*\}?\.?\s*"
 _SCALED = r"\d+(?:,\d{3})*(?:\.\d+)?(?:\s*(?:\\text\s*\{\s*)?(?:thousand|million|billion|trillion)(?:\s*\})?)?"
+_CELL = r"((?:(?!\\\\|&|\\begin).)*)"
+_DETERMINANT = rf"(?:\\det\s*)?\\begin\{{vmatrix\}}{_CELL}&{_CELL}\\\\{_CELL}&{_CELL}(?:\\\\)?\s*\\end\{{vmatrix\}}"
+_OF_A_UNIT = r"\s*\\text\s*\{([^{}]*)\}\s*((?:\^\s*\{?\s*\d\s*\}?)?)\s*"
+_UNIT_FRACTION = rf"\\frac\s*\{{\s*([-\d.,]*){_OF_A_UNIT}\}}\s*\{{{_OF_A_UNIT}\}}"
+
+
+def _joined_digits(group: re.Match[str]) -> str:
+    return group[1] + group[2].replace(",", "")
+
+
+_ANSWER_IS = re.sub(  # "the answer is", in languages
+    r"\s+",
+    r"\\s+",
+    "die antwort (?:ist|lautet)|die lösung (?:ist|lautet)|la respuesta(?: final)? es|la solución es"
+    "|la réponse(?: finale)? est|la solution est|la risposta è|la soluzione è|a resposta(?: final)? é|a solução é"
+    "|het antwoord is|svaret är|svaret er|odpowiedź to|cevap|jawabannya adalah"
+    "|ответ|答案是|答案为|答案|答えは|정답은|الجواب هو|उत्तर है",
+)
 _MATRIX = r"\\begin\{matrix\}(.*?)\\end\{matrix\}"
 _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     # signs
@@ -234,8 +252,21 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("nothing in braces", r"^\s*\{\s*\}|\{\.\}\s*$", ""),
     ("array", r"\\(begin|end)\s*\{(?:array\}\s*\{[^{}]*|array|smallmatrix)\}", r"\\\1{matrix}"),
     ("matrix in brackets", rf"[(\[]\s*{_MATRIX}\s*[)\]]", r"\\begin{pmatrix}\1\\end{pmatrix}"),
+    ("determinant of two rows", _DETERMINANT, r"((\1)\\cdot(\4)-(\2)\\cdot(\3))"),
+    (
+        "end of a proof",
+        r"\s*(?:\\text\s*\{\s*[(\[]?\s*(?:QED|Q\.\s?E\.\s?D\.?)\s*[)\]]?\s*\}|\\(?:square|qedsymbol)(?![A-Za-z]))\s*$",
+        "",
+    ),
+    (
+        "transposed row",
+        r"^\s*([(\[][^()\[\]]*,[^()\[\]]*[)\]])\s*\^\s*\{?\s*(?:\\(?:top|intercal)|\\text\s*\{\s*T\s*\}|T)\s*\}?\s*$",
+        r"\1",
+    ),
     # separators
     ("inside a number", r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ]|')\s*(?=\d{3}(?!\d))", ""),
+    ("thousands in braces", r"(?<=[A-Za-z}])(\s*\{)\s*(\d{1,3}(?:,\d{3})+)\s*(?=\})", _joined_digits),
+    ("decimal comma in braces", r"(?<=\d)\{,\}(?=\d)", "."),  # thousands are gone
     ("spaces", r"(?:(?<!\\)\\[,;:! ]|[~\s])+", " "),
     ("both hold", r"(?s)^.+$", _both_hold),
     (
@@ -250,6 +281,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         ",",
     ),
     # units
+    ("unit as a fraction", _UNIT_FRACTION, r"\1\\text{ \2\3/\4\5}"),
     (
         "ohm",
         rf"(?<=[\d}}])\s*{_TEXT}?(?:([kMGm])\s*)?(?:\}}\s*)?{_TEXT}?\\Omega{END}\s*(?:\}}+\s*)?$",
@@ -271,6 +303,17 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         rf"(?:(?:(?:the|our|my)\s++)?(?:(?:final|correct|required|desired|maximum|minimum|largest|smallest|greatest|least)\s++)?(?:possible\s++)?(?:{_ASKED})\s*+(?:is|equals|:|is\s*:))?"
         r"\s*+:?\s*+\}?\s*+"  # possessive: blanks are read once
         rf"(?=[-\d\\(])(?!\\(?:text|neq|le|ge|not))",
+        "",
+    ),
+    (
+        "introduction in another language",
+        rf"(?i)^\s*(?:\\text\s*\{{\s*)?(?:{_ANSWER_IS})\s*:?\s*\}}?\s*:?\s*(?=[-\d\\(])(?!\\(?:text|neq|le|ge|not))",
+        "",
+    ),
+    ("yes, and the value", r"(?i)^\s*\\text\s*\{\s*yes\s*[,:]\s*\}\s*(?=[a-z]\s*=|[-\d])", ""),
+    (
+        "noun of a tuple",
+        r"(?i)^\s*(?:\\text\s*\{\s*)?(?:the\s+)?(?:point|vector|(?:ordered\s+)?(?:pair|triple)|interval)\s*\}?\s*(?=[(\[])",
         "",
     ),
     ("arrow before", r"^\s*(?:\\(?:Rightarrow|therefore)(?![A-Za-z])\s*)+", ""),
