@@ -16,8 +16,9 @@ import rlvr
 from evals.audit.audit import audit
 from evals.audit.evidence import Evidence
 from evals.audit.printed import Printed
-from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verl_settings
+from evals.audit.reading import curve_evidence, graded, read_curve, verl_settings
 from evals.audit.selection import plateau_of
+from evals.audit.sets import checkpoint_numbers
 from evals.files import file_sha256, write_json
 from evals.grading import Grader
 from harness.errors import UsageError
