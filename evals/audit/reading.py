@@ -17,7 +17,7 @@ import pandas as pd
 
 from evals.audit.evidence import Evidence
 from evals.audit.readings import PARTS
-from evals.data.rows import is_nothing, parsed, refuse_twice
+from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice
 from evals.files import UsageError, text_sha256
 from evals.suggest import expected
 
@@ -159,8 +159,10 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     reader = _reader(name, text)
     try:
         rows = list(reader(text))
+    except TwiceError as error:
+        raise UsageError(f"{name}: {error}") from error
     except UsageError as error:
-        raise UsageError(f"{name}, {error}") from error
+        raise UsageError(f"{name}: damaged or cut short: {error}") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{name}: damaged or cut short: {type(error).__name__} {error}") from error
     table = pd.DataFrame(rows)

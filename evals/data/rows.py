@@ -138,8 +138,8 @@ def parsed(text: str, where: str) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=_once)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UsageError as error:
-        raise UsageError(f"{where}: {error}") from error
+    except TwiceError as error:
+        raise TwiceError(f"{where}: {error}") from error
     except UnicodeEncodeError as error:
         raise UsageError(f"{where}: half of a surrogate pair, which is no character") from error
     except RecursionError as error:
@@ -155,11 +155,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
+class TwiceError(UsageError):
+    """A name is there twice, and nobody can say which one counts."""
+
+
 def refuse_twice(names: Sequence[str], what: str = "the column") -> None:
-    """Raise UsageError if a name is there twice."""
+    """Raise TwiceError if a name is there twice."""
     if len(set(names)) < len(names):
         name = next(name for at, name in enumerate(names) if name in names[:at])
-        raise UsageError(f"{what} {name!r} is there twice. Rename or delete one of the two")
+        raise TwiceError(f"{what} {name!r} is there twice. Rename or delete one of the two")
 
 
 def _object(row: Any, where: str) -> dict[str, Any]:
