@@ -11,6 +11,7 @@ from pydantic import field_validator
 from evals.answer_files.formats.schema import About, Format, Id, Part
 from evals.answer_files.sample import Sample
 from evals.answer_files.values import golds_of, problem_text, replied
+from evals.files import UsageError
 
 
 class LightevalDoc(Part):
@@ -38,6 +39,8 @@ class Lighteval(Format):
     def samples(self) -> list[Sample]:
         doc, texts = self.doc, self.model_response.text
         indexes = doc.gold_index if isinstance(doc.gold_index, list) else [doc.gold_index]
+        if beyond := [index for index in indexes if not 0 <= index < len(doc.choices)]:
+            raise UsageError(f"doc.gold_index is {beyond[0]}; doc.choices has {len(doc.choices)} values")
         counts = [
             len(ids) if isinstance(ids, list) and ids else None for ids in self.model_response.output_tokens or ()
         ]
