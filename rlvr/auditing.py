@@ -12,6 +12,9 @@ from harness.errors import UsageError, refuse_unused
 from rlvr.results import Result
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from evals.answer_files.read import Read
     from evals.answer_files.reading import Reading
     from evals.audit import Evidence
     from evals.slow import Told
@@ -26,7 +29,7 @@ def audit(
     *source: PathLike,
     printed: str | float | None = None,
     metric: str | None = None,
-    files: Literal["checkpoints", "seeds", "recipes"] | None = None,
+    files: Literal["checkpoints", "seeds", "samples", "recipes"] | None = None,
     base: Sequence[PathLike] | None = None,
     problems: int | None = None,
     declared: str | None = None,
@@ -55,8 +58,9 @@ def audit(
             at most 1 and is none in percent (default for runs: what `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark, where they
             have several.
-        files: what one file is (default: of curves a seed, of responses and verdicts a checkpoint); recipes: the
-            printed one may be the best of them.
+        files: what one file is. Default: a curve is one seed. A file of responses or verdicts is one checkpoint, but
+            names that differ by seed or run and a number are seeds, and by rs, sample or repeat and a number samples of
+            one checkpoint. recipes: the printed one may be the best of them.
         base: files of the model that it is compared with, or a glob of them: the gain over it, with its interval.
         problems: how many problems the benchmark has (default: n_problems of the curves; for files of responses or
             verdicts that are named like a known benchmark and lack up to a fifth of it, that one's). Of curves: without
@@ -72,6 +76,7 @@ def audit(
     Raises:
         UsageError: a file cannot be read, or lacks the metric or the authors' verdicts.
     """
+    from evals.answer_files.read import audit_lines
     from evals.answer_files.reading import Reading
     from evals.audit import Printed
     from evals.audit import audit as take_apart
@@ -96,11 +101,14 @@ def audit(
         refuse_unused("with metric=, which is of training curves; files of responses need none", **of_responses)
     try:
         reading = Reading(columns or {}, None, None, label, label_threshold, golds)
+        reads: list[Read] = []
         with slow("audit: reading and grading") as told:
             read = [
                 _of_runs(group, metric)
                 if ours
-                else _evidence(group, metric, None if number and files == "recipes" else files, problems, reading, told)
+                else _evidence(
+                    group, metric, None if number and files == "recipes" else files, problems, reading, told, reads
+                )
                 for number, group in enumerate(groups)
             ]
         if printed is None and not ours:
@@ -110,10 +118,11 @@ def audit(
     except OSError as error:
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
-    document = asdict(result) | {"printed": claim.text, "where": where, "verdict": result.in_words}
+    document = {"read": [asdict(one) for one in reads], **asdict(result)}
+    document |= {"printed": claim.text, "where": where, "verdict": result.in_words}
     bounds = {key: getattr(result.interval, key, None) for key in ("low", "high")}
     row = {"printed": claim.text, "verdict": result.in_words, "file": result.file, **bounds, "ours": result.ours}
-    text = f"{result}\n  {LAST}" if ours else str(result)
+    text = f"{result}\n  {LAST}" if ours else "\n".join([*audit_lines(reads), str(result)])
     if declaration is not None and not result.differing:
         same = sorted(read[0].settings.keys() & declaration.keys())
         found = f"as declared: {', '.join(same)}" if same else "none are stated in these files"
@@ -145,64 +154,54 @@ def _evidence(
     problems: int | None,
     reading: Reading,
     told: Told,
+    reads: list[Read],
 ) -> Evidence:
+    """What files say; what was read of each of them is added to `reads`."""
     from dataclasses import replace
 
     import pandas as pd
 
-    from evals.answer_files.reading import read_answers
+    from evals.answer_files.read import of_curve, of_verdicts
     from evals.audit import Evidence
     from evals.audit.denominators import known_size
-    from evals.audit.reading import (
-        checkpoint_numbers,
-        curve_evidence,
-        graded,
-        graded_programs,
-        programs,
-        read_curve,
-        refuse_curve,
-        verdict_table,
-        verl_settings,
-    )
-    from evals.grading import Grader
+    from evals.audit.reading import curve_evidence, read_curve, verl_settings
+    from evals.audit.sets import checkpoint_numbers, named_as
+    from evals.same_file import refuse_same
 
     names = _names(paths)
+    refuse_same(paths, "a seed" if metric is not None else "a checkpoint, a seed or a sample")
     if metric is not None:
-        if files == "checkpoints":
-            raise UsageError("files=checkpoints: a curve has all checkpoints of a seed; expected seeds or recipes")
+        if files in ("checkpoints", "samples"):
+            raise UsageError(f"files={files}: a curve has all checkpoints of a seed; expected seeds or recipes")
         texts = [path.read_text(errors="replace") for path in paths]
         curves = {name: read_curve(text, name=str(path)) for name, path, text in zip(names, paths, texts, strict=True)}
         settings = verl_settings(texts[0])
-        return curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
+        evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
+        reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
+        return evidence
+    said = named_as(paths) if files is None else None
+    files = files if said is None else said[0]
     tables: list[pd.DataFrame] = []
     called: dict[int, str] = {}
     numbers = checkpoint_numbers(paths)
     for number, name, path in zip(numbers, names, paths, strict=True):
         told("files", len(tables), len(paths))
-        try:
-            table = verdict_table(path, reading.columns, reading.label_threshold)
-        except UsageError as error:
-            if "not JSON" in str(error):
-                refuse_curve(path)
-            raise
-        if table is None:
-            try:
-                read = read_answers(path, reading)
-            except UsageError as error:
-                others = ". Here, verdicts without answers need columns=id:THEIRS,correct:THEIRS, a curve metric=NAME"
-                raise UsageError(f"{error}{others if 'no known format' in str(error) else ''}") from error
-            if not read.labelled:
-                raise UsageError(
-                    f"{path}: no verdicts of the authors; {read.note or 'it has none'}. A curve needs metric=NAME"
-                )
-            table = graded_programs(read) if programs(read) else graded(read.rows, Grader())
+        table, of_file = _table(path, reading)
+        reads.append(of_file or of_verdicts(str(path), table))
         if files == "recipes":
             table, called[number] = table.assign(checkpoint=number, seed=""), name
         elif files == "seeds":
             table = table if "seed" in table else table.assign(seed=name)
+        elif files == "samples":
+            table = table if "checkpoint" in table else table.assign(checkpoint=0)
         elif "checkpoint" not in table:
             table, called[number] = table.assign(checkpoint=number), name
         tables.append(table)
+    if said is not None:
+        others = [f"files={one}" for one in ("samples", "seeds", "checkpoints") if one != said[0]]
+        note = f"the names differ by {said[1]} and a number, so the files are {said[0]}"
+        before = f"{reads[-1].note}. " if reads[-1].note else ""
+        reads[-1] = replace(reads[-1], note=f"{before}{note}. To say otherwise, type {' or '.join(others)}")
     samples = pd.concat(tables, ignore_index=True)
     named = [*map(str, samples.get("benchmark", pd.Series(dtype=str)).unique())] or [path.name for path in paths]
     evidence = Evidence.of_samples(samples, problems=problems)
@@ -210,6 +209,37 @@ def _evidence(
     if problems is None and known is not None and found < known <= 1.25 * found:
         evidence = replace(evidence, stated=known)
     return replace(evidence, names=called, recipes=files == "recipes")
+
+
+def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
+    """The verdicts of a file, and what was read of one with responses; None for a table of verdicts alone."""
+    from evals.answer_files.containers import contents
+    from evals.answer_files.read import extracted, read_of
+    from evals.answer_files.reading import read_answers
+    from evals.answer_files.what_to_type import verdicts_by
+    from evals.audit.reading import graded, graded_programs, programs, refuse_curve, verdict_table
+    from evals.grading import Grader
+
+    try:
+        table = verdict_table(path, reading.columns, reading.label_threshold)
+    except UsageError as error:
+        if "not JSON" in str(error):
+            refuse_curve(path)
+        raise
+    if table is not None:
+        return table, None
+    try:
+        file = read_answers(path, reading)
+    except UsageError as error:
+        if "no known format" not in str(error):
+            raise
+        given = verdicts_by(contents(path)) or "columns=id:THEIRS,correct:THEIRS"
+        raise UsageError(f"{error}. A curve needs metric=NAME, and verdicts without answers need {given}") from error
+    if not file.labelled:
+        raise UsageError(f"{path}: no verdicts of the authors; {file.note or 'it has none'}. A curve needs metric=NAME")
+    of_programs = programs(file)
+    [of_file] = read_of(file, lambda sample: None if of_programs else extracted(sample))
+    return graded_programs(file) if of_programs else graded(file.rows, Grader()), of_file
 
 
 def _names(paths: Sequence[Path]) -> list[str]:

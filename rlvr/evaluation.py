@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -399,8 +399,7 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
 
 
 def grade(
-    file: PathLike | Records,
-    *,
+    *file: PathLike | Records,
     policy: str | None = None,
     reasoning: Literal["after", "whole"] | None = None,
     out: PathLike | None = None,
@@ -415,18 +414,18 @@ def grade(
     ks: Sequence[int] | int | None = None,
     **conventions: Any,
 ) -> Result:
-    """Grade answers in a file of any known format, and show where the authors' own verdicts differ.
+    """Grade answers in files of any known format, and show where the authors' own verdicts differ.
 
     FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
-    problem. Other columns are kept; finish_reason and expected are used. Also read, by content: evaluations of
-    Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, oat results, instances of Every Eval
-    Ever, OpenCompass, NeMo-Skills, verifiers, SkyRL, OpenR1, veRL dumps, TRL completions (.jsonl, .json, .parquet,
-    .eval, .gz), tables by columns=; programs of lm-eval, human-eval and evalplus; and our own verdicts, graded again
-    under the policy that decided them.
+    problem. Other columns are kept; finish_reason and expected are used. Files of other tools are read if their rows
+    have the types that the tool writes (docs/tutorials/others-files.md lists the formats): lm-eval, inspect, lighteval,
+    evalscope, OpenCompass, Every Eval Ever, Qwen2.5-Math, NeMo-Skills, NeMo-Gym, veRL, TRL, ms-swift, oat, SkyRL,
+    verifiers, OpenR1, OpenAI responses, human-eval, evalplus. Any other table is read by columns=. Our own verdicts are
+    graded again under the policy that decided them. The report begins with one row as it was read.
 
     Args:
-        file: a file of answers, or the folder of an evaluation of one benchmark, or its name in rlvr show; in Python
-            also rows, as of a file.
+        *file: a file of answers, or the folder of an evaluation of one benchmark, or its name in rlvr show; in Python
+            also rows, as of a file. The rows of several files are samples of the same problems.
         policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default where golds are
             letters), whole; `rlvr list what=policies` describes them.
@@ -457,15 +456,16 @@ def grade(
     from evals.files import write_text
     from evals.grading import Conventions
     from evals.grading.extraction import POLICIES
+    from evals.same_file import refuse_same
     from evals.slow import slow
     from harness import __version__
     from harness.record.find import beginning
     from rlvr.metrics import Scores
 
-    if not isinstance(file, (str, os.PathLike)):
-        file = rows_as_file("file", file)
-    elif not Path(file).exists() and len(named := beginning(str(file))) == 1:
-        (file,) = named
+    if not file:
+        raise UsageError("FILE: missing; expected a file of answers")
+    files = [_one_file(one, beginning) for one in file]
+    refuse_same(files, "a sample")
     known = {f.name: type(f.default) for f in fields(Conventions)}
     for key, value in conventions.items():
         if key not in known:
@@ -484,9 +484,9 @@ def grade(
     try:
         known_golds = None if gold is None else Path(gold)
         reading = Reading(columns or {}, known_golds, benchmark, label, label_threshold, golds)
-        with slow(f"grading {os.fspath(file)}") as progress:
+        with slow(f"grading {', '.join(map(str, files))}") as progress:
             report = grade_file(
-                file,
+                files,
                 out=out,
                 ks=ks,
                 policy=policy,
@@ -510,9 +510,17 @@ def grade(
     elif wrong and (rows := report.verdicts["wrong"]) > len(report.explanations):
         shown = f"the first {len(report.explanations)} of {rows} rows that are wrong"
         print(f"explain=wrong: {shown}; explain=[30,31] explains others by their numbers", file=sys.stderr)
-    names = {only: Path(file).name for only in report.scores} if len(report.scores) == 1 else {}
+    names = {only: ", ".join(one.name for one in files) for only in report.scores} if len(report.scores) == 1 else {}
     table = Scores((names.get(of, of), s) for of, scores in report.scores.items() for s in scores)
     return Result(report.as_dict(), report.__str__, table.rows())
+
+
+def _one_file(given: PathLike | Records, beginning: Callable[[str], Sequence[Path]]) -> Path:
+    """The file that a user means: by its path, the beginning of its name in `rlvr show`, or rows."""
+    if not isinstance(given, (str, os.PathLike)):
+        return Path(rows_as_file("file", given))
+    named = [] if Path(given).exists() else beginning(str(given))
+    return Path(named[0] if len(named) == 1 else given)
 
 
 def at_least_one(key: str, numbers: Sequence[int] | int | None) -> list[int] | None:

@@ -200,9 +200,11 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
     Raises:
         UsageError: no such file, or a curve without known metrics.
     """
+    from evals.same_file import refuse_same
     from harness.record.curves import import_curves
 
     paths = _existing(files, "logs or tables of a training, one a seed")
+    refuse_same(paths, "a seed")
     runs, gone = import_curves(paths, paths[0].stem if name is None else name, columns or {})
     rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
     lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]

@@ -76,7 +76,9 @@ def called(function: F) -> F:
             raise UsageError(f"{name}: {error}; expected {name}({takes})") from None
         for name, value in given.arguments.items():
             option, key = taken.parameters[name], name.rstrip("_")
-            if option.default is option.empty and (value is None or (isinstance(value, tuple) and None in value)):
+            if option.default is option.empty and (
+                value is None or (isinstance(value, tuple) and any(one is None for one in value))
+            ):
                 what = _described(function).get(name, "a value").partition(". ")[0].rstrip(".")
                 raise UsageError(f"{key}=None: expected {what}")
             if NAMES.issuperset(kinds(option)) and not isinstance(value, (str, os.PathLike, Iterable, NoneType)):
@@ -106,9 +108,10 @@ def called(function: F) -> F:
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:
-    """Values of which some may be lists of them, as audit([a, b]) for audit(a, b)."""
+    """Values of which some may be lists of them, as audit([a, b]) for audit(a, b). A list of rows is one value."""
     for value in values:
-        yield from value if isinstance(value, (list, tuple)) else (value,)
+        several = isinstance(value, (list, tuple)) and not any(isinstance(one, Mapping) for one in value)
+        yield from value if several else (value,)
 
 
 def choices(option: inspect.Parameter) -> list[str]:

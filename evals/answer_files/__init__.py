@@ -17,11 +17,12 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.answer_files.differing import differing
-from evals.answer_files.formats import AS_PROGRAMS, OURS, Row, problem_of
 from evals.answer_files.own import decided_by, file_of, graded_by
 from evals.answer_files.policies import LETTER, advice, policy_effects
-from evals.answer_files.reading import NOTHING_SAID, Reading, as_text, gold_of_row, read_answers
+from evals.answer_files.read import read_of
+from evals.answer_files.reading import NOTHING_SAID, Reading, read_answers
 from evals.answer_files.report import SHOWN, GradeReport, agreement
+from evals.answer_files.sample import Sample
 from evals.answer_files.table import Columns, columns_of_responses, ended, with_columns
 from evals.code_execution.program_grader import ProgramGrader, is_gold
 from evals.code_execution.programs import POLICIES as PROGRAMS
@@ -42,7 +43,7 @@ _COMMON_KS = tuple(2**power for power in range(11))
 
 
 def grade_file(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     out: str | os.PathLike[str] | None = None,
     ks: Sequence[int] | None = None,
@@ -56,7 +57,7 @@ def grade_file(
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
 
     Args:
-        path: the file, or the folder of an evaluation of one benchmark.
+        path: the file, or the folder of an evaluation of one benchmark; several are samples of the same problems.
         out: FILE.jsonl for the rows in input order with our columns added (see `evals.answer_files.table`), which
             `rlvr compare` reads.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
@@ -73,32 +74,32 @@ def grade_file(
             impossible k.
         OSError: the file cannot be read, or `out` cannot be written.
     """
-    path, target = file_of(Path(path)), None if out is None else Path(out)
+    paths = [file_of(Path(one)) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
+    target = None if out is None else Path(out)
     if target is not None and (target.suffix != ".jsonl" or not target.parent.is_dir()):
         raise UsageError(f"out is {str(out)!r}; expected a name that ends in .jsonl, in a folder that exists")
-    file = read_answers(path, reading)
+    file = read_answers(paths, reading)
     rows = file.rows
-    samples = Counter(map(problem_of, rows))
+    samples = Counter(row.problem_of for row in rows)
     of_benchmarks = _ks(samples, ks)
     for number in () if explain == "wrong" else explain:
         if not 1 <= number <= len(rows):
             raise UsageError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
-    decided = decided_by(path, file.format, rows)
-    by_file, part = decided or (AS_PROGRAMS.get(file.format), "after")
+    ways = {decided_by(one, file.format, rows) for one in paths}
+    decided = ways.pop() if len(ways) == 1 else None
+    by_file, part = decided or (file.policy, "after")
     policy, reasoning = policy or by_file or policy_for(rows), reasoning or part
     policies = tuple(PROGRAMS if policy in PROGRAMS else POLICIES)
     if policy not in policies:
         raise UsageError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
-    if strange := [n for n, row in enumerate(rows, 1) if is_gold(as_text(row["answer"])) is not (policy in PROGRAMS)]:
+    if strange := [n for n, row in enumerate(rows, 1) if is_gold(row.gold) is not (policy in PROGRAMS)]:
         what = "no test of a program" if policy in PROGRAMS else "the test of a program: policy=program"
         raise UsageError(f"policy={policy}: the answer of row {strange[0]} is {what}")
     if policy in PROGRAMS and explain:
         raise UsageError("explain: expected none, the answers are programs")
 
     grader = ProgramGrader(workers=os.cpu_count() or 2) if policy in PROGRAMS else Grader(conventions, reasoning)
-    triples: list[tuple[Any, str, str | None]] = [
-        (gold_of_row(row), row["response"], row.get("finish_reason")) for row in rows
-    ]
+    triples: list[tuple[Any, str, str | None]] = [(row.to_grade, row.response, row.finish_reason) for row in rows]
     if policy in PROGRAMS:
         triples = [(answer, *graded_part(text, finish, reasoning)) for answer, text, finish in triples]
     units = ("rows", "problems whose answers are compared", "other policies")
@@ -107,7 +108,7 @@ def grade_file(
     ours = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions), of_problems)
     if target is not None:  # before what may take as long again
         write_jsonl(target, with_columns(rows, ours))
-    failed = {place for place, row in enumerate(rows) if row.get("sampling_error") is not None}
+    failed = {place for place, row in enumerate(rows) if row.sampling_error is not None}
     effects = policy_effects(triples, grades, grader, policy, policies, of_policies, failed)
     differ = differing(rows, grades, grader, policy, decided)
     wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
@@ -119,8 +120,9 @@ def grade_file(
         for n in explained
         if isinstance(grader, Grader)
     }
+    answers = {id(row): grade.answer for row, grade in zip(rows, grades, strict=True)}
     return GradeReport(
-        file=str(path),
+        file=", ".join(map(str, paths)),
         rows=len(rows),
         problems=len(samples),
         samples=(min(samples.values()), max(samples.values())),
@@ -131,22 +133,23 @@ def grade_file(
         out=None if target is None else str(target),
         policy=policy,
         reasoning=reasoning,
-        thoughts=sum(has_marker(row["response"]) for row in rows),
+        thoughts=sum(has_marker(row.response) for row in rows),
         policies=effects,
-        advice=None if policy in PROGRAMS else advice([row["response"] for row in rows], grades, effects, policy),
+        advice=None if policy in PROGRAMS else advice([row.response for row in rows], grades, effects, policy),
         explanations=explanations,
         asked={n: _asked(rows[n - 1]) for n in explanations},
-        stated=None if file.format in OURS else replace(file, rows=[]),
+        stated=replace(file, rows=[]),
+        read=read_of(file, lambda sample: answers[id(sample)]),
         note=file.note,
         empty=file.empty,
         differing=differ,
     )
 
 
-def _with_errors(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Grade]:
+def _with_errors(rows: Sequence[Sample], grades: Sequence[Grade]) -> list[Grade]:
     """The grades, unscored where the engine failed or a server withheld the response."""
     return [
-        grade if (why := row.get("sampling_error")) is None else Grade(Verdict.UNSCORED, None, why)
+        grade if (why := row.sampling_error) is None else Grade(Verdict.UNSCORED, None, why)
         for row, grade in zip(rows, grades, strict=True)
     ]
 
@@ -160,20 +163,20 @@ def _by_kind(reasons: Sequence[str]) -> dict[str, int]:
     return {of[0] + several[kind]: len(of) for kind, of in kinds.items()}
 
 
-def policy_for(rows: Sequence[Row]) -> str:
+def policy_for(rows: Sequence[Sample]) -> str:
     """The extraction policy of a file that names none: program or letter if every gold is one, else boxed_last."""
-    if all(is_gold(as_text(row["answer"])) for row in rows):
+    if all(is_gold(row.gold) for row in rows):
         return "program"
-    golds = {as_text(row["answer"]).strip() for row in rows}
+    golds = {row.gold.strip() for row in rows}
     return "letter" if all(map(LETTER.fullmatch, golds)) else "boxed_last"
 
 
-def _asked(row: Row) -> str:
+def _asked(row: Sample) -> str:
     """The problem of a row, for people."""
-    return f"problem {row['problem_id']}" + (f": {shorten(str(row['problem']), 200)}" if row.get("problem") else "")
+    return f"problem {row.problem_id}" + (f": {shorten(row.problem, 200)}" if row.problem else "")
 
 
-def _scores(rows: Sequence[Row], ours: Columns, ks: Mapping[str, Sequence[int]]) -> dict[str, list[Score]]:
+def _scores(rows: Sequence[Sample], ours: Columns, ks: Mapping[str, Sequence[int]]) -> dict[str, list[Score]]:
     """Of each benchmark."""
     import pandas as pd
 
@@ -181,7 +184,7 @@ def _scores(rows: Sequence[Row], ours: Columns, ks: Mapping[str, Sequence[int]])
 
     columns = {name: ours[name] for name in ("benchmark", "sample", "verdict", "answer_class", "boxed")}
     columns |= {"finish_reason": [ended(row) for row in rows]}
-    table = pd.DataFrame({"problem_id": [str(row["problem_id"]) for row in rows], **columns})
+    table = pd.DataFrame({"problem_id": [row.problem_id for row in rows], **columns})
     return {str(name): score(of_it, ks=ks[str(name)]) for name, of_it in table.groupby("benchmark", sort=False)}
 
 

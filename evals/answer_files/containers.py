@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
-import json
 import struct
 import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
 
-from evals.data.rows import read_rows
+from evals.answer_files.formats import format_of
+from evals.data.rows import parsed, read_rows
 from evals.files import UsageError, most_unpacked
 
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, length of its name, of its extra field
+HOLDERS = ("samples", "results", "outputs", "details", "data", "rows")  # names of a list of rows in an object
 
 
 def contents(path: Path) -> list[dict[str, Any]]:
@@ -28,7 +29,10 @@ def contents(path: Path) -> list[dict[str, Any]]:
         zipped = file.read(2) == b"PK"
     objects = _zipped(path) if zipped else list(read_rows(path, of_any_name=True))
     if len(objects) == 1 and isinstance(objects[0], dict):
-        objects = _inside(objects[0])
+        try:
+            objects = _inside(objects[0])
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from error
     if not objects:
         raise UsageError(f"{path}: expected rows, found none")
     if strange := [number for number, row in enumerate(objects, 1) if not isinstance(row, dict)]:
@@ -37,20 +41,54 @@ def contents(path: Path) -> list[dict[str, Any]]:
 
 
 def _inside(whole: dict[str, Any]) -> list[Any]:
-    """The objects inside a file of one object: itself, where it is no container."""
-    if isinstance(samples := whole.get("samples"), list):  # an inspect log
-        return samples
-    if isinstance(tasks := whole.get("eval"), dict):  # of evalplus: task -> samples
+    """The objects inside a file of one object: itself, where it is a row or no container.
+
+    Raises:
+        UsageError: it is a known container without rows.
+    """
+    if format_of(whole) is not None:
+        return [whole]
+    for name in HOLDERS:
+        if _is_rows(whole.get(name)):
+            rows: list[Any] = whole[name]
+            return rows
+    tasks = whole.get("eval")  # of evalplus: task -> samples
+    if isinstance(tasks, dict) and tasks and all(_is_rows(of) for of in tasks.values()):
         return [sample for samples in tasks.values() for sample in samples]
+    if isinstance(tasks, dict) and {"version", "status"} <= whole.keys():
+        raise UsageError(NO_SAMPLES)
+    if _scores_of_lm_eval(whole):
+        raise UsageError(
+            "these are lm-eval's scores without samples. Run lm_eval with --log_samples, and give its samples_*.jsonl"
+        )
+    history = whole.get("log_history")
+    if isinstance(history, list) and _is_rows(history):
+        names = dict.fromkeys(name for entry in history for name in entry if name != "step")
+        raise UsageError(
+            "this is a trainer's log without responses. Type rlvr audit with metric=NAME and printed=NUMBER. Its "
+            f"metrics are {', '.join(names)}"
+        )
     details = whole.get("details", whole)  # of OpenCompass: id -> object, beside the scores; or the predictions alone
-    if isinstance(details, list):
-        return details
     if isinstance(details, dict):
-        rows = {key: row for key, row in details.items() if isinstance(row, dict)}
-        rest = details.keys() - rows.keys() - {"type"}
-        if rows and not rest and all(row.keys() == next(iter(rows.values())).keys() for row in rows.values()):
-            return [{"idx": key, **row} for key, row in rows.items()]
+        rows_by_id = {key: row for key, row in details.items() if isinstance(row, dict)}
+        rest = details.keys() - rows_by_id.keys() - {"type"}
+        if rows_by_id and not rest and len({tuple(row) for row in rows_by_id.values()}) == 1:
+            return [{"idx": key, **row} for key, row in rows_by_id.items()]
     return [whole]
+
+
+NO_SAMPLES = "this is an inspect log without samples. Its evaluation was not finished, or only its header was saved"
+
+
+def _is_rows(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _scores_of_lm_eval(whole: dict[str, Any]) -> bool:
+    """results_*.json: scores by task, and how they were made."""
+    results = whole.get("results")
+    scores = isinstance(results, dict) and all(isinstance(task, dict) for task in results.values())
+    return scores and bool({"configs", "config", "versions", "n-shot"} & whole.keys())
 
 
 def _zipped(path: Path) -> list[Any]:
@@ -60,7 +98,11 @@ def _zipped(path: Path) -> list[Any]:
             inside = sorted(name for name in files if name.startswith("samples/") and name.endswith(".json"))
             if sum(files[name].file_size for name in inside) > (most := most_unpacked(path)):
                 raise UsageError(f"it unpacks to more than {most / 2**30:.1f} GiB")
-            return [json.loads(_member(stream, archive, files[name])) for name in inside]
+            if not inside and {"header.json", "_journal/start.json"} & files.keys():
+                raise UsageError(NO_SAMPLES)
+            return [parsed(_member(stream, archive, files[name]).decode(), name) for name in inside]
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
     except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise UsageError(f"{path}: damaged or cut short ({error})") from error
 

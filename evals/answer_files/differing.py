@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
-from evals.answer_files.formats import Row
 from evals.answer_files.own import graded_by
-from evals.answer_files.reading import as_text, gold_of_row
+from evals.answer_files.sample import Sample
 from evals.code_execution.program_grader import ProgramGrader
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.grading import Conventions, Grade, Grader
@@ -36,28 +34,28 @@ class Disagreement:
     cause: str
 
 
-def _programs_differing(rows: Sequence[Row], grades: Sequence[Grade]) -> list[Disagreement]:
+def _programs_differing(rows: Sequence[Sample], grades: Sequence[Grade]) -> list[Disagreement]:
     causes = {Verdict.CORRECT: "the program passes the tests", Verdict.WRONG: "the program does not pass the tests"}
     return [
         Disagreement(
             number,
-            str(row["problem_id"]),
+            row.problem_id,
             "its tests",
             None,
             grade.answer,
-            row["expected"],
+            bool(row.expected),
             str(grade.verdict),
             causes.get(grade.verdict, "no program found"),
         )
         for number, (row, grade) in enumerate(zip(rows, grades, strict=True), 1)
-        if row.get("expected") is not None
+        if row.expected is not None
         and grade.verdict is not Verdict.UNSCORED
-        and (grade.verdict is Verdict.CORRECT) != row["expected"]
+        and (grade.verdict is Verdict.CORRECT) != row.expected
     ]
 
 
 def differing(
-    rows: Sequence[Row],
+    rows: Sequence[Sample],
     grades: Sequence[Grade],
     grader: Grader | ProgramGrader,
     policy: str,
@@ -74,30 +72,30 @@ def differing(
     differing_rows = [
         i
         for i, (row, grade) in enumerate(zip(rows, grades, strict=True))
-        if row.get("expected") is not None
+        if row.expected is not None
         and grade.verdict != Verdict.UNSCORED
-        and (grade.verdict == Verdict.CORRECT) != row["expected"]
+        and (grade.verdict == Verdict.CORRECT) != row.expected
     ]
-    triples = [(gold_of_row(rows[i]), rows[i]["response"], rows[i].get("finish_reason")) for i in differing_rows]
+    triples = [(rows[i].to_grade, rows[i].response, rows[i].finish_reason) for i in differing_rows]
     others = [grader.grade_responses(triples, other) for other in POLICIES if other != policy]
     of_file: Sequence[Grade] = []
     if decided not in (None, (policy, grader.reasoning)):
         of_file = replace(grader, reasoning=decided[1]).grade_responses(triples, decided[0])
     options = [
-        _option(as_text(rows[i]["answer"]), grades[i].answer or "", grader.conventions, rows[i]["expected"])
+        _option(rows[i].gold, grades[i].answer or "", grader.conventions, bool(rows[i].expected))
         for i in differing_rows
     ]
     return [
         Disagreement(
             i + 1,
-            str(rows[i]["problem_id"]),
-            " or ".join(map(read_gold, rows[i].get("golds") or [as_text(rows[i]["answer"])])),
-            rows[i].get("their_answer"),
+            rows[i].problem_id,
+            " or ".join(map(read_gold, rows[i].golds)),
+            rows[i].their_answer,
             grades[i].answer,
-            rows[i]["expected"],
+            bool(rows[i].expected),
             str(grades[i].verdict),
             f"the file's verdict is of {graded_by(*decided)}"
-            if decided and of_file and (of_file[at].verdict == Verdict.CORRECT) == rows[i]["expected"]
+            if decided and of_file and (of_file[at].verdict == Verdict.CORRECT) == rows[i].expected
             else cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others], options[at], policy),
         )
         for at, i in enumerate(differing_rows)
@@ -130,7 +128,7 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
 def cause(
-    row: Mapping[str, Any],
+    row: Sample,
     grade: Grade,
     others: Sequence[Grade],
     option: str | None = None,
@@ -151,9 +149,9 @@ def cause(
         others: of the same response under other extraction policies.
         option: under which the verdict would be the label's. policy: of `grade`.
     """
-    gold, answer = read_gold(str(row["answer"])), grade.answer
+    gold, answer = read_gold(row.gold), grade.answer
     answered = [g for g in others if g.answer not in (None, answer)]
-    agreeing = any((other.verdict == Verdict.CORRECT) == row["expected"] for other in answered)
+    agreeing = any((other.verdict == Verdict.CORRECT) == row.expected for other in answered)
     if answer is None:
         if grade.verdict == Verdict.TRUNCATED:
             return "cut off before an answer"
@@ -163,13 +161,13 @@ def cause(
         return "another part of the response was extracted"
     if gold_is_cut(row, answer):
         return GOLD_CUT
-    if row.get("their_answer") == NOTHING and not row["expected"]:
+    if row.their_answer == NOTHING and not row.expected:
         return "no answer by their extraction"
     a, b = _number(gold), _number(answer)
     if grade.verdict == Verdict.CORRECT and (_bare(gold) == _bare(answer) or (a is not None and a == b)):
         return "equal to the gold, labelled incorrect"
     if option is not None:
-        return f"a convention: {option} {'accepts' if row['expected'] else 'refuses'} it"
+        return f"a convention: {option} {'accepts' if row.expected else 'refuses'} it"
     if a is not None and a == b:
         return "the same number, written otherwise"
     if None in (a, b) and all(re.search(_SEVERAL, text) for text in (gold, answer)):
@@ -197,14 +195,14 @@ def read_gold(text: str) -> str:
     return locate(text).strip() or text
 
 
-def gold_is_cut(row: Mapping[str, Any], answer: str | None) -> bool:
+def gold_is_cut(row: Sample, answer: str | None) -> bool:
     """The sample is labelled correct, and the file's gold has braces that do not close, as `\\frac{1`, or a bracket
     that begins with a plus, or is their extracted answer to the letter, and ours is another."""
-    theirs, gold = row.get("their_answer"), str(row["answer"]).strip()
+    theirs, gold = row.their_answer, row.gold.strip()
     braces = re.sub(r"\\[{}]", "", gold)
-    same = theirs not in (None, answer) and theirs.strip() == gold
+    same = theirs is not None and theirs != answer and theirs.strip() == gold
     broken = braces.count("{") != braces.count("}") or (_PLUS.search(gold) and not _PLUS.search(answer or ""))
-    return bool(row.get("expected")) and bool(same or broken)
+    return bool(row.expected) and bool(same or broken)
 
 
 _SPACING = re.compile(r"\\left(?![A-Za-z])|\\right(?![A-Za-z])|\\[ ,;:!]")

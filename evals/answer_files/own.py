@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from evals.answer_files.formats import VERDICTS, Row
+from evals.answer_files.formats.ours import Verdicts
+from evals.answer_files.sample import Sample
 from evals.data import protocols
 from evals.files import UsageError, read_object
 from evals.grading import Conventions
@@ -37,7 +38,7 @@ def file_of(path: Path) -> Path:
     return found[0]
 
 
-def decided_by(path: Path, rows_format: str, rows: Sequence[Row]) -> tuple[str, str] | None:
+def decided_by(path: Path, rows_format: str, rows: Sequence[Sample]) -> tuple[str, str] | None:
     """The extraction policy that decided the verdicts of a file of this project, and the part of a response that it
     read (`evals.grading.reasoning`): by the manifest of the evaluation beside it, else by its column `graded_by`. None
     for other files, and where they do not say one.
@@ -45,7 +46,7 @@ def decided_by(path: Path, rows_format: str, rows: Sequence[Row]) -> tuple[str, 
     Raises:
         DamagedFileError: the manifest cannot be read.
     """
-    if rows_format != VERDICTS:
+    if rows_format != Verdicts.about.name:
         return None
     if (manifest := path.with_name("manifest.json")).is_file() and path.name == TABLE:
         found = read_object(manifest, "identity", "record")
@@ -53,7 +54,7 @@ def decided_by(path: Path, rows_format: str, rows: Sequence[Row]) -> tuple[str, 
         policy = protocols.recorded_policy(found)
         reasoning = protocols.recorded_value(found, "reasoning") or "whole"  # as before there was a choice
         return None if policy is None else (policy, reasoning)
-    stated = {row.get("graded_by") for row in rows}
+    stated = {row.graded_by for row in rows}
     if len(stated) != 1 or not isinstance(text := stated.pop(), str):
         return None
     policy, *others = text.split(", ")

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.answer_files.differing import Disagreement, cell, in_words
-from evals.answer_files.formats import VERDICTS, Row
+from evals.answer_files.formats.ours import Verdicts
 from evals.answer_files.policies import PolicyEffect
+from evals.answer_files.read import Read, read_lines, sizes
+from evals.answer_files.sample import Sample
 from evals.files import UsageError
 from evals.grading import Explanation, Grade
 from evals.grading.verdicts import Verdict
@@ -67,7 +69,8 @@ class GradeReport:
     advice: str | None = None  # the policy that reads them, where most have no answer in the form of the one in use
     explanations: dict[int, Explanation] = field(default_factory=dict)  # by the number of the row, from 1
     asked: dict[int, str] = field(default_factory=dict)  # the problems of these rows
-    stated: AnswerFile | None = None  # without its rows; None for rows of our own form
+    stated: AnswerFile | None = None  # without its rows
+    read: list[Read] = field(default_factory=list)  # of each file
     note: str | None = None  # how to compare with verdicts of the authors that are there, where none is compared
     empty: int = 0  # rows with an empty response, or none
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
@@ -127,12 +130,10 @@ class GradeReport:
 
     def __str__(self) -> str:
         """A short summary for a terminal."""
-        low, high = self.samples
-        samples = f"{low if low == high else f'{low} to {high}'} sample{'s' * (high > 1)}"
-        counted = [f"{n} {name}{'s' * (n != 1)}" for n, name in ((self.rows, "row"), (self.problems, "problem"))]
-        lines = [f"{self.file}: {', '.join(counted)}, {samples} each"]
+        lines = [f"{self.file}: {sizes(self.rows, self.problems, self.samples)}"]
+        lines += read_lines(self.read)
+        lines += _stated_lines(self.stated) if self.stated else []
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
-        lines[1:1] = _stated_lines(self.stated) if self.stated else []
         lines += [f"  {self.note}"] if self.note else []
         lines += [f"  {self.empty} of {self.rows} responses are empty, and have no answer"] if self.empty else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
@@ -150,7 +151,7 @@ class GradeReport:
         if any(score.interval and score.interval.rough for scores in self.scores.values() for score in scores):
             lines.append(f"  {ROUGH}")
         lines += [] if self.agreement is None else [_agreement_line(self.agreement, self.rows)]
-        own = self.stated is not None and self.stated.format == VERDICTS
+        own = self.stated is not None and self.stated.format == Verdicts.about.name
         lines += _differing_lines(self.differing, *(("the verdicts in the file", "was") if own else ()))
         return "\n".join(
             lines
@@ -159,30 +160,32 @@ class GradeReport:
         )
 
 
-def agreement(rows: Sequence[Row], grades: Sequence[Grade]) -> Agreement | None:
+def agreement(rows: Sequence[Sample], grades: Sequence[Grade]) -> Agreement | None:
     """Over the rows with a label; None without any."""
     counts = dict.fromkeys(Agreement.__dataclass_fields__, 0)
     for row, grade in zip(rows, grades, strict=True):
-        if row.get("expected") is not None and grade.verdict is Verdict.UNSCORED:
+        if row.expected is not None and grade.verdict is Verdict.UNSCORED:
             counts["unscored"] += 1
-        elif row.get("expected") is not None:
+        elif row.expected is not None:
             accepted = "accepted" if grade.verdict is Verdict.CORRECT else "refused"
-            counts[f"{str(row['expected']).lower()}_{accepted}"] += 1
+            counts[f"{str(row.expected).lower()}_{accepted}"] += 1
     return Agreement(**counts) if any(counts.values()) else None
 
 
 def _stated_lines(file: AnswerFile) -> list[str]:
-    if file.format == VERDICTS:
-        lines = ["  read as verdicts of this project, which are compared with those of now"]
+    if file.format == Verdicts.about.name:
+        lines = ["  verdicts of this project, which are compared with those of now"]
         lines += [f"  from the verdicts in it: {value}" for value in file.recomputed.values()]
     else:
-        lines = [f"  read as {file.format}" + (f"; their verdict: {file.label}" if file.label else "")]
+        lines = [f"  their verdict: {file.label}"] if file.label not in (None, "expected") else []
         lines += [f"  from their verdicts {name}: {value}" for name, value in file.recomputed.items()]
     if file.several:
         how = "any of them is right" if file.golds == "any" else "a response must list them all"
         lines.append(f"  {file.several} rows have several golds; {how}")
     if file.errored:
         lines.append(f"  {file.errored} rows have no whole response (an error, or a server withheld it): unscored")
+    if file.lost:
+        lines.append(f"  {file.lost} rows have an empty gold, of which their tool left nothing: unscored")
     return lines
 
 

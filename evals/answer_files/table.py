@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evals.answer_files.formats import Row, problem_of
-from evals.answer_files.reading import as_text
+from evals.answer_files.sample import Sample
 from evals.code_execution.program_grader import ProgramGrader
 from evals.grading import Grade, Grader, Progress
 from evals.grading.verdicts import WITHHELD
@@ -21,7 +20,7 @@ Columns = Mapping[str, Sequence[Any]]  # our columns by name, a value for each r
 
 
 def columns_of_responses(
-    rows: Sequence[Row],
+    rows: Sequence[Sample],
     grades: Sequence[Grade],
     grader: Grader | ProgramGrader,
     graded_by: str,
@@ -30,7 +29,7 @@ def columns_of_responses(
     """Our columns for responses; samples are numbered within a problem in row order. `progress` counts problems."""
     by_problem: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
-        by_problem[problem_of(row)].append(index)
+        by_problem[row.problem_of].append(index)
     samples = [0] * len(rows)
     classes: list[int | None] = [None] * len(rows)
     for done, indices in enumerate(by_problem.values(), 1):
@@ -41,9 +40,9 @@ def columns_of_responses(
         if progress:
             progress(done, len(by_problem))
     return {
-        "benchmark": [problem_of(row)[0] for row in rows],
+        "benchmark": [row.problem_of[0] for row in rows],
         "sample": samples,
-        "gold": [as_text(row["answer"]) for row in rows],
+        "gold": [row.gold for row in rows],
         "verdict": [str(grade.verdict) for grade in grades],
         "extracted": [grade.answer for grade in grades],
         "reason": [grade.reason for grade in grades],
@@ -53,15 +52,14 @@ def columns_of_responses(
     }
 
 
-def ended(row: Row) -> str | None:
+def ended(row: Sample) -> str | None:
     """The finish reason of a row; "error" where the engine gave no whole response and the file says no more."""
-    reason = row.get("finish_reason")
-    return "error" if row.get("sampling_error") is not None and reason not in WITHHELD else reason
+    return "error" if row.sampling_error is not None and row.finish_reason not in WITHHELD else row.finish_reason
 
 
-def with_columns(rows: Sequence[Row], ours: Columns) -> Iterator[Row]:
+def with_columns(rows: Sequence[Sample], ours: Columns) -> Iterator[dict[str, object]]:
     """The rows with our columns."""
     for row, values in zip(rows, zip(*ours.values(), strict=True), strict=True):
-        kept = {f"{name}_in_file" if name in ours else name: value for name, value in row.items()}
-        kept |= {"finish_reason": ended(row)} if row.get("sampling_error") is not None else {}
+        kept = {f"{name}_in_file" if name in ours else name: value for name, value in row.row().items()}
+        kept |= {"finish_reason": ended(row)} if row.sampling_error is not None else {}
         yield kept | dict(zip(ours, values, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import io
 import json
 import math
@@ -16,11 +17,13 @@ import pandas as pd
 
 from evals.audit.evidence import Evidence
 from evals.audit.readings import PARTS
+from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice
 from evals.files import UsageError, text_sha256
 from evals.suggest import expected
 
 if TYPE_CHECKING:
     from evals.answer_files.reading import AnswerFile
+    from evals.answer_files.sample import Sample
     from evals.grading import Grade, Grader
 
 SHOWN = 20  # metrics that an error lists
@@ -31,6 +34,8 @@ SIZE = "n_problems"  # the column of a curve that says how many problems are beh
 STEPS = ("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "iteration", "total_steps")
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_PRINTED = re.compile(r"\{'[^'{}\n\r]+': [^{}\n\r]*\}")
+_PRINTED_VALUE = re.compile(r"'([^'{}]+)': '?([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan)'?(?=[,}])")
 _LIGHTEVAL = re.compile(r"\|\s*\w+:(\w+):\d+\s*\|\s*\d+\|\w+\s*\|\s*([\d.]+)\s*\|")
 
 
@@ -40,14 +45,20 @@ def _verl(text: str) -> Iterable[dict[str, float]]:
         row: dict[str, float] = {"step": int(match[1])}
         for part in match[2].split(" - "):
             name, _, value = part.rpartition(":")
-            if name and _NUMBER.fullmatch(value.strip()):
+            if name and (_NUMBER.fullmatch(value.strip()) or value.strip() == "nan"):
                 row[name] = float(value)
         yield row
 
 
 def _trainer_state(text: str) -> Iterable[dict[str, float]]:
     """trainer_state.json of transformers and TRL."""
-    return [_numbers(entry) for entry in json.loads(text)["log_history"]]
+    return [_numbers(entry) for entry in parsed(text, "the file")["log_history"]]
+
+
+def _printed(text: str) -> Iterable[dict[str, float]]:
+    """The lines that transformers and TRL print, `{'loss': 0.1, 'epoch': 0.5}`; they name no step, so each is one."""
+    for number, line in enumerate(_PRINTED.findall(text), 1):
+        yield {"step": number} | {name: float(value) for name, value in _PRINTED_VALUE.findall(line)}
 
 
 def _mllog(text: str) -> Iterable[dict[str, float]]:
@@ -77,17 +88,30 @@ def _lighteval(text: str) -> Iterable[dict[str, float]]:
 def _lines(text: str) -> Iterable[dict[str, float]]:
     if text.lstrip().startswith("["):
         names = ("Wall time", "Step", "Value")  # TensorBoard's download: a list of three numbers each
-        rows = (dict(zip(names, row, strict=True)) if isinstance(row, list) else row for row in json.loads(text))
+        whole = parsed(text, "the file")
+        rows = (dict(zip(names, row, strict=True)) if isinstance(row, list) else row for row in whole)
         return [_numbers(row) for row in rows]
-    return [_numbers(json.loads(line)) for line in text.splitlines() if line.strip()]
+    lines = enumerate(text.splitlines(), 1)
+    return [_numbers(parsed(line, f"line {number}")) for number, line in lines if line.strip()]
 
 
 def _csv(text: str) -> Iterable[dict[str, float]]:
     """With commas, or, as spreadsheets of many languages write it, with semicolons (and decimal commas), or tabs."""
     text = text.removeprefix("\ufeff")
-    separator = _separator(text)
-    decimal = "," if separator != "," and re.search(r"\d,\d", text) else "."
-    return [_numbers(row) for row in pd.read_csv(io.StringIO(text), sep=separator, decimal=decimal).to_dict("records")]
+    separator = _separator(text) or ","
+    refuse_twice([name.strip() for name in next(csv.reader(text.splitlines()[:1], delimiter=separator))])
+    decimal = separator != "," and re.search(r"\d,\d", text) is not None
+    table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False)
+    return [
+        {str(name): value for name, cell in row.items() if (value := _cell(cell, decimal)) is not None}
+        for row in table.to_dict("records")
+    ]
+
+
+def _cell(text: str, decimal_comma: bool) -> float | None:
+    """The number in a cell; NaN where the file says so, None in an empty cell or one of words."""
+    text = text.strip().replace(",", ".") if decimal_comma else text.strip()
+    return float(text) if _NUMBER.fullmatch(text) or text.lower() == "nan" else None
 
 
 def _separator(text: str) -> str | None:
@@ -98,7 +122,7 @@ def _separator(text: str) -> str | None:
 
 
 def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
-    return {str(key): float(value) for key, value in row.items() if isinstance(value, int | float) and value == value}
+    return {str(key): float(value) for key, value in row.items() if isinstance(value, int | float)}
 
 
 def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]:
@@ -111,13 +135,15 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
         return _verl
     if _LIGHTEVAL.search(text):
         return _lighteval
+    if _PRINTED.search(text):
+        return _printed
     if text.lstrip().startswith(("{", "[")):
         return _lines
     if _separator(text) is not None:
         return _csv
     raise UsageError(
-        f"{name}: no curve was recognised; expected a console log of veRL, trainer_state.json, a log of MLPerf, tables "
-        "of lighteval, CSV or JSON Lines"
+        f"{name}: no curve was recognised; expected a console log of veRL, trainer_state.json, lines that TRL prints, "
+        "a log of MLPerf, tables of lighteval, CSV or JSON Lines"
     )
 
 
@@ -133,6 +159,10 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     reader = _reader(name, text)
     try:
         rows = list(reader(text))
+    except TwiceError as error:
+        raise UsageError(f"{name}: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{name}: damaged or cut short: {error}") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{name}: damaged or cut short: {type(error).__name__} {error}") from error
     table = pd.DataFrame(rows)
@@ -146,8 +176,14 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     table = table.rename(columns={found: "step"}).dropna(subset=["step"])
     curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
+    curve.attrs["nan"] = _nans(rows, found)
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
+
+
+def _nans(rows: Sequence[Mapping[str, float]], step: str) -> dict[str, float]:
+    """Metric -> the last step at which the file says that it is NaN."""
+    return {name: row[step] for row in rows if step in row for name, value in row.items() if value != value}
 
 
 def refuse_curve(path: Path) -> None:
@@ -160,12 +196,15 @@ def refuse_curve(path: Path) -> None:
         curve = read_curve(path.read_text(), name=str(path))
     except (UsageError, UnicodeDecodeError):
         return
+    raise UsageError(f"metric: missing; {path} is a log of a training, which needs metric=NAME: {metrics_of(curve)}")
+
+
+def metrics_of(curve: Iterable[Any]) -> str:
+    """The names of a curve's metrics, those of evaluations if there are some, cut to a few."""
     names = [str(name) for name in curve if name != "step"]
     shown = [name for name in names if _EVALUATION.search(name.lower())] or names
     more = f" and {len(names) - len(shown[:SHOWN])} more" if len(names) > len(shown[:SHOWN]) else ""
-    raise UsageError(
-        f"metric: missing; {path} is a log of a training, which needs metric=NAME: {', '.join(shown[:SHOWN])}{more}"
-    )
+    return ", ".join(shown[:SHOWN]) + more
 
 
 def _overwritten(curve: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -283,6 +322,7 @@ def curve_evidence(
         if metric not in curve:
             raise UsageError(f"metric: {expected(metric, [str(column) for column in curve if column != 'step'])}")
         before.append(_overwritten(curve, metric).assign(seed=seed))
+        _refuse_nan(str(seed), curve, metric)
         points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
         parts.append(points.assign(seed=seed))
         if problems is None and SIZE in curve and curve[SIZE].nunique() == 1:
@@ -308,6 +348,18 @@ def curve_evidence(
     )
 
 
+def _refuse_nan(name: str, curve: pd.DataFrame, metric: str) -> None:
+    """Raise UsageError if the last score of a curve is NaN: the last number would be an earlier step's."""
+    at = curve.attrs.get("nan", {}).get(metric)
+    numbers = curve.loc[curve[metric].notna(), "step"]
+    if at is not None and (numbers.empty or at > numbers.max()):
+        last = "it has no number" if numbers.empty else f"its last number is of step {numbers.max():g}"
+        raise UsageError(
+            f"{name}: {metric} is nan at step {at:g}, and {last}. If the training failed there, delete the lines after "
+            "the last number"
+        )
+
+
 def _beside(curves: Mapping[str, pd.DataFrame], metric: str) -> dict[str, float]:
     """The last values, mean over curves, of the metrics whose names differ from this one's only from the part with its
     "@" on: val/aime24/best@16/mean beside val/aime24/mean@16."""
@@ -323,7 +375,7 @@ def _beside(curves: Mapping[str, pd.DataFrame], metric: str) -> dict[str, float]
     }
 
 
-def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
+def graded(rows: Sequence[Sample], grader: Grader) -> pd.DataFrame:
     """Verdicts of responses: `problem_id`, `label` (theirs), `ours`, `strict`, `truncated`, as `Evidence` takes them.
     Where the file cut its gold (`gold_cut`), a verdict against it says nothing, and the label stands.
 
@@ -341,24 +393,19 @@ def graded(rows: Sequence[Mapping[str, Any]], grader: Grader) -> pd.DataFrame:
 
 def programs(file: AnswerFile) -> bool:
     """Whether the responses of a file are programs."""
-    from evals.answer_files.reading import as_text
     from evals.code_execution.program_grader import is_gold
 
-    return all(is_gold(as_text(row["answer"])) for row in file.rows)
+    return all(is_gold(row.gold) for row in file.rows)
 
 
 def graded_programs(file: AnswerFile) -> pd.DataFrame:
     """As `graded`, of programs: `ours` by the policy of the file's format, `strict` by the last block in a closed fence
     where it is chat, else the same."""
-    from evals.answer_files.formats import AS_PROGRAMS
-    from evals.answer_files.reading import as_text
     from evals.code_execution.program_grader import ProgramGrader
     from evals.grading.reasoning import graded_part
 
-    used = AS_PROGRAMS.get(file.format, "program")
-    triples = [
-        (as_text(row["answer"]), *graded_part(str(row["response"]), row.get("finish_reason"))) for row in file.rows
-    ]
+    used = file.policy or "program"
+    triples = [(row.gold, *graded_part(row.response, row.finish_reason)) for row in file.rows]
     with ProgramGrader() as grader:
         grades = {
             column: grader.grade_responses(triples, policy)
@@ -370,7 +417,7 @@ def graded_programs(file: AnswerFile) -> pd.DataFrame:
 
 
 def by_policy(
-    rows: Sequence[Mapping[str, Any]], grader: Grader, policies: Sequence[str]
+    rows: Sequence[Sample], grader: Grader, policies: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, list[Grade]]]:
     """Their labels, and our verdicts under each policy of extraction (`answer_tag` and `qwen` among them) and on the
     answer wherever it stands (`ours`), as 1, 0 or missing; and the grades.
@@ -379,10 +426,9 @@ def by_policy(
     read the whole response.
     """
     from evals.answer_files.differing import anywhere
-    from evals.answer_files.reading import gold_of_row
     from evals.grading.reasoning import graded_part
 
-    triples = [(gold_of_row(row), str(row["response"]), row.get("finish_reason")) for row in rows]
+    triples = [(row.to_grade, row.response, row.finish_reason) for row in rows]
     parts = [graded_part(response, finish, grader.reasoning) for _, response, finish in triples]
     grades = {policy: grader.grade_responses(triples, policy) for policy in policies}
     ours = anywhere(grades["answer_tag"], grades["qwen"])
@@ -397,7 +443,7 @@ def by_policy(
     grades["ours"] = ours
     columns: dict[str, Any] = {
         "truncated": [float(finish == "length") for _, finish in parts],
-        "answer": [row.get("their_answer") or grade.answer for row, grade in zip(rows, ours, strict=True)],
+        "answer": [row.their_answer or grade.answer for row, grade in zip(rows, ours, strict=True)],
         "exchange": [text_sha256(f"{gold}\0{response}") for gold, response, _ in triples],
         "long": [len(response) >= LONG for _, response, _ in triples],
         **{policy: _as_numbers(of_policy) for policy, of_policy in grades.items()},
@@ -410,17 +456,16 @@ def by_policy(
     return table.assign(silent=unknown & (table["answer"].isna() | formless)), grades
 
 
-def _labels(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _labels(rows: Sequence[Sample]) -> pd.DataFrame:
     """`problem_id`, the authors' `label`, and `benchmark` where a row names one."""
     columns: dict[str, Any] = {
-        "problem_id": [str(row["problem_id"]) for row in rows],
-        "label": [None if row.get("expected") is None else float(row["expected"]) for row in rows],
+        "problem_id": [row.problem_id for row in rows],
+        "label": [None if row.expected is None else float(row.expected) for row in rows],
     }
-    if any(row.get("benchmark") for row in rows):
-        columns["benchmark"] = [str(row.get("benchmark")) for row in rows]
-    for name in ("problem", *PARTS):
-        if all(isinstance(row.get(name), str | int) for row in rows):
-            columns[name] = [str(row[name]) for row in rows]
+    if any(row.benchmark for row in rows):
+        columns["benchmark"] = [str(row.benchmark) for row in rows]
+    named = {"problem": [row.problem for row in rows], **{name: [row.part(name) for row in rows] for name in PARTS}}
+    columns |= {name: of for name, of in named.items() if None not in of}
     return pd.DataFrame(columns)
 
 
@@ -441,11 +486,17 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
         UsageError: a value is no verdict; with its row.
     """
     from evals.answer_files.containers import contents
-    from evals.answer_files.formats import as_label
+    from evals.answer_files.labels import as_label
 
-    table = pd.DataFrame(contents(path)).rename(columns={theirs: ours for ours, theirs in columns.items()})
+    table = pd.DataFrame(contents(path))
+    hidden = [ours for ours in columns if ours in table and ours not in columns.values()]  # another column is it
+    table = table.drop(columns=hidden).rename(columns={theirs: ours for ours, theirs in columns.items()})
     if not {"id", "correct"} <= set(table) or "response" in table:
         return None
+    if lacking := [number for number, value in enumerate(table["id"], 1) if is_nothing(value)]:
+        raise UsageError(
+            f"{path}, row {lacking[0]}: id is empty. Type columns=id:THEIRS, a column that names the problem"
+        )
     if table["correct"].map(lambda value: isinstance(value, list)).all():
         table = table.explode("correct").reset_index(drop=True)
     for name, of in (("correct", threshold), ("truncated", None)):
@@ -460,21 +511,6 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
             table[name] = labels
     table = table.rename(columns={"id": "problem_id", "correct": "label", "step": "checkpoint"})
     return table.astype({"checkpoint": int}) if "checkpoint" in table else table
-
-
-def checkpoint_numbers(files: Sequence[Path]) -> list[int]:
-    """The checkpoint of each file: the one number that differs between their names, else their order, where a name with
-    "final" or "last" comes after all others."""
-    final = [path for path in files if re.search(r"final|last", path.stem, re.IGNORECASE)]
-    named = [path for path in files if path not in final]
-    numbers = [[int(part) for part in re.findall(r"\d+", str(path))] for path in named]
-    known = list(range(len(named)))
-    if len({len(row) for row in numbers}) == 1:
-        varying = [column for column in zip(*numbers, strict=True) if len(set(column)) == len(named)]
-        known = list(varying[0]) if len(varying) == 1 else known
-    after = range(max(known, default=-1) + 1, max(known, default=-1) + 1 + len(final))
-    of_path = dict(zip([*named, *final], [*known, *after], strict=True))
-    return [of_path[path] for path in files]
 
 
 _REWARD = re.compile(r"reward|critic/score|advantage|\breturns?\b|\btrain")

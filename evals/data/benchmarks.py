@@ -39,7 +39,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from evals.data.hub import check_hub
 from evals.data.program_rows import READERS
-from evals.data.rows import read_rows
+from evals.data.rows import is_nothing, read_rows
 from evals.files import UsageError
 from evals.suggest import expected, nearest
 
@@ -350,7 +350,7 @@ def _text(row: Mapping[str, Any], column: str, where: str) -> str:
         value = ", ".join(map(str, value))
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    text = "" if value is None else str(value).strip()
+    text = "" if is_nothing(value) else str(value).strip()
     if not text:
         raise UsageError(f"{where}: column {column!r} is empty")
     return text

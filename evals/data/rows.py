@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import math
+import re
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
@@ -39,7 +41,7 @@ def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, An
     elif name.endswith((".csv", ".tsv")):
         yield from _csv(path, "\t" if name.endswith(".tsv") else ",")
     elif not of_any_name and name.endswith(".json"):
-        rows = _json("".join(_lines(path)), f"{path}")
+        rows = parsed("".join(_lines(path)), f"{path}")
         if not isinstance(rows, list):
             raise UsageError(f"{path}: expected a JSON list of rows, got {type(rows).__name__}")
         yield from (_object(row, f"{path}, row {number}") for number, row in enumerate(rows))
@@ -56,11 +58,11 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
             continue
         where = f"{path}, line {number}"
         try:
-            value = _json(line, where)
+            value = parsed(line, where)
         except ValueError:
             if not first or not (rest := "".join(text for _, text in lines)):
                 raise
-            value = _json(line + rest, where)
+            value = parsed(line + rest, where)
         if first and isinstance(value, list):
             yield from (_object(row, f"{path}, row {at}") for at, row in enumerate(value, 1))
         else:
@@ -91,29 +93,53 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
-    lines = _lines(path)
+    lines = _ended(_lines(path))
     header = unicodedata.normalize("NFC", next(lines, ""))  # a letter and its accent may come as two characters
     if delimiter not in header:  # a spreadsheet of a language with decimal commas, or tabs
         delimiter = next((other for other in (";", "\t") if other in header), delimiter)
+    csv.field_size_limit(LONGEST_LINE)  # a thought of 32k tokens is longer than Python's limit
     reader = csv.DictReader(chain([header], lines), delimiter=delimiter)
     ended = 1
     try:
+        refuse_twice([stripped for name in reader.fieldnames or () if (stripped := name.strip())])
         for row in reader:
             if None in row or None in row.values():
                 spread = reader.line_num > ended + 1  # of several lines: a quote holds them together
                 where = f"lines {ended + 1} to {reader.line_num}" if spread else f"line {reader.line_num}"
                 quoted = "; does a quote that opens there not close?" if spread else ""
-                raise UsageError(f"{path}, {where}: expected {len(reader.fieldnames or ())} cells{quoted}")
+                raise UsageError(f"{where}: expected {len(reader.fieldnames or ())} cells{quoted}")
             yield row
             ended = reader.line_num
     except csv.Error as error:
         raise UsageError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
+    except UsageError as error:
+        raise UsageError(str(error) if str(error).startswith(f"{path}") else f"{path}, {error}") from error
 
 
-def _json(text: str, where: str) -> Any:
+def _ended(lines: Iterator[str]) -> Iterator[str]:
+    """The lines of a text; of one whose first line has a carriage return inside, also those that end in one alone."""
+    first = next(lines, "")
+    if "\r" not in first.removesuffix("\n").removesuffix("\r"):
+        yield first
+        yield from lines
+        return
+    for line in chain([first], lines):
+        yield from re.split(r"(?<=\r)(?!\n)", line)
+
+
+def parsed(text: str, where: str) -> Any:
+    """The value of a JSON text.
+
+    Args:
+        where: it stands, for errors.
+    Raises:
+        UsageError: it is no JSON, or no text that can be written; or an object has a key twice.
+    """
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_once)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except TwiceError as error:
+        raise TwiceError(f"{where}: {error}") from error
     except UnicodeEncodeError as error:
         raise UsageError(f"{where}: half of a surrogate pair, which is no character") from error
     except RecursionError as error:
@@ -121,6 +147,23 @@ def _json(text: str, where: str) -> Any:
     except ValueError as error:  # not JSON, or a number of thousands of digits
         raise UsageError(f"{where}: not JSON ({str(error).splitlines()[0]})") from error
     return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs; in JSON the last of two values of one key would win in silence."""
+    refuse_twice([name for name, _ in pairs], "the key")
+    return dict(pairs)
+
+
+class TwiceError(UsageError):
+    """A name is there twice, and nobody can say which one counts."""
+
+
+def refuse_twice(names: Sequence[str], what: str = "the column") -> None:
+    """Raise TwiceError if a name is there twice."""
+    if len(set(names)) < len(names):
+        name = next(name for at, name in enumerate(names) if name in names[:at])
+        raise TwiceError(f"{what} {name!r} is there twice. Rename or delete one of the two")
 
 
 def _object(row: Any, where: str) -> dict[str, Any]:
@@ -134,8 +177,18 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
+        refuse_twice(pq.ParquetFile(path).schema_arrow.names)
         # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
         for batch in pq.ParquetFile(path).iter_batches(use_threads=False):
             yield from batch.to_pylist()
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
     except (pa.ArrowException, OSError) as error:
         raise UsageError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
+
+
+def is_nothing(value: object) -> bool:
+    """Whether a value says nothing: null, NaN, an infinity, an empty or a blank text, or "nan" as tables write it."""
+    if isinstance(value, str):
+        return not value.strip() or value.strip().lower() == "nan"
+    return value is None or (isinstance(value, float) and not math.isfinite(value))

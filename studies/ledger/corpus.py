@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from evals.answer_files.formats import ABSENT, reach
+from evals.answer_files.paths import ABSENT, reach
 from evals.audit import Evidence
 from evals.audit.reading import curve_evidence, read_curve
 

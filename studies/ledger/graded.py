@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from evals import answer_files, grading
 from evals.answer_files.differing import GOLD_CUT, POLICIES, differing
-from evals.answer_files.formats import Row
-from evals.answer_files.reading import Reading, as_text, read_answers
+from evals.answer_files.reading import Reading, read_answers
+from evals.answer_files.sample import Sample
 from evals.answer_files.table import columns_of_responses
 from evals.audit import Evidence, reading
 from evals.audit.reading import by_policy
@@ -56,7 +56,7 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
     return table.assign(cause=table["cause"].where(~cut, None), gold_cut=cut)
 
 
-def read_rows(series: Series, files: Files, path: str) -> list[Row]:
+def read_rows(series: Series, files: Files, path: str) -> list[Sample]:
     """The responses of a file, on the series' benchmark.
 
     Raises:
@@ -66,7 +66,7 @@ def read_rows(series: Series, files: Files, path: str) -> list[Row]:
         copied = Path(folder) / Path(path).name
         copied.write_bytes(files.content(path))
         rows = read_answers(copied, Reading(series.responses or {}, golds=series.golds)).rows
-    return [row for row in rows if not series.only or row.get("benchmark") == series.only]
+    return [row for row in rows if not series.only or row.benchmark == series.only]
 
 
 def several_samples(series: Series, files: Files, evidence: Evidence, grader: Grader) -> str:
@@ -83,9 +83,9 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
     if series.verdicts and series.verdicts.get("each"):
         path, _, _ = max(series.matches(files), key=lambda match: match[2])
         rows = read_rows(series, files, path)
-        grades = grader.grade_responses([(as_text(row["answer"]), row["response"], None) for row in rows], "qwen")
+        grades = grader.grade_responses([(row.gold, row.response, None) for row in rows], "qwen")
         ours = pd.DataFrame(columns_of_responses(rows, grades, grader, "policy qwen"))
-        scores += score(ours.assign(problem_id=[row["problem_id"] for row in rows]), ks=ks, metrics=("maj",))
+        scores += score(ours.assign(problem_id=[row.problem_id for row in rows]), ks=ks, metrics=("maj",))
     return ", ".join(f"{found.name} {score_text(found)}" for found in scores)
 
 
@@ -98,7 +98,7 @@ def _key(content: str, series: Series) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
-def _graded(rows: Sequence[Row], grader: Grader) -> pd.DataFrame:
+def _graded(rows: Sequence[Sample], grader: Grader) -> pd.DataFrame:
     verdicts, grades = by_policy(rows, grader, POLICIES)
     table = verdicts.assign(strict=verdicts[STRICT], row=range(1, len(rows) + 1))
     differ = pd.DataFrame(

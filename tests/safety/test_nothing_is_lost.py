@@ -140,7 +140,7 @@ def test_a_file_that_the_user_put_into_an_import_keeps_it(tmp_path: Path, capsys
 
 
 def test_an_import_is_replaced_and_its_other_seeds_go(tmp_path: Path) -> None:
-    Path("c2.csv").write_text(CURVE)
+    Path("c2.csv").write_text(CURVE.replace("0.4", "0.5"))
     assert main(["curves", "c1.csv", "c2.csv", "name=GRPO"]) == 0
     assert main(["curves", "c1.csv", "name=GRPO"]) == 0
     assert sorted(p.name for p in (tmp_path / "home" / "curves").iterdir()) == ["GRPO-seed0"]
@@ -148,7 +148,7 @@ def test_an_import_is_replaced_and_its_other_seeds_go(tmp_path: Path) -> None:
 
 def test_a_curve_whose_file_is_refused_leaves_the_import_before(tmp_path: Path) -> None:
     """The second file has no metric: nothing of the first import is gone, and no half of the second is there."""
-    Path("c2.csv").write_text(CURVE)
+    Path("c2.csv").write_text(CURVE.replace("0.4", "0.5"))
     assert main(["curves", "c1.csv", "c2.csv", "name=GRPO"]) == 0
     before = snapshot(tmp_path / "home" / "curves")
     Path("bad.csv").write_text("step,strange\n1,2\n")

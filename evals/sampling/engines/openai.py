@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 import threading
 import urllib.parse
 from collections import Counter
@@ -81,6 +82,7 @@ class OpenAIEngine(Kind):
         self.trouble = ""  # what the last reply was that is asked for again, in words; "" for none
         self.used: Counter[str] = Counter()  # requests, retries, tokens of prompts and responses, replies without them
         self._key = _key()
+        self._named: set[str] = set()  # what the server said its model is
 
     @cached_property
     def _client(self) -> Any:
@@ -246,8 +248,23 @@ class OpenAIEngine(Kind):
             raise ValueError(f"text {said!r} and usage {usage!r}; expected a text and numbers")
         if not isinstance(reason, str | None):
             raise ValueError(f"finish_reason {reason!r}; expected a text")
+        self._note_model(answer.get("model"))
         self.used.update(prompt_tokens=read or 0, response_tokens=tokens or 0, unknown_tokens=int(tokens is None))
         return Completion(request.key, said, tokens, reason)
+
+    def _note_model(self, named: object) -> None:
+        """Say once for each name that the server says it is another model than the one that was asked for."""
+        if isinstance(named, str) and named not in self._named and not same_model(self.model, named):
+            shown = self._shown(repr(named), LONGEST)
+            print(f"WARNING: model={self.model}: the server says that its model is {shown}", file=sys.stderr)
+        self._named.add(str(named))
+
+
+def same_model(asked: str, named: str) -> bool:
+    """Whether a server's name of its model may be of the one that was asked for: the same, without its owner or folder,
+    or with a date or version after it, as gpt-4o-2024-08-06 of gpt-4o."""
+    ours, theirs = (name.rstrip("/").rpartition("/")[2].casefold() for name in (asked, named))
+    return not theirs or theirs == ours or theirs.startswith((f"{ours}-", f"{ours}:", f"{ours}@"))
 
 
 def _address(url: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from evals.answer_files import grade_file
 from evals.answer_files.differing import GOLD_CUT, cause, differing
 from evals.answer_files.reading import Reading, read_answers
+from evals.answer_files.sample import Sample
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 from tests.shared import SHARED
@@ -26,9 +28,11 @@ def lines(path: Path, *rows: Any) -> Path:
 
 def read(path: Path) -> tuple[str, list[tuple[Any, ...]]]:
     file = read_answers(path)
-    return file.format, [
-        (r["problem_id"], r["answer"], r["response"], r.get("expected"), r.get("finish_reason")) for r in file.rows
-    ]
+    return file.format, [(r.problem_id, r.gold, r.response, r.expected, r.finish_reason) for r in file.rows]
+
+
+def labelled(gold: str, expected: bool) -> Sample:
+    return Sample(golds=(gold,), expected=expected)
 
 
 def test_lighteval_marks_cut_responses(tmp_path: Path) -> None:
@@ -61,14 +65,14 @@ def test_a_column_map_reads_lists_as_samples(tmp_path: Path) -> None:
     row = {"prompt": "q", "gt": ["5", 5], "model_output": ["r", "s"], "reward": [0.0, 1.0]}
     columns = {"problem": "prompt", "answer": "gt", "response": "model_output", "expected": "reward"}
     rows = read_answers(lines(tmp_path / "a.jsonl", row), Reading(columns)).rows
-    got = [(r["problem_id"], r["answer"], r["response"], r["expected"]) for r in rows]
+    got = [(r.problem_id, r.gold, r.response, r.expected) for r in rows]
     assert got == [("q", "5", "r", False), ("q", "5", "s", True)]
 
 
 def test_any_table_with_a_column_map(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("idx,answer,output\n1,5,x\n")
     rows = read_answers(tmp_path / "t.csv", Reading({"problem_id": "idx", "response": "output"})).rows
-    assert [(r["problem_id"], r["answer"], r["response"]) for r in rows] == [("1", "5", "x")]
+    assert [(r.problem_id, r.gold, r.response) for r in rows] == [("1", "5", "x")]
     with pytest.raises(ValueError, match="no column 'out' for response; there are idx, answer, output"):
         read_answers(tmp_path / "t.csv", Reading({"problem_id": "idx", "response": "out"}))
 
@@ -94,7 +98,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no known format has the fields step, completion"):
         read_answers(lines(tmp_path / "trl.jsonl", {"step": 1, "completion": "x"}))
     uneven = {"idx": 1, "gt": "5", "code": ["a", "b"], "score": [True], "pred": ["5"]}
-    with pytest.raises(ValueError, match="row 1: lists of other lengths: response 2, labels 1"):
+    with pytest.raises(ValueError, match="row 1: lists of other lengths: code 2, score 1, pred 1"):
         read_answers(lines(tmp_path / "q.jsonl", uneven))
     with pytest.raises(ValueError, match="expected rows, found none"):
         read_answers(lines(tmp_path / "e.jsonl"))
@@ -127,7 +131,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 )
 def test_each_disagreement_has_its_cause(gold: str, answer: str | None, expected: str) -> None:
     grade = Grade(Verdict.WRONG if answer else Verdict.NO_ANSWER, answer)
-    assert cause({"answer": gold, "expected": True}, grade, [grade]) == expected
+    assert cause(labelled(gold, True), grade, [grade]) == expected
 
 
 @pytest.mark.parametrize(
@@ -144,46 +148,46 @@ def test_each_disagreement_has_its_cause(gold: str, answer: str | None, expected
 )
 def test_each_doubtful_label_has_its_cause(gold: str, answer: str, expected: str) -> None:
     [grade] = Grader().grade_answers([(gold, answer)])
-    assert grade.verdict == "correct" and cause({"answer": gold, "expected": False}, grade, [grade]) == expected
+    assert grade.verdict == "correct" and cause(labelled(gold, False), grade, [grade]) == expected
 
 
 def test_of_a_gold_that_is_a_solution_its_answer_is_compared() -> None:
     """A solution of GSM8K, with commas and equations before its answer. lm-eval's filter, which asks for ####, found
     none."""
-    row = {"answer": "If 2 hens lay 3, 4 and 5 eggs, 2+3 = 5\n#### 20", "expected": False}
+    row = labelled("If 2 hens lay 3, 4 and 5 eggs, 2+3 = 5\n#### 20", False)
     [grade] = Grader().grade_answers([("20", "20")])
     assert cause(row, grade, [grade]) == "equal to the gold, labelled incorrect"
-    assert cause({**row, "their_answer": "[invalid]"}, grade, [grade]) == "no answer by their extraction"
-    [disagreement] = differing([{**row, "problem_id": "1", "response": "It is \\boxed{20}"}], [grade], Grader(), "qwen")
+    assert cause(replace(row, their_answer="[invalid]"), grade, [grade]) == "no answer by their extraction"
+    [disagreement] = differing([replace(row, problem_id="1", response="It is \\boxed{20}")], [grade], Grader(), "qwen")
     assert (disagreement.gold, disagreement.cause) == ("20", "equal to the gold, labelled incorrect")
 
 
 def test_a_gold_that_their_normalisation_cut() -> None:
     """Their gold and their answer are both empty, for an answer in words; ours is what the response says."""
-    row = {"answer": "", "their_answer": "", "expected": True}
+    row = replace(labelled("", True), their_answer="")
     east = Grade(Verdict.WRONG, "\\text{east}")
     assert (
         cause(row, east, []) == "the gold may be cut in the file: words, letters, braces, a percent sign or line breaks"
     )
-    assert cause({**row, "expected": False}, Grade(Verdict.CORRECT, "\\text{east}"), []).startswith("units")
+    assert cause(replace(row, expected=False), Grade(Verdict.CORRECT, "\\text{east}"), []).startswith("units")
     quarter = Grade(Verdict.WRONG, "\\frac{1}{4}")  # a pattern stopped at the first brace that closes
-    assert cause({"answer": "\\frac{1", "expected": True}, quarter, []).startswith("the gold may be cut in the file")
-    assert cause({"answer": "\\left\\{1", "expected": True}, quarter, []) == "other"
-    assert cause({**row, "their_answer": "west"}, east, []).startswith("units")
+    assert cause(labelled("\\frac{1", True), quarter, []).startswith("the gold may be cut in the file")
+    assert cause(labelled("\\left\\{1", True), quarter, []) == "other"
+    assert cause(replace(row, their_answer="west"), east, []).startswith("units")
 
 
 def test_an_answer_in_another_form_is_said_of_the_policy_in_use() -> None:
-    row, none, found = {"answer": "5", "expected": True}, Grade(Verdict.NO_ANSWER, None), Grade(Verdict.CORRECT, "5")
+    row, none, found = labelled("5", True), Grade(Verdict.NO_ANSWER, None), Grade(Verdict.CORRECT, "5")
     assert cause(row, none, [found]) == "answer not in a box"
     assert cause(row, none, [found], policy="hashes") == "answer not in the form of hashes"
 
 
 def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:
     ours, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
-    row = {"answer": "5", "expected": True}
+    row = labelled("5", True)
     assert cause(row, ours, [ours, boxed]) == "another part of the response was extracted"
     nothing = Grade(Verdict.NO_ANSWER, None)  # no answer agrees with no label
-    row = {"answer": "5", "expected": False}
+    row = labelled("5", False)
     assert cause(row, Grade(Verdict.CORRECT, "5"), [nothing]).startswith("equal to the gold")
 
 
@@ -197,16 +201,16 @@ def test_which_golds_make_the_difference_on_math500() -> None:
     rows = read_answers(LOGS / entry["file"]).rows
     lines = gzip.decompress((LOGS / entry["file"]).read_bytes()).splitlines()
     whole = [json.loads(line)["answer"] for line in lines]
-    labels = {row["problem_id"]: row["expected"] for row in rows}
+    labels = {row.problem_id: row.expected for row in rows}
     grader = Grader()
     correct = [
         {
-            row["problem_id"]: grade.verdict == Verdict.CORRECT
+            row.problem_id: grade.verdict == Verdict.CORRECT
             for row, grade in zip(rows, grader.grade_responses(triples, "qwen"), strict=True)
         }
         for triples in (
-            [(row["answer"], row["response"], None) for row in rows],
-            [(gold, row["response"], None) for gold, row in zip(whole, rows, strict=True)],
+            [(row.gold, row.response, None) for row in rows],
+            [(gold, row.response, None) for gold, row in zip(whole, rows, strict=True)],
         )
     ]
     assert [sum(verdicts.values()) for verdicts in (labels, *correct)] == [262, 257, 263]
@@ -235,12 +239,10 @@ def test_a_rollouts_text_may_be_called_response(tmp_path: Path) -> None:
     def read(key: str) -> list[str]:
         row = {"qid": "a", "gold": "4", "rollouts": [{key: f"\\boxed{{{n}}}", "correct": n == 4} for n in (4, 5)]}
         (tmp_path / "nested.jsonl").write_text(json.dumps(row))
-        return [row["response"] for row in read_answers(tmp_path / "nested.jsonl", Reading({})).rows]
+        return [row.response for row in read_answers(tmp_path / "nested.jsonl", Reading({})).rows]
 
     assert read("text") == read("response") == ["\\boxed{4}", "\\boxed{5}"]
-    with pytest.raises(
-        ValueError, match=r"rollouts: expected text \(or response\) of each, got one with words, correct"
-    ):
+    with pytest.raises(ValueError, match=r"rollouts.0: expected text \(or response\) of each, got one with "):
         read("words")
 
 
@@ -254,7 +256,7 @@ def test_of_two_filters_of_lm_eval_each_has_its_own_answer(tmp_path: Path) -> No
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for label, answer in (("exact_match,strict-match", "[invalid]"), ("exact_match,flexible-extract", "9")):
         [read] = read_answers(path, Reading({}, label=label)).rows
-        assert read["their_answer"] == answer
+        assert read.their_answer == answer
     strict = Reading({}, label="exact_match,strict-match")
     [difference] = grade_file(path, policy="qwen", reading=strict).differing
     assert difference.cause == "no answer by their extraction"

@@ -74,7 +74,7 @@ def test_agreement_with_the_labels(write):
         (r'{"problem_id": "a", "answer": "1", "response": "\ud800"}', "line 2: half of a surrogate"),
         ("[1]", "line 2: expected a JSON object"),
         ('{"problem_id": 1, "answer": "5"}', "row 2: no field 'response'"),
-        ('{"problem_id": 1, "answer": null, "response": ""}', "row 2: no answer"),
+        ('{"problem_id": 1, "answer": null, "response": ""}', "row 2: this row has no gold answer"),
         ('{"problem_id": 1, "answer": true, "response": ""}', "row 2: answer is True"),
         ('{"problem_id": 1.5, "answer": "5", "response": ""}', "row 2: problem_id is 1.5"),
         ('{"problem_id": 1, "answer": "5", "response": 7}', "row 2: response is 7"),

@@ -12,8 +12,9 @@ import pytest
 import rlvr
 from evals.answer_files import grade_file
 from evals.answer_files.differing import in_words
-from evals.answer_files.formats import as_label
-from evals.answer_files.reading import Reading, TheirScore, read_answers
+from evals.answer_files.labels import as_label
+from evals.answer_files.reading import Reading, read_answers
+from evals.answer_files.their_scores import TheirScore
 from evals.grading import Conventions
 from rlvr.cli import main
 
@@ -65,7 +66,7 @@ def test_a_reward_between_is_an_error_or_is_read_by_a_named_rule(tmp_path: Path,
     audited = json.loads(capsys.readouterr().out)
     assert (audited["verdict"], audited["file"]) == ("stands", pytest.approx(0.5))
     file = read_answers(two, Reading(label_threshold=1))
-    assert [row["expected"] for row in file.rows] == [True, False] and file.labelled == 2
+    assert [row.expected for row in file.rows] == [True, False] and file.labelled == 2
     assert file.recomputed == {"score": TheirScore(0.5, 0.5, 0.5, 2, 2)}
     report = grade_file(lines(tmp_path, DUMP[0], {**DUMP[1], "score": 0}))
     assert report.agreement is not None and report.agreement.rows == 2 and report.agreement.rate == 1
@@ -142,7 +143,7 @@ def test_one_rule_for_expected_and_for_a_named_column(tmp_path: Path) -> None:
         row = {"gold": "1", "response": r"\boxed{1}"}
         own = read_answers(lines(tmp_path, {**row, "expected": value}))
         named = read_answers(lines(tmp_path, {**row, "score": value}), Reading({"expected": "score"}))
-        assert own.rows[0]["expected"] is named.rows[0]["expected"] is label
+        assert own.rows[0].expected is named.rows[0].expected is label
     with pytest.raises(ValueError, match=r"row 1: expected: 0\.5 is no verdict"):
         read_answers(lines(tmp_path, {"gold": "1", "response": "", "expected": 0.5}))
 
@@ -158,9 +159,11 @@ def test_a_reason_names_the_option_and_its_direction(tmp_path: Path) -> None:
 
 def test_a_missing_gold_is_named_with_all_columns_of_the_file(tmp_path: Path) -> None:
     row = {"step": 1, "prompt": "q", "completion": r"\boxed{1}", "solution": "1", "reward": 1.0}
-    with pytest.raises(ValueError, match=r"the row has step, prompt, completion, solution, reward; .*answer:solution"):
+    with pytest.raises(
+        ValueError, match=r"Its columns are step, prompt, completion, solution, reward\. .*answer:solution"
+    ):
         read_answers(lines(tmp_path, row))
-    assert read_answers(lines(tmp_path, row), Reading({"answer": "solution"})).rows[0]["answer"] == "1"
+    assert read_answers(lines(tmp_path, row), Reading({"answer": "solution"})).rows[0].gold == "1"
 
 
 def test_no_page_where_no_verdict_differs(tmp_path: Path, capsys: Any) -> None:

@@ -65,7 +65,7 @@ def test_human_evals_results_need_its_problems(tmp_path: Path, golds: Path) -> N
         for task, body, label in zip(TASKS, BODIES, [True, True, True], strict=True)  # one label is wrong
     ]
     path = write(tmp_path / "samples.jsonl_results.jsonl", rows)
-    with pytest.raises(ValueError, match=r"row 1: no answer \(the gold\); .* give gold=FILE"):
+    with pytest.raises(ValueError, match=r"row 1: this row has no gold answer\. .* type gold=FILE"):
         grade_file(path)
     report = grade_file(path, reading=Reading(gold=golds))
     assert (report.policy, report.scores["answers"][0].value) == ("program_completion", pytest.approx(2 / 3))

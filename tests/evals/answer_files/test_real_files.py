@@ -26,11 +26,11 @@ def test_lm_eval_samples() -> None:
     assert (file.format, len(file.rows)) == ("lm_eval", 6)
     assert file.labels == ("exact_match,box", "exact_match,last-number")
     assert file.label is None and file.note is not None
-    assert all("expected" not in row for row in file.rows)
+    assert all(row.expected is None for row in file.rows)
     scores = {name: score.value for name, score in file.recomputed.items()}
     assert scores == pytest.approx({"exact_match,box": 2 / 6, "exact_match,last-number": 1 / 6})
     named = read_answers(LM_EVAL, Reading(label="exact_match,box"))
-    assert [row["expected"] for row in named.rows] == [True, False, False, False, False, True]
+    assert [row.expected for row in named.rows] == [True, False, False, False, False, True]
     with pytest.raises(ValueError, match="label=exact_match: no such verdict on a sample"):
         read_answers(LM_EVAL, Reading(label="exact_match"))
 
@@ -41,9 +41,9 @@ def test_inspect_logs() -> None:
     file = read_answers(REAL / "inspect" / "six_sums.eval")
     assert (file.format, file.label, len(file.rows)) == ("inspect", "match", 12)
     assert file.recomputed["match"].value == pytest.approx(1 / 3)
-    assert Counter(row["problem_id"] for row in file.rows) == {f"p{i}": 2 for i in range(6)}
-    assert Counter(row["finish_reason"] for row in file.rows) == {"stop": 11, "length": 1}
-    assert all(row["tokens"] == len(row["response"].split()) for row in file.rows)
+    assert Counter(row.problem_id for row in file.rows) == {f"p{i}": 2 for i in range(6)}
+    assert Counter(row.finish_reason for row in file.rows) == {"stop": 11, "length": 1}
+    assert all(row.tokens == len(row.response.split()) for row in file.rows)
 
 
 def test_why_inspect_and_we_differ() -> None:
@@ -65,8 +65,8 @@ def test_why_inspect_and_we_differ() -> None:
 def test_verl_dump() -> None:
     """veRL's math reward: 1 for the boxes 56, 0.5 (as 1/2) and 7, as its own file says."""
     file = read_answers(REAL / "verl" / "20.jsonl")
-    assert (file.format, file.label, {row["step"] for row in file.rows}) == ("verl", "score", {20})
-    assert sum(row["expected"] for row in file.rows) == 3 and len(file.rows) == 12
+    assert (file.format, file.label, {row.step for row in file.rows}) == ("verl", "score", {20})
+    assert sum(bool(row.expected) for row in file.rows) == 3 and len(file.rows) == 12
 
 
 def test_trl_completions() -> None:
@@ -112,12 +112,12 @@ def test_gold_from_another_file(tmp_path: Path) -> None:
     path = next((REAL / "trl").glob("*.parquet"))
     table = pq.read_table(path)
     pq.write_table(table.drop_columns(["answer"]), tmp_path / "bare.parquet")
-    with pytest.raises(ValueError, match=r"row 1: no answer .*give gold=FILE"):
+    with pytest.raises(ValueError, match=r"row 1: this row has no gold answer.*type gold=FILE"):
         read_answers(tmp_path / "bare.parquet")
     golds = dict(zip([p[0]["content"] for p in table["prompt"].to_pylist()], table["answer"].to_pylist(), strict=True))
     (tmp_path / "gold.csv").write_text("problem,answer\n" + "".join(f'"{p}",{a}\n' for p, a in golds.items()))
     rows = read_answers(tmp_path / "bare.parquet", Reading(gold=tmp_path / "gold.csv")).rows
-    assert [row["answer"] for row in rows] == table["answer"].to_pylist()
+    assert [row.gold for row in rows] == table["answer"].to_pylist()
     (tmp_path / "less.csv").write_text("problem,answer\nsomething else,1\n")
     with pytest.raises(ValueError, match="has no answer for problem"):
         read_answers(tmp_path / "bare.parquet", Reading(gold=tmp_path / "less.csv"))
@@ -125,7 +125,7 @@ def test_gold_from_another_file(tmp_path: Path) -> None:
 
 def test_columns_reach_into_objects() -> None:
     rows = read_answers(LM_EVAL, Reading({"problem_id": "doc.id"})).rows
-    assert [row["problem_id"] for row in rows] == [f"p{i}" for i in range(6)]
+    assert [row.problem_id for row in rows] == [f"p{i}" for i in range(6)]
 
 
 def test_a_column_of_verdicts_may_be_text(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_column_of_verdicts_may_be_text(tmp_path: Path) -> None:
     lines = [f"{i},4,so 4,{verdict}" for i, verdict in enumerate(verdicts)]
     table.write_text("\n".join(["idx,gold,output,ok", *lines]))
     rows = read_answers(table, Reading(columns, label_threshold=0.5)).rows
-    assert [row["expected"] for row in rows] == [True, False, True, False, True, None, True]
+    assert [row.expected for row in rows] == [True, False, True, False, True, None, True]
     table.write_text("idx,gold,output,ok\n1,4,so 4,maybe\n")
     with pytest.raises(ValueError, match="row 1: ok: 'maybe' is no verdict; expected true or false"):
         read_answers(table, Reading(columns))

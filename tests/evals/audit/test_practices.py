@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from benchmarks.audit import CAUSES, CLEAN, repeat
+from evals.answer_files.sample import Sample
 from evals.audit import Evidence, Printed, audit, selection
 from evals.audit.denominators import known_size
 from evals.audit.reading import curve_evidence, graded, read_curve, training_reward
@@ -126,22 +128,21 @@ def test_majority_counts_ties_and_problems_without_an_answer() -> None:
     assert majority(pd.DataFrame(rows, columns=["problem_id", "answer", "label"])) == pytest.approx((1 + 0.5 + 0) / 3)
 
 
-def responses(problems: int, **more: object) -> list[dict[str, object]]:
+def responses(problems: int) -> list[Sample]:
     """Rows as a file of answers has them: two in three are correct, and every response is long and its own."""
     return [
-        {
-            "problem_id": str(i),
-            "answer": str(i),
-            "response": f"{i} " * 60 + f"\\boxed{{{i if i % 3 else -1}}}",
-            "expected": bool(i % 3),
-            **more,
-        }
+        Sample(
+            str(i),
+            (str(i),),
+            f"{i} " * 60 + f"\\boxed{{{i if i % 3 else -1}}}",
+            expected=bool(i % 3),
+        )
         for i in range(problems)
     ]
 
 
-@pytest.mark.parametrize("twice", [lambda row: row, lambda row: row | {"problem_id": f"again {row['problem_id']}"}])
-def test_rows_that_stand_in_the_file_twice_are_named(twice: Callable[[dict[str, object]], dict[str, object]]) -> None:
+@pytest.mark.parametrize("twice", [lambda row: row, lambda row: replace(row, problem_id=f"again {row.problem_id}")])
+def test_rows_that_stand_in_the_file_twice_are_named(twice: Callable[[Sample], Sample]) -> None:
     rows = responses(60)
     printed = Printed(f"{100 * 40 / 60:.1f}")
     assert audit(printed, Evidence.of_samples(graded(rows, Grader()))).verdict == "stands"
@@ -152,9 +153,9 @@ def test_rows_that_stand_in_the_file_twice_are_named(twice: Callable[[dict[str, 
 
 def test_responses_without_an_answer_are_named() -> None:
     rows = [
-        row if i % 4 else row | {"response": "no idea " * 20, "expected": False} for i, row in enumerate(responses(60))
+        row if i % 4 else replace(row, response="no idea " * 20, expected=False) for i, row in enumerate(responses(60))
     ]
-    correct = sum(bool(row["expected"]) for row in rows)
+    correct = sum(bool(row.expected) for row in rows)
     result = audit(Printed(f"{100 * correct / 60:.1f}"), Evidence.of_samples(graded(rows, Grader())))
     assert result.verdict == "stands with another number" and "25.0% of the samples are without an answer" in result.why
 

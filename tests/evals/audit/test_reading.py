@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,13 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import rlvr
+from evals.answer_files.sample import Sample
 from evals.audit.audit import audit
 from evals.audit.evidence import Evidence
 from evals.audit.printed import Printed
-from evals.audit.reading import checkpoint_numbers, curve_evidence, graded, read_curve, verl_settings
+from evals.audit.reading import curve_evidence, graded, read_curve, verl_settings
 from evals.audit.selection import plateau_of
+from evals.audit.sets import checkpoint_numbers
 from evals.files import file_sha256, write_json
 from evals.grading import Grader
 from harness.errors import UsageError
@@ -98,9 +101,9 @@ def test_checkpoints_and_seeds_are_called_by_their_files(tmp_path: Path) -> None
 def test_the_box_in_a_thought_that_never_ends_counts_and_the_response_is_truncated() -> None:
     """Graders that read the whole response label it correct: that is no misreading of theirs."""
     rows = [
-        {"problem_id": "1", "answer": "5", "response": "<think>so \\boxed{5}, or", "expected": True},
-        {"problem_id": "2", "answer": "5", "response": "<think>6?</think>\\boxed{5}", "expected": True},
-        {"problem_id": "3", "answer": "5", "response": "<think>5", "expected": False},
+        Sample("1", ("5",), "<think>so \\boxed{5}, or", expected=True),
+        Sample("2", ("5",), "<think>6?</think>\\boxed{5}", expected=True),
+        Sample("3", ("5",), "<think>5", expected=False),
     ]
     table = graded(rows, Grader())
     assert table[["ours", "truncated"]].to_numpy().tolist() == [[1, 1], [1, 0], [0, 1]]
@@ -108,12 +111,12 @@ def test_the_box_in_a_thought_that_never_ends_counts_and_the_response_is_truncat
 
 def test_responses_have_verdicts_of_both_policies() -> None:
     rows = [
-        {"problem_id": "1", "answer": "5", "response": "so \\boxed{5}", "expected": True},
-        {"problem_id": "2", "answer": "5", "response": "The answer is 5.", "expected": False},
-        {"problem_id": "3", "answer": "5", "response": "I think", "expected": None, "finish_reason": "length"},
+        Sample("1", ("5",), "so \\boxed{5}", expected=True),
+        Sample("2", ("5",), "The answer is 5.", expected=False),
+        Sample("3", ("5",), "I think", finish_reason="length"),
     ]
-    cut = {"answer": "(-7165)", "their_answer": "(-7165)", "response": "\\boxed{(-7, 16, 5)}"}
-    rows += [{"problem_id": str(i), **cut, "expected": label} for i, label in ((4, True), (5, False))]
+    cut = Sample("4", ("(-7165)",), "\\boxed{(-7, 16, 5)}", their_answer="(-7165)", expected=True)
+    rows += [cut, replace(cut, problem_id="5", expected=False)]
     grader = Grader()
     table = graded(rows, grader)
     assert table[["ours", "strict", "truncated"]].to_numpy().tolist() == [

@@ -309,3 +309,30 @@ def test_impossible_options_are_refused(options: dict[str, Any], message: str) -
     with pytest.raises(ValueError, match=message) as caught:
         engines.create("openai", "m", **options)
     assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_names_another_model_is_said_once(
+    engine: OpenAIEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reply = {"choices": [{"message": {"content": "5"}, "finish_reason": "stop"}]}
+    for named in ("some-model", "other", "other", None, 7):
+        engine._read(chat(1)[0], json.dumps({"model": named, **reply}))
+    assert capsys.readouterr().err == "WARNING: model=some-model: the server says that its model is 'other'\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "named", "same"),
+    [
+        ("m", "m", True),
+        ("m", "other", False),
+        ("gpt-4o", "gpt-4o-2024-08-06", True),
+        ("openai/gpt-4o", "gpt-4o", True),
+        ("Qwen2.5-7B", "/models/Qwen2.5-7B/", True),
+        ("Qwen2.5-7B", "Qwen2.5-72B", False),
+        ("llama3:8b", "llama3:70b", False),
+        ("llama3", "llama3:8b", True),
+        ("m", "", True),
+    ],
+)
+def test_names_of_one_model(asked: str, named: str, same: bool) -> None:
+    assert openai.same_model(asked, named) is same

@@ -1,0 +1,140 @@
+"""Rows by our own names, and by those that a user gives: which column of the file is which field of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from evals.answer_files.paths import ABSENT, reach
+from evals.answer_files.sample import Sample
+from evals.answer_files.values import (
+    as_str,
+    golds_of,
+    id_of,
+    problem_text,
+    replied,
+    responses_of,
+    short,
+)
+from evals.data.rows import is_nothing
+from evals.files import UsageError
+
+PARTS = ("level", "subject", "type", "difficulty", "category", "source")
+READ = (
+    *("problem_id", "answer", "response", "expected", "problem", "finish_reason", "tokens", "step", "seed"),
+    *("train_seed", "benchmark", "their_answer", "sampling_error"),
+    *("id", "correct", "truncated"),  # of a table of verdicts
+    *PARTS,  # parts of a benchmark, for `rlvr audit`
+)
+"""Our columns, which `columns=` can name."""
+_FIRST = ("finish_reason", "sampling_error")  # a response that is null is read by them
+_PER_SAMPLE = ("expected", "their_answer", "tokens", "finish_reason", "sampling_error")
+
+
+def given(row: Mapping[str, object], columns: Mapping[str, str], read: Mapping[str, object]) -> dict[str, object]:
+    """Our column -> its value in a row, of those that the user names.
+
+    Args:
+        columns: our column -> theirs (`evals.answer_files.paths.reach`).
+        read: our columns as they are read without the user, which `columns` may name as well, as in
+            problem_id -> problem.
+    Raises:
+        UsageError: there is no such column.
+    """
+    found = ((ours, theirs, reach(row, theirs)) for ours, theirs in columns.items())
+    values = {ours: read.get(theirs, ABSENT) if value is ABSENT else value for ours, theirs, value in found}
+    if lacking := next((ours for ours, value in values.items() if value is ABSENT), None):
+        raise UsageError(f"no column {columns[lacking]!r} for {lacking}; there are {', '.join(row)}")
+    return values
+
+
+def by_name(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:
+    """Our column -> its value in a row that has our names. A column that the user gives to one of our names is not read
+    by its own name as well.
+
+    Raises:
+        UsageError: it has a gold and an answer, and they differ.
+    """
+    away = {
+        path.split(".")[0] if path not in row else path for theirs in columns.values() for path in theirs.split("|")
+    }
+    own = {name: value for name, value in row.items() if name not in away}
+    found = {name: own[name] for name in READ if name in own and name not in columns}
+    if "gold" in own and "answer" not in columns:
+        if "answer" in own and str(own["answer"]) != str(own["gold"]):
+            raise UsageError(
+                "both gold and answer, and they differ: columns=answer:gold takes gold as the gold answer, "
+                "columns=answer:answer takes answer"
+            )
+        found["answer"] = own["gold"]
+    if "problem" not in found and "problem" not in columns and isinstance(own.get("question"), str):
+        found["problem"] = own["question"]
+    return found
+
+
+def sample_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Sample:
+    """A sample with nothing but the columns of its row, which are written out again. One that was given to another name
+    of ours, and has one of them, is kept as NAME_in_file."""
+    away = {theirs for ours, theirs in columns.items() if theirs in READ and theirs != ours}
+    return Sample(others={f"{name}_in_file" if name in away else name: value for name, value in row.items()})
+
+
+def with_values(
+    samples: Sequence[Sample], values: Mapping[str, object], label: str = "expected", columnar: bool = False
+) -> list[Sample]:
+    """The samples of a row with values of columns: several, where the response is a list.
+
+    Args:
+        values: our column -> its value. label: what `expected` is called. columnar: each value is a list, of a value
+            for each sample.
+    Raises:
+        UsageError: a value has another type, or lists have other lengths.
+    """
+    texts = responses_of(values["response"]) if "response" in values else []
+    several = isinstance(values.get("response"), list) and len(samples) == 1
+    made = [samples[0]] * len(texts) if several else list(samples)
+    rest = {name: values[name] for name in sorted(values, key=lambda name: name not in _FIRST) if name != "response"}
+    lists = {name: of for name, of in rest.items() if isinstance(of, list) and (columnar or name in _PER_SAMPLE)}
+    lengths = {"response": len(made), **{name: len(of) for name, of in lists.items()}}
+    if len(set(lengths.values())) > 1:
+        raise UsageError(f"lists of other lengths: {', '.join(f'{name} {length}' for name, length in lengths.items())}")
+    for name, value in rest.items():
+        made = [
+            _with(sample, name, lists[name][at] if name in lists else value, label) for at, sample in enumerate(made)
+        ]
+    if texts and len(texts) != len(made):
+        raise UsageError(f"lists of other lengths: response {len(texts)}, samples {len(made)}")
+    replies = [replied(text, sample.finish_reason) for text, sample in zip(texts, made, strict=False)]
+    return [
+        replace(sample, response=replies[at][0], finish_reason=replies[at][1]) if texts else sample
+        for at, sample in enumerate(made)
+    ]
+
+
+def _with(sample: Sample, name: str, value: object, label: str) -> Sample:
+    """The sample with the value of one of our columns."""
+    match name:
+        case "problem_id":
+            return replace(sample, problem_id=id_of(value))
+        case "answer":
+            return replace(sample, golds=golds_of(value))
+        case "expected":
+            return replace(sample, labels={label: value})
+        case "problem":
+            return replace(sample, problem=problem_text(value))
+        case "benchmark":
+            return replace(sample, benchmark=as_str(value) or None)
+        case "finish_reason":
+            if not isinstance(value, str | None):
+                raise UsageError(f"finish_reason is {short(value)}; expected a string or null")
+            return replace(sample, finish_reason=value or None)
+        case "sampling_error":
+            return replace(sample, sampling_error=None if is_nothing(value) else str(value))
+        case "their_answer":
+            return replace(sample, their_answer=str(value) if isinstance(value, str | int | float) else None)
+        case "tokens":
+            return replace(sample, tokens=value if isinstance(value, int) else None)
+        case "step":
+            return replace(sample, step=value if isinstance(value, str | int | float) else None)
+        case _:
+            return replace(sample, others={**sample.others, name: value})

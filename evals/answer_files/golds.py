@@ -1,0 +1,126 @@
+"""The golds of samples: from another file, and how several count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from evals.answer_files.containers import contents
+from evals.answer_files.formats.programs import is_program, test_of
+from evals.answer_files.paths import ABSENT, reach
+from evals.answer_files.sample import Sample
+from evals.answer_files.values import Unread, golds_of, short
+from evals.data.program_rows import humaneval_plus, mbpp_plus
+from evals.files import UsageError
+
+_TEXTS = ("problem", "prompt", "question")
+
+
+@dataclass
+class Golds:
+    """The golds of another file, by the problem's id or else by its text.
+
+    Attributes:
+        used: a sample was found in it.
+    """
+
+    file: Path
+    by_id: Mapping[str, tuple[str, ...]]
+    by_text: Mapping[str, tuple[str, ...]]
+    used: bool = field(default=False)
+
+    @classmethod
+    def read(cls, file: Path, columns: Mapping[str, str]) -> Golds:
+        """The golds of a file.
+
+        Args:
+            columns: our name -> the file's.
+        Raises:
+            UsageError: a row has no gold, or no key.
+        """
+        rows = [_as_gold(row, columns) for row in contents(file)]
+        for names in (("answer",), ("problem_id", *_TEXTS)):
+            shown = ("answer", "gold") if names == ("answer",) else names
+            if lacking := [number for number, row in enumerate(rows, 1) if not {*names} & {*row}]:
+                raise UsageError(
+                    f"gold={file}: expected a column {' or '.join(shown)} in every row, found "
+                    f"{', '.join(rows[lacking[0] - 1])} in row {lacking[0]}"
+                )
+        golds = []
+        for number, row in enumerate(rows, 1):
+            if not (found := golds_of(row["answer"])):
+                why = f"answer is {short(row['answer'])}; expected a gold answer"
+                raise UsageError(f"gold={file}, row {number}: {found.why if isinstance(found, Unread) else why}")
+            golds.append((row, found))
+        return cls(
+            file,
+            {str(row["problem_id"]): found for row, found in golds if "problem_id" in row},
+            {_plain(row[key]): found for row, found in golds for key in _TEXTS if key in row},
+        )
+
+    def of(self, sample: Sample) -> Sample:
+        """The sample with its gold of this file, or where there is none, with its own.
+
+        Raises:
+            UsageError: it has none of its own either.
+        """
+        found = self.by_id.get(sample.problem_id, self.by_text.get(_plain(sample.problem)))
+        self.used = self.used or found is not None
+        if found is None and not sample.golds:
+            raise UsageError(f"gold={self.file} has no answer for problem {short(sample.problem_id)}")
+        return sample if found is None else replace(sample, golds=found)
+
+
+def _as_gold(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:
+    """A row of golds, its columns by our names; a task of HumanEval, HumanEval+ or MBPP+ as published has its test for
+    one."""
+    named = dict(row)
+    for ours in {"problem_id", "problem", "answer"} & {*columns}:
+        if ours not in named and (found := reach(row, columns[ours])) is not ABSENT:
+            named[ours] = found
+    if "answer" not in named and "gold" in named:
+        named["answer"] = named["gold"]
+    if "answer" in named or "test" not in named:
+        return named
+    if is_program(named):
+        return {"problem_id": named["task_id"], "answer": test_of(dict(humaneval_plus(named)))}
+    read = mbpp_plus(named)
+    return {"problem_id": read["id"], "answer": read["answer"]}
+
+
+def _plain(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def as_asked(sample: Sample, asked: str | None, of_tool: str | None) -> Sample:
+    """The sample with its several golds as the user, or else the tool, counts them.
+
+    A tool may list a gold's normalisations beside it, as 41 beside -41 and `frac12` beside `\\frac12`: where nobody has
+    asked for `any`, a gold that is an earlier one with characters left out is none of its own.
+
+    Args:
+        asked: how several count, as the user says. of_tool: as the file's format has it.
+    Raises:
+        UsageError: several differ, and it is not said how they count.
+    """
+    different = list(dict.fromkeys(sample.golds))
+    if asked is None:
+        different = [
+            gold for at, gold in enumerate(different) if not any(_normalised(gold, other) for other in different[:at])
+        ]
+    if len(different) == 1:
+        return replace(sample, golds=sample.golds[:1])
+    ways = asked or of_tool
+    if ways is None:
+        raise UsageError(
+            f"answer is {short(list(sample.golds))}, {len(different)} golds; expected golds=any (a response is right "
+            "that has one of them) or golds=all (that lists them all)"
+        )
+    return replace(sample, golds=tuple(different) if ways == "any" else (", ".join(different),), several=True)
+
+
+def _normalised(gold: str, of: str) -> bool:
+    """Whether a gold is another one with signs, commands' backslashes, braces, commas or spaces left out."""
+    letters = ("".join(filter(str.isalnum, text.lower())) for text in (gold, of))
+    return len(gold) < len(of) and len({*letters}) == 1

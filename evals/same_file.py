@@ -1,0 +1,29 @@
+"""Whether a file was given twice: by another path, by a link, or as a copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from evals.files import UsageError, file_sha256
+
+
+def refuse_same(paths: Sequence[Path], counted_as: str) -> None:
+    """Refuse two files of which one is the other.
+
+    Args:
+        counted_as: what each file would be, such as "a seed".
+    Raises:
+        UsageError: two are one file, or have one content.
+    """
+    files = [path for path in paths if path.is_file()]
+    sizes = [path.stat().st_size for path in files]
+    once = f"which is not {counted_as} twice. Leave one out"
+    for at, path in enumerate(files):
+        for before in range(at):
+            other = files[before]
+            if os.path.samefile(path, other):
+                raise UsageError(f"{other} and {path} are the same file, {once}")
+            if sizes[at] == sizes[before] and file_sha256(path) == file_sha256(other):
+                raise UsageError(f"{other} and {path} have the same content, {once}")

@@ -1,0 +1,33 @@
+"""The table of formats in the documentation is that of the schemas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evals.answer_files.formats import FORMATS, fault_of, format_of, table
+
+PAGE = Path(__file__).parents[3] / "docs" / "tutorials" / "others-files.md"
+
+
+def test_the_page_has_the_table_of_the_schemas() -> None:
+    """Write it again with: python -c "from evals.answer_files.formats import table; print(table())"."""
+    assert table() in PAGE.read_text(encoding="utf-8")
+
+
+def test_each_format_is_named_once_and_described() -> None:
+    names = [form.about.name for form in FORMATS]
+    assert len(set(names)) == len(names)
+    assert all(form.about.tool and form.about.files and form.__doc__ for form in FORMATS)
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.about.name)
+def test_texts_in_every_column_are_no_format_but_ours(form: type, tmp_path: Path) -> None:
+    """A table whose columns have a tool's names and hold texts alone, as a CSV: only formats of texts take it."""
+    row = dict.fromkeys(form.required(), "a text")
+    texts = {"verdicts", "rows", "verl", "nemo_skills", "human_eval", "evalplus", "opencompass", "opencompass_details"}
+    found = format_of(row)
+    assert found is None or found.about.name in texts, found
+    assert (fault_of(form, row) is None) == (form.about.name in texts), json.dumps(row)
