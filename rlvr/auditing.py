@@ -44,8 +44,8 @@ def audit(
         rlvr audit lr_1.csv lr_2.csv lr_3.csv printed=52.4 metric=eval_acc files=recipes problems=500
         rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
-    The verdict is one of: stands, stands with a reservation, stands with another number, not in the file, within
-    selection, within seeds, made by the grader, cannot tell; docs/tutorials/others-files.md explains them.
+    The verdict is one of: stands, stands with a reservation, stands with another number, not found among N readings,
+    within selection, within seeds, made by the grader, cannot tell; docs/tutorials/others-files.md explains them.
 
     Args:
         *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
@@ -164,6 +164,7 @@ def _evidence(
         verdict_table,
         verl_settings,
     )
+    from evals.audit.tool_faults import known_faults
     from evals.grading import Grader
 
     names = _names(paths)
@@ -173,7 +174,9 @@ def _evidence(
         texts = [path.read_text(errors="replace") for path in paths]
         curves = {name: read_curve(text, name=str(path)) for name, path, text in zip(names, paths, texts, strict=True)}
         settings = verl_settings(texts[0])
-        return curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
+        of = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
+        faults = (known_faults(text, curves[name]) for name, text in zip(names, texts, strict=True))
+        return replace(of, faults=tuple(dict.fromkeys(fault for found in faults for fault in found)))
     tables: list[pd.DataFrame] = []
     called: dict[int, str] = {}
     numbers = checkpoint_numbers(paths)

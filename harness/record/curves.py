@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evals.audit.reading import in_percent, read_curve
+from evals.audit.tool_faults import known_faults
 from evals.files import append_jsonl, file_sha256, read_object
 from harness.errors import UsageError, nearest
 from harness.record.record import CURVES, RECORD, TRAINING_LOG
@@ -40,7 +41,8 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
     if path.suffix == ".parquet":
         raise UsageError(f"{path}: expected an archive or a training curve; of responses: rlvr grade {path}")
     try:
-        curve = read_curve(path.read_text(encoding="utf-8", errors="replace"), name=str(path), step=columns.get("step"))
+        text = path.read_text(encoding="utf-8", errors="replace")
+        curve = read_curve(text, name=str(path), step=columns.get("step"))
     except ValueError as error:
         raise UsageError(f"{error}. If these are responses: rlvr grade {path}") from error
     usual: dict[str, str] = {}
@@ -74,6 +76,7 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
         "replaced": replaced,
         "in_place_of": before if replaced and before != str(path) else None,
         "percent": percent,
+        "faults": [*known_faults(text, curve)],
     }
     recorder.start(kind=CURVES, arm=name, seed=seed, source=source)
     recorder.update(files=recorder.hashes([folder / TRAINING_LOG]), state="finished", finished=now())
