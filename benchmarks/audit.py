@@ -13,6 +13,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +29,8 @@ from evals.notebook import markdown_table
 
 PAGE = ROOT / "results" / "audit.md"
 FILES = Path(__file__).with_name("audit_files.md")  # measured once, by the audit before and after
-REPETITIONS = 5
+REPETITIONS = 4
+WORKERS = 6
 NUMBER, STANDS, CHOICE = "stands with another number", "stands", "within selection"
 RESERVED = "stands, with a reservation"  # the file's own number, of which something else is to be said
 Labels = NDArray[np.float64]  # [problems, samples]
@@ -717,6 +719,11 @@ def repeat(kind: Kind, repetitions: int) -> Found:
     return Found(named, repetitions, verdicts_of, missed)
 
 
+def repeated(name: str) -> Found:
+    """Of the kind with this name."""
+    return repeat({**CAUSES, **CLEAN}[name], REPETITIONS)
+
+
 def page(found: Mapping[str, Found], draws: Sequence[Draw], counts: Mapping[str, Mapping[str, Counter[str]]]) -> str:
     """The tables, from what was found of each kind, of compositions drawn at random, and of foreign numbers."""
     of_all = [of for sorts in counts.values() for of in sorts.values()]
@@ -774,14 +781,16 @@ def main() -> None:
     parser.add_argument("--only", default="", help="kinds with this in their name, and what was missed")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     given = parser.parse_args()
-    found = {}
-    for name, kind in {**CAUSES, **CLEAN}.items():
-        if given.only in name:
-            found[name] = repeat(kind, REPETITIONS)
-            print(f"{name}: {found[name].named} of {REPETITIONS}", *found[name].missed, sep="\n", flush=True)
-    if given.write and not given.only:
-        draws = [draw(number) for number in range(DRAWN)]
-        write(PAGE, page(found, draws, {kind: foreign(kind) for kind in KINDS}))
+    names = [name for name in {**CAUSES, **CLEAN} if given.only in name]
+    with ProcessPoolExecutor(WORKERS) as pool:
+        found = {}
+        for name, of in zip(names, pool.map(repeated, names), strict=True):
+            found[name] = of
+            print(f"{name}: {of.named} of {REPETITIONS}", *of.missed, sep="\n", flush=True)
+        if given.write and not given.only:
+            draws = list(pool.map(draw, range(DRAWN)))
+            counts = dict(zip(KINDS, pool.map(foreign, KINDS), strict=True))
+            write(PAGE, page(found, draws, counts))
 
 
 if __name__ == "__main__":

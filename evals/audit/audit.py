@@ -23,7 +23,7 @@ number is not simply the score of the recipe, and has one rule:
 
 The verdict follows from the causes, in this order: *not found among N readings*, *made by the grader* (grader, format,
 gain by grading), *cannot tell* (no score of the benchmark, such as a reward while training; or so many compositions are
-as simple that a foreign number would be one of them with a probability above 0.045), *within selection* (and chance >=
+as simple that a foreign number would be one of them with a probability above 0.05), *within selection* (and chance >=
 0.05 among the checkpoints of one plateau), *within seeds*, *stands with another number* (any other cause), *stands*.
 """
 

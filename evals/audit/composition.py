@@ -39,7 +39,7 @@ class Choice:
 
     Attributes:
         what: it is, for the code that computes it. of: its argument, such as a column, or k. value: of that column.
-        bits: its cost. words: for a sentence; "" for the ordinary choice. cause: which cause it is, if it was printed.
+        bits: its cost. words: for a sentence; "" for the ordinary choice. cause: the one that it is if it was printed, or None.
     """
 
     dimension: Dimension
@@ -48,7 +48,7 @@ class Choice:
     value: str = ""
     bits: float = 0.0
     words: str = ""
-    cause: Name = "another metric"
+    cause: Name | None = "another metric"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from evals.audit.printed import Printed
 MIN_CHECKPOINTS = 3
 MOST_PARTS = 20  # values of a column that cuts a benchmark into parts
 MOST_KS = 64  # samples of a problem up to which every k of pass@k is tried; powers of two beyond
-LATER = {3: 2.0, 2: 2.5, 5: 2.5, 10: 2.5}  # the last checkpoints that people average over -> bits
+LATER = {3: 2.0, 2: 3.0, 5: 2.5, 10: 2.5}  # the last checkpoints that people average over -> bits
 MOST_LATER = 20
 LONG_CURVE = 6  # checkpoints that people smooth
 SMOOTHING = (0.6, 0.9, 0.99, 0.95, 0.8, 0.5)  # what people set in trackers; the first is TensorBoard's default
@@ -146,7 +146,7 @@ def _of_ends(evidence: Evidence) -> Iterator[Choice]:
     seeds = [*dict.fromkeys(scores["seed"])]
     yield Choice("seeds", "best", bits=0.9, words=f"seed {largest} of {count}, the largest", cause="seeds")
     yield Choice("seeds", "worst", bits=3.5, words=f"the smallest of {count} seeds", cause="seeds")
-    yield Choice("seeds", "median", bits=2, words="the median over seeds")
+    yield Choice("seeds", "median", bits=3, words="the median over seeds")
     for number, seed in enumerate(seeds):
         words = f"seed {seed} of {count}"
         yield Choice("seeds", "one", number, bits=among(count, 2.5), words=words, cause="seeds")
@@ -167,7 +167,7 @@ def _of_recipes(evidence: Evidence) -> Iterator[Choice]:
         if label not in evidence.last.index:
             # half the bits: the user says that the printed one is one of them
             bits = among(len(rows), 0) / 2
-            yield Choice("checkpoint", "at", position, str(row["checkpoint"]), bits, evidence.called(row), "not found")
+            yield Choice("checkpoint", "at", position, str(row["checkpoint"]), bits, evidence.called(row), None)
 
 
 def _of_checkpoints(evidence: Evidence, fewest: int) -> Iterator[Choice]:
@@ -186,12 +186,12 @@ def _of_checkpoints(evidence: Evidence, fewest: int) -> Iterator[Choice]:
     steps = sorted(scores["checkpoint"].unique())
     if several and len(steps) > 1:
         words = "the best checkpoint of the mean over seeds"
-        yield Choice("checkpoint", "together", bits=2, words=words, cause="selection")
+        yield Choice("checkpoint", "together", bits=2, words=words, cause="another checkpoint")
     for position, step in enumerate(steps):
         row = scores[scores["checkpoint"] == step].iloc[0]
         words = evidence.names.get(step, f"checkpoint {step:g}")
         words = words if several else f"the score of {evidence.called(row)}"
-        bits = among(len(steps), 1)
+        bits = among(len(steps), 0.3)
         yield Choice("checkpoint", "at", position, str(step), bits, words, "another checkpoint")
     for count in dict.fromkeys([*range(2, min(MOST_LATER, fewest) + 1), fewest]):
         words = f"the mean of the last {count} checkpoints" if count < fewest else "the mean of all checkpoints"

@@ -27,7 +27,7 @@ from evals.audit.tables import Scores, scores_of
 MOST_TABLES = 1000  # of scores, in the order of their cost
 MOST_NUMBERS = 30_000  # in the order of their cost
 USUAL = 1.0  # bits: the file's own score, and its best checkpoint, seed or recipe, are asked about by name
-BY_CHANCE = 0.045  # of a foreign number to be found: above it, a match says nothing
+BY_CHANCE = 0.05  # of a foreign number to be found: above it, a match says nothing
 AROUND = 0.15  # foreign numbers are as likely anywhere within 15 points of the printed one
 OTHER_ROUNDING = Choice("rounding", "other", bits=3, words="not rounded to nearest")
 IN_PERCENT = Choice("rounding", "percent", bits=2, words="whose values the file gives in percent")
