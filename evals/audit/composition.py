@@ -39,7 +39,7 @@ class Choice:
 
     Attributes:
         what: it is, for the code that computes it. of: its argument, such as a column, or k. value: of that column.
-        bits: its cost. words: for a sentence; "" for the ordinary choice. cause: the one that it is if it was printed, or None.
+        bits: its cost. words: for a sentence; "" for the ordinary one. cause: that it is if it was printed, or None.
     """
 
     dimension: Dimension
