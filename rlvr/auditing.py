@@ -51,8 +51,8 @@ def audit(
         *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
             JSON Lines of trackers), a file a seed; graded responses in any format of `rlvr grade` or tables of verdicts
             (id, correct, seed, step), a file a checkpoint; or runs of this project, a folder a seed.
-        printed: the score in percent, with its digits as printed, a count, as 13/30, or a share, where the number is
-            at most 1 and is none in percent (default for runs: what `rlvr tables` prints).
+        printed: the score in percent, with its digits as printed, a count, as 13/30, or a share, such as 0.467, where
+            the number is none in percent (default for runs: what `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark, where they
             have several.
         files: what one file is (default: of curves a seed, of responses and verdicts a checkpoint); recipes: the
