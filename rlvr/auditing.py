@@ -47,15 +47,15 @@ def audit(
         rlvr audit lr_1.csv lr_2.csv lr_3.csv printed=52.4 metric=eval_acc files=recipes problems=500
         rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
-    The verdict is one of: stands, stands with a reservation, stands with another number, not in the file, within
-    selection, within seeds, made by the grader, cannot tell; docs/tutorials/others-files.md explains them.
+    The verdict is one of: stands, stands with a reservation, stands with another number, not found among N readings,
+    within selection, within seeds, made by the grader, cannot tell; docs/tutorials/others-files.md explains them.
 
     Args:
         *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
             JSON Lines of trackers), a file a seed; graded responses in any format of `rlvr grade` or tables of verdicts
             (id, correct, seed, step), a file a checkpoint; or runs of this project, a folder a seed.
-        printed: the score in percent, with its digits as printed, a count, as 13/30, or a share, where the number is
-            at most 1 and is none in percent (default for runs: what `rlvr tables` prints).
+        printed: the score in percent, with its digits as printed, a count, as 13/30, or a share, such as 0.467, where
+            the number is none in percent (default for runs: what `rlvr tables` prints).
         metric: of curves: the name of the score; of runs: the benchmark, where they
             have several.
         files: what one file is. Default: a curve is one seed. A file of responses or verdicts is one checkpoint, but
@@ -167,6 +167,7 @@ def _evidence(
     from evals.audit.reading import curve_evidence, read_curve, verl_settings
     from evals.audit.sets import checkpoint_numbers, named_as
     from evals.same_file import refuse_same
+    from evals.audit.tool_faults import known_faults
 
     names = _names(paths)
     refuse_same(paths, "a seed" if metric is not None else "a checkpoint, a seed or a sample")
@@ -178,7 +179,8 @@ def _evidence(
         settings = verl_settings(texts[0])
         evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
         reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
-        return evidence
+        faults = (known_faults(text, curves[name]) for name, text in zip(names, texts, strict=True))
+        return replace(evidence, faults=tuple(dict.fromkeys(fault for found in faults for fault in found)))
     said = named_as(paths) if files is None else None
     files = files if said is None else said[0]
     tables: list[pd.DataFrame] = []

@@ -226,6 +226,7 @@ def _told_of(source: Mapping[str, Any]) -> list[str]:
         lines.append(f"in place of {source['in_place_of']}, which had this name; name=NAME keeps both")
     if source["percent"]:
         lines.append(f"in percent in the file, kept as shares: {', '.join(source['percent'])}")
+    lines += [paragraph(f"a known fault of the tool: {fault}") for fault in source["faults"]]
     if source["left"]:
         lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))
     return lines

@@ -17,6 +17,7 @@ RUN = 10  # responses in a row, to golds that are not all one, that stand in the
 OTHER_IDS = 1.5  # times as many problems in all as in one part: the parts have ids of their own
 FEW = 20  # problems: fewer that are each solved always or never say little
 UNLIKELY = 1e-4
+SHOWN = 5  # models that are named
 
 
 def missing(evidence: Evidence, unit: float) -> Iterator[str]:
@@ -74,10 +75,24 @@ def repeated(samples: pd.DataFrame) -> Iterator[str]:
     n, rate = int(by_problem["size"].min()), float(samples["label"].mean())
     alike = by_problem["mean"].isin([0.0, 1.0]).all() and n > 1 and len(by_problem) >= FEW
     if alike and (rate**n + (1 - rate) ** n) ** len(by_problem) < UNLIKELY:
-        yield f"each of the {len(by_problem)} problems is there {n} times with one verdict: rows that were repeated"
+        each = f"each of the {len(by_problem)} problems is there {n} times with one verdict"
+        different = "exchange" in samples and samples.groupby("problem_id")["exchange"].nunique().mean() > n / 2
+        if different:
+            yield f"{each} on different responses: one verdict was written to all of them"
+        else:
+            yield f"{each}: rows that were repeated"
     times = 1 if "exchange" in samples or len(by_problem) < len(samples) else _blocks(samples["label"].to_list(), rate)
     if times > 1:
         yield f"the verdicts of {len(samples) // times} problems are there {times} times in the same order: other ids"
+
+
+def pooled_models(samples: pd.DataFrame) -> Iterator[str]:
+    """The models of a column `model`, where a score is over the samples of several."""
+    if "model" not in samples or samples["model"].nunique() < 2:
+        return
+    of_problem = samples.groupby(["model", "problem_id"])["label"].mean().groupby(level="model").mean()
+    each = ", ".join(f"{model} {100 * value:.1f}" for model, value in [*of_problem.items()][:SHOWN])
+    yield f"the score is over {len(of_problem)} models, which the column model names: {each}"
 
 
 def copies(samples: pd.DataFrame) -> NDArray[np.bool_]:

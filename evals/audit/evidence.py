@@ -17,6 +17,11 @@ from evals.files import UsageError
 Vector = NDArray[np.float64]
 FULL = 8  # digits after the point: such a score is not rounded
 SHARES = ("label", "ours", "strict", "truncated")
+PARTS = ("level", "subject", "type", "difficulty", "category", "source")  # columns that cut a benchmark into parts
+NOT_COLUMNS = frozenset(
+    (*SHARES, "seed", "checkpoint", "problem_id", "problem", "answer", "exchange", "long", "silent", "gold_cut")
+)
+"""Columns of samples that have a meaning of their own; the others may name parts, or hold a reward."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +40,9 @@ class Evidence:
         stated: the benchmark's number of problems, as the user or its known name says it; None if neither does.
         names: checkpoint -> the name of its file, where it is no step of a training.
         recipes: each row of `scores` is another recipe (its `checkpoint` numbers it), and not a checkpoint of one.
-        beside: last values of the log's metrics of the same evaluation, such as best@16 beside mean@16.
+        beside: scores by other metrics of the log's evaluations, such as best@16 beside mean@16: name -> a table like
+            `scores`. family: those of them that are the same metric of other benchmarks.
+        faults: known faults of the tool that wrote the files, which concern them.
         reward: the name of the score, if it is a reward while training, which no benchmark gives.
     """
 
@@ -48,7 +55,9 @@ class Evidence:
     stated: int | None = None
     names: Mapping[int, str] = field(default_factory=dict)
     recipes: bool = False
-    beside: Mapping[str, float] = field(default_factory=dict)
+    beside: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    family: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     reward: str = ""
 
     @classmethod
@@ -106,8 +115,7 @@ class Evidence:
             )
         seeds = scores["seed"].astype(str) if "seed" in scores else ""
         table = scores.assign(seed=seeds).sort_values(["seed", "checkpoint"]).reset_index(drop=True)
-        digits = max(len(f"{value:.9g}".partition(".")[2]) for value in table["value"])
-        return cls(table, None, problems, settings or {}, 10.0**-digits if digits < FULL else 0.0)
+        return cls(table, None, problems, settings or {}, resolution_of(table["value"]))
 
     def whole_sizes(self, found: int) -> list[int]:
         """How many problems the benchmark may have where the files have `found`: the stated number, else those of the
@@ -149,7 +157,14 @@ class Evidence:
         """
         if self.samples is None:
             raise UsageError("these files have scores, not verdicts")
-        return self.samples.query("seed == @row['seed'] and checkpoint == @row['checkpoint']")
+        of = self.samples
+        return pd.DataFrame(of[(of["seed"] == row["seed"]) & (of["checkpoint"] == row["checkpoint"])])
+
+    def scores_at(self, k: int) -> pd.DataFrame:
+        """`scores` under pass@k; as they are, where there are no samples."""
+        if k == 1 or self.samples is None:
+            return self.scores
+        return self.scores.assign(value=[pass_at(self.at(row), k) for _, row in self.scores.iterrows()])
 
     @cached_property
     def table(self) -> Vector | None:
@@ -170,3 +185,25 @@ class Evidence:
         if self.samples is None:
             return 1
         return int(self.samples.groupby(["seed", "checkpoint", "problem_id"]).size().min())
+
+
+def resolution_of(values: pd.Series) -> float:
+    """One of the last digit of scores that a file has; 0 where they are not rounded."""
+    digits = max(len(f"{value:.9g}".partition(".")[2]) for value in values)
+    return 10.0**-digits if digits < FULL else 0.0
+
+
+def pass_at(samples: pd.DataFrame, k: int, column: str = "label") -> float:
+    """pass@k, 1 - C(n - c, k) / C(n, k), mean over the problems with at least k samples; NaN without one."""
+    return float(pass_at_of_each(samples, k, column).mean())
+
+
+def pass_at_of_each(samples: pd.DataFrame, k: int, column: str = "label") -> pd.Series:
+    """pass@k of the problems with at least k verdicts in a column, by problem; k = 1: their mean."""
+    from evals.stats.verdict_table import pass_at_k
+
+    counts = samples.groupby("problem_id")[column].agg(["count", "sum"])
+    counts = counts[counts["count"] >= k]
+    if k == 1:
+        return counts["sum"] / counts["count"]
+    return pd.Series([pass_at_k(int(n), int(c), k) for n, c in counts.to_numpy()], counts.index, dtype=float)

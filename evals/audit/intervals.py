@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from evals.audit.evidence import Evidence, Vector
-from evals.audit.readings import pass_at_of_each, scores_at
+from evals.audit.evidence import Evidence, Vector, pass_at_of_each
 from evals.stats.differences import paired
 from evals.stats.intervals import MIN_SEEDS, Estimate, Interval, estimate, over_problems, over_seeds
 
@@ -57,15 +56,14 @@ def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | No
 def _by_seed(evidence: Evidence, k: int) -> pd.DataFrame:
     """A row a problem that every seed has, a column a seed: the mean label, or pass@k, at the last checkpoints."""
     seeds = [evidence.at(row) for _, row in evidence.last.iterrows()]
-    each = [pass_at_of_each(of, k) if k > 1 else of.groupby("problem_id")["label"].mean() for of in seeds]
-    return pd.concat(each, axis=1).dropna()
+    return pd.concat([pass_at_of_each(of, k) for of in seeds], axis=1).dropna()
 
 
 def of_gain(evidence: Evidence, base: Evidence, k: int = 1) -> Gain:
     """Problem by problem where both have verdicts, as `rlvr compare` has it, also over three seeds or more; over
     both sides' seeds (Welch's t) where both have several scores; else the two scores' own intervals, combined as
     squares (Newcombe, Stat. Med. 17, 1998, method 10). Of samples it is the gain in pass@`k`."""
-    both = [scores_at(side, k).loc[side.last.index, "value"] for side in (evidence, base)]
+    both = [side.scores_at(k).loc[side.last.index, "value"] for side in (evidence, base)]
     trained, before = (of.to_numpy(dtype=float) for of in both)
     value = float(trained.mean() - before.mean())
     if (sides := _on_the_same_problems(evidence, base, k=k)) is not None:

@@ -52,8 +52,9 @@ class Printed:
 
     @property
     def may_be_share(self) -> bool:
-        """Whether it may be a share: at most 1, and neither marked as a percentage nor a count."""
-        return not {"%", "/"} & set(self.text) and float(self.digits) <= 1
+        """Whether it may be a share: at most 1, with digits after the point (a bare 0 or 1 is none that is known to
+        half a point), and neither marked as a percentage nor a count."""
+        return not {"%", "/"} & set(self.text) and "." in self.digits and float(self.digits) <= 1
 
     @property
     def value(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import io
 import json
@@ -15,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evals.audit.evidence import Evidence
-from evals.audit.readings import PARTS
+from evals.audit.evidence import NOT_COLUMNS, Evidence, resolution_of
 from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice
 from evals.files import UsageError, text_sha256
 from evals.suggest import expected
@@ -328,11 +328,10 @@ def curve_evidence(
         if problems is None and SIZE in curve and curve[SIZE].nunique() == 1:
             problems = int(curve[SIZE].dropna().iloc[0])
     scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
-    beside = {} if recipes else _beside(curves, metric)
-    if in_percent(scores["value"]):
-        scores["value"] /= 100
-        overwritten["value"] /= 100
-        beside = {name: value / 100 for name, value in beside.items()}
+    unit = 100 if in_percent(scores["value"]) else 1
+    scores["value"] /= unit
+    overwritten["value"] /= unit
+    beside = {} if recipes else _beside(curves, metric, unit)
     names: dict[int, str] = {}
     if recipes:
         ends = scores.groupby("seed", sort=False).tail(1)
@@ -341,9 +340,11 @@ def curve_evidence(
     return replace(
         Evidence.of_scores(scores, problems, settings),
         overwritten=None if recipes else overwritten,
+        resolution=resolution_of(pd.concat([scores["value"], overwritten["value"]])),
         names=names,
         recipes=recipes,
         beside=beside,
+        family=family_of(metric, beside),
         reward=metric if training_reward(metric) else "",
     )
 
@@ -360,19 +361,51 @@ def _refuse_nan(name: str, curve: pd.DataFrame, metric: str) -> None:
         )
 
 
-def _beside(curves: Mapping[str, pd.DataFrame], metric: str) -> dict[str, float]:
-    """The last values, mean over curves, of the metrics whose names differ from this one's only from the part with its
-    "@" on: val/aime24/best@16/mean beside val/aime24/mean@16."""
-    if "@" not in metric:
-        return {}
-    stem = metric[: metric.rfind("/", 0, metric.index("@")) + 1]
-    names = [str(name) for name in next(iter(curves.values())) if str(name).startswith(stem)]
-    names = [name for name in names if "@" in name.removeprefix(stem) and name != metric and "std" not in name]
-    return {
-        name: float(pd.Series([curve[name].dropna().iloc[-1] for curve in curves.values()]).mean())
-        for name in names
-        if all(name in curve and curve[name].notna().any() for curve in curves.values())
-    }
+def _beside(curves: Mapping[str, pd.DataFrame], metric: str, unit: int) -> dict[str, pd.DataFrame]:
+    """The scores by other metrics of an evaluation that every curve has, as shares: name -> `seed`, `checkpoint`,
+    `value`. Beside a metric of a name like val/..., other such metrics; else other columns that no trainer logs of
+    itself.
+
+    Args:
+        unit: 100 where the metric is in percent.
+    """
+    evaluation = _EVALUATION.search(metric.lower()) is not None
+    found: dict[str, pd.DataFrame] = {}
+    for name in map(str, next(iter(curves.values()))):
+        alike = _EVALUATION.search(name.lower()) if evaluation else not training_reward(name)
+        if name in (metric, "step", SIZE) or not alike or _NO_SCORE.search(name.lower()):
+            continue
+        if not all(name in curve and curve[name].notna().any() for curve in curves.values()):
+            continue
+        tables = [
+            curve[["step", name]].dropna().set_axis(["checkpoint", "value"], axis=1).assign(seed=seed)
+            for seed, curve in curves.items()
+        ]
+        table = pd.concat(tables, ignore_index=True)
+        table["value"] /= unit
+        if table["value"].between(0, 1).all():
+            found[name] = table
+    return found
+
+
+_WORDS_OF_NAMES = re.compile(r"[^/_.\s-]+")
+_METRIC_WORDS = re.compile(r"@|acc|reward|score|best|maj|mean|pass|f1|match|std")
+
+
+def family_of(metric: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Of these names, those of the same metric of another benchmark: they differ from the metric's name in one run of
+    words, none of which is of a metric: val/aime24/acc beside val/math500/acc."""
+
+    def differing(a: list[str], b: list[str]) -> list[str]:
+        while a and b and a[0] == b[0]:
+            a, b = a[1:], b[1:]
+        while a and b and a[-1] == b[-1]:
+            a, b = a[:-1], b[:-1]
+        return [*a, *b] if a and b else ["@"]
+
+    words = _WORDS_OF_NAMES.findall(metric)
+    rest = ((name, differing(words, _WORDS_OF_NAMES.findall(name))) for name in names if name != metric)
+    return tuple(name for name, apart in rest if not any(_METRIC_WORDS.search(word.lower()) for word in apart))
 
 
 def graded(rows: Sequence[Sample], grader: Grader) -> pd.DataFrame:
@@ -388,7 +421,8 @@ def graded(rows: Sequence[Sample], grader: Grader) -> pd.DataFrame:
     for column, policy in (("strict", "boxed_strict"), ("ours", "ours")):
         cut = pd.Series([gold_is_cut(row, grade.answer) for row, grade in zip(rows, grades[policy], strict=True)])
         before, table[column] = table[policy], table[policy].mask(cut, table["label"])
-    return table.assign(gold_cut=cut & (before != table["ours"]))
+    table = table.assign(gold_cut=cut & (before != table["ours"]))
+    return table.drop(columns=["boxed_strict", "answer_tag", "qwen"])
 
 
 def programs(file: AnswerFile) -> bool:
@@ -464,9 +498,22 @@ def _labels(rows: Sequence[Sample]) -> pd.DataFrame:
     }
     if any(row.benchmark for row in rows):
         columns["benchmark"] = [str(row.benchmark) for row in rows]
-    named = {"problem": [row.problem for row in rows], **{name: [row.part(name) for row in rows] for name in PARTS}}
-    columns |= {name: of for name, of in named.items() if None not in of}
+    if all(row.problem for row in rows):
+        columns["problem"] = [row.problem for row in rows]
+    for name in rows[0].others if rows else ():  # what else a plain table says of its samples
+        values = [row.others.get(name) for row in rows]
+        if name in (*NOT_COLUMNS, *_OF_A_RESPONSE, *columns) or not all(
+            isinstance(of, str | int | float) for of in values
+        ):
+            continue
+        columns[name] = [str(of) for of in values] if any(isinstance(of, str) for of in values) else values
     return pd.DataFrame(columns)
+
+
+_OF_A_RESPONSE = (
+    *("response", "expected", "finish_reason", "tokens", "their_answer", "sampling_error", "gold", "question", "id"),
+    *("step", "train_seed", "benchmark"),
+)
 
 
 def _as_numbers(grades: Sequence[Grade]) -> list[bool | None]:
@@ -509,11 +556,17 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
             labels.append(float("nan") if label is None else float(label))
         if name in table:
             table[name] = labels
+    for name in {*table} - {"id", "correct", "truncated", "seed", "answer", "problem"}:  # a CSV has texts
+        with contextlib.suppress(ValueError, TypeError):
+            table[name] = pd.to_numeric(table[name])
     table = table.rename(columns={"id": "problem_id", "correct": "label", "step": "checkpoint"})
     return table.astype({"checkpoint": int}) if "checkpoint" in table else table
 
 
 _REWARD = re.compile(r"reward|critic/score|advantage|\breturns?\b|\btrain")
+_NO_SCORE = re.compile(
+    r"std|loss|\blr\b|learning_rate|entropy|\bkl|grad|length|time|runtime|per_second|clip|epoch|perplexity|step"
+)
 _EVALUATION = re.compile(r"(?:\b|_)(?:val|valid|validation|eval|evaluation|test)(?:\b|_)|bench")
 
 

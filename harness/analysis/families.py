@@ -45,13 +45,24 @@ def verdicts(m: Material, benchmark: str) -> list[Plot]:
 def training(m: Material) -> list[Plot]:
     from evals.analysis.training_curves import plot_training
 
-    return plot_training(m.names, m.curves())
+    return [_with_faults(m, plot) for plot in plot_training(m.names, m.curves())]
 
 
 def fits(m: Material) -> list[Plot]:
     from evals.analysis.sigmoids import sigmoid_fits
 
-    return [sigmoid_fits(m.names, m.curves())]
+    return [_with_faults(m, sigmoid_fits(m.names, m.curves()))]
+
+
+def _with_faults(m: Material, plot: Plot) -> Plot:
+    """With the known faults of the tools that wrote the imported curves, in its caption."""
+    faults = dict.fromkeys(
+        f"A known fault of {model.name}: {fault}."
+        for model in m.models
+        for run in model.sources
+        for fault in run.record.get("source", {}).get("faults", ())
+    )
+    return replace(plot, caption=" ".join([plot.caption, *faults])) if faults else plot
 
 
 def covered(m: Material, benchmark: str) -> list[Plot]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.audit.reading import in_percent, read_curve
+from evals.audit.tool_faults import known_faults
 from evals.files import append_jsonl, file_sha256, rename_folder
 from evals.names import plain_name
 from harness.errors import UsageError, nearest
@@ -34,11 +35,12 @@ NAMES = {  # ours -> what veRL and TRL call it, the latter in trackers with trai
 
 @dataclass(frozen=True)
 class Curve:
-    """A file that was read, before anything is written: its steps, and our metric -> theirs."""
+    """A file that was read, before anything is written: its steps, our metric -> theirs, and known faults of its tool."""
 
     path: Path
     table: pd.DataFrame
     found: Mapping[str, str]
+    faults: tuple[str, ...]
 
 
 def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> tuple[list[Run], int]:
@@ -80,7 +82,8 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
     if path.suffix == ".parquet":
         raise UsageError(f"{path}: expected an archive or a training curve; of responses: rlvr grade {path}")
     try:
-        curve = read_curve(path.read_text(encoding="utf-8", errors="replace"), name=str(path), step=columns.get("step"))
+        text = path.read_text(encoding="utf-8", errors="replace")
+        curve = read_curve(text, name=str(path), step=columns.get("step"))
     except ValueError as error:
         raise UsageError(f"{error}. If these are responses: rlvr grade {path}") from error
     usual: dict[str, str] = {}
@@ -94,7 +97,7 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
         raise UsageError(f"columns: {path}: no metric {missing[0]!r}; it has {there}")
     if not found:
         raise UsageError(f"{path}: no metric of a known name; it has {there}. Give columns=train/reward:NAME,...")
-    return Curve(path, curve, found)
+    return Curve(path, curve, found, tuple(known_faults(text, curve)))
 
 
 def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
@@ -117,6 +120,7 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
         "replaced": before is not None,
         "in_place_of": before if before != str(curve.path) else None,
         "percent": percent,
+        "faults": [*curve.faults],
     }
     recorder = Recorder(part)
     recorder.start(kind=CURVES, arm=name, seed=seed, source=source)

@@ -23,6 +23,11 @@ GRADES = (
     "unscored gold_cut causes"
 )
 BY_READING = "series benchmark both_reject read right convention labels ours by_reading reading_low reading_high"
+EARLIER_VERDICT = "not in the file"
+EARLIER = (
+    "Verdicts *not in the file* are of an earlier audit, which tried a short list of numbers. Today's audit says *not "
+    "found among N readings*."
+)
 FORMS = {"chance_of_largest": "{:.2f}", "seed_pairs": "{:.0f}", "seed_pairs_called_different": "{:.0f}"}
 
 
@@ -45,7 +50,8 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             "Printed scores, and what their files say",
             "The verdicts are those of `rlvr audit`, by the rules in `evals/audit/audit.py`. A verdict is about a "
             "number and a file: the file may not be the one behind the number. *file*: the last checkpoint by the "
-            "authors' own verdicts. *ours*: by our verdicts on the same samples, which may be the wrong ones.",
+            "authors' own verdicts. *ours*: by our verdicts on the same samples, which may be the wrong ones."
+            + (f" {EARLIER}" if EARLIER_VERDICT in [*tables.get("claims", none).get("verdict", ())] else ""),
             tables.get("claims", none),
             CLAIMS,
         ),

@@ -12,7 +12,7 @@ from evals.audit import Evidence, Printed
 PROBLEMS = 200
 # each row of the planted table: the causes that are put in, alone and two together
 SCENARIOS: tuple[tuple[str, ...], ...] = (
-    ("not in the file",),
+    ("not found",),
     ("another metric",),
     ("another checkpoint",),
     ("selection",),
@@ -74,7 +74,7 @@ def _checkpoint(rates: np.ndarray, samples: int, causes: Collection[str], rng: n
 def _printed(evidence: Evidence, causes: Collection[str]) -> float:
     values = evidence.scores["value"].round(6).to_numpy()
     last = evidence.last["value"].to_numpy()
-    if "not in the file" in causes:
+    if "not found" in causes:
         return float(last[0]) + 0.031
     if "another metric" in causes:  # pass@4, without saying so
         assert evidence.samples is not None

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from evals.audit import Evidence, Printed, audit, selection
+from evals.audit.result import NOT_FOUND
 from evals.audit.selection import cross_fitted, largest_of_equal
 from tests.evals.audit.planted import SCENARIOS, plant
 
 VERDICTS = {
-    "not in the file": "not in the file",
+    "not found": NOT_FOUND,
     "another metric": "stands with another number",
     "another checkpoint": "cannot tell",  # one of eight within a few points, on 200 problems
     "selection": "within selection",
@@ -24,7 +25,7 @@ VERDICTS = {
     "gain by grading": "made by the grader",
 }
 ORDER = (
-    "not in the file",
+    NOT_FOUND,
     "made by the grader",
     "cannot tell",
     "within selection",
@@ -106,10 +107,11 @@ def test_our_verdicts_stand_beside_those_of_their_checkpoint() -> None:
 
 
 def test_the_headline_names_the_reason_where_the_number_is_the_files_own() -> None:
-    rows = [{"problem_id": p, "label": p < 3, "truncated": p > 5} for p in range(10)]
+    rows = [{"problem_id": p, "label": p < 60, "truncated": p > 139} for p in range(200)]
     evidence = Evidence.of_samples(pd.DataFrame(rows))
     assert str(audit(Printed("30.0"), evidence)).startswith("30.0: stands, with a reservation: truncation\n")
-    assert str(audit(Printed("50.0"), evidence)).startswith("50.0: stands with another number: only the 6 of 10")
+    finished = str(audit(Printed("42.86"), evidence))  # 60 of 140
+    assert finished.startswith("42.86: stands with another number: only the 140 of 200 responses that were not cut off")
 
 
 def test_gain_within_seeds() -> None:

@@ -1,4 +1,4 @@
-"""What people ordinarily print is found by its name, and is never "not in the file"; denominators, chance, plateaus."""
+"""What people ordinarily print is found by its name, and is never NOT_FOUND; denominators, chance, plateaus."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import pytest
 from benchmarks.audit import CAUSES, CLEAN, repeat
 from evals.answer_files.sample import Sample
 from evals.audit import Evidence, Printed, audit, selection
+from evals.audit.composition import Choice, Composition
 from evals.audit.denominators import known_size
 from evals.audit.reading import curve_evidence, graded, read_curve, training_reward
-from evals.audit.readings import hit_by_chance, majority
+from evals.audit.result import NOT_FOUND
+from evals.audit.search import Tried, chance
+from evals.audit.tables import scores_of
 from evals.files import UsageError
 from evals.grading import Grader
 from evals.stats.differences import paired
@@ -33,7 +36,7 @@ def test_a_share_and_other_spellings_of_a_number() -> None:
     for text in ("46.7", "46.7%", "46.7\\%", "46.7 ± 1.2", "46.7±1.2", "$46.7_{1.2}$", "46.7 (1.2)", "0.467", "0.4667"):
         assert audit(Printed(text), Evidence.of_samples(table)).verdict == "stands", text
     assert audit(Printed("46.6"), Evidence.of_samples(table)).verdict == "stands with another number"  # 46.67 cut off
-    assert audit(Printed("0.9"), Evidence.of_samples(table)).verdict == "not in the file"  # neither 90 % nor 0.9 %
+    assert audit(Printed("0.9"), Evidence.of_samples(table)).verdict == NOT_FOUND  # neither 90 % nor 0.9 %
 
 
 def test_a_curve_in_percent_that_stays_below_one() -> None:
@@ -89,8 +92,6 @@ def test_one_of_many_checkpoints_may_be_found_by_chance() -> None:
         printed = next(v for v in values[:-1] if v not in (values.max(), values[-1]))
         result = audit(Printed(f"{100 * printed:.2f}"), curve)
         assert result.verdict == "cannot tell" and "a number of no relation to the file would match" in result.why
-    # 2 of the 1,001 tenths of a percent from 20.0 to 80.0 (601 of them)
-    assert hit_by_chance([0.2, 0.8], None, 0.001) == pytest.approx(2 / 601)
 
 
 def test_without_a_number_of_problems_the_choice_is_not_judged() -> None:
@@ -125,7 +126,18 @@ def test_the_largest_of_a_plateau_is_a_choice_among_equals() -> None:
 def test_majority_counts_ties_and_problems_without_an_answer() -> None:
     # a: two of three are right; b: one each, a tie, so 1/2; c: no answer
     rows = [("a", "1", 1.0), ("a", "1", 1.0), ("a", "2", 0.0), ("b", "3", 1.0), ("b", "4", 0.0), ("c", None, 0.0)]
-    assert majority(pd.DataFrame(rows, columns=["problem_id", "answer", "label"])) == pytest.approx((1 + 0.5 + 0) / 3)
+    evidence = Evidence.of_samples(pd.DataFrame(rows, columns=["problem_id", "answer", "label"]))
+    table = scores_of(evidence, 1).table(Composition((Choice("metric", "majority", 1),)))
+    assert table.ravel().tolist() == pytest.approx([(1 + 0.5 + 0) / 3])
+
+
+def test_the_chance_of_a_foreign_number_is_the_share_of_numbers_that_are_as_simple() -> None:
+    """Around 40.0, from 25.0 to 55.0, are 301 tenths: 40.0 and 45.0 are two of them, and 10.0 is none. 30 problems have
+    the scores 7.5 / 30 to 16.5 / 30, of which 8/30 to 16/30 are nine; 12/30 is one."""
+    tried = Tried([Composition()] * 3, np.array([0.4, 0.45, 0.1]), np.array([0.0, 2.0, 2.0]))
+    assert chance(Printed("40.0"), curve_of(0.123456789), tried, 2.0) == pytest.approx(2 / 301)
+    assert chance(Printed("40.0"), curve_of(0.123456789), tried, 1.0) == pytest.approx(1 / 301)
+    assert chance(Printed("40.0"), curve_of(0.123456789, problems=30), tried, 1.0) == pytest.approx(1 / 9)
 
 
 def responses(problems: int) -> list[Sample]:
@@ -184,7 +196,7 @@ def test_a_score_that_is_pass_at_k_stands_beside_the_files_pass_at_k() -> None:
         audit(Printed("50.0", k=3), evidence)
     unscored = evidence.samples.assign(label=[None if i == 79 else x for i, x in enumerate(labels)])
     filled = audit(Printed("75.0", k=2), Evidence.of_samples(unscored))
-    assert filled.file == pytest.approx(29 / 39) and filled.reading.startswith("samples without a verdict counted as")
+    assert filled.file == pytest.approx(29 / 39) and "samples without a verdict counted as" in filled.reading
 
 
 def test_a_verdict_in_words_and_a_number_half_way() -> None:

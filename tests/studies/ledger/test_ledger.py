@@ -183,7 +183,7 @@ def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
     assert row["causes"].startswith("scientific notation +50.0")
     assert tables["series"]["several_samples"][0].startswith("pass@2 50.0 ")  # one of two problems has a correct one
     of_graded, of_curve = tables["claims"].to_dict("records")
-    assert (of_graded["file"], of_graded["verdict"]) == (25, "not in the file")
+    assert (of_graded["file"], of_graded["verdict"]) == (25, "not found among N readings")
     assert (of_curve["file"], of_curve["verdict"]) == (pytest.approx(55), "within selection")
     assert len(tables["disagreements"]) == 4  # none of the repository without a licence
     assert tables["evaluations"]["percent"].tolist() == pytest.approx([25, 25, 50, 60, 55])

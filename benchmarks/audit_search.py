@@ -1,0 +1,132 @@
+"""Does the search of `rlvr audit` find compositions drawn at random, and does it leave numbers of other files alone?
+
+Both are measured on evidence of several kinds, each made anew: verdicts of one to eight samples, responses with our
+verdicts, checkpoints, seeds and curves. `benchmarks.audit` writes the tables.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from evals.audit import Evidence, Printed, audit
+from evals.audit.composition import Composition
+from evals.audit.result import NOT_FOUND
+from evals.audit.search import search, tried_of
+
+DRAWN = 48  # compositions
+FOREIGN = 6  # numbers of each sort, for each kind of evidence
+NEAR = 0.1  # a foreign number is within ten points of the file's score
+UNEXPLAINED = ("cannot tell", NOT_FOUND)
+
+
+def verdicts(
+    rng: np.random.Generator, problems: int, samples: int = 1, seeds: int = 1, steps: int = 1, responses: bool = False
+) -> Evidence:
+    """Verdicts of a training that learns, on problems of every difficulty and five levels."""
+    rates, levels, tables = rng.beta(0.8, 1.0, problems), rng.integers(1, 6, problems).astype(str), []
+    for seed in range(seeds):
+        own = np.clip(rates + 0.03 * rng.standard_normal(), 0, 1)
+        for step in range(steps):
+            learned = own * min(1.0, 0.6 + 0.4 * (step + 1) / max(steps - 2, 1))
+            label = (rng.random((problems, samples)) < learned[:, None]).astype(float).ravel()
+            problem = np.repeat(np.arange(problems), samples)
+            table = pd.DataFrame({"problem_id": problem, "level": levels[problem], "label": label})
+            if responses:
+                wrong = [f"{i} or {i + rng.integers(1, 4)}" for i in problem]
+                table["ours"] = np.where(rng.random(len(label)) < 0.02, 1 - label, label)
+                table["strict"] = np.where(rng.random(len(label)) < 0.04, 0, table["ours"])
+                table["truncated"] = (rng.random(len(label)) < 0.1) * (1 - label)
+                table["answer"] = np.where(label == 1, problem.astype(str), wrong)
+            tables.append(table.assign(seed=str(seed), checkpoint=step))
+    return Evidence.of_samples(pd.concat(tables, ignore_index=True))
+
+
+def curves(rng: np.random.Generator, seeds: int, points: int, problems: int | None) -> Evidence:
+    """Scores of checkpoints with four digits after the point."""
+    rise = 0.2 * np.sqrt(np.arange(points) / points)
+    values = rng.uniform(0.2, 0.5) + rise + 0.012 * rng.standard_normal((seeds, points))
+    rows = [(str(s), 10 * c, round(float(values[s, c]), 4)) for s in range(seeds) for c in range(points)]
+    return Evidence.of_scores(pd.DataFrame(rows, columns=["seed", "checkpoint", "value"]), problems)
+
+
+KINDS: Mapping[str, Callable[[np.random.Generator], Evidence]] = {
+    "200 verdicts": lambda rng: verdicts(rng, 200),
+    "200 problems, 8 samples": lambda rng: verdicts(rng, 200, 8),
+    "500 responses": lambda rng: verdicts(rng, 500, responses=True),
+    "30 problems, 16 responses": lambda rng: verdicts(rng, 30, 16, responses=True),
+    "8 checkpoints, 200 problems": lambda rng: verdicts(rng, 200, steps=8),
+    "3 seeds of 5 checkpoints": lambda rng: verdicts(rng, 200, seeds=3, steps=5),
+    "a curve of 20, 500 problems": lambda rng: curves(rng, 1, 20, 500),
+    "three curves of 12, 500 problems": lambda rng: curves(rng, 3, 12, 500),
+    "three curves of 40": lambda rng: curves(rng, 3, 40, None),
+}
+FRUITFUL = ("200 problems, 8 samples", "500 responses", "3 seeds of 5 checkpoints", "a curve of 20, 500 problems")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A composition drawn at random from the grammar of some files, and what the audit said of its number."""
+
+    kind: str
+    steps: int
+    words: str
+    verdict: str
+    reading: str
+    found: bool
+
+
+def draw(number: int) -> Draw:
+    """One composition of one to three steps, each composition of them as likely, whose number no simpler one has; it is
+    printed with two digits after the point. It is found if the audit stands by the digits and names it."""
+    rng = np.random.default_rng([58, number])
+    kind = FRUITFUL[number % len(FRUITFUL)]
+    evidence = KINDS[kind](rng)
+    tried = tried_of(evidence, Printed("50.00"), None)
+    _, first = np.unique(np.round(tried.values, 9), return_index=True)
+    new = [i for i in sorted(first) if tried.compositions[i].choices and 0.02 < tried.values[i] < 0.98]
+    lengths = np.array([len(tried.compositions[i].choices) for i in new])
+    steps = int(rng.choice(np.unique(lengths)))
+    chosen = int(rng.choice(np.array(new)[lengths == steps]))
+    printed = Printed(f"{100 * tried.values[chosen]:.2f}")
+    result, matches = audit(printed, evidence), search(printed, evidence).matches
+    composition: Composition = tried.compositions[chosen]
+    named = result.reading.startswith(composition.words) or composition.words in str(result)
+    found = composition in matches and named and result.verdict not in UNEXPLAINED
+    return Draw(kind, steps, composition.words, result.in_words, result.reading, found)
+
+
+def foreign(kind: str) -> Mapping[str, Counter[str]]:
+    """Verdicts on numbers of no relation to the files: another model's score on the same benchmark, and any number
+    within `NEAR` of the file's score, with one and with two digits."""
+    counts: dict[str, Counter[str]] = {}
+    for sort, digits in (("another model's score", 1), ("any number, one digit", 1), ("any number, two digits", 2)):
+        found = counts.setdefault(sort, Counter())
+        for number in range(FOREIGN):
+            rng = np.random.default_rng([58, number, digits, *map(ord, kind)])
+            evidence, other = KINDS[kind](rng), KINDS[kind](rng)
+            value = float(other.last["value"].mean())
+            if sort != "another model's score":
+                value = float(evidence.last["value"].mean()) + rng.uniform(-NEAR, NEAR)
+            verdict = audit(Printed(f"{100 * np.clip(value, 0.02, 0.98):.{digits}f}"), evidence).verdict
+            found[verdict if verdict in UNEXPLAINED else "explained"] += 1
+    return counts
+
+
+def drawn_rows(draws: Sequence[Draw]) -> list[tuple[str, str, str, str]]:
+    """Of a table: kind of evidence, composition, verdict, whether it was found."""
+    return [(of.kind, of.words, of.verdict, "yes" if of.found else "no") for of in draws]
+
+
+def foreign_rows(counts: Mapping[str, Mapping[str, Counter[str]]]) -> list[tuple[str, str, int, int, int]]:
+    """Of a table: kind, sort of number, explained, cannot tell, not found; and all of them in the last row."""
+    rows = [
+        (kind, sort, of["explained"], of["cannot tell"], of[NOT_FOUND])
+        for kind, sorts in counts.items()
+        for sort, of in sorts.items()
+    ]
+    return [*rows, ("all", "", *(sum(row[column] for row in rows) for column in (2, 3, 4)))]  # type: ignore[misc]

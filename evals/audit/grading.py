@@ -1,0 +1,92 @@
+"""What our verdicts on the same responses say of a score, and of a gain."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from evals.audit.composition import Name
+from evals.audit.evidence import Evidence
+from evals.audit.intervals import DIFFERENCES, Gain, per_problem
+from evals.audit.result import Cause
+from evals.stats.intervals import Interval, over_problems
+
+MATERIAL = 0.01  # a point: smaller moves of a score are not named
+FLIPPED = 0.05  # of the samples have another verdict by us, in both directions: labels that are not to be relied on
+ONE_WAY = 0.02  # of the samples, at least, in each direction
+
+
+def _moved(samples: pd.DataFrame, moved: pd.Series, problems: pd.Series) -> tuple[float, Interval | None]:
+    """The mean over problems of a move of each sample's verdict, with its interval."""
+    per_problem = moved.groupby(problems).mean().to_numpy(dtype=float)
+    return float(per_problem.mean()), over_problems(per_problem, bounds=DIFFERENCES)
+
+
+def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
+    """What our verdicts move, apart for answers that only stand outside a box."""
+    if not {"ours", "strict"} <= set(samples):
+        return []
+    scored = samples.dropna(subset=["label", "ours", "strict"])
+    if scored.empty:
+        return []
+    move = scored["ours"] - scored["label"]
+    if "truncated" in scored:  # what stands in a cut response is a matter of truncation
+        move = move.mask((scored["truncated"] == 1) & (move < 0), 0.0)
+    outside = (scored["ours"] != scored["strict"]) & (scored["strict"] == scored["label"])
+    of = f", of the {len(scored)} of {len(samples)} that are labelled and scored" * (len(scored) < len(samples))
+    causes: list[Cause] = []
+    kinds: tuple[tuple[Name, pd.Series, str], ...] = (
+        ("grader", ~outside, "samples whose answer our grader judges otherwise"),
+        ("format", outside, "samples that are correct without a box"),
+    )
+    for name, of_kind, text in kinds:
+        mean, interval = _moved(scored, move.where(of_kind, 0.0), scored["problem_id"])
+        if abs(mean) >= MATERIAL and interval is not None and not interval.low <= 0 <= interval.high:
+            count = int((of_kind & (move != 0)).sum())
+            bounds = f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+            causes.append(Cause(name, f"{count} {text} move it by {100 * mean:+.1f} points {bounds}{of}", 100 * mean))
+    judged, theirs, only_ours = differing(samples)
+    if theirs + only_ours >= FLIPPED * judged and min(theirs, only_ours) >= ONE_WAY * judged:
+        share = f"{100 * (theirs + only_ours) / judged:.1f} % of {judged} samples"
+        text = f"our verdicts differ on {share}, in both directions ({theirs} and {only_ours})"
+        causes.append(Cause("labels", text))
+    return causes
+
+
+def differing(samples: pd.DataFrame) -> tuple[int, int, int]:
+    """Samples with a label and our verdict, those that only the label calls correct, and those that only we do."""
+    if "ours" not in samples:
+        return 0, 0, 0
+    both = samples.dropna(subset=["label", "ours"])
+    move = both["ours"] - both["label"]
+    return len(both), int((move < 0).sum()), int((move > 0).sum())
+
+
+def of_the_gain(evidence: Evidence, base: Evidence, gain: Gain) -> list[Cause]:
+    """Causes of the difference to the base model: its seeds, and both graders' verdicts on it."""
+    causes = []
+    if evidence.seeds > 1 and base.seeds > 1 and gain.interval is not None and _holds_zero(gain.interval):
+        low, high = 100 * gain.interval.low, 100 * gain.interval.high
+        text = f"{evidence.seeds} and {base.seeds} seeds differ by {100 * gain.value:.1f} [{low:.1f}, {high:.1f}]"
+        causes.append(Cause("seeds", text, 100 * gain.value))
+    if not all(side.samples is not None and "ours" in side.samples for side in (evidence, base)):
+        return causes
+    gains = pd.DataFrame({c: per_problem(evidence, c) - per_problem(base, c) for c in ("label", "ours")}).dropna()
+    if len(gains) < 2:
+        return causes
+    theirs, ours, between = (
+        over_problems(values.to_numpy(dtype=float), bounds=limits)
+        for values, limits in (
+            (gains["label"], DIFFERENCES),
+            (gains["ours"], DIFFERENCES),
+            (gains["label"] - gains["ours"], (-2.0, 2.0)),
+        )
+    )
+    if theirs and ours and between and not _holds_zero(theirs) and _holds_zero(ours) and not _holds_zero(between):
+        by_them, by_us = (100 * float(gains[column].mean()) for column in ("label", "ours"))
+        text = f"the gain is {by_them:+.1f} by their verdicts and {by_us:+.1f} by ours"
+        causes.append(Cause("gain by grading", text, by_us - by_them))
+    return causes
+
+
+def _holds_zero(interval: Interval) -> bool:
+    return interval.low <= 0 <= interval.high
