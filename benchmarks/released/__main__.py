@@ -1,0 +1,60 @@
+"""`python -m benchmarks.released FOLDER [CASE ...] [--write]`; `--list` prints what brings each checkout."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.pages import ROOT, made_by, write
+from benchmarks.released import checkout
+from benchmarks.released.batches import BRANCHES, DESCRIBED, Drawn, all_batches, branches
+from benchmarks.released.cases import CASES
+from benchmarks.released.page import Row, page
+from benchmarks.released.papers import PAPERS
+from benchmarks.released.processes import Found, released
+from benchmarks.released.verdicts import Judged, judge
+
+PAGE = ROOT / "results" / "released.md"
+
+
+def measured(key: str, folder: Path, batches: tuple[Drawn, ...]) -> Row:
+    """One case, in its own process."""
+    case, paper = CASES[key], PAPERS[key]
+    if why := checkout.missing(case, folder):
+        return Row(case, paper, Found(), Judged(f"cannot be had: {why}"))
+    found = released("benchmarks.released.child", key, folder, batches)
+    return Row(case, paper, found, judge(found, paper, batches, case.passes))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.released", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="folder of the checkouts")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"only these (default: all): {', '.join(CASES)}")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}, with all cases")
+    parser.add_argument("--list", action="store_true", help="print the commands that bring the checkouts")
+    given = parser.parse_args()
+    if given.list:
+        print("\n".join(dict.fromkeys(checkout.commands(case) for case in CASES.values())))
+        return
+    if given.folder is None or not given.folder.is_dir():
+        parser.error(f"FOLDER={given.folder}: there is no such folder. Type --list for what belongs into it.")
+    if unknown := sorted(set(given.cases) - set(CASES)):
+        parser.error(f"CASE={unknown[0]}: there is no such case. The cases are {', '.join(CASES)}.")
+    if given.write and given.cases:
+        parser.error("--write needs all cases. Leave out CASE.")
+    made = made_by("python -m benchmarks.released FOLDER") if given.write else ""
+    batches = all_batches()
+    if unreached := BRANCHES - frozenset().union(*map(branches, batches)):
+        raise RuntimeError(f"no batch reaches: {sorted(unreached)}")
+    rows: dict[str, Row] = {}
+    for key in given.cases or CASES:
+        rows[key] = measured(key, given.folder.resolve(), batches)
+        print(f"{key}: {rows[key].judged.verdict}", flush=True)
+    text = page(rows, given.folder.resolve(), DESCRIBED, made)
+    print(text)
+    if given.write:
+        write(PAGE, text)
+
+
+if __name__ == "__main__":
+    main()
