@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.pages import ROOT, made_by, write
@@ -17,13 +18,22 @@ from benchmarks.released.verdicts import Judged, judge
 PAGE = ROOT / "results" / "released.md"
 
 
-def measured(key: str, folder: Path, batches: tuple[Drawn, ...]) -> Row:
-    """One case, in its own process."""
-    case, paper = CASES[key], PAPERS[key]
-    if why := checkout.missing(case, folder):
-        return Row(case, paper, Found(), Judged(f"cannot be had: {why}"))
-    found = released("benchmarks.released.child", key, folder, batches)
-    return Row(case, paper, found, judge(found, paper, batches, case.passes))
+def measured(keys: Sequence[str], folder: Path, batches: tuple[Drawn, ...]) -> dict[str, Row]:
+    """The cases of one checkout, in a process of their own."""
+    why = {key: checkout.missing(CASES[key], folder) for key in keys}
+    ready = [key for key in keys if not why[key]]
+    found = released("benchmarks.released.child", ready, folder, batches) if ready else {}
+    judged = {key: judge(found[key], PAPERS[key], batches, CASES[key].passes) for key in ready}
+    judged |= {key: Judged(f"cannot be had: {why[key]}") for key in keys if why[key]}
+    return {key: Row(CASES[key], PAPERS[key], found.get(key, Found()), judged[key]) for key in keys}
+
+
+def by_checkout(keys: Iterable[str]) -> list[list[str]]:
+    """The cases that share a checkout together, in the table's order."""
+    folders: dict[str, list[str]] = {}
+    for key in keys:
+        folders.setdefault(CASES[key].folder, []).append(key)
+    return list(folders.values())
 
 
 def main() -> None:
@@ -46,11 +56,13 @@ def main() -> None:
     batches = all_batches()
     if unreached := BRANCHES - frozenset().union(*map(branches, batches)):
         raise RuntimeError(f"no batch reaches: {sorted(unreached)}")
+    asked = given.cases or list(CASES)
     rows: dict[str, Row] = {}
-    for key in given.cases or CASES:
-        rows[key] = measured(key, given.folder.resolve(), batches)
-        print(f"{key}: {rows[key].judged.verdict}", flush=True)
-    text = page(rows, given.folder.resolve(), DESCRIBED, made)
+    for keys in by_checkout(asked):
+        for key, row in measured(keys, given.folder.resolve(), batches).items():
+            rows[key] = row
+            print(f"{key}: {row.judged.verdict}", flush=True)
+    text = page({key: rows[key] for key in asked}, given.folder.resolve(), DESCRIBED, made)
     print(text)
     if given.write:
         write(PAGE, text)

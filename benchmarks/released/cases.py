@@ -37,6 +37,7 @@ class Case:
         driver: how its update step is driven. places: the functions that are measured.
         blobs: git's number of some measured files, so that another commit is noticed: (path, its first digits).
         passes: forward passes of one optimiser step, the authors' own first; EACH is one response per pass.
+        arm: paper and arm of this repository that train what the code computes, where that is not the declared method.
         note: what the page says below the table. answer: what the authors have published about it.
     """
 
@@ -49,6 +50,7 @@ class Case:
     places: tuple[Place, ...]
     blobs: tuple[tuple[str, str], ...]
     passes: tuple[int, ...] = (1, 2)
+    arm: tuple[str, str] | None = None
     note: str = ""
     answer: str = ""
 
@@ -61,7 +63,6 @@ class Case:
 ACTOR = "verl/workers/actor/dp_actor.py"
 CORE = "verl/trainer/ppo/core_algos.py"
 CLIPS = ("clip_ratio_low", "clip_ratio_high", "loss_agg_mode", "entropy_coeff", "use_kl_loss")
-PLAIN_YAML = ("verl/trainer/config", "ppo_trainer")
 DAPO_YAML = ("recipe/dapo/config", "dapo_trainer")
 APACHE = "Apache-2.0"
 NONE_STATED = "none stated (the copy of veRL in it is Apache-2.0)"
@@ -118,8 +119,8 @@ def trial(script: str, step: int, *overrides: str) -> VerlActor:
         folder=f"{TRIAL}/verl",
         meta=(("global_steps", step), ("use_location", 200 < step < 300)),
         prepared=perplexities,
-        # The script leaves save_grad empty, which is null; the actor then asks for its truth value.
-        overrides=("actor_rollout_ref.actor.save_grad=False", *overrides),
+        # The scripts never set these two variables; they say what is saved, and no loss reads them.
+        overrides=("actor_rollout_ref.actor.save_grad=False", "actor_rollout_ref.actor.save_grad_dir=null", *overrides),
     )
 
 
@@ -217,11 +218,8 @@ VERL_DAPO = (
 )
 
 
-def verl_script(
-    script: str, entry: str, yaml: tuple[str, str] = PLAIN_YAML, left_out: tuple[str, ...] = ()
-) -> VerlActor:
-    shown = ("policy_loss.loss_mode", "clip_ratio_c")
-    return actor(script, entry, shown, yaml=yaml, typed=True, left_out=left_out)
+def verl_script(script: str, entry: str, **values: Any) -> VerlActor:
+    return actor(script, entry, ("policy_loss.loss_mode", "clip_ratio_c"), typed=True, **values)
 
 
 def trl(title: str, arxiv: str, **settings: Any) -> Case:
@@ -235,6 +233,7 @@ CASES: dict[str, Case] = {
         *(FORKING, "097092a5", APACHE, FORKING_DRIVER, FORKING_PLACES),
         ((CORE, "59507ad6"), ("verl/workers/config/actor.py", "fe5b3e11")),
         answer=FORKING_ANSWER,
+        arm=("forking_tokens", "top20_as_released"),
     ),
     "forking_tokens_after": Case(
         "Forking tokens, script of 14B, after its repair",
@@ -250,6 +249,7 @@ CASES: dict[str, Case] = {
         *(SLOW_THINKING, "834e1b79", APACHE, trial("low_ppl", 250)),
         loss_and_actor("if use_ppl is True and use_ppl_high is False", "ppl_weight=data", TRIAL_CORE, TRIAL_ACTOR),
         TRIAL_BLOBS,
+        arm=("trial_and_error", "low_ppl_as_released"),
     ),
     "high_ppl": Case(
         "Perplexity advantage, low_ppl.sh with use_ppl_high=True (a control)",
@@ -265,6 +265,7 @@ CASES: dict[str, Case] = {
         loss_and_actor("pos_decay = torch.sigmoid", "whether_use_location=whether", TRIAL_CORE, TRIAL_ACTOR),
         TRIAL_BLOBS,
         note="The trainer adds the bonus at steps 201 to 299 alone (ray_trainer.py).",
+        arm=("trial_and_error", "grpo_position"),
     ),
     "kl_cov": Case(
         "KL-Cov, 7b_kl_cov.sh",
@@ -279,6 +280,7 @@ CASES: dict[str, Case] = {
         *(COVARIANCE, "88505792", NONE_STATED, covariance("clip_cov")),
         loss_and_actor("def compute_policy_loss_clip_cov", "compute_policy_loss_clip_cov("),
         ((CORE, "8456783e"), (ACTOR, "2a0e30e8")),
+        arm=("baselines", "clip_cov_as_released"),
     ),
     "clip_cov_wide": Case(
         "Clip-Cov, 7b_clip_cov.sh with a share of 0.1 and the band 0.1 to 1.5 (more tokens act)",
@@ -286,6 +288,7 @@ CASES: dict[str, Case] = {
         *(COVARIANCE, "88505792", NONE_STATED, covariance("clip_cov", *WIDE_BAND)),
         loss_and_actor("def compute_policy_loss_clip_cov", "compute_policy_loss_clip_cov("),
         ((CORE, "8456783e"), (ACTOR, "2a0e30e8")),
+        arm=("baselines", "clip_cov_as_released"),
     ),
     "dr_grpo": Case(
         "Dr. GRPO, llama3.2-3b-numinaqa.sh",
@@ -316,10 +319,11 @@ CASES: dict[str, Case] = {
         "DAPO, veRL's recipe (run_dapo_qwen2.5_32b.sh)",
         "2503.14476",
         *(VERL, "d62da495", APACHE),
-        verl_script("recipe/dapo/run_dapo_qwen2.5_32b.sh", MAIN_DAPO, DAPO_YAML),
+        verl_script("recipe/dapo/run_dapo_qwen2.5_32b.sh", MAIN_DAPO, yaml=DAPO_YAML),
         loss_and_actor("def compute_policy_loss_vanilla", "policy_loss_fn = get_policy_loss_fn"),
         ((CORE, "cb09503f"), (ACTOR, "6eb2e523")),
         note="v0.6.1 of veRL, a tag.",
+        arm=("baselines", "dapo"),
     ),
     "gspo": Case(
         "GSPO, veRL's recipe (test_gspo_3b_math.sh)",
@@ -344,6 +348,7 @@ CASES: dict[str, Case] = {
             "examples/cispo_trainer/run_cispo_qwen2_5_0_5b_gsm8k.sh",
             MAIN_PPO,
             left_out=("actor_rollout_ref.model.torch_dtype",),
+            forward=lambda rows: {"log_probs": rows.logp, "entropys": rows.entropies},
         ),
         loss_and_actor("def compute_policy_loss_cispo", "policy_loss_fn = get_policy_loss_fn"),
         ((CORE, "90475fda"), (ACTOR, "c13ffa09")),

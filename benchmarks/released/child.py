@@ -1,4 +1,7 @@
-"""The process of one case: `python -m benchmarks.released.child CASE FOLDER BATCHES RESULT`; the guard is up."""
+"""The process of one checkout: `python -m benchmarks.released.child CASE,CASE FOLDER BATCHES RESULTS`; the guard is up.
+
+Cases of one checkout share a process, because importing takes most of the time.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import sys
 import traceback
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,16 +20,16 @@ from benchmarks.released.drivers import Driven, seeded
 from benchmarks.released.guard import Guard
 from benchmarks.released.stubs import Stubs
 
-PASSES = (1, 2)
 MOST_OF_TRACE = 1500
 
 
-def run(case: Case, folder: Path, batches: list[Drawn], result: Path) -> None:
-    """Write the gradients of all batches, or the error that ended them, to `result`."""
-    guard, stubs, driven = Guard(result.parent), Stubs(), Driven()
+def run(case: Case, folder: Path, batches: list[Drawn], guard: Guard, stubs: Stubs) -> dict[str, Any]:
+    """The gradients of all batches, or the error that ended them."""
+    driven = Driven()
     root = (folder / case.folder).resolve()
     gradients: dict[str, torch.Tensor] = {}
     error = ""
+    guard.refused.clear()
     try:
         with redirect_stdout(io.StringIO()):
             gradient = case.driver.start(root, stubs, driven)
@@ -36,15 +40,14 @@ def run(case: Case, folder: Path, batches: list[Drawn], result: Path) -> None:
                     gradients[f"{drawn.name}/{passes}"] = gradient(drawn, passes)
     except Exception:  # whatever the checkout raises is the finding
         error = _of_checkout(traceback.format_exc(), root)
-    found = {
+    return {
         "gradients": gradients,
         "error": error,
         "stubs": stubs.listed(),
         "called": sorted(set(stubs.called)),
-        "refused": guard.refused,
+        "refused": list(guard.refused),
         "values": driven.values,
     }
-    torch.save(found, result)
 
 
 def _of_checkout(trace: str, root: Path) -> str:
@@ -55,10 +58,13 @@ def _of_checkout(trace: str, root: Path) -> str:
 def main(arguments: list[str]) -> None:
     from benchmarks.released.cases import CASES
 
-    key, folder, batches, result = arguments
+    keys, folder, batches, results = arguments
     torch.set_num_threads(1)
     drawn = [Drawn(**fields) for fields in torch.load(batches, weights_only=True)]
-    run(CASES[key], Path(folder).resolve(), drawn, Path(result).resolve())
+    guard, stubs = Guard(Path(results).parent), Stubs()
+    for key in keys.split(","):
+        found = run(CASES[key], Path(folder).resolve(), drawn, guard, stubs)
+        torch.save(found, f"{results}-{key}")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ INTRODUCTION = (
 )
 
 READING = """\
+- *equation* says where the paper's equation is declared in this repository. *Our reading* is an equation that we could
+  not check in the paper's text: there, a difference may be one of our reading.
 - *presence* is ⟨r − b, m − b⟩ / |m − b|², with r the released gradient, m the method's, and b its baseline's.
   It is 1 if the method's own change is all there, and 0 if none of it is. The table has the value farthest from 1.
 - *residual* is |r − m| / |m − b|: 0 if the gradients are equal. The table has the largest of all batches.
@@ -72,7 +74,7 @@ def _small(value: float) -> str:
 
 
 def table(rows: Mapping[str, Row]) -> str:
-    header = ["row", "method and script", "paper", "code", "verdict"]
+    header = ["row", "method and script", "paper", "code", "equation", "verdict"]
     header += ["presence", "residual", "cosine", "norm ratio", "largest difference", "two passes"]
     body = []
     for key, row in rows.items():
@@ -81,7 +83,7 @@ def table(rows: Mapping[str, Row]) -> str:
         body.append(
             [key, case.title, paper, f"{case.repository} @ {case.commit}", row.judged.verdict, *numbers(row.judged)]
         )
-    return markdown_table(header, body, left=5)
+    return markdown_table(header, body, left=6)
 
 
 def details(key: str, row: Row, folder: Path) -> str:
@@ -89,7 +91,6 @@ def details(key: str, row: Row, folder: Path) -> str:
     case, found, judged = row.case, row.found, row.judged
     where = checkout.root(case, folder)
     lines = [f"### {key}", "", f"- Code: {_places(case, where)}. Licence: {case.licence}."]
-    lines.append(f"- Equation: {row.paper.source}.")
     if found.values:
         lines.append(
             "- Reached the loss: " + ", ".join(f"`{name}={value}`" for name, value in found.values.items()) + "."
@@ -102,6 +103,9 @@ def details(key: str, row: Row, folder: Path) -> str:
         lines.append("- Beside the script's own arguments: " + ", ".join(f"`{word}`" for word in overrides) + ".")
     if judged.difference:
         lines.append(f"- What differs: {judged.difference.says} ({_line(judged, where)}).")
+    if case.arm:
+        paper, arm = case.arm
+        lines.append(f"- The arm that computes this: `rlvr run paper={paper} arm={arm}`.")
     if judged.blind:
         lines.append(f"- Batches on which the method's gradient is its baseline's: {', '.join(judged.blind)}.")
     lines.append(f"- Stubs: {', '.join(found.stubs) or 'none'}.")

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from baselines.cispo import cispo
-from baselines.clip_cov import clip_cov
-from baselines.covariance import share_of, token_covariance
+from baselines.clip_cov import clip_cov, clip_cov_as_released
 from baselines.gmpo import gmpo
 from baselines.grpo import grpo
 from baselines.gspo import gspo
@@ -24,7 +23,7 @@ from benchmarks.released.batches import Drawn, flat_gradient
 from benchmarks.released.cases import ACTOR, CORE, TRIAL_CORE, Place
 from benchmarks.released.drivers import in_row_order
 from harness.step.batch import TokenBatch
-from harness.step.loss import aggregation_coefficients, clipped_tokens, policy_loss
+from harness.step.loss import aggregation_coefficients, policy_loss
 from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 
@@ -49,7 +48,7 @@ class Paper:
     """Equations of one case.
 
     Args:
-        source: where the method is declared here, or "formula" with the number in the paper.
+        source: where the method is declared here, or what our reading of it comes from.
         differences: the smallest first; each contains those before it, or stands alone.
     """
 
@@ -165,22 +164,9 @@ def position(step: Drawn, n: float, bound: float | None) -> Tensor:
 # Covariances
 
 
-def clipped_at_covariance(step: Drawn, share: float, low: float, high: float) -> Tensor:
+def clipped_at_covariance(step: Drawn, equation: Any, **values: float) -> Tensor:
     """Clip-Cov; the scripts' ratio clip of 1 on both sides."""
-    gates = clip_cov(token_batch(step), share=share, low=low, high=high)
-    return loss(step, gates=gates, clip_low=1.0, clip_high=1.0)
-
-
-def only_unclipped_candidates(step: Drawn, share: float, low: float, high: float) -> Tensor:
-    """Clip-Cov whose candidates are the tokens that the ratio clip leaves alone."""
-    covariances, counts = token_covariance(token_batch(step))
-    clipped = clipped_tokens(step.logp.detach(), step.old_logp, step.advantages, clip_low=1.0, clip_high=1.0)[counts]
-    candidates = ((covariances > low) & (covariances < high) & ~clipped).nonzero()[:, 0]
-    kept = torch.ones_like(covariances)
-    kept[candidates[: share_of(share, len(covariances))]] = 0.0
-    gates = step.mask.to(kept.dtype)
-    gates[counts] = kept
-    return loss(step, gates=gates, clip_low=1.0, clip_high=1.0)
+    return loss(step, gates=equation(token_batch(step), **values), clip_low=1.0, clip_high=1.0)
 
 
 def penalised_at_covariance(step: Drawn) -> Tensor:
@@ -188,16 +174,16 @@ def penalised_at_covariance(step: Drawn) -> Tensor:
     return loss(step, penalties=kl_cov(token_batch(step), share=0.002, coefficient=1.0))
 
 
-def clip_cov_paper(share: float, low: float, high: float) -> Paper:
+def clip_cov_paper(**values: float) -> Paper:
     return Paper(
-        lambda step: clipped_at_covariance(step, share, low, high),
+        lambda step: clipped_at_covariance(step, clip_cov, **values),
         lambda step: loss(step, clip_low=1.0, clip_high=1.0),
         "baselines/clip_cov.py",
         (
             Difference(
                 "tokens that the ratio clip stops already are no candidates",
                 Place(CORE, "cov_all[clip_by_origin] = -torch.inf"),
-                lambda step: only_unclipped_candidates(step, share, low, high),
+                lambda step: clipped_at_covariance(step, clip_cov_as_released, clip_high=1.0, **values),
             ),
         ),
     )
@@ -369,8 +355,8 @@ PAPERS: dict[str, Paper] = {
         ),
     ),
     "kl_cov": Paper(penalised_at_covariance, lambda step: loss(step), "baselines/kl_cov.py"),
-    "clip_cov": clip_cov_paper(0.0002, 1.0, 5.0),
-    "clip_cov_wide": clip_cov_paper(0.1, 0.1, 1.5),
+    "clip_cov": clip_cov_paper(share=0.0002, low=1.0, high=5.0),
+    "clip_cov_wide": clip_cov_paper(share=0.1, low=0.1, high=1.5),
     "dr_grpo": Paper(dr_grpo, oat_grpo, "baselines/dr_grpo.py"),
     "gmpo": Paper(lambda step: oat_grpo(step, objective=geometric(0.4, 0.4)), oat_grpo, "baselines/gmpo.py"),
     "dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8", (DUAL_CLIP,)),
@@ -395,26 +381,26 @@ PAPERS: dict[str, Paper] = {
     "ce_gppo": Paper(
         half_preserved,
         lambda step: loss(step, **CLIP),
-        "formula of arXiv 2509.20712",
+        "our reading of arXiv 2509.20712",
         with_two_terms(half_preserved, "positive_loss_coeff != 0"),
     ),
-    "ce_gppo_only_high": Paper(half_preserved, lambda step: loss(step, **CLIP), "formula of arXiv 2509.20712"),
+    "ce_gppo_only_high": Paper(half_preserved, lambda step: loss(step, **CLIP), "our reading of arXiv 2509.20712"),
     "erc_dapo": Paper(
-        erc_dapo, dapo_loss, "formula of arXiv 2512.05591", with_two_terms(erc_dapo, "postive_loss_coeff != 0")
+        erc_dapo, dapo_loss, "our reading of arXiv 2512.05591", with_two_terms(erc_dapo, "postive_loss_coeff != 0")
     ),
     "erc_gppo": Paper(
         erc_gppo,
         lambda step: preserved(step, beta1=1.0, beta2=1.0),
-        "formula of arXiv 2512.05591",
+        "our reading of arXiv 2512.05591",
         with_two_terms(erc_gppo, "postive_loss_coeff != 0"),
     ),
     "stare": Paper(
         surprising,
         dapo_loss,
-        "README of the repository, O1",
+        "our reading of the repository's README, variant O1",
         (Difference(DUAL_CLIP.says, DUAL_CLIP.place, lambda step: surprising(step, DUAL)),),
     ),
-    "simko": Paper(top_mixed, plain_ratio, "formula of arXiv 2510.14807"),
+    "simko": Paper(top_mixed, plain_ratio, "our reading of arXiv 2510.14807"),
     "verl_dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8", (DUAL_CLIP,)),
     "trl_dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8"),
     "trl_gspo": Paper(sequence_ratio, grpo_loss, "baselines/gspo.py, Eq. 5"),

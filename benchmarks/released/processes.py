@@ -1,4 +1,4 @@
-"""One process per case: its environment, and what comes back."""
+"""One process per checkout: its environment, and what comes back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.released.batches import Drawn
 
 @dataclass
 class Found:
-    """What the process of a case found.
+    """What was found in one case.
 
     Args:
         gradients: (name of the batch, forward passes) -> the released gradient, flat.
@@ -52,21 +52,29 @@ def environment(scratch: Path) -> dict[str, str]:
     }
 
 
-def released(module: str, key: str, folder: Path, batches: Sequence[Drawn]) -> Found:
-    """Run `python -m module key folder ...`, which drives one case; `module` is benchmarks.released.child or a test's.
+def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[Drawn]) -> dict[str, Found]:
+    """Run `python -m module KEY,KEY folder ...`, which drives cases of one checkout, in one process.
 
+    Args:
+        module: benchmarks.released.child, or a test's.
     Raises:
         RuntimeError: the process ended without a result. What the checkout raises is a finding, and no error here.
     """
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        drawn, result = scratch / "batches.pt", scratch / "result.pt"
+        drawn, results = scratch / "batches.pt", scratch / "result"
         torch.save([batch.as_dict() for batch in batches], drawn)
-        command = [sys.executable, "-m", module, key, str(folder), str(drawn), str(result)]
+        command = [sys.executable, "-m", module, ",".join(keys), str(folder), str(drawn), str(results)]
         done = subprocess.run(command, env=environment(scratch), cwd=scratch, capture_output=True, text=True)
-        if not result.exists():
-            raise RuntimeError(f"{key}: the process ended with {done.returncode}:\n{done.stderr[-3000:]}")
-        found = torch.load(result, weights_only=True)
+        written = {key: Path(f"{results}-{key}") for key in keys}
+        for key, path in written.items():
+            if not path.exists():
+                raise RuntimeError(f"{key}: the process ended with {done.returncode}:\n{done.stderr[-3000:]}")
+        return {key: _read(path) for key, path in written.items()}
+
+
+def _read(path: Path) -> Found:
+    found = torch.load(path, weights_only=True)
     split = (tuple(name.rsplit("/", 1)) for name in found["gradients"])
     gradients = {(batch, int(passes)): found["gradients"][f"{batch}/{passes}"] for batch, passes in split}
     return Found(**{**found, "gradients": gradients})

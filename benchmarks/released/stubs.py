@@ -132,6 +132,18 @@ def load(module: str, roots: Sequence[Path], stubs: Stubs) -> types.ModuleType:
         ImportError: the checkout fails by itself, or a module of this repository has the name of one of its own.
     """
     roots = [root.resolve() for root in roots]
+    if not any(isinstance(finder, _Finder) and finder.own == own_names(roots) for finder in sys.meta_path):
+        _prepare(roots, stubs)
+    for _ in range(MOST_MISSING_NAMES):
+        try:
+            return importlib.import_module(module)
+        except ImportError as error:
+            _add_missing_name(error, roots, stubs)
+    raise ImportError(f"{module}: more than {MOST_MISSING_NAMES} names are missing in installed packages")
+
+
+def _prepare(roots: Sequence[Path], stubs: Stubs) -> None:
+    """Put the checkout first on the path, and the stubs last. Once in a process: the next case finds all as it was."""
     ours = own_names(roots) & {name for name in sys.modules if not name.startswith("_")} - set(sys.stdlib_module_names)
     if ours:
         raise ImportError(f"{sorted(ours)} of the checkout would not be imported: modules of these names are loaded")
@@ -139,12 +151,6 @@ def load(module: str, roots: Sequence[Path], stubs: Stubs) -> types.ModuleType:
     sys.path[:0] = [str(root) for root in roots]
     sys.meta_path.append(_Finder(roots, stubs))
     _stub_versions(stubs)
-    for _ in range(MOST_MISSING_NAMES):
-        try:
-            return importlib.import_module(module)
-        except ImportError as error:
-            _add_missing_name(error, roots, stubs)
-    raise ImportError(f"{module}: more than {MOST_MISSING_NAMES} names are missing in installed packages")
 
 
 def _stub_versions(stubs: Stubs) -> None:

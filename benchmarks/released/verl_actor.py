@@ -78,7 +78,7 @@ class VerlActor:
         typed: the worker converts the configuration with `omega_conf_to_dataclass` before the actor sees it.
         shown: keys of the actor's configuration that the page prints.
         columns: further columns of the batch, as the authors' trainer adds them. meta: likewise, of meta_info.
-        forward: what the forward pass gives, from the rows of the batch; entropies and log-probabilities by default.
+        forward: what the forward pass gives, from the rows of the batch: by default (entropies, log-probabilities).
         discarded: functions whose effect is dropped, such as "torch.save", because the update step writes files.
         prepared: (core_algos, the actor's configuration, the columns, the batch): adds in place what the trainer adds.
     """
@@ -93,7 +93,7 @@ class VerlActor:
     shown: tuple[str, ...] = ()
     columns: Callable[[Drawn], dict[str, Tensor]] = plain
     meta: tuple[tuple[str, Any], ...] = ()
-    forward: Callable[[Drawn], tuple[Tensor, ...]] = lambda rows: (rows.entropies, rows.logp)
+    forward: Callable[[Drawn], Any] = lambda rows: (rows.entropies, rows.logp)
     discarded: tuple[str, ...] = ()
     prepared: Callable[[Any, Any, Rows, Drawn], None] | None = None
 
@@ -106,9 +106,13 @@ class VerlActor:
         self._refuse_unknown(words)
         core = __import__("verl.trainer.ppo.core_algos", fromlist=["core_algos"])
 
+        configurations: dict[tuple[int, int], Any] = {}
+
         def gradient(drawn: Drawn, passes: int) -> Tensor:
-            step = len(drawn.rewards) // 2
-            config = self._config(home, words, step, passes)
+            size = (len(drawn.rewards) // 2, passes)
+            if size not in configurations:  # composing takes longer than the update step
+                configurations[size] = self._config(home, words, *size)
+            config = configurations[size]
             for key in self.shown:
                 driven.values[key] = str(_value(config, key))
             with ExitStack() as stack:
@@ -164,6 +168,7 @@ class VerlActor:
             use_remove_padding=False,
             use_ulysses_sp=False,
             use_fused_kernels=False,
+            use_prefix_grouper=False,
             scaler=None,
             param_dtype=torch.float64,
             _forward_micro_batch=lambda micro_batch, *_, **__: self.forward(batch.rows(micro_batch["responses"][:, 0])),

@@ -17,6 +17,7 @@ from benchmarks.released.measure import BlindBatch, compare
 from benchmarks.released.papers import PAPERS, Difference, Paper
 from benchmarks.released.processes import Found, environment, released
 from benchmarks.released.verdicts import CANNOT_RUN, COMPUTES, NEVER_ARRIVES, Judged, judge
+from harness.spec import catalogue
 from tests.benchmarks.released import toys
 
 BATCHES = (drawn("drawn", 0), drawn("again", 1))
@@ -36,39 +37,42 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def found(name: str, folder: Path) -> Found:
-    return released("tests.benchmarks.released.toys", name, folder, BATCHES)
+@pytest.fixture(scope="module")
+def run(folder: Path) -> dict[str, Found]:
+    """Each toy in a process of its own, as they are checkouts of their own."""
+    toy = "tests.benchmarks.released.toys"
+    return {name: released(toy, [name], folder, BATCHES)[name] for name in toys.CASES}
 
 
-def judged(name: str, folder: Path) -> Judged:
-    return judge(found(name, folder), TOP, BATCHES, (1, 2))
+def judged(found: Found) -> Judged:
+    return judge(found, TOP, BATCHES, (1, 2))
 
 
 @pytest.mark.slow
-def test_a_right_checkout_computes_the_equation(folder: Path) -> None:
-    right = judged("right", folder)
+def test_a_right_checkout_computes_the_equation(run: dict[str, Found]) -> None:
+    right = judged(run["right"])
     assert right.verdict == COMPUTES
     assert all(abs(c.presence - 1) < 1e-6 and c.residual < 1e-6 for c in right.comparisons.values())
     assert right.passes is not None and right.passes < 0.999  # its threshold and its mean are those of a forward pass
 
 
 @pytest.mark.slow
-def test_a_mask_that_is_never_applied_is_found(folder: Path) -> None:
-    never = judged("never", folder)
+def test_a_mask_that_is_never_applied_is_found(run: dict[str, Found]) -> None:
+    never = judged(run["never"])
     assert never.verdict == NEVER_ARRIVES
     assert all(abs(c.presence) < 1e-6 and abs(c.residual - 1) < 1e-6 for c in never.comparisons.values())
 
 
 @pytest.mark.slow
-def test_missing_imports_are_stubbed_and_named(folder: Path) -> None:
-    stubbed = found("stubbed", folder)
+def test_missing_imports_are_stubbed_and_named(run: dict[str, Found]) -> None:
+    stubbed = run["stubbed"]
     assert stubbed.stubs == ["absent_package", "torch.a_name_that_torch_lacks"] and stubbed.called == []
     assert judge(stubbed, TOP, BATCHES, (1,)).verdict == COMPUTES
 
 
 @pytest.mark.slow
-def test_a_checkout_that_writes_is_refused(folder: Path) -> None:
-    writes = found("writes", folder)
+def test_a_checkout_that_writes_is_refused(run: dict[str, Found]) -> None:
+    writes = run["writes"]
     assert writes.refused == ["open for writing /tmp/rlvr-released-toy"]
     verdict = judge(writes, TOP, BATCHES, (1,)).verdict
     assert verdict.startswith(CANNOT_RUN) and "/tmp/rlvr-released-toy" in verdict
@@ -76,8 +80,8 @@ def test_a_checkout_that_writes_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_checkout_raises_is_the_finding(folder: Path) -> None:
-    verdict = judged("broken", folder).verdict
+def test_what_the_checkout_raises_is_the_finding(run: dict[str, Found]) -> None:
+    verdict = judged(run["broken"]).verdict
     assert verdict == f"{CANNOT_RUN}: NameError: name 'undefined_name' is not defined"
 
 
@@ -145,6 +149,13 @@ def test_every_case_has_its_equation_and_differs_from_its_baseline() -> None:
             for batch in (*BATCHES, drawn("mild", 0, largest_log_ratio=0.58))
         ]
         assert sum(float(change.norm()) > 1e-9 for change in changes) >= 2, key
+
+
+def test_the_arm_of_a_case_is_declared() -> None:
+    arms = [case.arm for case in CASES.values() if case.arm]
+    assert ("forking_tokens", "top20_as_released") in arms
+    for paper, arm in arms:
+        assert arm in {declared.key for declared in catalogue.load(paper).arms}
 
 
 def test_a_checkout_of_another_commit_is_noticed(tmp_path: Path) -> None:
