@@ -25,6 +25,9 @@ class _OneProcess:
     def gather(self, values: Tensor) -> Tensor:
         return values
 
+    def reduce(self, values: Tensor, **_: Any) -> Tensor:
+        return values
+
     def pad_across_processes(self, values: Tensor, **_: Any) -> Tensor:
         return values
 
