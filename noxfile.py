@@ -275,4 +275,9 @@ for paper in DECLARED:
     reproduce(paper)
 module("bench", "benchmarks.speed", "How fast, as ratios in one run; `-- step --rounds 9` for one part.")
 module("grader", "benchmarks.grader", "Our grader and math-verify on labelled pairs; `-- --texts FOLDER ... --write`.")
+module(
+    "released",
+    "benchmarks.released",
+    "Does released code compute its paper's equation? `-- FOLDER --write`, `-- --list`.",
+)
 module("ledger", "studies.ledger", "Others' files at pinned commits (git), graded and audited: results/ledger.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from baselines.covariance import share_of, token_covariance
 from harness.spec.equation import relates, stage
-from harness.spec.ranges import Share
+from harness.spec.ranges import NonNegative, Share
 from harness.step.batch import TokenBatch, reads
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ def clip_cov(batch: TokenBatch, *, share: Share, low: float, high: float) -> Ten
     This is the only random choice in a method. It depends only on `batch.step` and the order of the tokens, so a
     resumed run chooses the same tokens; another order of the sequences gives other tokens, with the same probabilities.
 
-    The authors' code chooses only among tokens that the ratio clipping does not affect; the paper does not say so, and
-    we do not (the authors' scripts set the ratio clipping to 1, where it rarely acts).
-
     Args:
         share: of all N tokens, in (0, 1]; the paper's r. At least one token is chosen if there is a candidate.
         low, high: the band of covariances (omega_low, omega_high), low < high.
@@ -40,10 +37,38 @@ def clip_cov(batch: TokenBatch, *, share: Share, low: float, high: float) -> Ten
     Raises:
         ValueError: share outside (0, 1], low >= high, or log-probabilities or advantages are missing.
     """
+    return _some_dropped(batch, share, low, high, batch.mask)
+
+
+@relates(_ordered)
+@stage("gates")
+@reads("logp", "old_logp")
+def clip_cov_as_released(batch: TokenBatch, *, share: Share, low: float, high: float, clip_high: NonNegative) -> Tensor:
+    """`clip_cov`, but a token that the ratio clip stops already is no candidate.
+
+    The authors' code computes this (github.com/PRIME-RL/Entropy-Mechanism-of-RL at 8850579, core_algos.py,
+    cov_all[clip_by_origin]; measured in results/released.md). The paper does not say so.
+
+    Args:
+        share, low, high: as in `clip_cov`.
+        clip_high: the ratio clip stops a token with A > 0 and a ratio above 1 + clip_high. The authors' scripts have 1
+            there, and a lower clip of 1, which never binds.
+    Returns:
+        [B, T] of the log-probabilities' dtype; 0 on masked positions.
+    Raises:
+        ValueError: a value is out of range, low >= high, or log-probabilities or advantages are missing.
+    """
+    ratio = (batch.need("logp") - batch.need("old_logp")).exp()
+    stopped = (ratio > 1 + clip_high) & (batch.need("advantages") > 0)
+    return _some_dropped(batch, share, low, high, batch.mask & ~stopped)
+
+
+def _some_dropped(batch: TokenBatch, share: float, low: float, high: float, allowed: Tensor) -> Tensor:
+    """The gates. Args: allowed: bool [B, T], the tokens that may be chosen."""
     import torch
 
     covariances, counts = token_covariance(batch)
-    candidates = ((covariances > low) & (covariances < high)).nonzero()[:, 0]
+    candidates = ((covariances > low) & (covariances < high) & allowed[counts]).nonzero()[:, 0]
     generator = torch.Generator().manual_seed(batch.step)  # on the CPU: the same choice on every device
     order = torch.randperm(len(candidates), generator=generator).to(candidates.device)
     dropped = candidates[order[: share_of(share, len(covariances))]]

@@ -11,7 +11,7 @@ from typing import Any
 
 from baselines import dapo, dr_grpo
 from baselines.challengers import challengers
-from baselines.clip_cov import clip_cov
+from baselines.clip_cov import clip_cov, clip_cov_as_released
 from baselines.distillation import reverse_kl, towards_teacher
 from baselines.frameworks import OPENRLHF, frameworks
 from baselines.kl_cov import kl_cov
@@ -92,6 +92,19 @@ CLIP_COV = replace(
     ),
     clip_low=code(None, COV_CODE + "clip_ratio_low=1, which never binds"),
     clip_high=code(1.0, COV_CODE + "clip_ratio_high=1"),
+)
+CLIP_COV_AS_RELEASED = replace(
+    CLIP_COV,
+    method=replace(
+        CLIP_COV.method,
+        gates=(
+            use(
+                clip_cov_as_released,
+                **CLIP_COV.method.gates[0].values,
+                clip_high=code(1.0, COV_CODE + "clip_ratio_high=1"),
+            ),
+        ),
+    ),
 )
 KL_COV = replace(
     RECIPE,
@@ -259,6 +272,7 @@ ARMS = {
     "entropy_target": ("Entropy regularisation to a target", ENTROPY_TARGET),
     **challengers(RECIPE),
 }
+AS_RELEASED = {"clip_cov_as_released": ("Clip-Cov, candidates as in the released code", CLIP_COV_AS_RELEASED)}
 SCALES: dict[str, dict[str, dict[str, Any]]] = {
     "kl_reset": {"tiny": {"reference_reset_every": 20}},
     # pairs of four times as many prompts: as many responses as the other arms
@@ -277,7 +291,7 @@ REPRODUCTION = Reproduction(
         *(Arm(key, "7b", title, experiment, scales=SCALES.get(key, {})) for key, (title, experiment) in ARMS.items()),
         *(
             Arm(key, "7b", title, experiment, scales=SCALES.get(key, {}), sweep=True)
-            for key, (title, experiment) in {**CORRECTED, **DISTILLED, **frameworks(RECIPE)}.items()
+            for key, (title, experiment) in {**AS_RELEASED, **CORRECTED, **DISTILLED, **frameworks(RECIPE)}.items()
         ),
     ),
     sets={"frameworks": tuple(frameworks(RECIPE))},
@@ -286,7 +300,7 @@ REPRODUCTION = Reproduction(
     departures=(
         "One recipe for all, DAPO's where a value is stated: none of these methods' own papers is reproduced here.",
         "Clip-Cov samples from all tokens in its band; the authors' code only from those that ratio clipping does "
-        "not affect.",
+        "not affect, as clip_cov_as_released does.",
         "PSR and NSR have no entropy term; the authors' code adds one of 0.001, the default of its trainer.",
         "A reference reset leaves the optimiser's state as it is; ProRL starts with a new one.",
         "ScaleRL without its interruption of long responses, its no-positive resampling and its asynchronous rollouts.",

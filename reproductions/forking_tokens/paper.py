@@ -17,6 +17,7 @@ SCRIPT = (
     "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 6f5dda6, recipe/rlvr_with_high_entropy_tokens_only/"
     "run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh: "
 )
+RELEASED = "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 097092a, verl/workers/config/actor.py: "
 ROLLOUTS = 88  # of 16 updates: 1,408, near the 1,400 at which the paper's figure ends
 UPDATES = 16  # of a rollout
 
@@ -131,7 +132,12 @@ SHARES = {
     "top50": ("DAPO w/ top 50 % tokens", gated(paper(0.5, ABLATION), "top")),
     "top100": ("DAPO w/ top 100 % tokens", gated(paper(1.0, ABLATION), "top")),
     "bottom80": ("DAPO w/ lowest 80 % tokens", gated(paper(0.8, "abstract: the 80 % of lowest entropy"), "bottom")),
+    "top20_as_released": (
+        "DAPO w/ forking tokens, as the code before its repair computes it",
+        gated(code(1.0, RELEASED + "no share reaches the actor, so every token counts (results/released.md)"), "top"),
+    ),
 }
+EVERY_TOKEN = ("top100", "top20_as_released")  # rho = 1: these train what dapo trains
 
 MODELS = {
     "8b": paper("Qwen/Qwen3-8B-Base", "abstract: the Qwen3-8B base model"),
@@ -153,7 +159,7 @@ def arms(model: str) -> tuple[Arm, ...]:
             title,
             replace(trained, method=method),
             sweep=key != "top20",
-            same_as="dapo" if key == "top100" else "",  # rho = 1 keeps every token
+            same_as="dapo" if key in EVERY_TOKEN else "",
         )
         for key, (title, method) in SHARES.items()
     )
@@ -211,6 +217,8 @@ REPRODUCTION = Reproduction(
         "The loss divides by the kept tokens of the whole optimiser step; veRL averages each micro-batch, then these.",
         "Entropies are those of the policy at the start of an optimiser step.",
         "The ablations (10, 50, 100 %, lowest 80 %) are declared for all three models; the paper has them for some.",
+        "Before 137d8d1e (29 November 2025) the authors' code computes DAPO with the script of 14B, and so does "
+        "top20_as_released. Their README says that the paper's own runs were not affected.",
         "top20_29k trains from the base model with the longer limit; the paper's run of 29,696 tokens (32B, AIME24 "
         "68.12) continues its shorter one: give base_model=FOLDER, the checkpoint of top20.",
     ),

@@ -103,6 +103,7 @@ METHODS = {  # the first four are in tables 4 to 6
         "GRPO+POSITION, gamma 1, early tokens",
         with_position(**FIGURE_6, **THROUGHOUT, d=paper(-1.0, "section 3.2.4: d = -1 rewards earlier tokens")),
     ),
+    "low_ppl_as_released": ("GRPO+PPL, as low_ppl.sh computes it", GRPO),  # it drops the factor (results/released.md)
 }
 IN_TABLES = ("grpo", "grpo_ppl", "grpo_position")
 # as the paper's window of 1,000 steps (figure 6(a)): it opens after a fifth of the training, for a tenth of it
@@ -298,6 +299,7 @@ def shaped_arms(model: str) -> tuple[Arm, ...]:
             reinforced(MODELS[model], method),
             scales=SCALES.get(key, {}),
             sweep=key not in IN_TABLES,
+            same_as="grpo" if key == "low_ppl_as_released" else "",
         )
         for key, (title, method) in METHODS.items()
     )
@@ -346,8 +348,9 @@ REPRODUCTION = Reproduction(
         "these.",
         "Both shapings read groups as they are at an optimiser step, which holds whole groups; log-probabilities are "
         "those of the policy that sampled, as in the released code.",
-        "The released low_ppl.sh computes the factor 1 - alpha w and never applies it, so that it trains plain GRPO; "
-        "grpo_ppl is Eq. 11, grpo_ppl_released the same with that code's statistics and clamp.",
+        "At 834e1b7 the code computes the factor 1 - alpha w of low_ppl.sh and never applies it, so that its loss is "
+        "GRPO's (results/released.md): low_ppl_as_released. grpo_ppl is Eq. 11, and grpo_ppl_released has that code's "
+        "statistics and clamp.",
         "Answers are graded by our own grader, training rewards too; the released code asks math-verify about the "
         "whole response.",
         "Responses of 8,192 tokens do not fit the 4,096 positions of Qwen2.5-Math-7B, and the paper does not say how "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from baselines.clip_cov import clip_cov
+from baselines.clip_cov import clip_cov, clip_cov_as_released
 from baselines.kl_cov import kl_cov
 from evals.provenance import assumed
 from harness.spec import use
@@ -41,10 +42,16 @@ def slow_kl_cov(batch: TokenBatch, share: float, coefficient: float) -> torch.Te
     return penalties
 
 
-def slow_clip_cov(batch: TokenBatch, share: float, low: float, high: float) -> torch.Tensor:
+def slow_clip_cov(
+    batch: TokenBatch, share: float, low: float, high: float, clip_high: float | None = None
+) -> torch.Tensor:
     """Shuffle the candidates with the step's generator, drop the first of them, in Python lists."""
     covariances = slow_covariances(batch)
     candidates = [cell for cell, value in covariances.items() if low < value < high]
+    if clip_high is not None:
+        assert batch.logp is not None and batch.old_logp is not None and batch.advantages is not None
+        ratios = {cell: math.exp(float(batch.logp[cell] - batch.old_logp[cell])) for cell in candidates}
+        candidates = [c for c in candidates if not (float(batch.advantages[c]) > 0 and ratios[c] > 1 + clip_high)]
     order = torch.randperm(len(candidates), generator=torch.Generator().manual_seed(batch.step)).tolist()
     gates = batch.mask.double()
     for j in order[: max(1, int(share * len(covariances) + 1e-9))]:
@@ -92,6 +99,22 @@ def test_kl_cov_equals_the_loops(batch: TokenBatch, share: float, coefficient: f
 def test_clip_cov_equals_the_loops(batch: TokenBatch, share: float, low: float) -> None:
     gates = clip_cov(batch, share=share, low=low, high=low + 1.0)
     assert torch.equal(gates, slow_clip_cov(batch, share, low, low + 1.0))
+
+
+@given(token_batches(), st.floats(0.001, 1.0), st.floats(-1.0, 0.5), st.floats(0.0, 2.0))
+def test_clip_cov_as_released_equals_the_loops(batch: TokenBatch, share: float, low: float, clip_high: float) -> None:
+    gates = clip_cov_as_released(batch, share=share, low=low, high=low + 1.0, clip_high=clip_high)
+    assert torch.equal(gates, slow_clip_cov(batch, share, low, low + 1.0, clip_high))
+
+
+def test_a_token_that_the_ratio_clip_stops_is_no_candidate_as_released() -> None:
+    # covariances 1, -1, -0.5, 0.5 (above). The first token has A > 0 and ratio e^2 = 7.4, the last A < 0 and e^2 too.
+    old = torch.tensor([[-3.0, -3.0], [-1.5, -4.5]], dtype=torch.float64)
+    batch = replace(four(), old_logp=old)
+    assert clip_cov(batch, share=1.0, low=0.25, high=5.0).tolist() == [[0, 1], [1, 0]]
+    values: dict[str, Any] = {"share": 1.0, "low": 0.25, "high": 5.0}
+    assert clip_cov_as_released(batch, **values, clip_high=1.0).tolist() == [[1, 1], [1, 0]]
+    assert clip_cov_as_released(batch, **values, clip_high=7.0).tolist() == [[0, 1], [1, 0]]  # 7.4 is below 8
 
 
 def test_a_token_of_probability_zero_takes_no_part() -> None:

@@ -11,7 +11,7 @@ import torch
 from baselines import dapo, dr_grpo
 from baselines.a_star_po import a_star_po
 from baselines.cispo import cispo
-from baselines.clip_cov import clip_cov
+from baselines.clip_cov import clip_cov, clip_cov_as_released
 from baselines.distillation import reverse_kl, towards_teacher
 from baselines.dppo import dppo
 from baselines.gdpo import gdpo
@@ -114,6 +114,7 @@ ERPO: dict[str, Any] = {
 }
 
 FORKING: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update", "micro_batch_tokens": None}
+EVERY_TOKEN = {**FORKING, "rho": 1.0}
 LOWEST = {**FORKING, "rho": 0.8, "keep": "bottom"}
 OVERLONG: dict[str, Any] = {"max_length": 6, "buffer": 4, "penalty": 1.0}
 CLIP_COV: dict[str, Any] = {"share": 0.2, "low": 0.1, "high": 5.0}
@@ -284,6 +285,11 @@ CASES = {
         lambda b: Slow(advantages=slow_dapo(b), gates=slow_forking_tokens(b, **FORKING)),
         CLIP_HIGHER,
     ),
+    "forking_tokens-released": Case(  # the share never reaches the loss: the slow version is DAPO's
+        replace(DAPO, gates=(use(forking_tokens, **sourced(**EVERY_TOKEN)),), denominator=assumed("kept", WHY)),
+        lambda b: Slow(advantages=slow_dapo(b)),
+        CLIP_HIGHER,
+    ),
     "forking_tokens-lowest": Case(
         replace(GRPO, gates=(use(forking_tokens, **sourced(**LOWEST)),), denominator=assumed("kept", WHY)),
         lambda b: Slow(gates=slow_forking_tokens(b, **LOWEST)),
@@ -291,6 +297,14 @@ CASES = {
     "dapo": Case(DAPO, lambda b: Slow(advantages=slow_dapo(b)), CLIP_HIGHER),
     "dr_grpo": Case(dr_grpo.METHOD, lambda b: Slow(advantages=per_response(slow_grpo(b, "none", 0.0), b))),
     "clip_cov": case("gates", clip_cov, slow_clip_cov, (("clip_low", None), ("clip_high", 1.0)), **CLIP_COV),
+    "clip_cov-released": case(
+        "gates",
+        clip_cov_as_released,
+        slow_clip_cov,
+        (("clip_low", None), ("clip_high", 0.01)),
+        **CLIP_COV,
+        clip_high=0.01,
+    ),
     "kl_cov": case("penalties", kl_cov, slow_kl_cov, UNCLIPPED, **KL_COV),
     "weighted_reinforce": case("advantage", weighted_reinforce, slow_weighted_reinforce, positive=0.1, negative=1.0),
     "passk": case("advantage", passk, slow_passk, k=2, epsilon=1e-6),

@@ -16,7 +16,7 @@ from evals.provenance import Origin, assumed
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
-from harness.spec import Method, catalogue, use
+from harness.spec import Experiment, Method, catalogue, use
 from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import filled, forking_tokens
 from tests.batches import one_group, token_batches
@@ -135,6 +135,19 @@ def test_the_declared_micro_batch_needs_no_machine() -> None:
     assert not method(scope="micro_batch", micro_batch_tokens=100).looks_at_micro_batches
     with pytest.raises(ValueError, match=r"micro_batch_tokens: expected null with scope='update', got 6"):
         method(micro_batch_tokens=6)
+
+
+@given(token_batches())
+def test_the_code_before_its_repair_computes_dapo(batch: TokenBatch) -> None:
+    """results/released.md: no share reaches the loss there, so no token is left out."""
+    declared = {arm.key: arm for arm in catalogue.load("forking_tokens").arms if arm.model == "14b"}
+    released, dapo = declared["top20_as_released"], declared["dapo"]
+    assert isinstance(released.train, Experiment) and isinstance(dapo.train, Experiment)
+    assert released.same_as == "dapo"
+    batch = replace(batch, micro_batches=None)
+    made, plain = released.train.method.apply(batch), dapo.train.method.apply(batch)
+    assert made.gates is not None and torch.equal(made.gates, batch.mask.to(made.gates.dtype))
+    assert torch.equal(made.weights, plain.weights) and torch.equal(made.advantages, plain.advantages)
 
 
 @given(token_batches(), st.sampled_from(["top", "bottom"]))

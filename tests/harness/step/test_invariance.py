@@ -15,7 +15,7 @@ from tests.batches import one_group, padded, permuted, token_batches
 from tests.harness.cases import CASES
 
 # consecutive responses form a micro-batch; tokens are drawn, or ranked where they tie, in their order
-ORDERED = ("egsw-micro-batch", "clip_cov", "kl_cov", "entropy_advantage on dapo with clip_cov")
+ORDERED = ("egsw-micro-batch", "clip_cov", "clip_cov-released", "kl_cov", "entropy_advantage on dapo with clip_cov")
 DRAWN = "random_reward"  # of `rlvr new` for a method without a signal: a coin for each response, in their order
 
 
