@@ -259,3 +259,4 @@ for paper in DECLARED:
 module("bench", "benchmarks.speed", "How fast, as ratios in one run; `-- step --rounds 9` for one part.")
 module("grader", "benchmarks.grader", "Our grader and math-verify on labelled pairs; `-- --texts FOLDER ... --write`.")
 module("ledger", "studies.ledger", "Others' files at pinned commits (git), graded and audited: results/ledger.")
+module("docket", "studies.docket", "Public scores that did not come back, ruled by rlvr agree: docs/docket.")

@@ -219,6 +219,8 @@ class Agreement:
             return f"These numbers cannot decide it: {why}. {self._by_samples}"
         of, gap = self.worst.chance, f"a gap of {self._gap} points or more"
         what = "one method, trained and sampled twice," if self.setting.seed_sd else "one model, sampled twice,"
+        if self.setting.greedy:
+            what = "one model, each greedy score read as one sample per problem,"
         at_most, typically = _shown(of.largest, "at most "), "" if of.typical is None else _shown(of.typical)
         if self.a.share == self.b.share:
             return "May be noise: the two scores are equal."

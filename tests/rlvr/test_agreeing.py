@@ -101,3 +101,20 @@ def test_a_run_against_the_seeds_of_a_reference(tmp_path: Path, capsys: Capture)
     assert main(["agree", *files, "metric=eval_acc", "target=0.5", "n=4"]) == 2
     assert main(["agree", *files[:3], "metric=eval_acc", "target=0.5"]) == 2
     assert "2 reference curves" in capsys.readouterr().err
+
+
+def test_two_inspect_logs_are_compared_paired(tmp_path: Path) -> None:
+    """The commands of docs/tutorials/inspect.md, on a real log and on one in which a problem's responses are wrong."""
+    log = Path(__file__).parents[1] / "evals" / "answer_files" / "real" / "inspect" / "six_sums.eval"
+    rlvr.grade(log, out=tmp_path / "first.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "first.jsonl").read_text(encoding="utf-8").splitlines()]
+    lost = [row for row in rows if row["problem_id"] == "p0" and row["verdict"] == "correct"]
+    assert lost
+    for row in lost:
+        row["verdict"] = "wrong"
+    (tmp_path / "second.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    [line] = rlvr.compare(tmp_path / "first.jsonl", tmp_path / "second.jsonl", metrics=["avg"]).lines
+    assert line["difference"] == pytest.approx(len(lost) / 12)  # of six problems, two responses each
+    assert line["verdict"] == "not resolved"
+    found = rlvr.agree("50.0", tmp_path / "first.jsonl", n=2)
+    assert found["a"]["problems"] == 6 and found["b"]["printed"].endswith("/12")
