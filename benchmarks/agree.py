@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,24 @@ def beta(mean: float, rho: float) -> Callable[[int, np.random.Generator], Vector
     return lambda problems, rng: rng.beta(mean * size, (1 - mean) * size, problems)
 
 
+def typical(mean: float, rho: float) -> Callable[[int, np.random.Generator], Vector]:
+    """The quantiles of Beta rates, whose own spread over the problems at hand is `rho`."""
+    from scipy.special import betaincinv
+
+    def spread_of(size: float, problems: int) -> tuple[float, Vector]:
+        rates = betaincinv(mean * size, (1 - mean) * size, (np.arange(problems) + 0.5) / problems)
+        return float(rates.var() / (rates.mean() * (1 - rates.mean()))), rates
+
+    def rates(problems: int, rng: np.random.Generator) -> Vector:
+        low, high = 0.02, 50.0  # a larger size has a smaller spread
+        for _ in range(60):
+            size = (low * high) ** 0.5
+            low, high = (size, high) if spread_of(size, problems)[0] > rho else (low, size)
+        return spread_of(size, problems)[1]
+
+    return rates
+
+
 HOSTILE = {
     "all 0.5": alike(0.5),
     "all 0.1": alike(0.1),
@@ -51,9 +70,7 @@ HOSTILE = {
     "half 0.3, half 1": halves(0.3, 1.0),
     "one of ten at 0.5, else 0": lambda problems, rng: np.where(np.arange(problems) % 10 == 0, 0.5, 0.0),
 }
-TYPICAL = {
-    f"mean {mean:g}, spread {rho:g}": beta(mean, rho) for mean in (0.1, 0.3, 0.5, 0.8) for rho in (RHO, 0.36, 0.5, 0.67)
-}
+MEANS, SPREADS = (0.1, 0.3, 0.5, 0.8), (0.36, 0.5, 0.67)  # of typical rates
 
 
 @cache
@@ -117,27 +134,36 @@ def spreads() -> Iterator[tuple[str, str, float, float]]:
     deviation s of a score of one sample per problem over seeds: P s^2 = m (1 - m)(1 - rho). Means of 10 to 90 %.
     """
     series = pd.read_csv(ROOT / "results" / "ledger" / "series.csv")
-    for row in series[series["several_samples"].fillna("").str.startswith("pass@2 ")].itertuples():
-        mean = row.last / 100
+    several: list[dict[Any, Any]] = series[series["several_samples"].fillna("").str.startswith("pass@2 ")].to_dict(
+        "records"
+    )
+    for row in several:
+        mean = row["last"] / 100
         if not 0.1 <= mean <= 0.9:
             continue
-        twice = float(str(row.several_samples).split()[1]) / 100
-        yield row.repository, f"{row.recipe}, {row.benchmark}", mean, (2 * mean - twice - mean**2) / (mean * (1 - mean))
+        twice = float(row["several_samples"].split()[1]) / 100
+        yield (
+            row["repository"],
+            f"{row['recipe']}, {row['benchmark']}",
+            mean,
+            (2 * mean - twice - mean**2) / (mean * (1 - mean)),
+        )
     sizes = {"AIME": 30, "AMC": 40, "M": 272}
     base = pd.read_csv(ROOT / "results" / "ledger" / "base_rows.csv")
     seen = set()
-    for row in base[base["by"] == "bethgelab/sober-reasoning"].itertuples():
-        size = next((size for name, size in sizes.items() if row.cell.upper().startswith(name)), 272)
-        if "MATH" in row.cell.upper().split()[0]:
+    others: list[dict[Any, Any]] = base[base["by"] == "bethgelab/sober-reasoning"].to_dict("records")
+    for row in others:
+        size = next((size for name, size in sizes.items() if row["cell"].upper().startswith(name)), 272)
+        if "MATH" in row["cell"].upper().split()[0]:
             size = 500
-        mean, deviation = (float(part) / 100 for part in row.others.split(" ± "))
-        key = row.model, size, mean
+        mean, deviation = (float(part) / 100 for part in row["others"].split(" ± "))
+        key = row["model"], size, mean
         if key in seen or not 0.1 <= mean <= 0.9:
             continue
         seen.add(key)
         yield (
             "arXiv 2504.07086, std over seeds",
-            f"{row.model}, {row.cell}",
+            f"{row['model']}, {row['cell']}",
             mean,
             1 - size * deviation**2 / (mean * (1 - mean)),
         )
@@ -161,6 +187,15 @@ def refused() -> Iterator[tuple[float, int, int]]:
         yield target, tried, wrong
 
 
+def typical_rows() -> Iterator[str]:
+    """The rows of false differences with typical rates."""
+    for rho in SPREADS:
+        for problems in PROBLEMS:
+            cells = [[false(typical(m, rho), problems, samples, RUNS) for m in MEANS] for samples in SAMPLES]
+            shown = " | ".join(f"{100 * float(np.mean(of)):.1f}" for of in cells)
+            yield f"| typical, spread {rho:g} | {problems:,} | {shown} |"
+
+
 def document() -> Iterator[str]:
     """The page, line by line."""
     yield "# Do two scores agree? False answers and power"
@@ -172,17 +207,24 @@ def document() -> Iterator[str]:
     yield (
         f"The limit is {100 * LEVEL:g} % for any rates, and {100 * TYPICAL_LEVEL:g} % for typical ones. One standard "
         f"deviation of a cell is {100 * (0.05 * 0.95 / RUNS) ** 0.5:.1f} at 5 %, and "
-        f"{100 * (0.01 * 0.99 / RUNS) ** 0.5:.1f} at 1 %. Each cell is the largest of the rates of its row.\n"
+        f"{100 * (0.01 * 0.99 / RUNS / len(MEANS)) ** 0.5:.1f} at 1 %.\n"
     )
     header = [f"{a} and {b}" for a, b in SAMPLES]
     yield f"| rates | problems | {' | '.join(header)} |"
     yield "|---|---:|" + "---:|" * len(SAMPLES)
-    for name, family in (("hostile", HOSTILE), ("typical", TYPICAL)):
-        for problems in PROBLEMS:
-            worst = [max(false(make, problems, samples, RUNS) for make in family.values()) for samples in SAMPLES]
-            yield f"| {name} | {problems:,} | {' | '.join(f'{100 * value:.1f}' for value in worst)} |"
-    yield "\nHostile rates: " + "; ".join(HOSTILE) + ". Typical rates: Beta, means 0.1, 0.3, 0.5 and 0.8, with spreads "
-    yield f"{RHO:g} and 0.5.\n"
+    for problems in PROBLEMS:
+        worst = [max(false(make, problems, samples, RUNS) for make in HOSTILE.values()) for samples in SAMPLES]
+        yield f"| hostile | {problems:,} | {' | '.join(f'{100 * value:.1f}' for value in worst)} |"
+    yield from typical_rows()
+    yield "\nHostile rates: " + "; ".join(HOSTILE) + ". A cell is the largest of these seven."
+    yield (
+        f"Typical rates: quantiles of Beta with that spread, means {', '.join(f'{mean:g}' for mean in MEANS)}. A cell "
+        f"is the mean of these four, {len(MEANS) * RUNS:,} pairs."
+    )
+    yield (
+        f"\nAt the assumed spread of {RHO:g} the rule errs in about 1 % of cases, by its construction. At smaller "
+        "spreads, such as those of Countdown below, it errs more often, up to the shares of the hostile rows."
+    )
     yield "\n## False differences with training seeds\n"
     yield (
         "Both sides train the same method, with a normal spread of the seeds of 1.9 points that is given. Rates have a "

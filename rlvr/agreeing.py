@@ -23,15 +23,15 @@ TRIED = "?"  # n: unknown
 
 
 def agree(
-    *scores: PathLike,
-    problems: Sequence[int] | None = None,
+    *scores: PathLike | float,
+    problems: Sequence[int] | int | None = None,
     benchmark: str | None = None,
     n: Sequence[str] | int | None = None,
-    seeds: Sequence[int] | None = None,
+    seeds: Sequence[int] | int | None = None,
     seed_sd: float | None = None,
     metric: str = "avg",
     temperature: Sequence[float] | None = None,
-    best_of: Sequence[int] | None = None,
+    best_of: Sequence[int] | int | None = None,
     target: float | None = None,
 ) -> Result:
     """Say whether two printed scores differ, or whether their gap may be noise.

@@ -19,7 +19,7 @@ def test_the_function_and_the_command_agree(capsys: Capture) -> None:
     document = json.loads(capsys.readouterr().out)
     assert document == json.loads(found.as_json()) and document["answer"] == "a difference"
     assert [cause["name"] for cause in document["look"]][:1] == ["extraction and grading"]
-    assert rlvr.agree("43.75", "47.4", benchmark="aime25", n=[64, 64])["sentence"] == found["sentence"]
+    assert rlvr.agree("43.75", "47.4", benchmark="aime25", n=["64", "64"])["sentence"] == found["sentence"]
 
 
 def test_greedy_scores_are_one_sample_and_are_said_to_be(capsys: Capture) -> None:
