@@ -281,3 +281,4 @@ module(
     "Does released code compute its paper's equation? `-- FOLDER --write`, `-- --list`.",
 )
 module("ledger", "studies.ledger", "Others' files at pinned commits (git), graded and audited: results/ledger.")
+module("docket", "studies.docket", "Public scores that did not come back, ruled by rlvr agree: docs/docket.")

@@ -19,6 +19,7 @@ import jsonschema
 import pandas as pd
 
 from evals.files import text_sha256, write_json, write_text
+from evals.stats.intervals import MIN_SEEDS
 from harness import __version__
 from studies.ledger.__main__ import OUT
 
@@ -27,10 +28,13 @@ VERSION = "0.3.0"
 
 
 def record(claim: dict[Any, Any]) -> dict[str, Any]:
-    """A printed score by the authors' verdicts and by ours, with the verdict of `rlvr audit` beside them."""
+    """A printed score by the authors' verdicts and by ours, with the verdict of `rlvr audit` beside them.
+
+    The number of training seeds is a detail of the model: the schema has no field for it.
+    """
     now = str(int(time.time()))
     owner = claim["repository"].partition("/")[0]
-    model = f"{owner}/{claim['recipe']}"
+    model = f"{owner}/{claim['recipe'].replace(':', '.')}"  # a name that its validator takes for a file
     audited = {key: claim[key] for key in ("printed", "where", "verdict", "why", "seeds", "largest_of_equal", "chance")}
     return {
         "schema_version": VERSION,
@@ -49,7 +53,11 @@ def record(claim: dict[Any, Any]) -> dict[str, Any]:
             "name": claim["recipe"],
             "id": model,
             "developer": owner,
-            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+            "additional_details": {
+                "deployment_type": "unknown",
+                "model_availability": "unknown",
+                "training_seeds": str(claim["seeds"]),
+            },
         },
         "evaluation_results": [
             _result(claim, column, words) for column, words in SCORES.items() if not pd.isna(claim[column])
@@ -64,7 +72,7 @@ def _result(claim: dict[Any, Any], column: str, words: str) -> dict[str, Any]:
     score: dict[str, Any] = {"score": claim[column] / 100}
     if column == "file" and not pd.isna(claim["low"]):
         bounds = {"lower": claim["low"] / 100, "upper": claim["high"] / 100, "confidence_level": 0.95}
-        score["uncertainty"] = {"confidence_interval": {**bounds, "method": "over problems, or over seeds"}}
+        score["uncertainty"] = {"confidence_interval": {**bounds, "method": _covers(claim)}}
     return {
         "evaluation_result_id": f"{claim['benchmark']}.{column}",
         "evaluation_name": claim["benchmark"],
@@ -82,6 +90,13 @@ def _result(claim: dict[Any, Any], column: str, words: str) -> dict[str, Any]:
         },
         "score_details": score,
     }
+
+
+def _covers(claim: dict[Any, Any]) -> str:
+    """What the interval is over, as results/ledger/README.md says."""
+    if claim["seeds"] < MIN_SEEDS:
+        return "over problems"
+    return f"over {claim['seeds']} training seeds, and over problems where verdicts are public"
 
 
 def _key(claim: dict[Any, Any]) -> str:
@@ -121,7 +136,7 @@ def main() -> None:
     for claim in claims.dropna(subset="file").to_dict("records"):  # a record has a score
         made = record(claim)
         jsonschema.validate(made, schema)
-        write_json(out / f"{uuid.UUID(_key(claim)[:32])}.json", made)
+        write_json(out / f"{uuid.UUID(_key(claim)[:32], version=4)}.json", made)  # its validator wants version 4
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +137,17 @@ def test_each_printed_score_is_a_record_of_every_eval_ever(tmp_path: Path, monke
     monkeypatch.setattr(sys, "argv", ["export", str(tmp_path)])
     export.main()
     claims = pd.read_csv(TABLES / "claims.csv").dropna(subset="file")
-    records = [json.loads(file.read_text(encoding="utf-8")) for file in tmp_path.glob("*.json")]
+    files = sorted(tmp_path.glob("*.json"))
+    assert {uuid.UUID(file.stem).version for file in files} == {4}  # the validator of 0.3.0 refuses other names
+    records = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     assert len(records) == len(claims)
+    seeds = {record["model_info"]["name"]: record["model_info"]["additional_details"] for record in records}
+    intervals = {
+        (record["model_info"]["name"], result["evaluation_name"]): result["score_details"].get("uncertainty")
+        for record in records
+        for result in record["evaluation_results"]
+        if result["evaluation_result_id"].endswith(".file")
+    }
     scores = {
         (record["model_info"]["name"], result["evaluation_result_id"]): result["score_details"]["score"]
         for record in records
@@ -145,6 +155,11 @@ def test_each_printed_score_is_a_record_of_every_eval_ever(tmp_path: Path, monke
     }
     for claim in claims.to_dict("records"):
         assert scores[claim["recipe"], f"{claim['benchmark']}.file"] == pytest.approx(claim["file"] / 100)
+        assert seeds[claim["recipe"]]["training_seeds"].isdigit()
+        interval = intervals[claim["recipe"], claim["benchmark"]]
+        assert (interval is None) == pd.isna(claim["low"])
+        if interval is not None:
+            assert ("seeds" in interval["confidence_interval"]["method"]) == (claim["seeds"] >= 3)
 
 
 def test_each_printed_score_is_a_cell_of_a_trackio_logbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
