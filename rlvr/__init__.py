@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from harness.spec.equation import stage as stage
     from harness.step.batch import TokenBatch as TokenBatch
     from harness.step.batch import reads as reads
+    from rlvr.agreeing import agree as agree
     from rlvr.auditing import audit as audit
     from rlvr.comparing import compare as compare
     from rlvr.declaring import experiment as experiment
@@ -69,6 +70,7 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from rlvr.writing import tables as tables
 
 _HOME = {
+    "rlvr.agreeing": ("agree",),
     "rlvr.auditing": ("audit",),
     "rlvr.comparing": ("compare",),
     "rlvr.declaring": ("experiment", "use"),

@@ -13,7 +13,7 @@ GROUPS = {  # heading -> command -> the function of `rlvr`
     "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
     "train": {"plan": "plan", "config": "config", "rehearse": "rehearse", "run": "run", "new": "new"},
     "measure": {"eval": "evaluate", "grade": "grade", "audit": "audit"},
-    "compare": {"compare": "compare", "power": "power", "seeds": "seeds", "aa": "aa"},
+    "compare": {"agree": "agree", "compare": "compare", "power": "power", "seeds": "seeds", "aa": "aa"},
     "write": {"tables": "tables", "report": "report", "page": "page", "analyze": "analyze"},
     "exchange": {
         "export": "export",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from decimal import Decimal
 from statistics import fmean
 
+from evals.stats.printed_counts import counts
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 
@@ -19,23 +19,6 @@ PROBLEMS: dict[str, tuple[int, ...]] = {  # the number of problems of a benchmar
     "gpqa_diamond": (198,),
     "minerva": (272,),
 }
-
-
-def counts(printed: str, total: int) -> list[int]:
-    """The whole numbers c for which 100 c / total prints as `printed`, rounded or truncated.
-
-    `printed` is a percentage with its decimals, `total` the number that the count is out of.
-    """
-    value = Decimal(printed)
-    unit = Decimal(1).scaleb(value.as_tuple().exponent)  # type: ignore[arg-type]
-    near, reach = int(value * total / 100), 1 + int(unit * total / 100)
-    fitting = []
-    for c in range(max(0, near - reach), min(total, near + 1 + reach) + 1):
-        # exact: |100 c - value total| in units of the last digit
-        excess = 100 * c - value * total
-        if abs(excess) <= unit * total / 2 or 0 <= excess < unit * total:
-            fitting.append(c)
-    return fitting
 
 
 def fitting_sizes(cell: Published) -> list[int]:

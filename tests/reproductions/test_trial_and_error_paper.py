@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin
+from evals.stats.printed_counts import counts
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.backend import BACKEND
 from harness.backends.trl.hardware import TrlHardware
@@ -14,7 +15,7 @@ from harness.command.resolve import resolve
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 from harness.spec.job import Job
-from reproductions.trial_and_error.doubts import counts, doubts, fitting_sizes
+from reproductions.trial_and_error.doubts import doubts, fitting_sizes
 
 KEY = "trial_and_error"
 

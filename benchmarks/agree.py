@@ -1,0 +1,240 @@
+"""False "a difference" of `rlvr agree`, and its power, by simulation: `python -m benchmarks.agree [--write]`.
+
+Writes results/agree.md, in a few minutes. One model is sampled twice, so each "a difference" is false.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evals.stats.acceptance import accept, crossing
+from evals.stats.agree import DIFFERENCE, LEVEL, RHO, TYPICAL_LEVEL, Score, _Tails, answer, chance, typical_probability
+
+Vector = NDArray[np.float64]
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "results" / "agree.md"
+RUNS = 2000
+PROBLEMS = (15, 30, 83, 198, 500, 1319)
+SAMPLES = ((1, 1), (1, 4), (4, 4), (1, 64), (16, 16), (16, 64), (64, 64))
+GAPS = (0.05, 0.1, 0.2)
+
+
+def alike(mean: float) -> Callable[[int, np.random.Generator], Vector]:
+    """Every problem has the same rate: the most noise that a mean allows."""
+    return lambda problems, rng: np.full(problems, mean)
+
+
+def halves(low: float, high: float) -> Callable[[int, np.random.Generator], Vector]:
+    """Half of the problems at each of two rates."""
+    return lambda problems, rng: np.where(np.arange(problems) % 2 == 0, low, high)
+
+
+def beta(mean: float, rho: float) -> Callable[[int, np.random.Generator], Vector]:
+    """Beta rates with that mean and spread: Var(p) = rho m (1 - m)."""
+    size = 1 / rho - 1
+    return lambda problems, rng: rng.beta(mean * size, (1 - mean) * size, problems)
+
+
+HOSTILE = {
+    "all 0.5": alike(0.5),
+    "all 0.1": alike(0.1),
+    "all 0.02": alike(0.02),
+    "all 0.98": alike(0.98),
+    "half 0, half 0.5": halves(0.0, 0.5),
+    "half 0.3, half 1": halves(0.3, 1.0),
+    "one of ten at 0.5, else 0": lambda problems, rng: np.where(np.arange(problems) % 10 == 0, 0.5, 0.0),
+}
+TYPICAL = {
+    f"mean {mean:g}, spread {rho:g}": beta(mean, rho) for mean in (0.1, 0.3, 0.5, 0.8) for rho in (RHO, 0.36, 0.5, 0.67)
+}
+
+
+@cache
+def differs(x: int, n: int, y: int, m: int) -> bool:
+    """Whether these counts are called a difference. What is fast is checked first: the typical probability, and that of
+    equal rates, which the largest one is never below."""
+    a, b = Score(x, n), Score(y, m)
+    if typical_probability(a, b) > TYPICAL_LEVEL:
+        return False
+    tails, gap = _Tails(n, m, x + y), abs(a.share - b.share)
+    if tails.above(gap, equal_rates=True) + tails.below(gap, equal_rates=True) > LEVEL:
+        return False
+    return answer(chance(a, b)) == DIFFERENCE
+
+
+def share(rates: tuple[Vector, Vector], samples: tuple[int, int], rng: np.random.Generator, runs: int) -> float:
+    """How often two scores of models with these rates are called a difference."""
+    counts = [rng.binomial(n, r, (runs, len(r))).sum(axis=1) for n, r in zip(samples, rates, strict=True)]
+    tries = [len(r) * n for n, r in zip(samples, rates, strict=True)]
+    return float(np.mean([differs(int(x), tries[0], int(y), tries[1]) for x, y in zip(*counts, strict=True)]))
+
+
+def false(
+    make: Callable[[int, np.random.Generator], Vector], problems: int, samples: tuple[int, int], runs: int
+) -> float:
+    """How often one model, sampled twice, is called different from itself."""
+    rng = np.random.default_rng([problems, *samples])
+    rates = make(problems, rng)
+    return share((rates, rates), samples, rng, runs)
+
+
+def power(gap: float, problems: int, samples: tuple[int, int], runs: int) -> float:
+    """How often two models are called different whose means do differ by `gap`: rates of spread 0.5 and mean 0.5, moved
+    towards 1 by the gap on one side."""
+    rng = np.random.default_rng([problems, *samples, round(1000 * gap)])
+    rates = beta(0.5, 0.5)(problems, rng)
+    moved = rates + (1 - rates) * gap / float((1 - rates).mean())
+    return share((rates, moved), samples, rng, runs)
+
+
+def false_with_seeds(problems: int, samples: int, seeds: tuple[int, int], spread: float, runs: int) -> float:
+    """How often one method, trained and sampled twice, is called different: normal effects of the seeds on all rates of
+    Beta rates with mean 0.5, clipped to 0..1."""
+    rng = np.random.default_rng([problems, samples, *seeds])
+    rates = beta(0.5, RHO)(problems, rng)
+    wrong = 0
+    for _ in range(runs):
+        scores = []
+        for count in seeds:
+            effects = spread * rng.standard_normal((count, 1))
+            correct = int(rng.binomial(samples, np.clip(rates + effects, 0, 1)).sum())
+            scores.append(Score(correct, problems * samples * count, count))
+        wrong += answer(chance(*scores, seed_sd=spread)) == DIFFERENCE
+    return wrong / runs
+
+
+def spreads() -> Iterator[tuple[str, str, float, float]]:
+    """(source, model and benchmark, mean, spread of rates) of public models.
+
+    From several samples of each problem: pass@2 = 2m - E[p^2], so Var(p) = 2m - pass@2 - m^2. From the standard
+    deviation s of a score of one sample per problem over seeds: P s^2 = m (1 - m)(1 - rho). Means of 10 to 90 %.
+    """
+    series = pd.read_csv(ROOT / "results" / "ledger" / "series.csv")
+    for row in series[series["several_samples"].fillna("").str.startswith("pass@2 ")].itertuples():
+        mean = row.last / 100
+        if not 0.1 <= mean <= 0.9:
+            continue
+        twice = float(str(row.several_samples).split()[1]) / 100
+        yield row.repository, f"{row.recipe}, {row.benchmark}", mean, (2 * mean - twice - mean**2) / (mean * (1 - mean))
+    sizes = {"AIME": 30, "AMC": 40, "M": 272}
+    base = pd.read_csv(ROOT / "results" / "ledger" / "base_rows.csv")
+    seen = set()
+    for row in base[base["by"] == "bethgelab/sober-reasoning"].itertuples():
+        size = next((size for name, size in sizes.items() if row.cell.upper().startswith(name)), 272)
+        if "MATH" in row.cell.upper().split()[0]:
+            size = 500
+        mean, deviation = (float(part) / 100 for part in row.others.split(" ± "))
+        key = row.model, size, mean
+        if key in seen or not 0.1 <= mean <= 0.9:
+            continue
+        seen.add(key)
+        yield (
+            "arXiv 2504.07086, std over seeds",
+            f"{row.model}, {row.cell}",
+            mean,
+            1 - size * deviation**2 / (mean * (1 - mean)),
+        )
+
+
+def refused() -> Iterator[tuple[float, int, int]]:
+    """(target, seeds tried, falsely refused): each of the tiny study's ten seeds against the nine others of its arm."""
+    curves = pd.read_parquet(ROOT / "results" / "study" / "curves.parquet")
+    curves = curves[curves["metric"] == "train/accuracy"]
+    table = curves.pivot_table(index=["family", "paper", "arm", "seed"], columns="step", values="value")
+    for target in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+        tried = wrong = 0
+        for _, arm in table.groupby(level=[0, 1, 2]):
+            found = [crossing(row.dropna().index, row.dropna(), target) for _, row in arm.iterrows()]
+            if len(found) < 10 or any(np.isinf(one.at) for one in found):
+                continue
+            for place, one in enumerate(found):
+                others = found[:place] + found[place + 1 :]
+                wrong += accept(one, others, target).verdict in ("too early", "too late")
+                tried += 1
+        yield target, tried, wrong
+
+
+def document() -> Iterator[str]:
+    """The page, line by line."""
+    yield "# Do two scores agree? False answers and power"
+    yield (
+        f"\n`python -m benchmarks.agree --write` writes this page. A cell has {RUNS:,} simulated pairs, fixed seeds. "
+        'One model is sampled twice, so each "a difference" is false. Numbers are percent.'
+    )
+    yield "\n## False differences\n"
+    yield (
+        f"The limit is {100 * LEVEL:g} % for any rates, and {100 * TYPICAL_LEVEL:g} % for typical ones. One standard "
+        f"deviation of a cell is {100 * (0.05 * 0.95 / RUNS) ** 0.5:.1f} at 5 %, and "
+        f"{100 * (0.01 * 0.99 / RUNS) ** 0.5:.1f} at 1 %. Each cell is the largest of the rates of its row.\n"
+    )
+    header = [f"{a} and {b}" for a, b in SAMPLES]
+    yield f"| rates | problems | {' | '.join(header)} |"
+    yield "|---|---:|" + "---:|" * len(SAMPLES)
+    for name, family in (("hostile", HOSTILE), ("typical", TYPICAL)):
+        for problems in PROBLEMS:
+            worst = [max(false(make, problems, samples, RUNS) for make in family.values()) for samples in SAMPLES]
+            yield f"| {name} | {problems:,} | {' | '.join(f'{100 * value:.1f}' for value in worst)} |"
+    yield "\nHostile rates: " + "; ".join(HOSTILE) + ". Typical rates: Beta, means 0.1, 0.3, 0.5 and 0.8, with spreads "
+    yield f"{RHO:g} and 0.5.\n"
+    yield "\n## False differences with training seeds\n"
+    yield (
+        "Both sides train the same method, with a normal spread of the seeds of 1.9 points that is given. Rates have a "
+        f"mean of 0.5 and a spread of {RHO:g}. A cell has {RUNS // 4} pairs.\n"
+    )
+    pairs = ((1, 1), (1, 3), (3, 3))
+    yield f"| problems | samples | {' | '.join(f'{a} and {b} seeds' for a, b in pairs)} |"
+    yield "|---:|---:|---:|---:|---:|"
+    for problems, samples in ((30, 16), (500, 4)):
+        found = [false_with_seeds(problems, samples, seeds, 0.019, RUNS // 4) for seeds in pairs]
+        yield f"| {problems} | {samples} | {' | '.join(f'{100 * value:.1f}' for value in found)} |"
+    yield "\n## Power\n"
+    yield (
+        "Two models differ by the gap in their means. Their rates have a mean of 0.5 and a spread of 0.5. A cell is "
+        f'how often the answer is "a difference", of {RUNS // 10} pairs.\n'
+    )
+    yield f"| problems | gap in points | {' | '.join(header)} |"
+    yield "|---:|---:|" + "---:|" * len(SAMPLES)
+    for problems in PROBLEMS:
+        for gap in GAPS:
+            found = [power(gap, problems, samples, RUNS // 10) for samples in SAMPLES]
+            yield f"| {problems:,} | {100 * gap:g} | {' | '.join(f'{100 * value:.0f}' for value in found)} |"
+    yield "\n## The spread of public models' rates\n"
+    yield (
+        f"The typical probability uses {RHO:g}. The table has public models with means from 10 to 90 %. A low spread "
+        "means more noise. Countdown is a made-up task whose problems are alike. The typical probability is too small "
+        "there. Spreads from ten seeds are rough: their own error is about a third of one minus the spread.\n"
+    )
+    yield "| source | model, benchmark | mean | spread |"
+    yield "|---|---|---:|---:|"
+    for source, what, mean, rho in sorted(spreads(), key=lambda row: row[3]):
+        yield f"| {source} | {what} | {100 * mean:.1f} | {rho:.2f} |"
+    yield "\n## A run against the seeds of a reference (tiny scale)\n"
+    yield (
+        "Each of the ten seeds of an arm of the study is compared with the nine others, by the steps to a training "
+        "accuracy. Each refusal is false. Arms with a seed that never reaches the target are left out.\n"
+    )
+    yield "| target | seeds | refused, % |"
+    yield "|---:|---:|---:|"
+    rows = list(refused())
+    for target, tried, wrong in rows:
+        yield f"| {target:g} | {tried} | {100 * wrong / tried:.1f} |"
+    tried, wrong = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    yield f"| all | {tried} | {100 * wrong / tried:.1f} |"
+
+
+def main() -> None:
+    text = "\n".join(document()) + "\n"
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
