@@ -166,8 +166,8 @@ def _evidence(
     from evals.audit.denominators import known_size
     from evals.audit.reading import curve_evidence, read_curve, verl_settings
     from evals.audit.sets import checkpoint_numbers, named_as
-    from evals.same_file import refuse_same
     from evals.audit.tool_faults import known_faults
+    from evals.same_file import refuse_same
 
     names = _names(paths)
     refuse_same(paths, "a seed" if metric is not None else "a checkpoint, a seed or a sample")

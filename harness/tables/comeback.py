@@ -99,17 +99,17 @@ def _paper_samples(paper: Reproduction, cell: Published, match: Measured, benchm
 def averaged(cell: Published, cells: Sequence[Published]) -> list[tuple[str, str]]:
     """(benchmark, metric) of the cells in an average cell's mean: the same row, metric and table.
 
-    "pass" without k means the k of each benchmark.
+    "pass" without k is the mean of the whole row: each benchmark in the metric of its own column.
     """
     kind, k = _of_metric(cell.metric)
+    whole_row = cell.metric == "pass"
     return list(
         dict.fromkeys(
             (c.benchmark, c.metric)
             for c in cells
             if (c.table, c.model, c.arm) == (cell.table, cell.model, cell.arm)
             and c.benchmark not in (ALL, AVERAGE)
-            and _of_metric(c.metric)[0] == kind
-            and (k is None or c.metric == cell.metric)
+            and (whole_row or (_of_metric(c.metric)[0] == kind and (k is None or c.metric == cell.metric)))
         )
     )
 

@@ -210,6 +210,8 @@ REPRODUCTION = Reproduction(
         "Table 2, Qwen2.5-Math on AIME25: a pass@256 of 50.7, 57.4 and 63.6 on 30 problems is no multiple of 1/30, so "
         "that these are estimates from more than 256 samples; 90 on AMC23's 83 problems lacks its decimal (74.7/83).",
         "The paper does not say how many samples the averages of table 2 are over.",
+        "Table 2, GPG: AMC23 65.0 is 26 of 40 problems, and 54 of 83 is 65.06. The three other released models have "
+        "numbers of 83. GPG is compared on the 40 problems.",
         "Qwen2.5-Math-7B's context is 4,096 tokens, and the paper trains and measures it at 8K without saying how; the "
         "context here is assumed.",
         "Table 3 calls entropy regularisation weaker, but its AIME24 average, 16.0, is above the entropy advantage's "

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evals.stats.printed_counts import counts_of
 from harness.spec import catalogue
 from harness.step.batch import TokenBatch
 from reproductions.entropy_advantage.method import entropy_advantage
@@ -91,3 +92,25 @@ def test_the_doubts_are_computed() -> None:
                 odd.add((cell.model, cell.benchmark, cell.printed))
     assert odd == {("math-7b", "aime25", "50.7"), ("math-7b", "aime25", "57.4"), ("math-7b", "amc23_83", "90"),
                    ("math-7b", "aime25", "63.6")}  # fmt: skip
+
+
+def test_one_released_model_is_measured_on_the_40_problems_of_amc23() -> None:
+    cells = [c for c in catalogue.published("entropy_advantage") if c.column == "AMC23 Avg" and c.arm == "base"]
+    (gpg,) = (c for c in cells if c.model == "gpg")
+    found = [counts_of(gpg.printed, problems) for problems in (40, 83)]
+    # 54 / 83 = 65.06, which rounds to 65.1
+    assert [(c.low, c.high, c.how) for c in found if c] == [(26, 26, "rounded"), (54, 54, "cut")]
+    assert gpg.benchmark == "amc23"
+    others = [counts_of(c.printed, 83) for c in cells if c.model in ("math-7b-instruct", "eurus-2-prime", "oat-zero")]
+    assert [c.how for c in others if c] == ["rounded"] * 3
+
+
+def test_an_entropy_term_in_the_loss_and_pass_at_k_in_the_papers_tables() -> None:
+    """The page's sentence: of four benchmarks higher than GRPO on two, equal on one, lower on one."""
+    cells = catalogue.published("entropy_advantage")
+    passes = [
+        {c.benchmark: c.value for c in cells if (c.model, c.arm) == ("7b", arm) and c.metric.startswith("pass")}
+        for arm in ("grpo_entropy_regularisation", "grpo")
+    ]
+    signs = [(passes[0][b] > passes[1][b]) - (passes[0][b] < passes[1][b]) for b in passes[1]]
+    assert sorted(signs) == [-1, 0, 1, 1]

@@ -15,6 +15,7 @@ from harness.command.resolve import resolve
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 from harness.spec.job import Job
+from harness.tables.comeback import averaged
 from reproductions.trial_and_error.doubts import doubts, fitting_sizes
 
 KEY = "trial_and_error"
@@ -98,6 +99,13 @@ def test_which_version_of_a_benchmark_a_cell_fits() -> None:
     assert fitting_sizes(cell("aime24", "pass@8", "20.30")) == []
 
 
+def test_an_average_of_a_row_has_each_benchmark_in_its_own_metric() -> None:
+    cells = catalogue.published(KEY)
+    average = next(c for c in cells if (c.table, c.arm, c.benchmark) == ("Table 6", "grpo", "average"))
+    parts = averaged(average, cells)
+    assert ("humaneval", "avg@4") in parts and ("aime24", "pass@8") in parts and len(parts) == 6
+
+
 def test_the_doubts_name_what_does_not_fit() -> None:
     said = doubts()
     (amc,) = (line for line in said if line.startswith("AMC23"))
@@ -105,6 +113,10 @@ def test_the_doubts_name_what_does_not_fit() -> None:
     assert any(
         line.startswith("Table 4: 2 of 24") and "2 of them would fit with one decimal less" in line for line in said
     )
+    # 14.18 % of 656 = 93.02: 93/656 = 14.177; of 164 it is 23.26, and 23/164 = 14.02, 24/164 = 14.63
+    (programs,) = (line for line in said if line.startswith("Table 6, HumanEval"))
+    assert "0 of 8 cells are one" in programs and "8 are whole numbers of 656 samples" in programs
+    assert "(93, 145, 141, 151, 175, 173, 219, 171)" in programs
     assert any("0.9994" in line for line in said)
     assert not any("the mean of its row" in line for line in said)  # the printed averages are those of their rows
     assert said == catalogue.load(KEY).doubts
