@@ -35,7 +35,7 @@ NAMES = {  # ours -> what veRL and TRL call it, the latter in trackers with trai
 
 @dataclass(frozen=True)
 class Curve:
-    """A file that was read, before anything is written: its steps, our metric -> theirs, and known faults of its tool."""
+    """A file that was read, before anything is written: its steps, our metric -> theirs, known faults of its tool."""
 
     path: Path
     table: pd.DataFrame
