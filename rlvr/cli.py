@@ -25,11 +25,11 @@ from textwrap import fill
 from typing import Any
 
 from evals.environment import threads_sleep
+from evals.outputs import Inputs
 from harness.errors import Faults, UsageError
 from rlvr import signature
 from rlvr.commands import GROUPS, command
 from rlvr.other_words import renamed
-from rlvr.outputs import Inputs
 from rlvr.terminal import coloured
 
 FLAGS = {

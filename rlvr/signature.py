@@ -21,10 +21,10 @@ from types import NoneType
 from typing import Any, TypeVar, cast
 
 from evals.notebook import Tabular
+from evals.outputs import check
 from harness.command.config import parse_overrides
 from harness.errors import UsageError, nearest
 from rlvr.other_words import renamed
-from rlvr.outputs import check
 
 KEY = re.compile(r"[A-Za-z_][\w.]*")
 _wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
