@@ -467,20 +467,28 @@ def _text_bytes(array: Any) -> int:
 
 def csv_text(frame: Any) -> str:
     """A data frame as CSV, in which a text that a spreadsheet would take for a formula has a ' before it."""
-    frame = frame.rename(columns=_no_formula)
+    frame = frame.rename(columns=no_formula)
     for column in frame.select_dtypes(exclude="number"):
-        frame[column] = frame[column].map(_no_formula)
+        frame[column] = frame[column].map(no_formula)
     return str(frame.to_csv(index=False))
 
 
-def _no_formula(cell: Any) -> Any:
-    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+def no_formula(cell: Any) -> Any:
+    """A cell of a CSV file; a text that a spreadsheet would take for a formula has a ' before it."""
+    if not isinstance(cell, str):
         return cell
+    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return _plain_lines(cell)
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
+        return f"'{_plain_lines(cell)}"
     return cell
+
+
+def _plain_lines(text: str) -> str:
+    """A carriage return is no quoted sign for every reader of CSV: lines end in a line feed."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _flush_folder(folder: Path) -> None:

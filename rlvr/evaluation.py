@@ -482,6 +482,12 @@ def grade(
         choose("policy", [policy], (*POLICIES, *PROGRAMS))
     if out is None:
         refuse_unused("without out=FILE.jsonl, whose rows name it", benchmark=benchmark)
+    if page is not None and Path(page).is_dir():
+        raise UsageError(f"page={os.fspath(page)}: this is a folder. Type page=FILE.md")
+    try:
+        read_as = Conventions(**conventions)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     try:
         known_golds = None if gold is None else Path(gold)
         reading = Reading(columns or {}, known_golds, benchmark, label, label_threshold, golds)
@@ -492,7 +498,7 @@ def grade(
                 ks=ks,
                 policy=policy,
                 reasoning=reasoning,
-                conventions=Conventions(**conventions),
+                conventions=read_as,
                 explain="wrong" if wrong else numbers or (),
                 reading=reading,
                 progress=progress,
