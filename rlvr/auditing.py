@@ -84,7 +84,7 @@ def audit(
     from evals.slow import slow
 
     if problems is not None and not 1 <= problems <= MOST_PROBLEMS:
-        raise UsageError(f"problems={problems}: expected 1 to {MOST_PROBLEMS:,}")
+        raise UsageError(f"problems={problems}: expected at least 1 and at most {MOST_PROBLEMS:,}")
     if not source:
         raise UsageError("SOURCE: missing; expected files of curves or of graded responses, or runs")
     from harness.record.find import places
