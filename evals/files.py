@@ -399,11 +399,8 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
     import pyarrow.parquet as pq
 
     try:
+        check_parquet(path)
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            meta, most = file.metadata, most_unpacked(path)
-            stored = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
-            if max(8 * meta.num_rows * meta.num_columns, stored) > most:  # a million equal numbers are a few bytes
-                raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GiB", "do not use it")
             return file.read(columns)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
@@ -411,22 +408,87 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
         raise DamagedFileError(path, f"not readable as Parquet: {str(error).splitlines()[0]}") from error
 
 
+CELL = 64  # bytes that a value takes in a row of Python
+
+
+def check_parquet(path: Path) -> None:
+    """Check what a Parquet file unpacks to, without unpacking it: a million equal texts are a few bytes in it.
+
+    Raises:
+        DamagedFileError: it unpacks to more than `most_unpacked`.
+        pa.ArrowException, OSError: it is no Parquet file.
+    """
+    import pyarrow.parquet as pq
+
+    most = most_unpacked(path)
+    with pq.ParquetFile(path) as file:
+        meta = file.metadata
+        groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
+        chunks = [(meta.schema.column(i), group.column(i)) for group in groups for i in range(meta.num_columns)]
+    stored = sum(chunk.total_uncompressed_size for _, chunk in chunks)
+    fixed = sum(chunk.num_values * max(CELL, column.length or 0) for column, chunk in chunks)
+    texts = {column.path: 0 for column, chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
+    for column, chunk in chunks:
+        if column.path in texts:  # no text is longer than all that is stored of its column
+            texts[column.path] += chunk.num_values * chunk.total_uncompressed_size
+    values = max(fixed, CELL * meta.num_rows)
+    if max(stored, values) <= most < values + sum(texts.values()):  # only then it is worth to look at the texts
+        values += _texts_in(path, list(texts), most - values)
+    if max(stored, values) > most:
+        raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GiB", "do not use it")
+
+
+def _texts_in(path: Path, columns: list[str], most: int) -> int:
+    """The bytes of all texts in these columns, each as often as it stands in a row; counting ends above `most`."""
+    import pyarrow.parquet as pq
+
+    count = 0
+    with pq.ParquetFile(path, read_dictionary=columns) as file:
+        for batch in file.iter_batches(columns=columns, use_threads=False):
+            count += sum(map(_text_bytes, batch.columns))
+            if count > most:
+                break
+    return count
+
+
+def _text_bytes(array: Any) -> int:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return int(pc.sum(pc.take(pc.binary_length(array.dictionary), array.indices)).as_py() or 0)
+    if pa.types.is_struct(kind):
+        return sum(_text_bytes(part) for part in array.flatten())
+    if pa.types.is_map(kind):
+        return _text_bytes(array.keys) + _text_bytes(array.items)
+    return _text_bytes(array.flatten()) if pa.types.is_nested(kind) else array.nbytes
+
+
 def csv_text(frame: Any) -> str:
     """A data frame as CSV, in which a text that a spreadsheet would take for a formula has a ' before it."""
-    frame = frame.rename(columns=_no_formula)
+    frame = frame.rename(columns=no_formula)
     for column in frame.select_dtypes(exclude="number"):
-        frame[column] = frame[column].map(_no_formula)
+        frame[column] = frame[column].map(no_formula)
     return str(frame.to_csv(index=False))
 
 
-def _no_formula(cell: Any) -> Any:
-    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+def no_formula(cell: Any) -> Any:
+    """A cell of a CSV file; a text that a spreadsheet would take for a formula has a ' before it."""
+    if not isinstance(cell, str):
         return cell
+    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return _plain_lines(cell)
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
+        return f"'{_plain_lines(cell)}"
     return cell
+
+
+def _plain_lines(text: str) -> str:
+    """A carriage return is no quoted sign for every reader of CSV: lines end in a line feed."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _flush_folder(folder: Path) -> None:

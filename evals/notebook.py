@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evals.files import RefusedError, csv_text, write_bytes
+from evals.markdown import markdown_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,11 +66,6 @@ def html_text(text: str) -> str:
 TextTable = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and cells of a table, as text
 
 
-def markdown_text(text: str) -> str:
-    """A text in one line, without tags, as a cell of a table."""
-    return escape(" ".join(text.split()), quote=False).replace("|", "\\|")
-
-
 class Checked(Protocol):
     """The files that a call read."""
 
@@ -104,7 +100,7 @@ class Tabular:
 
     def to_latex(self) -> str:
         """The table in LaTeX, with booktabs' rules."""
-        return self._tabulated("latex_booktabs")
+        return self._tabulated("latex_booktabs", lambda text: " ".join(text.split()))
 
     def to_markdown(self) -> str:
         """The table in Markdown, its texts without tags."""
@@ -130,7 +126,7 @@ class Tabular:
             frame[name] = [None if value is None else str(value) for value in frame[name]]
         return bytes(frame.to_parquet())
 
-    def _tabulated(self, form: str, text: Callable[[str], str] = str) -> str:
+    def _tabulated(self, form: str, text: Callable[[str], str]) -> str:
         from tabulate import tabulate
 
         tables: Iterable[Any] = self.printed
@@ -139,7 +135,7 @@ class Tabular:
             tables = [(list(frame), frame.itertuples(index=False))]
         texts = [[[text(c) if isinstance(c, str) else c for c in row] for row in (of[0], *of[1])] for of in tables]
         if not self.printed:
-            return "\n\n".join(tabulate(table, "firstrow", form) for table in texts)
+            return "\n\n".join(tabulate(table, "firstrow", form, disable_numparse=_texts(table)) for table in texts)
         return "\n\n".join(
             tabulate(table, "firstrow", form, disable_numparse=True, colalign=_alignment(table[1:]) or None)
             for table in texts
@@ -161,6 +157,11 @@ class Tabular:
         content = write[target.suffix]()
         write_bytes(target, content if isinstance(content, bytes) else f"{content.rstrip()}\n".encode())
         return target
+
+
+def _texts(table: Sequence[Sequence[Any]]) -> list[int]:
+    """The columns with a text below the header: an id 007 is no number."""
+    return sorted({column for row in table[1:] for column, cell in enumerate(row) if isinstance(cell, str)})
 
 
 def _alignment(rows: Sequence[Sequence[Any]]) -> list[str]:

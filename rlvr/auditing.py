@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 FILES = "expected files of curves or of graded responses, a glob of them, or runs"
+MOST_PROBLEMS = 10_000_000  # of a benchmark
 LAST = "rlvr tables and rlvr report print the last checkpoint's score, mean over seeds"
 
 
@@ -82,8 +83,8 @@ def audit(
     from evals.audit import audit as take_apart
     from evals.slow import slow
 
-    if problems is not None and problems < 1:
-        raise UsageError(f"problems={problems}: expected at least 1")
+    if problems is not None and not 1 <= problems <= MOST_PROBLEMS:
+        raise UsageError(f"problems={problems}: expected at least 1 and at most {MOST_PROBLEMS:,}")
     if not source:
         raise UsageError("SOURCE: missing; expected files of curves or of graded responses, or runs")
     from harness.record.find import places

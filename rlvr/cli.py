@@ -25,11 +25,11 @@ from textwrap import fill
 from typing import Any
 
 from evals.environment import threads_sleep
+from evals.outputs import Inputs
 from harness.errors import Faults, UsageError
 from rlvr import signature
 from rlvr.commands import GROUPS, command
 from rlvr.other_words import renamed
-from rlvr.outputs import Inputs
 from rlvr.terminal import coloured
 
 FLAGS = {
@@ -120,7 +120,9 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
             raise UsageError(f"{word}: expected {flag}")
     faults = Faults()
     for place, word in enumerate(words[1:], 2):
-        option = word.removeprefix("--").partition("=")[0].replace("-", "_") if "=" in word or word[0] == "-" else ""
+        option = (
+            word.removeprefix("--").partition("=")[0].replace("-", "_") if "=" in word or word.startswith("-") else ""
+        )
         runner = word.partition("=")[2] or next(iter(words[place:]), "") if word.startswith("--model") else ""
         known = option in signature.options(function) and not runner
         with faults.gathered():

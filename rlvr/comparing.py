@@ -60,7 +60,7 @@ class Difference(Result):
 
     def to_markdown(self) -> str:
         """The differences, and under them what the signs mean, as a list."""
-        from evals.notebook import markdown_text
+        from evals.markdown import markdown_text
         from rlvr.compare_text import notes
 
         return "\n".join([super().to_markdown(), "", *(f"- {markdown_text(note)}" for note in notes(self.result))])

@@ -93,6 +93,7 @@ def evaluate(
     from harness.analysis.runs import tiny_benchmarks
     from harness.record.evaluations import folder_of, link, note_error
     from harness.record.models import resolved
+    from harness.record.owned import refuse_other_content
     from harness.record.state import ERROR
     from harness.record.write import record_evaluation
     from harness.runs.interrupt import SAMPLING, check, finishing, handled
@@ -123,9 +124,10 @@ def evaluate(
         if not engines.kind(choose("engine", [engine], engines.ENGINES)[0]).served:
             check_model(model)
     faults.refuse()
-    _warn_of_examples(chosen)
     apart = _apart(chosen, engine, settings)
     folder = as_folder(out).absolute() if out else folder_of("-".join((label, chosen.name, *apart, f"seed{seed}")))
+    refuse_other_content(folder)
+    _warn_of_examples(chosen)
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
     (folder / ERROR).unlink(missing_ok=True)  # of the try before
     try:
@@ -378,8 +380,7 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
     from evals.grading import Grade, Grader
     from evals.grading.extraction import POLICIES
     from evals.grading.reasoning import graded_part
-    from evals.grading.verdicts import Verdict
-    from evals.sampling.evaluate import WHOLE
+    from evals.grading.verdicts import WITHHELD, Verdict
 
     if used not in (*POLICIES, *PROGRAMS):
         return []
@@ -387,7 +388,7 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
     rows = pq.read_table(path, columns=list(columns)).to_pylist()
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
     triples = [(row["gold"], row["response"], row["finish_reason"]) for row in rows]
-    withheld = {place for place, (_, _, finish) in enumerate(triples) if finish not in WHOLE}
+    withheld = {place for place, (_, _, finish) in enumerate(triples) if finish in WITHHELD}
     if used in PROGRAMS:
         parts = [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
         with ProgramGrader() as programs:
@@ -481,6 +482,12 @@ def grade(
         choose("policy", [policy], (*POLICIES, *PROGRAMS))
     if out is None:
         refuse_unused("without out=FILE.jsonl, whose rows name it", benchmark=benchmark)
+    if page is not None and Path(page).is_dir():
+        raise UsageError(f"page={os.fspath(page)}: this is a folder. Type page=FILE.md")
+    try:
+        read_as = Conventions(**conventions)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     try:
         known_golds = None if gold is None else Path(gold)
         reading = Reading(columns or {}, known_golds, benchmark, label, label_threshold, golds)
@@ -491,7 +498,7 @@ def grade(
                 ks=ks,
                 policy=policy,
                 reasoning=reasoning,
-                conventions=Conventions(**conventions),
+                conventions=read_as,
                 explain="wrong" if wrong else numbers or (),
                 reading=reading,
                 progress=progress,

@@ -21,10 +21,10 @@ from types import NoneType
 from typing import Any, TypeVar, cast
 
 from evals.notebook import Tabular
+from evals.outputs import check
 from harness.command.config import parse_overrides
 from harness.errors import UsageError, nearest
 from rlvr.other_words import renamed
-from rlvr.outputs import check
 
 KEY = re.compile(r"[A-Za-z_][\w.]*")
 _wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
@@ -81,6 +81,8 @@ def called(function: F) -> F:
             ):
                 what = _described(function).get(name, "a value").partition(". ")[0].rstrip(".")
                 raise UsageError(f"{key}=None: expected {what}")
+            if option.default is option.empty or "PathLike" in "".join(kinds(option)):
+                _refuse_empty(key, value)
             if NAMES.issuperset(kinds(option)) and not isinstance(value, (str, os.PathLike, Iterable, NoneType)):
                 raise UsageError(f"{key}: expected {WORDS[kinds(option)[0]][1]}, got {type(value).__name__}")
             if isinstance(value, str) and NUMBERS.issuperset(kinds(option)):
@@ -105,6 +107,13 @@ def called(function: F) -> F:
         return result
 
     return cast("F", call)
+
+
+def _refuse_empty(key: str, value: Any) -> None:
+    """Raise UsageError if a name or a path, or one in a list of them, is empty or no text of a file system."""
+    for text in value if isinstance(value, (list, tuple)) else (value,):
+        if isinstance(text, str) and (not text.strip() or "\0" in text):
+            raise UsageError(f"{key}={text}: this text names nothing. Type a name or a path after {key}=")
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:

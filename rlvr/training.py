@@ -370,6 +370,7 @@ def _several(values: Any) -> list[Any]:
 def _reward_name(reward: Reward, here: list[str]) -> str:
     """MODULE:FUNCTION of a function that other processes can import; of another its name in this process, in `here`."""
     from evals.files import write_text
+    from evals.names import file_name
     from harness.runs.track import make_home
     from harness.step import own_rewards
 
@@ -382,7 +383,7 @@ def _reward_name(reward: Reward, here: list[str]) -> str:
     except (OSError, TypeError) as error:
         raise UsageError(f"rewards: expected a function with readable source, which identifies it ({error})") from error
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = make_home() / "objects" / f"{name.strip('<>')}-{digest}.py"
+    path = make_home() / "objects" / f"{file_name(name.strip('<>'))}-{digest}.py"
     write_text(path, text)
     given = own_rewards.give(reward, path)
     here.append(f"rewards: {name}")

@@ -16,6 +16,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from evals.files import read_object, text_sha256
+from evals.names import file_name
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result, as_folder, results_folder
 from rlvr.signature import COMMAND_LINE
@@ -391,7 +392,7 @@ def _page_name(model: Analysed) -> str:
 
 def _joined(names: Iterable[str]) -> str:
     """A file's name from the names of runs: at most 120 characters, then with a hash of all."""
-    name = "-".join(name.replace("/", "_") for name in names)
+    name = "-".join(map(file_name, names))
     return name if len(name) <= 120 else f"{name[:110]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 

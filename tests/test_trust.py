@@ -107,7 +107,7 @@ def test_no_command_of_a_model_is_in_latex_and_no_tag_in_markdown(tmp_path: Path
     escaped = r"\textbackslash{}input\{/etc/passwd\}\$\textbackslash{}write18\{id\}\$ \&"
     assert escaped in cells[1] and r"\textbackslash{}def" in cells[0]
     page = result.save(tmp_path / "a.md").read_text()
-    assert "<script>" not in page and r"&lt;script&gt;x&lt;/script&gt; \| ~^#%_" in page
+    assert "<script>" not in page and r"&lt;script>x&lt;/script> \| ~^#%_" in page
 
 
 def test_a_thread_without_memory_ends_the_process_with_a_sentence() -> None:

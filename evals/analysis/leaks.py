@@ -12,6 +12,7 @@ A rate of the problem far above that of its clean twin, and of problems younger 
 from __future__ import annotations
 
 import csv
+import io
 import random
 import re
 import sys
@@ -23,8 +24,10 @@ from pathlib import Path
 
 from evals.data.benchmarks import Problem
 from evals.data.rows import read_rows
+from evals.files import write_text
 from evals.grading import Grader
 from evals.grading.verdicts import Verdict
+from evals.outputs import check
 from evals.sampling.engines import Decoding, Engine, Request, create
 
 SHARES = (0.4, 0.6, 0.8)
@@ -161,12 +164,14 @@ def main(words: Sequence[str]) -> None:
     rows, engine = int(given.pop("rows", 100)), given.pop("engine", "transformers")
     shares = [float(text) for text in given.pop("shares", "0.4,0.6,0.8").split(",")]
     tokens = int(given.pop("max_tokens", 64))
+    check({**given, "out": out})
     sets = {name: read(Path(path), rows) for name, path in given.items()}
     rates = [asdict(rate) for rate in probe(create(engine, model), sets, shares=shares, max_tokens=tokens)]
-    with out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rates[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rates)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rates[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rates)
+    write_text(out, text.getvalue())
 
 
 if __name__ == "__main__":

@@ -92,29 +92,37 @@ def _scores_of_lm_eval(whole: dict[str, Any]) -> bool:
 
 
 def _zipped(path: Path) -> list[Any]:
+    left = most = most_unpacked(path)
+    samples = []
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as stream:
             files = {info.filename: info for info in archive.infolist()}
             inside = sorted(name for name in files if name.startswith("samples/") and name.endswith(".json"))
-            if sum(files[name].file_size for name in inside) > (most := most_unpacked(path)):
-                raise UsageError(f"it unpacks to more than {most / 2**30:.1f} GiB")
             if not inside and {"header.json", "_journal/start.json"} & files.keys():
                 raise UsageError(NO_SAMPLES)
-            return [parsed(_member(stream, archive, files[name]).decode(), name) for name in inside]
+            for name in inside:
+                data = _member(stream, archive, files[name], left)
+                left -= len(data)
+                if left < 0:
+                    raise UsageError(f"it unpacks to more than {most / 2**30:.1f} GiB")
+                samples.append(parsed(data.decode(), name))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
-    except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, OSError, zlib.error, zipfile.BadZipFile) as error:
         raise UsageError(f"{path}: damaged or cut short ({error})") from error
+    return samples
 
 
-def _member(stream: io.BufferedReader, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """A file of the archive; decompresses zstandard itself."""
+def _member(stream: io.BufferedReader, archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """The start of a file of the archive, of at most one byte more than `most`; decompresses zstandard itself."""
     if info.compress_type != ZSTD:
-        return archive.read(info)
+        with archive.open(info) as member:
+            return member.read(most + 1)
     import pyarrow as pa
 
     stream.seek(info.header_offset)
     name, extra = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
     stream.seek(name + extra, io.SEEK_CUR)
-    packed = stream.read(info.compress_size)
-    return bytes(pa.decompress(packed, decompressed_size=info.file_size, codec="zstd", asbytes=True))
+    packed = pa.BufferReader(stream.read(info.compress_size))
+    with pa.CompressedInputStream(packed, "zstd") as member:
+        return bytes(member.read(most + 1))

@@ -15,6 +15,7 @@ from evals.grading import Conventions, Grade, Grader
 from evals.grading.extraction import locate
 from evals.grading.grader import outcome
 from evals.grading.verdicts import Verdict
+from evals.markdown import code
 
 GOLD_CUT = "the gold may be cut in the file: words, letters, braces, a percent sign or line breaks"
 POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
@@ -273,4 +274,4 @@ def cell(text: str | None, width: int = 80) -> str:
         return "-"
     plain = " ".join(text.split())
     short = plain if len(plain) <= width else plain[: width - 1] + "…"
-    return f"`{short}`".replace("|", "\\|") if short else "(empty)"
+    return code(short) if short else "(empty)"

@@ -16,6 +16,7 @@ from evals.answer_files.sample import Sample
 from evals.files import UsageError
 from evals.grading import Explanation, Grade
 from evals.grading.verdicts import Verdict
+from evals.markdown import markdown_text
 from evals.stats.intervals import ROUGH
 from evals.stats.score import score_fields, score_text
 
@@ -103,7 +104,7 @@ class GradeReport:
             for s in self.differing
         ]
         lines = [
-            f"# Verdicts that differ: {Path(self.file).name}\n",
+            f"# Verdicts that differ: {markdown_text(Path(self.file).name)}\n",
             f"{len(rows)} of {self.agreement.rows} labelled samples{unscored} have another verdict when rlvr-harness "
             f"{version} grades them "
             f"(extraction policy `{self.policy}`): we read as correct what you count as incorrect, or the other way "

@@ -163,8 +163,10 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
         raise UsageError(f"{name}: {error}") from error
     except UsageError as error:
         raise UsageError(f"{name}: damaged or cut short: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{name}: its JSON is nested too deeply") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"{name}: damaged or cut short: {type(error).__name__} {error}") from error
+        raise UsageError(f"{name}: damaged or cut short ({error})") from error
     table = pd.DataFrame(rows)
     known = STEPS if step is None else (step,)
     found = next((column for column in known if column in table), None)

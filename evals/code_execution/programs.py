@@ -55,7 +55,7 @@ def reward_of(policy: str) -> Callable[[str, str], float | None]:
     where, _, name = policy.partition(":")
     try:
         reward: Callable[[str, str], float | None] = getattr(importlib.import_module(where), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:  # the last two: an empty or a relative name
         raise UsageError(f"extraction={policy}: expected MODULE:FUNCTION of (response, answer): {error}") from error
     return reward
 

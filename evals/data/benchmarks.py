@@ -107,6 +107,8 @@ def adopt(path: str | Path) -> str:
             raise UsageError(f"columns={ours}:{theirs}: {expected(ours, COLUMNS)}, then the file's column")
         columns["id" if ours == "problem_id" else ours] = theirs
     name = re.sub(r"\W", "_", file.name.partition(".")[0].lower(), flags=re.ASCII)
+    if not re.search("[a-z0-9]", name):
+        raise UsageError(f"benchmark {file.name}: expected a file with a letter or a digit before its first point")
     if name in names() or OWN.get(name, (file,))[0] != file:
         raise UsageError(f"benchmark {file}: expected a file of another name, {name!r} is taken")
     OWN[name] = file, columns

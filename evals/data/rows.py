@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
 
-from evals.files import Unpacked, UsageError
+from evals.files import Unpacked, UsageError, check_parquet
 
 LONGEST_LINE = 1 << 28  # bytes; reading it takes several times as much memory
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
@@ -177,6 +177,7 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
+        check_parquet(path)
         refuse_twice(pq.ParquetFile(path).schema_arrow.names)
         # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
         for batch in pq.ParquetFile(path).iter_batches(use_threads=False):

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["Conventions", "Explanation", "Grade", "Grader", "Progress", "Same"]
 
 
+MOST_DIGITS = 1000
+
+
 @dataclass(frozen=True)
 class Conventions:
     """The grader's conventions, for `Grader(conventions=...)`.
@@ -58,8 +61,8 @@ class Conventions:
     percent_sign: bool = False
 
     def __post_init__(self) -> None:
-        if self.digits < 1:
-            raise ValueError(f"digits is {self.digits!r}; expected a whole number >= 1")
+        if not 1 <= self.digits <= MOST_DIGITS:
+            raise ValueError(f"digits is {self.digits!r}; expected a whole number >= 1 and <= {MOST_DIGITS}")
 
 
 class Same(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 READ = ("after", "whole")
 """after: what follows the last marker that ends a thought; whole: all of the text, thoughts included."""
@@ -16,13 +17,23 @@ _PAIRS = {  # of chat templates: what begins a thought -> what ends it
     "◁think▷": "◁/think▷",  # Kimi
     "<|channel|>analysis": "<|channel|>final<|message|>",  # gpt-oss
 }
+_FINAL = r"<\|channel\|>final(?: *<\|constrain\|>\w*)?(?:<\|message\|>)?"  # of gpt-oss, also where servers drop a part
 _BEGIN = re.compile("|".join(map(re.escape, _PAIRS)))
-_END = re.compile("|".join(map(re.escape, _PAIRS.values())))
+_MARKER = re.compile(f"(?P<begin>{_BEGIN.pattern})|{'|'.join(map(re.escape, _PAIRS.values()))}|{_FINAL}")
+_QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»"}
 
 
 def has_marker(text: str) -> bool:
     """Whether a thought begins or ends in the text."""
-    return bool(_BEGIN.search(text) or _END.search(text))
+    return next(_markers(text), None) is not None
+
+
+def _markers(text: str) -> Iterator[re.Match[str]]:
+    """The markers in a text, without those in quotes: they are spoken about."""
+    for found in _MARKER.finditer(text):
+        start, end = found.span()
+        if not start or _QUOTES.get(text[start - 1]) != text[end : end + 1]:
+            yield found
 
 
 def in_marker(token: str) -> bool:
@@ -42,6 +53,8 @@ def graded_part(
     """(the part of a text that is graded, its finish reason): a thought that is never closed leaves nothing after it,
     and the response is truncated ("length") whatever ended it. Without markers all of the text is the response.
 
+    A marker that closes no thought, because none is open, belongs to the response. It is left out of it.
+
     Args:
         begun: the prompt begins the thought (`begins`).
     Raises:
@@ -51,10 +64,16 @@ def graded_part(
         raise ValueError(f"reasoning is {reasoning!r}; expected one of {', '.join(READ)}")
     if reasoning == "whole":
         return text, finish_reason
-    ends = [*_END.finditer(text)]
-    if begun and not ends:
-        return "", "length"
-    part = text[ends[-1].end() :] if ends else text
-    if (again := _BEGIN.search(part)) is not None:
-        return part[: again.start()], "length"
-    return part, finish_reason
+    parts: list[str] = []  # what is said after the last thought that was closed
+    start = 0  # of the rest of it
+    opened: int | None = 0 if begun else None  # where the thought begins that is open
+    for number, marker in enumerate(_markers(text)):
+        if marker["begin"]:
+            opened = marker.start() if opened is None else opened
+        elif opened is not None or number == 0:  # without a beginning, the first one closes what the template began
+            parts, start, opened = [], marker.end(), None
+        else:
+            parts.append(text[start : marker.start()])
+            start = marker.end()
+    said = "".join(parts) + text[start:opened]
+    return (said, finish_reason) if opened is None else (said, "length")

@@ -31,7 +31,7 @@ from evals.files import RefusedError, UsageError, text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import Grade, Grader
 from evals.grading.reasoning import begins, graded_part
-from evals.grading.verdicts import Verdict, schema
+from evals.grading.verdicts import WITHHELD, Verdict, schema
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
 from evals.sampling.engines.base import Key, Messages, sample_seed
@@ -43,8 +43,7 @@ from evals.sampling.store import OWNER, SampleStore
 Greedy = dict[tuple[str, str], Completion]
 """The response to a prompt, by decoding (as JSON) and text."""
 
-FILTERED = "content_filter"
-WHOLE = ("stop", "length", None)  # finish reasons of responses that can be graded
+CUT = {"content_filter": "its filter cut the response", "error": "it broke the response off"}
 
 
 _GRADER = Grader(reasoning="whole")  # of the part of a response that `_GradingQueue` gives it
@@ -367,10 +366,10 @@ class _GradingQueue:
     def add(self, completions: Sequence[Completion]) -> None:
         """Queue a batch for grading."""
         for c in completions:
-            if c.finish_reason not in WHOLE:
-                what = "its filter cut the response" if c.finish_reason == FILTERED else "it gave no response"
+            if c.finish_reason in WITHHELD:
+                what = CUT.get(str(c.finish_reason), "it gave no response")
                 self._grades[c.key] = Grade(Verdict.UNSCORED, None, f"server: {what} ({c.finish_reason})")
-        whole = [c for c in completions if c.finish_reason in WHOLE]
+        whole = [c for c in completions if c.finish_reason not in WITHHELD]
         triples = [
             (self._gold[c.key[0]], *graded_part(c.text, c.finish_reason, self._reasoning, c.key[0] in self._begun))
             for c in whole

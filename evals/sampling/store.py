@@ -11,6 +11,7 @@ A kill loses the batch that is being sampled and nothing else. A damaged shard i
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 GROWING = "growing.json"
+SHARD = re.compile(r"\d{6,}-[0-9a-f]{16}\.parquet")
 OWNER = "rlvr.owner"  # key in the metadata of verdicts.parquet
 
 
@@ -57,6 +59,10 @@ class SampleStore:
         self.shards = folder / "shards"
         self.manifest = folder / "manifest.json"
         self._growing = folder / GROWING
+
+    def _files(self) -> list[Path]:
+        """The shards that were written; another file of the folder is not ours to read or delete."""
+        return sorted(path for path in self.shards.glob("*.parquet") if SHARD.fullmatch(path.name))
 
     def locked(self) -> AbstractContextManager[None]:
         """Hold the folder: a second process that evaluates into it gets a BusyError instead of doubled samples."""
@@ -80,7 +86,7 @@ class SampleStore:
         """
         old = self.read_manifest()
         if old is None:
-            if any(self.shards.glob("*.parquet")):
+            if any(self._files()):
                 raise RefusedError(
                     f"{self.folder} holds samples without a manifest.json that says what they are; delete the folder "
                     "to sample again"
@@ -147,7 +153,7 @@ class SampleStore:
         wanted = read_object(self._growing, "grown")
         if wanted is None:
             return None
-        there = sum(pq.read_metadata(path).num_rows for path in self.shards.glob("*.parquet"))
+        there = sum(pq.read_metadata(path).num_rows for path in self._files())
         return there, max(wanted["grown"])
 
     def describe(self, record: Mapping[str, Any]) -> None:
@@ -166,14 +172,14 @@ class SampleStore:
 
         rows = [{"problem_id": c.key[0], "sample": c.key[1], **asdict(c)} for c in completions]
         table = pa.Table.from_pylist(rows, schema=_sample_schema())
-        number = 1 + max((int(path.stem.partition("-")[0]) for path in self.shards.glob("*.parquet")), default=-1)
+        number = 1 + max((int(path.stem.partition("-")[0]) for path in self._files()), default=-1)
         write_hashed(self.shards, f"{number:06d}", ".parquet", lambda part: pq.write_table(table, part))
 
     def samples(self) -> dict[Key, Completion]:
         """All stored samples, by (problem id, sample). A damaged shard is deleted with a warning: its samples are
         missing then, and the caller samples them again from the same seeds."""
         samples: dict[Key, Completion] = {}
-        for path in sorted(self.shards.glob("*.parquet")):
+        for path in self._files():
             try:
                 check_hashed(path)
                 table = read_parquet(path)

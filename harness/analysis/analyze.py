@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import write_json, write_text
+from evals.markdown import code, markdown_text
 from evals.plots.plot import save
 from harness.analysis.families import families, plot_all
 from harness.analysis.material import Material
@@ -16,6 +17,7 @@ from harness.errors import UsageError, choose
 from harness.runs.record import environment
 from harness.spec.scales import SCALES
 
+COLUMNS = ("name", "paper", "arm", "scale", "backend", "seeds")  # of the models
 PAGE, NUMBERS = "README.md", "analysis.json"  # of an analysis, in its folder
 
 
@@ -72,26 +74,24 @@ def index_page(made: Mapping[str, Any]) -> str:
     scales = dict.fromkeys(str(m["scale"]) for m in models if "scale" in m)
     if any(benchmark in MADE for benchmark in benchmarks):  # also of checkpoints, whose scale nothing else says
         scales["tiny"] = None
-    lines = ["# Analysis", "", f"Written by `{made['command']}`; not edited by hand.", ""]
+    lines = ["# Analysis", "", f"Written by {code(made['command'])}; not edited by hand.", ""]
     lines += [f"**{label[:1].upper()}{label[1:]}.**\n" for s in scales if s in SCALES and (label := SCALES[s].label)]
     lines += ["| model | paper | arm | scale | backend | training seeds |", "| --- | --- | --- | --- | --- | --- |"]
-    lines += [
-        f"| {m['name']} | {' | '.join(str(m.get(key, '–')) for key in ('paper', 'arm', 'scale', 'backend', 'seeds'))} |"
-        for m in models
-    ]
+    lines += [f"| {' | '.join(markdown_text(str(m.get(key, '–'))) for key in COLUMNS)} |" for m in models]
     trained = dict.fromkeys(text for m in models for text in m["made_by"])
     lines += ["", *(f"Trained and measured by {text}.  " for text in trained)]
     lines += [f"Benchmarks: {', '.join(benchmarks) or 'none'}.", ""]
     if any(m["seeds"] > 1 for m in models):
         lines += ["Of several training seeds: curves are their means; what a model read is of the first.", ""]
     if skipped:
-        lines += ["Skipped:", "", *(f"- {text}" for text in skipped), ""]
+        lines += ["Skipped:", "", *(f"- {markdown_text(text)}" for text in skipped), ""]
     for family in dict.fromkeys(f["family"] for f in figures):
         lines += [f"## {families()[family].title}", ""]
         for f in figures:
             if f["family"] == family:
                 at = f"{family}/{f['name']}"
                 source = f" Corresponds to {f['source']}." if f["source"] else ""
-                lines += [f"### {f['title']}", "", f"![{f['title']}]({at}.svg)", ""]
-                lines += [f"{f['caption']}{source} [Numbers]({at}.csv).", ""]
+                title, caption = markdown_text(f["title"]), markdown_text(f["caption"])
+                lines += [f"### {title}", "", f"![{title}]({at}.svg)", ""]
+                lines += [f"{caption}{source} [Numbers]({at}.csv).", ""]
     return "\n".join(lines)

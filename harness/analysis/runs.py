@@ -15,6 +15,7 @@ from evals.analysis.subjects import Subject, read_subject
 from evals.data import prompts
 from evals.data.benchmarks import adopt
 from evals.data.prompts import Prompt
+from evals.markdown import code
 from evals.sampling.engines.base import Decoding
 from harness.analysis.questions import questions
 from harness.errors import UsageError
@@ -61,7 +62,9 @@ class Analysed:
     @property
     def made_by(self) -> list[str]:
         """The commands that trained and measured it, and the code's commits, as far as known."""
-        return list(dict.fromkeys(f"`{run.command}` with code at {run.commit}" for run in self.sources if run.command))
+        return list(
+            dict.fromkeys(f"{code(run.command)} with code at {run.commit}" for run in self.sources if run.command)
+        )
 
     @property
     def tags(self) -> dict[str, str]:

@@ -21,12 +21,12 @@ from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from typing import Any
 
-from evals.files import DamagedFileError, Unpacked, file_sha256, rename_folder, write_atomically
+from evals.files import DamagedFileError, Unpacked, file_sha256, read_object, rename_folder, write_atomically
 from evals.sampling.engines.base import sample_seed
 from harness.record.evaluations import NAME
 from harness.record.mirror import sync
 from harness.record.names import folder_name, folder_of
-from harness.record.record import CURVES, RECORD, with_sha256
+from harness.record.record import CURVES, LINK, RECORD, with_sha256
 from harness.record.run import Run
 from harness.record.write import Recorder
 from harness.runs.track import cache_dir, home
@@ -96,6 +96,7 @@ def import_archive(path: Path) -> tuple[int, int, int]:
             if folder.exists():
                 rename_folder(folder, before := folder.with_name(f".{folder.name}.before"))
                 rename_folder(part, folder)
+                _keep_others(before, folder)
                 shutil.rmtree(before)
             else:
                 rename_folder(part, folder)
@@ -109,6 +110,16 @@ def import_archive(path: Path) -> tuple[int, int, int]:
         print(f"writing {len(arms)} runs of {path} to MLflow", file=sys.stderr, flush=True)
         sync(arms)
     return added, completed, len(packed) - added - completed
+
+
+def _keep_others(before: Path, folder: Path) -> None:
+    """Move what is not the program's from a run's folder before to the folder that replaces it."""
+    ours = {RECORD, LINK, *(read_object(before / RECORD) or {}).get("files", {})}
+    for path in sorted(before.rglob("*")):
+        name = path.relative_to(before)
+        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in ours and not (folder / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            path.rename(folder / name)
 
 
 def _lacks_responses(run: Run) -> bool:

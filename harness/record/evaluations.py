@@ -10,14 +10,13 @@ from pathlib import Path
 from evals.files import read_object, write_json
 from evals.redaction import redact
 from harness.record.mirror import show_samples
-from harness.record.record import CURVES, FINAL, LINK, RECORD, ms
+from harness.record.record import CURVES, FINAL, LINK, RECORD, SCORES, ms
 from harness.record.run import Run
 from harness.record.state import ERROR, Growing, growing
 from harness.record.write import now
 from harness.runs.track import Tracker, home, make_home, no_store
 
 NAME = "evaluations"  # of the folder, and of MLflow's experiment
-SCORES = "scores.json"  # in an evaluation's folder: of each call with other values, the params and scores for MLflow
 
 
 def folder_of(name: str) -> Path:

@@ -7,6 +7,7 @@ import hashlib
 from pathlib import Path
 
 from evals.files import DamagedFileError
+from evals.names import file_name
 from harness.record.record import FINAL, RECORD, RESTORE
 from harness.record.run import Run
 
@@ -37,6 +38,6 @@ def label(model: str) -> str:
     """The last part of a model's name, and of a folder four digits of its path too, because every training ends in a
     folder of the same name."""
     if not Path(model).is_dir():
-        return Path(model).name
+        return file_name(Path(model).name)
     path = Path(model).resolve()
-    return f"{path.name}-{hashlib.sha256(bytes(path)).hexdigest()[:4]}"
+    return f"{file_name(path.name)}-{hashlib.sha256(bytes(path)).hexdigest()[:4]}"

@@ -1,13 +1,14 @@
-"""Which folders this program may delete: those that it made, as their record says, and with nothing else in them."""
+"""Which folders this program may delete or write into: those that it made, as their files say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from evals.files import DamagedFileError
+from evals.files import DamagedFileError, read_object
 from harness.errors import UsageError
-from harness.record.record import RECORD, read_record
+from harness.record.record import RECORD, SCORES, read_record
+from harness.record.state import ERROR
 
 
 def refuse_foreign(folder: Path, kind: str, advice: str, also: Iterable[str] = ()) -> None:
@@ -32,3 +33,27 @@ def refuse_foreign(folder: Path, kind: str, advice: str, also: Iterable[str] = (
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or path.is_file())
     if foreign := [name for name in files if name not in known]:
         raise UsageError(f"{folder} is in the way: {foreign[0]} in it is not of this program. {advice}")
+
+
+def refuse_other_content(folder: Path) -> None:
+    """Check the folder of an evaluation before it is written into.
+
+    Raises:
+        UsageError: it is the folder of another kind of run, or one of its files has a name that the evaluation needs.
+    """
+    advice = "Type out=FOLDER with another folder"
+    if (kind := (read_record(folder / RECORD) or {}).get("kind", "evaluation")) != "evaluation":
+        raise UsageError(f"out={folder}: this folder is of a run of kind {kind}. {advice}")
+    noted = _object(folder / ERROR, advice)
+    if noted is not None and noted.keys() != {"error", "when"}:
+        raise UsageError(f"out={folder}: {ERROR} in it is not of an evaluation. {advice}")
+    for call in (_object(folder / SCORES, advice) or {}).values():
+        if not isinstance(call, dict) or call.keys() != {"params", "values"}:
+            raise UsageError(f"out={folder}: {SCORES} in it is not of an evaluation. {advice}")
+
+
+def _object(path: Path, advice: str) -> dict[str, object] | None:
+    try:
+        return read_object(path)
+    except DamagedFileError as error:
+        raise UsageError(f"out={path.parent}: {path.name} in it cannot be read ({error.why}). {advice}") from error

@@ -15,6 +15,7 @@ from evals.files import DamagedFileError, file_sha256, read_object, text_sha256
 
 RECORD, TRAINING_LOG, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.jsonl", "train/final", "mlflow.json"
 SHA256 = "sha256"  # of a record's content, in the record
+SCORES = "scores.json"  # in an evaluation's folder: of each call with other values, the params and scores for MLflow
 CURVES = "curves"  # the kind of a run that is another tool's curve alone (`harness.record.curves`)
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
 AGAIN = "the same `rlvr eval` makes it again, from the samples that are stored"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.analysis.forks import fork_threshold
 from evals.analysis.subjects import Subject
+from evals.files import csv_text
 from evals.plots.comparison import differences
 from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_runs, line_form, method_p_text, problems_in_both
@@ -323,7 +324,7 @@ def _figures(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[str, tuple[Fi
 
 def rendered(plot: Plot) -> Figure:
     """A plot as the page wants it."""
-    svg, numbers = plot.rendered("svg").decode(), plot.numbers.to_csv(index=False)
+    svg, numbers = plot.rendered("svg").decode(), csv_text(plot.numbers)
     return Figure(plot.name, plot.title, plot.caption, plot.source, svg, numbers)
 
 

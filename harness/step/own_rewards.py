@@ -80,6 +80,8 @@ def load(name: str) -> Reward:
         _check_form(name, _GIVEN[name][0])
         return _GIVEN[name][0]
     where, _, function = name.rpartition(":")
+    if not where.strip(". ") or not function.strip():
+        raise UsageError(f"rewards={name}: expected MODULE:FUNCTION or FILE.py:FUNCTION")
     if where == HERE:
         raise UsageError(f"rewards={name}: expected a function in a file, this one exists only in another process")
     module = _file(name, Path(where)) if where.endswith(".py") else _module(name, where)
@@ -181,7 +183,7 @@ def _module(name: str, where: str) -> ModuleType:
         sys.path.append(str(Path.cwd()))
     try:
         return importlib.import_module(where)
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:  # TypeError: a relative name
         raise UsageError(
             f"rewards={name}: expected MODULE:FUNCTION or FILE.py:FUNCTION; {where!r} cannot be imported ({error})"
         ) from error

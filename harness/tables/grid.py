@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from evals.markdown import markdown_text
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -24,4 +26,4 @@ class Grid:
 
 
 def _md(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(map(markdown_text, cells)) + " |"

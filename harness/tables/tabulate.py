@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.files import write_text
+from evals.files import no_formula, write_text
+from evals.markdown import code, markdown_text
 from evals.plots.plot import Plot, save
 from harness.record.run import Run
 from harness.spec import Reproduction, catalogue
@@ -51,7 +52,7 @@ class PaperTables:
         out = io.StringIO()
         writer = csv.DictWriter(out, list(self.rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(self.rows)
+        writer.writerows({key: no_formula(value) for key, value in row.items()} for row in self.rows)
         return out.getvalue()
 
     def as_dict(self) -> dict[str, Any]:
@@ -83,7 +84,9 @@ def contributions(measured: Sequence[Measured]) -> list[str]:
         machines = dict.fromkeys(run.machine for _, run in theirs)
         days = sorted(run.finished[:10] for _, run in theirs if run.finished)
         when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "an unknown day"
-        lines.append(f"Measured by {by} on {' and '.join(machines)}, {when}: {', '.join(arms)}.")
+        lines.append(
+            f"Measured by {markdown_text(by)} on {markdown_text(' and '.join(machines))}, {when}: {', '.join(arms)}."
+        )
     return lines
 
 
@@ -117,7 +120,7 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
     ]
     commits = sorted({c for m in measured for c in m.commits})
     if commits:
-        commands = sorted({f"`{c}`" for m in measured for c in m.commands if c})
+        commands = sorted({code(c) for m in measured for c in m.commands if c})
         header += [f"Measured with code at {', '.join(commits)}, by {', '.join(commands) or 'an unknown command'}.", ""]
     header += [f"{line}\n" for line in (*contributions(measured), *other_versions(measured))]
     footer = []

@@ -6,12 +6,20 @@ import json
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import rlvr
+from evals.data import benchmarks
+from evals.files import write_text
+from harness.record.archive import import_archive, write_archive
+from harness.record.find import runs
+from harness.record.run import Run
 from rlvr.cli import main
+from tests.evals.sampling.chat_server import completion, serving
+from tests.harness.record.folders import finished
 
 CURVE = "step,critic/score/mean,acc\n1,0.1,0.2\n2,0.3,0.4\n"
 ROWS = [
@@ -326,3 +334,125 @@ def test_a_failed_command_leaves_the_file_that_was_there(monkeypatch: pytest.Mon
     assert main(["grade", "b.jsonl", "out=o.jsonl"]) == 2
     assert Path("o.jsonl").read_text() == "before"
     assert sorted(p.name for p in Path.cwd().iterdir()) == ["b.jsonl", "c1.csv", "o.jsonl"]
+
+
+# --------------------------------------------------------------------------------------------- folders that were given
+
+
+@pytest.fixture
+def evaluation(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A command that measures a served model on two problems, without out=."""
+    monkeypatch.setattr(benchmarks, "OWN", {})
+    rows = [{"problem": f"{i} + 1 = ?", "answer": str(i + 1)} for i in range(2)]
+    Path("lost_sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with serving() as server:
+        server.usual = lambda handler, body: handler.reply(200, completion(body, "\\boxed{2}"))
+        yield ["eval", "model=some/model", "benchmarks=[lost_sums.jsonl]", "n=1", "ks=[1]", "engine=openai",
+               f"engine.url={server.url}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["error.json", "scores.json", "run.json"])
+@pytest.mark.parametrize("content", ['{"mine": 1}', "[1, 2]", "not JSON"])
+def test_an_evaluation_takes_no_file_of_the_users_for_its_own(
+    file: str, content: str, evaluation: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`out=.`: error.json was deleted before anything was sampled, scores.json and run.json were written over."""
+    Path(file).write_text(content)
+    assert main([*evaluation, "out=."]) == 2
+    assert Path(file).read_text() == content
+    assert file in said(capsys)
+
+
+def test_an_evaluation_does_not_make_a_training_run_into_one(
+    evaluation: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = finished(tmp_path / "home")
+    before = snapshot(run.folder)
+    assert main([*evaluation, f"out={run.folder}"]) == 2
+    assert snapshot(run.folder) == before
+
+
+def test_an_evaluation_resumes_in_its_own_folder(evaluation: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("own").mkdir()
+    Path("own/notes.txt").write_text("mine")
+    assert main([*evaluation, "out=own"]) == 0
+    assert main([*evaluation, "out=own"]) == 0
+    assert Path("own/notes.txt").read_text() == "mine"
+
+
+def test_a_parquet_file_beside_the_samples_is_not_deleted(evaluation: list[str], tmp_path: Path) -> None:
+    assert main([*evaluation, "out=own"]) == 0
+    shards = next(Path("own").rglob("*-*.parquet")).parent
+    for name in ("backup.parquet", "000000-copy.parquet", "1.parquet"):
+        (shards / name).write_text("mine")
+    assert main([word.replace("n=1", "n=2") for word in evaluation] + ["out=own"]) == 0
+    assert all((shards / name).read_text() == "mine" for name in ("backup.parquet", "000000-copy.parquet", "1.parquet"))
+
+
+def test_a_model_of_an_odd_name_stays_in_the_folder_of_evaluations(evaluation: list[str], tmp_path: Path) -> None:
+    for name in ("..", "a/..", "m*", "[m]", "m\x1bx", "-m"):
+        assert main([evaluation[0], f"model={name}", *evaluation[2:]]) == 0
+    home = tmp_path / "home"
+    assert {p.name for p in tmp_path.iterdir()} == {"home", "work"}
+    for folder in (home / "evaluations").iterdir():
+        assert not set("*?[]\x1b") & set(folder.name) and folder.name[0] not in ".-"
+
+
+def test_an_import_of_responses_keeps_a_file_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = finished(tmp_path / "home")
+    for responses in (True, False):
+        write_archive([run], tmp_path / f"{responses}.tar.xz", responses=responses)
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
+    assert import_archive(tmp_path / "False.tar.xz") == (1, 0, 0)
+    (imported,) = runs()
+    (imported.folder / "notes.txt").write_text("mine")
+    (imported.folder / "deep").mkdir()
+    (imported.folder / "deep" / "er.txt").write_text("mine")
+    assert import_archive(tmp_path / "True.tar.xz") == (0, 1, 0)
+    assert (imported.folder / "notes.txt").read_text() == (imported.folder / "deep" / "er.txt").read_text() == "mine"
+    assert Run(imported.folder).keeps_responses and Run(imported.folder).damage() == []
+
+
+@pytest.mark.parametrize("names", [["..", "x"], ["a*", "b"], [".hidden", "b"], ["x\x1b", "y"]])
+def test_the_names_of_figures_make_no_folder_elsewhere(names: list[str], tmp_path: Path) -> None:
+    Path("c2.csv").write_text(CURVE)
+    assert main(["curves", "c1.csv", "name=A"]) == 0 and main(["curves", "c2.csv", "name=B"]) == 0
+    result = rlvr.analyze(["A", "B"], names=names, only=["training"])
+    folder = Path(result["folder"])
+    assert folder.parent == tmp_path / "home" / "results" / "analyses"
+    assert not set("*\x1b") & set(folder.name) and folder.name[0] != "."
+
+
+def test_the_probe_of_leaks_does_not_write_over_its_problems() -> None:
+    from evals.analysis import leaks
+
+    Path("p.csv").write_text("problem,answer\n1+1,2\n")
+    with pytest.raises(ValueError, match="is an input"):
+        leaks.main(["some/model", "own=p.csv", "out=p.csv"])
+    assert Path("p.csv").read_text() == "problem,answer\n1+1,2\n"
+
+
+def test_an_owner_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of another owner gets it back; where that is forbidden, it is written in place. No test is root."""
+    theirs = Path("o.txt")
+    theirs.write_text("old")
+    number = theirs.stat().st_ino
+    asked: list[tuple[int, int]] = []
+    real = Path.stat
+
+    def of_another(path: Path, **options: bool) -> os.stat_result:
+        found = real(path, **options)
+        return os.stat_result((*found[:4], 4321, 8765, *found[6:])) if path == theirs else found
+
+    monkeypatch.setattr(Path, "stat", of_another)
+    monkeypatch.setattr(os, "chown", lambda _, user, group: asked.append((user, group)))
+    write_text(theirs, "new")
+    assert asked == [(4321, 8765)] and theirs.read_text() == "new" and real(theirs).st_ino != number
+
+    def forbidden(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", forbidden)
+    number = real(theirs).st_ino
+    write_text(theirs, "newer")
+    assert theirs.read_text() == "newer" and real(theirs).st_ino == number

@@ -98,7 +98,8 @@ class Completion:
 
     `tokens` counts the generated tokens, end token included, and the forced ones; None where a server does not say.
     `finish_reason` is "stop" (the model ended), "length" (cut off at max_tokens), None where a server does not say, or
-    what else a server says: then there is no whole response to grade (`content_filter`; `no_text` without a text).
+    another word of the server's, which says nothing of the text. There is no whole response to grade where it is one of
+    `evals.grading.verdicts.WITHHELD`.
     """
 
     key: Key

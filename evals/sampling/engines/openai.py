@@ -15,7 +15,6 @@ Requests run on an event loop in a daemon thread: when the caller stops, they ar
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import threading
@@ -29,11 +28,14 @@ from typing import Any, ClassVar
 from evals.files import UsageError
 from evals.redaction import redacted_start
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Kind, OnStep, Request
+from evals.sampling.engines.reply import ReplyError, read_reply
 
 KEY_ENV = "OPENAI_API_KEY"
 TRY = "x-stainless-retry-count"  # header of the SDK: which try of a request this is, from 0
 ATTEMPTS = 8  # a request is sent so often before it counts as failed
 TIMEOUT_S = 600.0  # seconds that the server may be silent
+WHOLE_S = 3600.0  # seconds until a request is answered, with all its tries
+LARGEST = 32 << 20  # bytes of a reply, unpacked
 # of a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 LONGEST = 2000  # characters of what is shown of a reply
@@ -88,13 +90,17 @@ class OpenAIEngine(Kind):
     def _client(self) -> Any:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+        from evals.sampling.engines.limits import ENCODINGS
+
         return AsyncOpenAI(
             api_key=self._key or "none",  # the SDK wants one
             base_url=self.url,
             timeout=TIMEOUT_S,
             max_retries=ATTEMPTS - 1,
             http_client=DefaultAsyncHttpxClient(
-                follow_redirects=False, event_hooks={"request": [self._note_try], "response": [self._note_reply]}
+                follow_redirects=False,
+                event_hooks={"request": [self._note_try], "response": [self._note_reply]},
+                headers={"Accept-Encoding": ", ".join(ENCODINGS)},
             ),
         )
 
@@ -104,6 +110,10 @@ class OpenAIEngine(Kind):
             self.trouble = self.trouble or "no answer"
 
     async def _note_reply(self, response: Any) -> None:
+        """Called when the header of a reply has come, before its body is read."""
+        from evals.sampling.engines.limits import limit
+
+        limit(response, LARGEST)
         code = response.status_code
         again = code in (408, 409, 429) or code >= 500  # what the SDK sends again
         self.trouble = f"HTTP {code}" if again else ""
@@ -199,19 +209,24 @@ class OpenAIEngine(Kind):
         if self._key is None:
             settings["extra_headers"] = {"Authorization": Omit()}
         try:
-            if request.messages is None:
-                answer = await self._client.completions.with_raw_response.create(prompt=request.prompt_text, **settings)
-            else:
-                messages: Any = [dict(message) for message in request.messages]
-                answer = await self._client.chat.completions.with_raw_response.create(messages=messages, **settings)
+            async with asyncio.timeout(WHOLE_S):
+                if request.messages is None:
+                    answer = await self._client.completions.with_raw_response.create(
+                        prompt=request.prompt_text, **settings
+                    )
+                else:
+                    messages: Any = [dict(message) for message in request.messages]
+                    answer = await self._client.chat.completions.with_raw_response.create(messages=messages, **settings)
             self.used.update(requests=1, retries=answer.retries_taken)
-            return self._read(request, answer.text)
+            return self._read(request, self._body(answer.http_response))
         except APIStatusError as error:
-            why = f"HTTP {error.status_code}: {self._shown(error.response.text.strip() or error.message, 500)}"
+            why = f"HTTP {error.status_code}: {self._said(error)}"
             if error.status_code in (401, 403):
                 why += f" ({KEY_ENV}, where the key is read from, is {'set' if self._key else 'not set'})"
         except APIConnectionError as error:  # refused, dropped, timed out, cut short
             why = f"no answer ({type(error).__name__}: {error.__cause__ or error})"
+        except TimeoutError:
+            why = f"no whole answer after {WHOLE_S:g} s"
         except ValueError as error:
             why = str(error)
         raise EngineError(
@@ -219,40 +234,49 @@ class OpenAIEngine(Kind):
             f"{self._shown(why, LONGEST)}"
         )
 
+    def _said(self, error: Any) -> str:
+        """What a server said of a request that it refused."""
+        try:
+            return self._shown(self._body(error.response).strip() or error.message, 500)
+        except ReplyError as other:
+            return str(other)
+
+    def _body(self, response: Any) -> str:
+        """The text of a reply.
+
+        Raises:
+            ReplyError: it is longer than `LARGEST`, or packed in a way that was not asked for.
+        """
+        from evals.sampling.engines.limits import CUT, PACKED
+
+        if response.extensions.get(CUT):
+            raise ReplyError(f"the answer is longer than {LARGEST / 2**20:.3g} MiB")
+        if packed := response.extensions.get(PACKED):
+            raise ReplyError(f"the answer is compressed with {packed!r}: expected gzip, deflate or none")
+        return str(response.text)
+
     def _shown(self, text: str, limit: int) -> str:
         """The start of what a server said, with the key and other credentials hidden before the cut."""
         return redacted_start(text, limit, *([] if self._key is None else [self._key]))
 
-    def _read(self, request: Request, text: str) -> Completion:
+    def _read(self, request: Request, body: str) -> Completion:
         """The completion in the server's answer. What it does not state is None.
 
         Raises:
-            UsageError: it has no choice, or a text or number of tokens that is none.
+            ReplyError: as `read_reply`.
         """
         try:
-            answer = json.loads(text)
-            if answer["choices"] == []:
-                raise IndexError("a choice")
-            choice = answer["choices"][0]
-            said = choice["text"] if request.messages is None else choice["message"].get("content")
-            usage, reason = answer.get("usage") or {}, choice.get("finish_reason")
-            tokens, read = usage.get("completion_tokens"), usage.get("prompt_tokens")
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ValueError(f"the answer lacks {error}: {self._shown(text, 200)}") from None
-        except ValueError:
-            raise ValueError(f"the answer is not JSON: {self._shown(text, 200)!r}") from None
-        if said is None:  # a server with separate reasoning was cut off inside it; or it withheld the text
-            said, reason = "", "no_text" if reason in ("stop", None) else reason
-        counts = [number for number in (tokens, read) if number is not None]
-        if not isinstance(said, str) or not all(isinstance(n, int) and not isinstance(n, bool) for n in counts):
-            raise ValueError(f"text {said!r} and usage {usage!r}; expected a text and numbers")
-        if not isinstance(reason, str | None):
-            raise ValueError(f"finish_reason {reason!r}; expected a text")
-        self._note_model(answer.get("model"))
-        self.used.update(prompt_tokens=read or 0, response_tokens=tokens or 0, unknown_tokens=int(tokens is None))
-        return Completion(request.key, said, tokens, reason)
+            reply = read_reply(body, chat=request.messages is not None)
+        except ReplyError as error:
+            raise ReplyError(f"{error}: {self._shown(body, 200)}") from None
+        self._note_model(reply.model)
+        unknown = reply.tokens is None or reply.strange
+        self.used.update(
+            prompt_tokens=reply.prompt_tokens or 0, response_tokens=reply.tokens or 0, unknown_tokens=int(unknown)
+        )
+        return Completion(request.key, reply.text, reply.tokens, reply.finish_reason)
 
-    def _note_model(self, named: object) -> None:
+    def _note_model(self, named: str | None) -> None:
         """Say once for each name that the server says it is another model than the one that was asked for."""
         if isinstance(named, str) and named not in self._named and not same_model(self.model, named):
             shown = self._shown(repr(named), LONGEST)
