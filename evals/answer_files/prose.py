@@ -44,10 +44,14 @@ def note(samples: Sequence[Sample]) -> str:
     whole = [f"row {n}: {short(s.gold)}" for n, s in rows if s.read_gold is None and _is_sentence(s.gold)]
     said = []
     if read:
-        said.append(f"{len(read)} golds in prose are right as their value, too: {'; '.join(read[:SHOWN])}")
+        said.append(f"{_counted(len(read))} right as the value too, {', '.join(read[:SHOWN])}")
     if whole:
-        said.append(f"{len(whole)} golds in prose are compared word by word: {'; '.join(whole[:SHOWN])}")
+        said.append(f"{_counted(len(whole))} compared word by word, {', '.join(whole[:SHOWN])}")
     return ". ".join(said)
+
+
+def _counted(number: int) -> str:
+    return "1 gold in prose is" if number == 1 else f"{number} golds in prose are"
 
 
 def _is_sentence(gold: str) -> bool:

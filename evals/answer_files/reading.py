@@ -130,6 +130,11 @@ class _Part:
     def name(self) -> str:
         return "columns" if self.form is None else self.form.about.name
 
+    @property
+    def tool(self) -> str:
+        """Who writes such files; empty where anyone does."""
+        return "" if self.form is None or self.form is Rows else self.form.about.tool
+
 
 def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -> AnswerFile:
     """Read files of any format of `evals.answer_files.formats`, found by the types of their rows, or with `columns` any
@@ -158,7 +163,7 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
     return AnswerFile(
         parts[0].name,
         labelled,
-        tuple((str(p.path), len(p.samples), p.name, "" if p.form is None else p.form.about.tool) for p in parts),
+        tuple((str(part.path), len(part.samples), part.name, part.tool) for part in parts),
         label,
         labels,
         recomputed(labelled, reading.label_threshold),

@@ -36,14 +36,14 @@ def rejected_rows(series: Series, files: Files, samples: pd.DataFrame) -> Iterab
     copied = series.repository.licence != UNLICENSED
     rows = {path: read_rows(series, files, path) for path in chosen["path"].unique()} if copied else {}
     for sample in chosen.to_dict("records"):
-        gold = rows[sample["path"]][sample["row"] - 1]["answer"] if copied else ""
+        gold = rows[sample["path"]][sample["row"] - 1].gold if copied else ""
         yield {
             "repository": series.repository.name,
             "recipe": series.recipe,
             "benchmark": series.benchmark,
             "path": sample["path"],
             "row": sample["row"],
-            "gold": str(gold),
+            "gold": gold,
             "answer": sample["answer"] if copied else "",
             "both": len(both),
             "samples": len(last),

@@ -42,16 +42,16 @@ def sample_rows(corpus: Sequence[Series], cache: Path, tables: Mapping[str, pd.D
             samples += [{"row": number} for number in others[: LEAST - len(samples)]]
         for sample in samples:
             row = rows[sample["row"] - 1]
-            label = "correct" if row["expected"] else "wrong"
+            label = "correct" if row.expected else "wrong"
             found.append(
                 {
                     **keys,
                     "commit": about.commit,
                     "path": path,
                     "row": sample["row"],
-                    "problem": str(row.get("problem") or "")[-PROBLEM:],
-                    "response": row["response"][-RESPONSE:],
-                    "gold": str(row["answer"]),
+                    "problem": (row.problem or "")[-PROBLEM:],
+                    "response": row.response[-RESPONSE:],
+                    "gold": row.gold,
                     **{name: sample.get(name, "") for name in ("their_answer", "our_answer")},
                     "label": label,
                     "verdict": sample.get("verdict", label),

@@ -205,7 +205,8 @@ def test_unscored_samples_are_a_cause_of_their_own() -> None:
 def test_what_both_graders_reject_is_sampled_by_path_and_row_alone(tmp_path: Path) -> None:
     """Of 60 samples 40 are rejected by both; a verdict that changes takes one out and leaves the other 23. If a quarter
     of what was read is right, 10 of 60 samples are: 33.3 and 16.7 points."""
-    lines = "".join(json.dumps({"idx": str(i), "gt": "5", "code": "6", "score": False}) + "\n" for i in range(60))
+    row = {"gt": "5", "code": ["6"], "score": [False]}
+    lines = "".join(json.dumps({"idx": str(i), **row}) + "\n" for i in range(60))
     found = commit(tmp_path / "owner+name" / "repo", {"f.jsonl": lines})
     series = Series(Repository("owner/name", found, "MIT"), "r", "b", r"f\.jsonl", responses={})
     files = series.repository.fetched(tmp_path)
