@@ -581,7 +581,7 @@ def speed(pairs: Sequence[Pair]) -> str:
         by_class[class_of(*texts)].append(texts)
     rows = []
     grader = Grader()
-    for name in ("plain", "latex", "symbolic"):
+    for name in ("plain", "latex", "symbolic", "worked out"):
         chosen = random.Random(0).sample(by_class[name], min(TIMED, len(by_class[name])))
         for remembered in (outcome, clean, parse, symbols):
             remembered.cache_clear()
@@ -594,7 +594,8 @@ def speed(pairs: Sequence[Pair]) -> str:
     return (
         "## Speed\n\nMilliseconds of processor time for a distinct answer, one at a time in one run, golds read "
         "before. plain: numbers in digits; symbolic: with "
-        f"letters for variables or functions; latex: the rest. At most {TIMED} pairs a class, whose texts differ.\n\n"
+        f"letters for variables or functions; worked out: limits, integrals, sums and products over "
+        f"an index; latex: the rest. At most {TIMED} pairs a class, whose texts differ.\n\n"
         + markdown_table(header, rows, left=1)
         + f"\n\n{worst()}"
     )
@@ -629,6 +630,8 @@ NUMERIC = re.compile(
 def class_of(gold: str, answer: str) -> str:
     if re.fullmatch(r"[-+$\s\d.,/%]+", gold + answer):
         return "plain"
+    if re.search(r"\\(?:i?int|lim|sum|prod)(?![a-z])", gold + answer):
+        return "worked out"
     bare = NUMERIC.sub(" ", f"{gold} {answer}")
     return "symbolic" if re.search(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])|\\[A-Za-z]+", bare) else "latex"
 
