@@ -14,8 +14,8 @@ from evals.stats.score import bounds_text, number_text, p_text
 from rlvr.terminal import paragraph, table
 
 FEW = (
-    "With three to five seeds of which some fail, equal methods get a verdict too often, most of all against an "
-    "untrained model (results/coverage.md): look at each seed"
+    "With three to five seeds of which some fail, a method that equals an untrained model gets a verdict too often "
+    "(results/coverage.md): look at each seed"
 )
 
 
@@ -77,7 +77,9 @@ def notes(result: CompareResult) -> list[str]:
         lines.append(f"Equal: within {points}, by two one-sided tests corrected in the same way.")
     if any(line.rough for line in result.lines):
         lines.append(f"{ROUGH}.")
-    if any(line.seeds_covered and 1 < max(line.seeds_a, line.seeds_b) <= 5 for line in result.lines):
+    if any(
+        line.seeds_covered and 1 < max(line.seeds_a, line.seeds_b) <= 5 and _untrained(line) for line in result.lines
+    ):
         lines.append(FEW + ".")
     several = {
         name
@@ -90,6 +92,11 @@ def notes(result: CompareResult) -> list[str]:
     lines += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     lines += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
     return lines + [f"Note: {text}" for text in result.notes]
+
+
+def _untrained(line: Line) -> bool:
+    """Whether one side was not trained."""
+    return not (line.scores_a and line.scores_b)
 
 
 def _undone(line: Line) -> str:

@@ -38,7 +38,8 @@ class Interval:
     (other training seeds, same problems), or "problems and seeds".
 
     `rough`: fewer than `FEW` problems vary, or the seeds' part has fewer than `FEW` - 1 degrees of freedom. A nominal
-    95 % is then 81 to 100 % in the simulations of results/coverage.md.
+    95 % is then 79 to 100 % in the simulations of results/coverage.md, and less where a method collapses more rarely
+    than its seeds show (`evals.stats.collapses`).
     """
 
     low: float
