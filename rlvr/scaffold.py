@@ -7,6 +7,7 @@ import keyword
 import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from rlvr.results import Result
 LONGEST = 24  # characters of a name, so that no line of a generated file becomes too long
 TAKEN = ("protocol", "hardware", "placebo", "batch", "stage", "given")  # by the command line and by what is written
 TEMPLATES = Path(__file__).parent / "templates"
+FOLDERS = ("reproductions", "tests/reproductions")  # of a checkout
 READING = ("shaping", "weights", "gates")  # stages whose example reads a signal of the tokens
 
 
@@ -35,12 +37,12 @@ def new(
         stage: what the method makes: shaping (of the advantage; the default), weights or gates of the tokens, the
             advantage itself, the objective that is maximised, or rewards. `rlvr list what=stages,signals` says what
             each is, and what a method may read; penalties have an example in baselines/kl_cov.py.
-        root: the checkout to write into (default: the one that this command is of).
+        root: the checkout to write into (default: the one that this command is of; it is needed in another one).
     Raises:
         UsageError: a name that cannot be used, or no checkout. Nothing is written then.
     """
-    folder = Path(__file__).resolve().parents[1] if root is None else Path(root)
-    for needed in ("reproductions", "tests/reproductions"):
+    folder = _own_checkout() if root is None else Path(root)
+    for needed in FOLDERS:
         if not (folder / needed).is_dir():
             raise UsageError(f"root={folder}: expected a checkout of rlvr-harness, found no folder {needed} in it")
     _check_name(name, folder)
@@ -62,6 +64,18 @@ def new(
     return Result({"files": files}, "\n".join([*files, steps]), [{"file": file} for file in files])
 
 
+def _own_checkout() -> Path:
+    """The checkout that this command is of. Raises UsageError in another one, which the user may mean."""
+    own, here = Path(__file__).resolve().parents[1], Path.cwd().resolve()
+    for place in (here, *here.parents):
+        if place != own and all((place / needed).is_dir() for needed in FOLDERS):
+            raise UsageError(
+                f"root: this rlvr is of {own}, and you are in {place}. Type root={own}, or root={place} (whose method "
+                "only an environment of that checkout runs)"
+            )
+    return own
+
+
 def _check_name(name: str, root: Path) -> None:
     """Raises UsageError when the name cannot be a package, an equation, an arm and a test, or is in use."""
     from harness.spec import Experiment
@@ -71,5 +85,5 @@ def _check_name(name: str, root: Path) -> None:
     for path in (root / name, root / "reproductions" / name, *root.glob(f"tests/**/test_{name}.py")):
         if path.exists():
             raise UsageError(f"name={name}: expected a name that is not in use, but {path.relative_to(root)} exists")
-    if keyword.iskeyword(name) or name in {*dir(builtins), *TAKEN, *Experiment.GROUPS}:
+    if keyword.iskeyword(name) or name in {*dir(builtins), *TAKEN, *Experiment.GROUPS} or find_spec(name) is not None:
         raise UsageError(f"name={name}: expected a name that means nothing else, but Python or the command line has it")

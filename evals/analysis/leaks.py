@@ -121,7 +121,7 @@ def probe(
     max_tokens: int = 64,
 ) -> list[Rate]:
     """The rates of every benchmark, condition and share: "completed" and, where the gold is the text's, "answer"."""
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy.stats import binomtest
 
     asked = [q for name, problems in benchmarks.items() for q in questions(name, problems, shares)]
     requests = [Request((str(i), 0), q.prompt, seed=0) for i, q in enumerate(asked)]
@@ -135,8 +135,8 @@ def probe(
         found.setdefault((*key, "completed"), []).append(completed(said[str(i)].text, q.rest, whole))
         if q.condition != "clean" and grade.verdict is not Verdict.UNSCORED:
             found.setdefault((*key, "answer"), []).append(grade.verdict is Verdict.CORRECT)
-    intervals = {k: proportion_confint(sum(v), len(v), method="wilson") for k, v in found.items()}
-    return [Rate(*k, sum(v), len(v), *map(float, intervals[k])) for k, v in found.items()]
+    intervals = {k: binomtest(sum(v), len(v)).proportion_ci(method="wilson") for k, v in found.items()}
+    return [Rate(*k, sum(v), len(v), float(intervals[k].low), float(intervals[k].high)) for k, v in found.items()]
 
 
 def read(path: Path, rows: int) -> list[Problem]:

@@ -138,8 +138,23 @@ def plan(
         "cost_assumptions": seconds.ASSUMPTIONS,
         "asked": asked(able),
         "departures": list(reproduction.departures),
-        "doubts": list(reproduction.doubts),
+        "doubts": [*reproduction.doubts, *ratio_doubts(jobs)],
     }
+
+
+def ratio_doubts(jobs: Iterable[Job]) -> list[str]:
+    """Arms whose importance ratios compare the trainer with a sampler that leaves out tokens."""
+    off: dict[str, float] = {}  # label -> top_p
+    for job in jobs:
+        e = job.experiment
+        if isinstance(e, Experiment) and ("rollout_logp" in e.method.reads or e.old_policy.value == "sampler"):
+            off[job.label] = e.rollout_top_p.value
+    return [
+        f"{label}: its importance ratios are off, because rollout_top_p={top_p:g} leaves out tokens that the trainer "
+        "counts. Type rollout_top_p=1 for ratios that are right"
+        for label, top_p in off.items()
+        if top_p < 1
+    ]
 
 
 def _arm(

@@ -138,7 +138,8 @@ def policy_loss(
     Args:
         logp, old_logp, advantages: [B, T].
         token_weights: [B, T], aggregation coefficients times the method's weights; they multiply the KL term too, as
-            EGSW's Eq. 10 (arXiv 2503.22456) asks. Positions of weight 0 never matter.
+            EGSW's Eq. 10 (arXiv 2503.22456) asks. Positions of weight 0 never matter, whatever number or NaN stands
+            there; with an objective, which may read a whole sequence, those outside the mask.
         objective: (logp, old_logp, advantages, mask) -> [B, T], to be maximised, instead of the clipped surrogate.
             `mask` [B, T] are the tokens of the responses; needed with it.
         ref_logp: [B, T]; needed when kl_beta > 0.
@@ -146,24 +147,32 @@ def policy_loss(
         penalties: [B, T], >= 0; coefficients of |logp - old_logp| (KL-Cov, arXiv 2505.22617).
         entropies: [B, T], with gradient; needed when entropy_coefficient is not 0.
     """
+    if objective is not None and mask is None:
+        raise ValueError("an objective needs the mask, which is missing")
+    # before any arithmetic: where() alone hides a NaN from the loss, and not from the gradient
+    unread = token_weights == 0 if objective is None or mask is None else ~mask.bool()
+
+    def read(values: Tensor) -> Tensor:
+        return values.masked_fill(unread, 0.0)
+
+    logp, old_logp, advantages = read(logp), read(old_logp), read(advantages)
     if objective is None:
         bounds = {"clip_low": clip_low, "clip_high": clip_high, "dual_clip": dual_clip}
         term = clipped_objective(logp, old_logp, advantages, **bounds)
-    elif mask is None:
-        raise ValueError("an objective needs the mask, which is missing")
     else:
+        assert mask is not None
         term = objective(logp, old_logp.detach(), advantages.detach(), mask)
     if gates is not None:
-        term = gates * term
+        term = read(gates) * term
     if kl_beta:
         if ref_logp is None:
             raise ValueError(f"kl_beta={kl_beta} needs ref_logp, which is missing")
-        term = term - kl_beta * k3(logp, ref_logp)
+        term = term - kl_beta * k3(logp, read(ref_logp))
     if penalties is not None:
-        term = term - penalties * (logp - old_logp.detach()).abs()
+        term = term - read(penalties) * (logp - old_logp.detach()).abs()
     if entropy_coefficient:
         if entropies is None:
             raise ValueError(f"entropy_coefficient={entropy_coefficient} needs entropies, which are missing")
-        term = term + entropy_coefficient * entropies
+        term = term + entropy_coefficient * read(entropies)
     # where() and not a product: 0 * inf on a padded position would be NaN
     return -(token_weights * term.where(token_weights != 0, term.new_zeros(()))).sum()

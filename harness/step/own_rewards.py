@@ -20,6 +20,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
@@ -154,6 +155,18 @@ def check(name: str) -> None:
                 f"rewards={own}: expected the same number for the same response, got {before!r} and then {after!r} "
                 f"for {_shown(probe[0])}"
             )
+
+
+def check_in_a_thread(name: str) -> None:
+    """Raise UsageError for a reward that `check` accepts and that fails outside the main thread, as `signal.alarm`."""
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            thread.submit(value, name, *PROBES[1]).result()
+        except UsageError as error:
+            raise UsageError(
+                f"rewards={label(name)}: it works in the main thread alone, and veRL calls it in another one: {error}. "
+                "Limit its time without signals, or type backend=trl"
+            ) from error
 
 
 def _check_form(name: str, reward: Any) -> None:

@@ -206,6 +206,7 @@ def test_the_declaration_and_the_published_row_of_the_page(followed: Path) -> No
     [
         *("My_method", "2nd", "a-b", "../up", "été", "lambda", "a" * (LONGEST + 1), "egsw"),
         *("loss", "evals", "stage", "float", "placebo"),  # test_loss.py exists; others mean something else
+        *("os", "re", "this", "torch", "numpy", "trl", "threading"),  # modules of Python and of packages
     ],
 )
 def test_a_name_that_cannot_be_used_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -214,6 +215,22 @@ def test_a_name_that_cannot_be_used_is_refused(name: str, capsys: pytest.Capture
     captured = capsys.readouterr()
     assert captured.out == "" and f"name={name}" in captured.err
     assert sorted((ROOT / "reproductions").iterdir()) == before
+
+
+def test_another_checkout_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who stands in a second checkout means that one; this environment would write into, and run, the first."""
+    root = skeleton(tmp_path)
+    before = sorted((ROOT / "reproductions").iterdir())
+    for place in (root, root / "reproductions", root / "tests" / "reproductions"):
+        monkeypatch.chdir(place)
+        assert main(["new", "ours"]) == 2
+        said = capsys.readouterr().err
+        assert f"this rlvr is of {ROOT}, and you are in {root}" in said and f"root={ROOT}" in said
+    assert sorted((ROOT / "reproductions").iterdir()) == before and not (root / "reproductions" / "ours").exists()
+    assert main(["new", "ours", f"root={root}"]) == 0
+    assert (root / "reproductions" / "ours" / "method.py").is_file()
 
 
 def test_existing_files_are_never_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

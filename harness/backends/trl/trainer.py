@@ -53,6 +53,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._buffered_inputs: list[dict[str, Any]] | None = None
         self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
         self._entropies: list[Tensor] = []  # of the step's micro-batches so far
+        self._sums: dict[str, Tensor] = {}  # of them too: name -> (sum over tokens, tokens)
         self._rollout_gaps: list[Tensor] = []  # likewise, [3, b, T]: trainer's and sampler's log-probabilities, mask
         # the search for an entropy target: the coefficient of this step, and the start value of the next one
         self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value
@@ -352,18 +353,18 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         advantages: Tensor,
         ref_logp: Tensor | None,
     ) -> None:
-        """Token means over all processes: clip fraction, KL to the reference (k3, nats)."""
+        """Add this micro-batch's sums and counts of tokens: clipped ones of those with an advantage; KL to the
+        reference (k3, nats)."""
         e = self.experiment
         bounds = {"clip_low": e.clip_low.value, "clip_high": e.clip_high.value}
         signals = {}
         if e.method.objective is None:
-            signals["clip_fraction"] = clipped_tokens(logp, old_logp, advantages, **bounds).float()
+            signals["clip_fraction"] = (clipped_tokens(logp, old_logp, advantages, **bounds), mask & (advantages != 0))
         if ref_logp is not None:
-            signals["kl"] = k3(logp, ref_logp)
-        for name, values in signals.items():
-            total = torch.stack([values.masked_fill(~mask, 0.0).sum(), mask.sum()])
-            total = self.accelerator.reduce(total, reduction="sum")
-            self._metrics["train"][name].append((total[0] / total[1].clamp(min=1)).item())
+            signals["kl"] = (k3(logp, ref_logp), mask)
+        for name, (values, counted) in signals.items():
+            sums = torch.stack([values.masked_fill(~counted, 0).sum().double(), counted.sum().double()])
+            self._sums[name] = self._sums[name] + sums if name in self._sums else sums
 
     @torch.no_grad()
     def _log_step(self, entropies: Tensor) -> None:
@@ -380,6 +381,11 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             old_logp, rollout_logp, mask = self._gather(torch.cat(self._rollout_gaps, dim=1).transpose(0, 1)).unbind(1)
             self._rollout_gaps = []
             metrics |= mismatch_metrics(old_logp, rollout_logp, mask.bool())
+        for name, sums in self._sums.items():
+            total, count = self.accelerator.reduce(sums, reduction="sum").tolist()
+            if count:  # else absent, never 0
+                metrics[name] = total / count
+        self._sums = {}
         for name, value in metrics.items():
             self._metrics["train"][name].append(value)
 

@@ -45,6 +45,7 @@ def method_loss(
     if experiment.method.objective is None:
         bounds = {"clip_low": experiment.clip_low.value, "clip_high": experiment.clip_high.value}
         sums["clipped"] = (clipped_tokens(logp.detach(), old_logp, padded["advantages"], **bounds) & mask).sum()
+        sums["with_advantage"] = ((padded["advantages"] != 0) & mask).sum()
     if ref_logp is not None:
         sums["kl"] = k3(logp.detach(), ref_logp).masked_fill(~mask, 0.0).sum()
     metrics = {f"sum_{name}": Metric(AggregationType.SUM, value.double()) for name, value in sums.items()}

@@ -61,8 +61,8 @@ def update_metrics(report: dict[str, Any]) -> dict[str, float]:
         "train/grad_norm": report["actor/grad_norm"],
         "train/learning_rate": report["actor/lr"],
     }
-    if "actor/sum_clipped" in report:
-        metrics["train/clip_fraction"] = report["actor/sum_clipped"] / tokens
+    if report.get("actor/sum_with_advantage"):  # else absent, never 0
+        metrics["train/clip_fraction"] = report["actor/sum_clipped"] / report["actor/sum_with_advantage"]
     if "actor/sum_kl" in report:
         metrics["train/kl"] = report["actor/sum_kl"] / tokens
     return {name: float(np.mean(value)) for name, value in metrics.items()}

@@ -6,6 +6,7 @@ The slow side uses a plain forward of the model, full log-softmax, and the loops
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,41 @@ def test_a_step_is_measured_whole(name: str, micro_batch: int | None, random_mod
     fast(trainer, fixed)
     assert step_log(trainer) == measured_by_hand(random_model, fixed)
     assert ("train/shaping_ratio" in trainer._metrics["train"]) == (name == "entropy_advantage")
+
+
+def test_kl_and_clip_fraction_are_of_the_whole_step(random_model: Path, tmp_path: Path) -> None:
+    """Sums over counts of all tokens, however the step is cut; a token of advantage 0 can not be clipped."""
+    measured = []
+    for micro_batch in (None, 1, 2, 3):
+        declared = declared_with(CASES["grpo"])
+        trainer = make_trainer(declared, random_model, tmp_path, micro_batch)
+        fixed = rollout(trainer.model.config.vocab_size)
+        fast(trainer, fixed)
+        logged = {name: trainer._metrics["train"][name] for name in ("kl", "clip_fraction")}
+        assert all(len(values) == 1 for values in logged.values())
+        measured.append({name: values[0] for name, values in logged.items()})
+    logp, _, _, _ = plain_forward(random_model, fixed)
+    mask = fixed["completion_mask"].bool()
+    gaps = (fixed["ref_per_token_logps"] - logp)[mask]
+    rewards = fixed["rewards"].reshape(PROMPTS, GROUP)
+    sign = (rewards - rewards.mean(1, keepdim=True)).sign().reshape(-1, 1).expand_as(mask)
+    log_ratio = logp - fixed["old_per_token_logps"]
+    low, high = (math.log(1 - declared.clip_low.value), math.log(1 + declared.clip_high.value))
+    clipped = ((sign < 0) & (log_ratio < low) | (sign > 0) & (log_ratio > high)) & mask
+    counted = mask & (sign != 0)  # the last group has no advantage
+    assert 0 < clipped.sum() < counted.sum() < mask.sum()
+    for one in measured:
+        assert one["kl"] == pytest.approx((gaps.exp() - gaps - 1).mean().item(), rel=1e-5)
+        assert one["clip_fraction"] == clipped.sum().item() / counted.sum().item()
+
+
+def test_a_step_without_any_advantage_has_no_clip_fraction(random_model: Path, tmp_path: Path) -> None:
+    trainer = make_trainer(declared_with(CASES["grpo"]), random_model, tmp_path, 2)
+    fixed = rollout(trainer.model.config.vocab_size)
+    fixed["rewards"] = torch.ones_like(fixed["rewards"])
+    fixed["reward_parts"] = torch.ones_like(fixed["reward_parts"])
+    fast(trainer, fixed)
+    assert "clip_fraction" not in trainer._metrics["train"] and len(trainer._metrics["train"]["kl"]) == 1
 
 
 def step_log(trainer: Any) -> dict[str, float]:

@@ -115,3 +115,35 @@ def test_a_padded_position_may_hold_infinity() -> None:
 def test_kl_without_a_reference_is_refused() -> None:
     with pytest.raises(ValueError, match=r"kl_beta=0\.1 needs ref_logp"):
         policy_loss(one(0), one(0), one(0), one(1), kl_beta=0.1, **CLIP)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("name", ["logp", "old_logp", "ref_logp", "advantages", "entropies", "gates", "penalties"])
+@pytest.mark.parametrize("own", [False, True], ids=["clipped", "an objective"])
+def test_what_stands_at_a_position_of_weight_0_never_matters(name: str, value: float, own: bool) -> None:
+    """Neither in the loss nor in the gradient, as padded log-probabilities may be anything."""
+    mask = torch.tensor([[True, True, False], [True, False, False]])
+    generator = torch.Generator().manual_seed(0)
+
+    def loss_and_gradients(fill: float) -> tuple[float, list[torch.Tensor]]:
+        generator.manual_seed(0)
+        given = {
+            key: torch.rand(2, 3, generator=generator)
+            for key in ("logp", "old_logp", "ref_logp", "advantages", "entropies", "gates", "penalties")
+        }
+        given[name] = given[name].masked_fill(~mask, fill)
+        leaves = [given[key].requires_grad_() for key in ("logp", "entropies")]
+        loss = policy_loss(
+            token_weights=mask / 3,
+            mask=mask,
+            kl_beta=0.1,
+            entropy_coefficient=0.2,
+            objective=(lambda logp, old, advantages, _: (logp - old).exp() * advantages) if own else None,
+            **given,
+        )
+        loss.backward()
+        return loss.item(), [leaf.grad for leaf in leaves]
+
+    (loss, gradients), (expected, of_zeros) = loss_and_gradients(value), loss_and_gradients(0.0)
+    assert loss == expected
+    assert all(torch.equal(one, other) for one, other in zip(gradients, of_zeros, strict=True))

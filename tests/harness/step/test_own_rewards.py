@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import UsageError
 from harness.step import own_rewards
 from harness.step.rewards import range_of, score_responses
 
@@ -83,3 +84,31 @@ def test_none_remains_none_and_others_are_graded(tmp_path: Path) -> None:
         ["accuracy", name], ["\\boxed{7}", "skip \\boxed{8}"], ["7", "7"], grader, policy="boxed_last"
     )
     assert given == {"accuracy": [1.0, 0.0], name: [0.5, None]}
+
+
+IN_THE_MAIN_THREAD_ALONE = {
+    "alarm": "import signal\n\ndef r(response, answer):\n    signal.signal(signal.SIGALRM, lambda *_: 1 / 0)\n"
+    "    signal.alarm(5)\n    signal.alarm(0)\n    return 1.0\n",
+    "timer": "import signal\n\ndef r(response, answer):\n    signal.setitimer(signal.ITIMER_REAL, 5)\n"
+    "    signal.signal(signal.SIGALRM, signal.SIG_DFL)\n    signal.setitimer(signal.ITIMER_REAL, 0)\n    return 1.0\n",
+    "asks": "import threading\n\ndef r(response, answer):\n"
+    "    assert threading.current_thread() is threading.main_thread()\n    return 1.0\n",
+    "a loop": "import asyncio\n\ndef r(response, answer):\n    asyncio.get_event_loop_policy().get_event_loop()\n"
+    "    return 1.0\n",
+}
+
+
+@pytest.mark.parametrize("kind", IN_THE_MAIN_THREAD_ALONE)
+def test_a_reward_for_the_main_thread_alone_is_refused_before_the_start(kind: str, tmp_path: Path) -> None:
+    """veRL calls rewards in another thread, where `signal.alarm` fails after the first rollout."""
+    own_rewards.load.cache_clear()
+    file = tmp_path / "mine.py"
+    file.write_text(f"{IN_THE_MAIN_THREAD_ALONE[kind]}\nr.range = (0.0, 1.0)\n")
+    with pytest.raises(UsageError, match=r"mine.py:r: it works in the main thread alone.*veRL calls it in another"):
+        own_rewards.check_in_a_thread(f"{file}:r")
+
+
+def test_other_rewards_work_in_a_thread_and_its_own_error_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "fine.py"
+    file.write_text("def r(response, answer):\n    return 1.0\n\nr.range = (0.0, 1.0)\n")
+    own_rewards.check_in_a_thread(f"{file}:r")
