@@ -99,6 +99,23 @@ def tests(session: nox.Session) -> None:
     session.run(str(PYTHON), "-m", "pytest", *(session.posargs or beside), external=True)
 
 
+OTHER_MACHINE = [  # tests of what asks for the machine: plans, checks, commands, files in any format
+    *("tests/harness/plan", "tests/harness/spec", "tests/harness/command", "tests/harness/launch"),
+    *("tests/harness/runs", "tests/harness/record", "tests/harness/data", "tests/evals/answer_files"),
+    *("tests/evals/data", "tests/evals/test_files.py", "tests/rlvr"),
+]
+
+
+@nox.session(venv_backend="none")
+def other_machine(session: nox.Session) -> None:
+    """The fast tests of plans, commands and files once more, as on another computer (.ci/other_machine): one core, no
+    bfloat16, another time zone and locale, and where bubblewrap works another user. Arguments go to pytest."""
+    environment(session)
+    session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
+    tests = ["-m", "not slow and not exhaustive", "-q", "-p", "no:cacheprovider", *(session.posargs or OTHER_MACHINE)]
+    session.run(str(ROOT / ".ci" / "other_machine"), str(PYTHON), "-m", "pytest", *tests, external=True)
+
+
 @nox.session(venv_backend="none")
 def lint(session: nox.Session) -> None:
     """Formatting, lint, types, and which room may import which (pyproject.toml, import-linter)."""

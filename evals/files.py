@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,20 +65,55 @@ class BusyError(RefusedError):
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Run `write` on a temporary file beside `path`, flush it to the disk and rename it to `path`."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Run `write` on a temporary file beside `path`, flush it to the disk and rename it to `path`.
+
+    A link stays: the file that it leads to is replaced. A file keeps its mode and its owner. A pipe or a device gets
+    the content.
+    """
+    there = path.stat() if path.exists() else None
+    if there is not None and not (stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)):
+        _write_into(path, write)
+        return
+    place = Path(os.path.realpath(path))
+    part = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         write(part)
         with part.open("rb") as written:
             os.fsync(written.fileno())
-        part.replace(path)
+        if there is not None and not _keep_owner(part, there):
+            shutil.copyfile(part, place)  # somebody else's file that we may write: it stays theirs
+        else:
+            part.replace(place)
     except OSError as error:
         if error.filename is None and error.errno is not None:  # of a write: a full disk, a limit on files
             error.filename = str(path)
         raise
     finally:
         part.unlink(missing_ok=True)
-    _flush_folder(path.parent)
+    _flush_folder(place.parent)
+
+
+def _keep_owner(part: Path, there: os.stat_result) -> bool:
+    """Give a file the mode and the owner of the one that it replaces; False if this process may not."""
+    made = part.stat()
+    if (made.st_uid, made.st_gid) != (there.st_uid, there.st_gid):
+        try:
+            os.chown(part, there.st_uid, there.st_gid)
+        except PermissionError:
+            return False
+    part.chmod(stat.S_IMODE(there.st_mode))
+    return True
+
+
+def _write_into(path: Path, write: Callable[[Path], None]) -> None:
+    """Copy what `write` makes into a pipe or a device, which cannot be replaced."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        part = Path(folder) / path.name
+        write(part)
+        with part.open("rb") as written, path.open("wb") as out:
+            shutil.copyfileobj(written, out)
 
 
 def write_hashed(folder: Path, stem: str, suffix: str, write: Callable[[Path], None]) -> Path:

@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evals.files import RefusedError, csv_text, write_bytes
 
@@ -70,9 +70,17 @@ def markdown_text(text: str) -> str:
     return escape(" ".join(text.split()), quote=False).replace("|", "\\|")
 
 
+class Checked(Protocol):
+    """The files that a call read."""
+
+    def refuse(self, key: str, output: Path) -> None:
+        """Raise UsageError if an output is one of them; `key` names the option."""
+
+
 class Tabular:
     """What has rows, and so becomes a data frame, LaTeX, or a file."""
 
+    inputs: Checked | None = None  # what the call read that made it; no file of it is written over
     printed: Sequence[TextTable] = ()  # the tables of LaTeX and Markdown, as a terminal shows them; none: `rows`
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
@@ -148,6 +156,8 @@ class Tabular:
             raise RefusedError(f"out={target}: expected a file that ends in {', '.join(write)}")
         if not target.parent.is_dir():
             raise RefusedError(f"out={target}: there is no folder {str(target.parent)!r}")
+        if self.inputs is not None:
+            self.inputs.refuse("out", target)
         content = write[target.suffix]()
         write_bytes(target, content if isinstance(content, bytes) else f"{content.rstrip()}\n".encode())
         return target

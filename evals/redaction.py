@@ -1,9 +1,15 @@
-"""Hide credentials: every text of a report, record, log, tag or message passes through `redact`."""
+"""Hide credentials: every text of a report, record, log, tag or message passes through `redact`.
+
+A text is cut by `redacted_start` alone, which hides first: a cut inside a credential would leave a part of it.
+"""
 
 from __future__ import annotations
 
+import base64
+import html
 import os
 import re
+from functools import lru_cache
 from typing import Any
 
 from evals.environment import variables
@@ -25,9 +31,36 @@ def redact(text: str) -> str:
     return _redact(text, _secrets())
 
 
+def redacted_start(text: str, limit: int, *secrets: str) -> str:
+    """The first characters of `redact(text)`, with ... if it is longer.
+
+    Args:
+        limit: characters. secrets: credentials beside those of the environment.
+    """
+    shown = _redact(text, sorted({*secrets, *_secrets()}, key=len, reverse=True))
+    return shown if len(shown) <= limit else f"{shown[:limit]}..."
+
+
+@lru_cache(maxsize=64)
+def _forms(secret: str) -> re.Pattern[str]:
+    """A secret as it is, in base64, and with any of its signs as JSON, Python, an address or HTML write them."""
+    plain = "".join(map(_sign, secret))
+    return re.compile(f"{plain}|{re.escape(base64.b64encode(secret.encode(errors='replace')).decode())}")
+
+
+def _sign(sign: str) -> str:
+    """The forms of one sign: after backslashes (JSON inside JSON has several), as %2F, &#47; or an entity's name."""
+    if sign.isascii() and sign.isalnum():
+        return sign
+    number, byte = ord(sign), "".join(f"%(?:25)?{part:02x}" for part in sign.encode(errors="replace"))
+    names = {html.escape(sign), f"&#{number};", f"&#0*{number};", f"&#x0*{number:x};"} - {sign}
+    others = "|".join((re.escape(sign), f"u{number:04x}", byte, *sorted(names), *(["[+]"] if sign == " " else [])))
+    return f"(?:\\\\+|{byte})" if sign == "\\" else f"\\\\{{0,8}}(?i:{others})"
+
+
 def _redact(text: str, secrets: list[str]) -> str:
     for value in secrets:
-        text = text.replace(value, HIDDEN)
+        text = _forms(value).sub(HIDDEN, text)
     text = _USER.sub(rf"\g<scheme>{HIDDEN}@", text)
     text = _QUERY.sub(rf"\g<name>{HIDDEN}", text)
     text = _BEARER.sub(rf"\g<scheme>{HIDDEN}", text)

@@ -29,6 +29,7 @@ from harness.errors import Faults, UsageError
 from rlvr import signature
 from rlvr.commands import GROUPS, command
 from rlvr.other_words import renamed
+from rlvr.outputs import Inputs
 from rlvr.terminal import coloured
 
 FLAGS = {
@@ -132,7 +133,10 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     faults.refuse()
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])
-    return words[0], function, bound, saved[-1].removeprefix("out=") if saved else None
+    save = saved[-1].removeprefix("out=") if saved else None
+    if save is not None:
+        Inputs.of({"": bound[0], **bound[1]}).refuse("out", Path(save))
+    return words[0], function, bound, save
 
 
 def _is_saved(function: Callable[..., Any], word: str) -> bool:

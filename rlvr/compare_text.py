@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from evals.notebook import TextTable
+from evals.stats.collapses import MEANS, unlike
 from evals.stats.compare import CompareResult, Line, problems_in_both
 from evals.stats.differences import ALPHA
 from evals.stats.intervals import ROUGH
@@ -64,6 +65,13 @@ def notes(result: CompareResult) -> list[str]:
             "here, so this says nothing about the method: give three or more of its seeds, joined by commas; "
             "rlvr run seeds=3 trains them."
         )
+    if undone := [line for line in result.lines if line.undone_by]:
+        lines.append(
+            "†: about trainings that do not collapse. About the mean of all trainings it is not resolved: it would be "
+            "undone if this share of one side's trainings collapsed, and so few seeds may not show one that did: "
+            f"{'; '.join(map(_undone, undone))}."
+        )
+    lines += each_seed(result)
     if (margin := result.lines[0].margin) is not None:
         points = f"{100 * margin:g} point{'s' * (margin != 0.01)}"
         lines.append(f"Equal: within {points}, by two one-sided tests corrected in the same way.")
@@ -84,10 +92,34 @@ def notes(result: CompareResult) -> list[str]:
     return lines + [f"Note: {text}" for text in result.notes]
 
 
+def _undone(line: Line) -> str:
+    """ "sums avg@16 7.1 % of A's (41 seeds would show one with 95 %)"."""
+    undo = line.undone_by
+    assert undo is not None
+    enough = f" ({undo.needed} seeds show one with 95 %)" if undo.needed else ""
+    return f"{line.benchmark} {line.name} {100 * undo.share:.2g} % of {undo.side.upper()}'s{enough}"
+
+
+def each_seed(result: CompareResult) -> list[str]:
+    """Each seed's score where the two sides' spreads differ or a seed collapsed, in the first metric of a benchmark."""
+    lines, first = [], {line.benchmark: line for line in reversed(result.lines)}
+    for line in reversed(first.values()):
+        if not line.collapsed and not unlike(line.scores_a, line.scores_b):
+            continue
+        sides = [
+            f"{side.upper()} {', '.join(number_text(score, line.factor) for score in scores)}"
+            for side, scores in (("a", line.scores_a), ("b", line.scores_b))
+            if scores
+        ]
+        lines.append(f"Each seed on {line.benchmark}, {line.name}: {'; '.join(sides)}.")
+        lines += [f"{side.upper()}: {of.text()}. {MEANS}." for side, of in line.collapsed.items()]
+    return lines
+
+
 def _row(line: Line) -> tuple[str, ...]:
     values = (*(number_text(v, line.factor) for v in (line.a, line.b)),)
     difference = number_text(line.difference, line.factor, "+.1f")
     interval = bounds_text(line.interval, line.factor, "+.1f")
-    verdict = line.verdict.removeprefix("checkpoint ").removeprefix("checkpoints ")
-    star = "*" if verdict != line.verdict else ""
+    verdict = line.plain_verdict.removeprefix("checkpoint ").removeprefix("checkpoints ")
+    star = "*" if verdict != line.plain_verdict else "†" if line.undone_by else ""
     return (line.name, *values, difference, interval, p_text(line.p_holm), verdict + star)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
-from evals.stats.score import Score, bounds_text, meanings, number_text, score
+from evals.stats.score import Score, bounds_text, meanings, number_text, score, unscored_text
 from rlvr.results import Rows
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Scores(Rows[tuple[str, Score]]):
         benchmark, found = row
         value = number_text(found.value, found.factor) + (" %" if found.unit == "%" and found.value is not None else "")
         covers = found.interval.covers if found.interval is not None else ""
-        if found.as_wrong not in (None, found.value):
-            value += f" ({number_text(found.as_wrong, found.factor)} with unscored as wrong)"
+        if ends := unscored_text(found):
+            value += f" (unscored{ends})"
         interval = bounds_text(found.interval, found.factor)
         return (benchmark, found.name, value, interval, covers, str(found.problems), str(found.unscored))
 

@@ -117,7 +117,10 @@ def _difference(benchmark: str | None, compared: ArmDifference) -> list[str]:
             text += ", if training seeds spread as is assumed (three of each would measure it)"
         runs = shlex.quote(f"runs=[{','.join(compared.runs)}]")
         return [paragraph(f"{text}:"), f"rlvr power difference={abs(line.difference):.6g} benchmark={benchmark} {runs}"]
-    answer = "Yes" if line.verdict.endswith("higher") else "No, lower" if line.verdict.endswith("lower") else "No"
+    verdict = line.plain_verdict
+    answer = "Yes" if verdict.endswith("higher") else "No, lower" if verdict.endswith("lower") else "No"
+    if line.undone_by:
+        answer += ", for trainings that do not collapse"
     if line.seeds_covered:
         return [paragraph(f"{question} {answer}: {found}.")]
     more = "For the methods, train three seeds of each."

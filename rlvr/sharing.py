@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -202,16 +200,10 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
     Raises:
         UsageError: no such file, or a curve without known metrics.
     """
-    from harness.record.curves import import_curve
+    from harness.record.curves import import_curves
 
     paths = _existing(files, "logs or tables of a training, one a seed")
-    name = name or paths[0].stem
-    runs = [import_curve(path, name, seed, columns or {}) for seed, path in enumerate(paths)]
-    imported = {run.folder for run in runs}
-    before = runs[0].folder.parent.glob(f"{glob.escape(name)}-seed*")
-    gone = [folder for folder in before if folder not in imported and folder.name[len(name) + 5 :].isdecimal()]
-    for folder in gone:  # a mean over the seeds of two imports is of neither
-        shutil.rmtree(folder)
+    runs, gone = import_curves(paths, paths[0].stem if name is None else name, columns or {})
     rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
     lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
     told = {path: _told_of(run.record["source"]) for path, run in zip(paths, runs, strict=True)}
@@ -219,7 +211,7 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
     for path, of in list(told.items())[: 1 if alike else None]:
         lines += of if alike else [f"{path}:", *(f"  {line}" for line in of)]
     if gone:
-        lines.append(f"taken away: {len(gone)} more seeds of an earlier import of this name")
+        lines.append(f"deleted: {gone} more seeds of an earlier import of this name")
     lines.append(f"beside yours: rlvr page [OURS] curves={str(runs[0].folder).removesuffix('0')}*")
     return Result({"imported": rows}, "\n".join(lines), rows)
 

@@ -20,9 +20,11 @@ from textwrap import fill
 from types import NoneType
 from typing import Any, TypeVar, cast
 
+from evals.notebook import Tabular
 from harness.command.config import parse_overrides
 from harness.errors import UsageError, nearest
 from rlvr.other_words import renamed
+from rlvr.outputs import check
 
 KEY = re.compile(r"[A-Za-z_][\w.]*")
 _wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
@@ -94,7 +96,11 @@ def called(function: F) -> F:
                 raise UsageError(f"{key}={value}: expected at least one")
             if isinstance(value, (list, tuple)):
                 given.arguments[name] = [os.fspath(v) if isinstance(v, os.PathLike) else v for v in value]
-        return function(*given.args, **given.kwargs)
+        inputs = check(given.arguments)
+        result = function(*given.args, **given.kwargs)
+        if isinstance(result, Tabular):
+            object.__setattr__(result, "inputs", inputs)  # some results are frozen
+        return result
 
     return cast("F", call)
 

@@ -14,7 +14,7 @@ CODES = {"good": 32, "bad": 31, "open": 33, "bold": 1}
 # cells of a table, outcomes at the start of a line, and headings
 WORDS = re.compile(
     r"(?<=  )(?:(?P<good>higher|finished|yes)|(?P<bad>lower|failed|diverged|damaged|no)|(?P<open>not resolved|stopped|"
-    r"running|submitted))(?=\*?(?:  |$))|^(?P<bold>[A-Za-z ]+:|[A-Z]{5,})$",
+    r"running|submitted))(?=[*†]?(?:  |$))|^(?P<bold>[A-Za-z ]+:|[A-Z]{5,})$",
     re.MULTILINE,
 )
 

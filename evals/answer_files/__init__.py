@@ -67,7 +67,7 @@ def grade_file(
         conventions: what counts as the same answer (`evals.grading.Conventions`).
         explain: numbers of rows, from 1, whose verdicts are explained; "wrong" for the first rows that are wrong.
         reading: what the file does not state, such as the columns of a table of another form.
-        progress: called with ("rows" or "other policies", done, all).
+        progress: called with (what is counted, done, all): rows, problems, other policies.
     Raises:
         UsageError: before anything is graded: a bad row (with its number and field), another suffix of `out`, or an
             impossible k.
@@ -101,9 +101,12 @@ def grade_file(
     ]
     if policy in PROGRAMS:
         triples = [(answer, *graded_part(text, finish, reasoning)) for answer, text, finish in triples]
-    of_rows, of_policies = (progress and partial(progress, unit) for unit in ("rows", "other policies"))
+    units = ("rows", "problems whose answers are compared", "other policies")
+    of_rows, of_problems, of_policies = (progress and partial(progress, unit) for unit in units)
     grades = _with_errors(rows, grader.grade_responses(triples, policy, of_rows))
-    ours = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions))
+    ours = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions), of_problems)
+    if target is not None:  # before what may take as long again
+        write_jsonl(target, with_columns(rows, ours))
     failed = {place for place, row in enumerate(rows) if row.get("sampling_error") is not None}
     effects = policy_effects(triples, grades, grader, policy, policies, of_policies, failed)
     differ = differing(rows, grades, grader, policy, decided)
@@ -116,8 +119,6 @@ def grade_file(
         for n in explained
         if isinstance(grader, Grader)
     }
-    if target is not None:
-        write_jsonl(target, with_columns(rows, ours))
     return GradeReport(
         file=str(path),
         rows=len(rows),

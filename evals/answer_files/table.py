@@ -14,26 +14,32 @@ from typing import Any
 from evals.answer_files.formats import Row, problem_of
 from evals.answer_files.reading import as_text
 from evals.code_execution.program_grader import ProgramGrader
-from evals.grading import Grade, Grader
+from evals.grading import Grade, Grader, Progress
 from evals.grading.verdicts import WITHHELD
 
 Columns = Mapping[str, Sequence[Any]]  # our columns by name, a value for each row
 
 
 def columns_of_responses(
-    rows: Sequence[Row], grades: Sequence[Grade], grader: Grader | ProgramGrader, graded_by: str
+    rows: Sequence[Row],
+    grades: Sequence[Grade],
+    grader: Grader | ProgramGrader,
+    graded_by: str,
+    progress: Progress | None = None,
 ) -> Columns:
-    """Our columns for responses; samples are numbered within a problem in row order."""
+    """Our columns for responses; samples are numbered within a problem in row order. `progress` counts problems."""
     by_problem: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         by_problem[problem_of(row)].append(index)
     samples = [0] * len(rows)
     classes: list[int | None] = [None] * len(rows)
-    for indices in by_problem.values():
+    for done, indices in enumerate(by_problem.values(), 1):
         of_problem = [grades[index] for index in indices]
         answer_classes = grader.answer_classes([grade.answer for grade in of_problem], of_problem)
         for sample, (index, answer_class) in enumerate(zip(indices, answer_classes, strict=True)):
             samples[index], classes[index] = sample, answer_class
+        if progress:
+            progress(done, len(by_problem))
     return {
         "benchmark": [problem_of(row)[0] for row in rows],
         "sample": samples,

@@ -110,8 +110,7 @@ class ProgramGrader:
             outcome = sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
             if len(self._ran) >= KEPT:
                 self._ran.clear()
-            if outcome.passed is not None:
-                self._ran[gold_answer, program] = outcome
+            self._ran[gold_answer, program] = outcome
         if outcome.passed is None:
             return Grade(Verdict.UNSCORED, code.text, outcome.reason)
         if not outcome.passed and finish_reason == "length" and not code.closed:

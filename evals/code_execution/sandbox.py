@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from io import FileIO
@@ -35,16 +35,19 @@ from evals.files import UsageError
 
 INSIDE = Path(__file__).parent / "inside.py"
 VERDICT_BYTES = 2**16
+LOOK_S = 0.25  # between two looks at whether a program sleeps
 
 
 @dataclass(frozen=True)
 class Limits:
     """Limits of a sandbox: seconds of processor time, MiB of address space and of the temporary folder.
 
-    `wall_s` applies to the whole run; it is so long that only an idle program or an overloaded machine reaches it.
+    `idle_s` counts only while the program and its tests both sleep. `wall_s` applies to the whole run. It is so long
+    that only an overloaded machine reaches it.
     """
 
     cpu_s: int = 10
+    idle_s: float = 10.0
     wall_s: float = 120.0
     memory_mb: int = 512
     disk_mb: int = 8
@@ -61,7 +64,7 @@ class Execution:
 def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits | None = None) -> Execution:
     """Run `check(entry_point)` of `tests` against the function of that name in `program`.
 
-    A program whose values make the tests use up their processor time fails, as one that uses up its own does.
+    A program fails that uses up its processor time, or waits for `idle_s`; also if the tests do so on its values.
 
     Args:
         prompt: code that is run before the tests, for the helpers that they use.
@@ -75,9 +78,9 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
         ends["tester"] = {"calls": calls_in, "replies": replies_out, "out": verdict_in}
         first = stack.enter_context(started("candidate", candidate, ends["candidate"], limits))
         second = stack.enter_context(started("tester", tester, ends["tester"], limits))
-        kept, in_time = _read(verdict_out.fileno(), limits.wall_s)
-        if not in_time:
-            return Execution(None, f"time: not finished after {limits.wall_s:g} s (wall clock), within its CPU limit")
+        kept, ended = _read(verdict_out.fileno(), (first, second), limits)
+        if ended is not None:
+            return ended
         try:
             message = json.loads(kept)
         except (ValueError, RecursionError):
@@ -195,15 +198,37 @@ def _pipes(stack: ExitStack, count: int) -> list[FileIO]:
     return [stack.enter_context(FileIO(end, "rw"[place % 2])) for place, end in enumerate(ends)]
 
 
-def _read(descriptor: int, wall_s: float) -> tuple[bytes, bool]:
-    """The first VERDICT_BYTES of a pipe (the rest is dropped), and whether it was closed in time."""
-    kept, end = b"", time.monotonic() + wall_s
-    while select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
-        data = os.read(descriptor, select.PIPE_BUF * 16)
-        if not data:
-            return kept, True
-        kept += data[: VERDICT_BYTES - len(kept)]
-    return kept, False
+def _read(descriptor: int, sandboxes: Sequence[Started], limits: Limits) -> tuple[bytes, Execution | None]:
+    """The first VERDICT_BYTES of a pipe (the rest is dropped), and what it means if it was not closed in time."""
+    kept, idle, end = b"", 0.0, time.monotonic() + limits.wall_s
+    step = min(LOOK_S, limits.idle_s / 4)
+    while (left := end - time.monotonic()) > 0:
+        if select.select([descriptor], [], [], min(step, left))[0]:
+            data = os.read(descriptor, select.PIPE_BUF * 16)
+            if not data:
+                return kept, None
+            kept += data[: VERDICT_BYTES - len(kept)]
+        elif all(asleep(sandbox.process.pid) for sandbox in sandboxes):
+            idle += step  # not by the clock: where this process waits for a core, the program may wait too
+            if idle >= limits.idle_s:
+                return kept, Execution(False, f"time: it waited for {limits.idle_s:g} s, and nothing came")
+    return kept, Execution(None, f"time: not finished after {limits.wall_s:g} s (wall clock), within its other limits")
+
+
+def asleep(pid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether every thread of a sandbox sleeps or has stopped itself. False where one wants to run or waits for a disk,
+    and where the program has not begun: bubblewrap is two processes."""
+    states: set[bytes] = set()
+    waiting, processes = [pid], 0
+    try:
+        while waiting:
+            processes += 1
+            for thread in (proc / str(waiting.pop()) / "task").iterdir():
+                states.add((thread / "stat").read_bytes().rpartition(b")")[2].split()[0])
+                waiting += map(int, (thread / "children").read_bytes().split())
+    except OSError:  # one of them has just ended
+        return False
+    return processes > 2 and states <= {b"S", b"T", b"Z"}
 
 
 # -- system calls ----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ numbers.py      brackets and plain numbers of an answer
 expression.py evaluation.py exact.py
                 parse unambiguous LaTeX; compare values at random points, and exactly
 equivalence.py  whether two answers are equal: rules, else evaluation
+classes.py      which answers to one problem are equal
 grader.py       `Grader`: many answers, in order; and explanations of verdicts
 verdicts.py     the five verdicts and their table
 

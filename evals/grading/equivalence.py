@@ -3,7 +3,8 @@
 Everything runs in the calling process, where nothing can be killed, so everything is bounded: texts of at most LONGEST
 characters, read by patterns of at most quadratic time (a test); at most MOST_COMPARISONS of parts; arithmetic on
 numbers below 10^(10^9) to 200 digits, and exactly up to 100,000. No bound is a clock, so that a verdict is the same
-on every machine.
+on every machine. What a bound refuses is unscored, except an answer far larger than its gold, which is wrong: in a
+training, a policy could else leave its group by writing much.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from evals.grading.rules import RULES
 from evals.grading.spelling import clean
 
 LONGEST, DEEPEST = 2_000, 50
+FAR = 10  # times as long or as deep as the gold: no form of it is so large, and an answer that cannot be read is wrong
 MOST_COMPARISONS, MOST_NESTED = 2_000, 20  # of parts, and of parts inside parts
+FAR_LARGER = "too large to be read, and far larger than the gold"
 DEFAULT = Conventions()
 
 
@@ -71,7 +74,8 @@ def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
     """Whether an answer equals the gold; False where nothing shows that it does.
 
     Raises:
-        UnscorableError: one of them is too long or too deeply nested, or they have too many parts.
+        UnscorableError: one of them is too long or too deeply nested (an answer far more than its gold is unequal), or
+            they have too many parts.
     """
     return compared(gold, answer, conventions).steps[-1].equal
 
@@ -83,6 +87,9 @@ def compared(gold: str, answer: str, conventions: Conventions) -> Comparison:
         comparison.steps.append(Step(gold, answer, "text", True))
         return comparison
     derived = is_derivation(answer) and not is_derivation(gold)
+    if not derived and _far_larger(gold, answer):
+        comparison.steps.append(Step(gold, answer, FAR_LARGER, False))
+        return comparison
     if not derived or _size(answer) is None:
         for reason in filter(None, map(_size, (gold, answer))):
             raise UnscorableError(reason)
@@ -97,12 +104,22 @@ def compared(gold: str, answer: str, conventions: Conventions) -> Comparison:
 def _concluded(comparison: Comparison, gold: str, answer: str) -> Comparison:
     """Compares what a sentence or a derivation concludes. Raises UnscorableError where that is not read."""
     found = conclusion(answer)
+    if found.unread and _far_larger(gold, answer):
+        comparison.steps.append(Step(gold, answer, FAR_LARGER, False))
+        return comparison
     if found.unread:
         raise UnscorableError("prose: a sentence or derivation whose conclusion is not read")
     left, right = clean(gold), clean(found.value or "")
     equal = bool(left and right) and _size(gold) is None and comparison(left, right)
     comparison.steps.append(Step(left, right, "conclusion of a text", equal))
     return comparison
+
+
+def _far_larger(gold: str, answer: str) -> bool:
+    """Whether the answer is too large to be read, and FAR times as large as its gold."""
+    if len(answer) > max(LONGEST, FAR * len(gold.strip())):
+        return True
+    return len(answer) > DEEPEST and depth(answer) > max(DEEPEST, FAR * depth(gold))
 
 
 def _size(text: str) -> str | None:

@@ -136,24 +136,26 @@ def _scan(text: str) -> tuple[list[Box], bool]:
     first = _COMMAND.search(text)
     if first is None:
         return [], False
-    boxes: list[Box] = []
+    found: list[tuple[int, int, int, int]] = []  # where a box and its content start, where the content and it end
     stack: list[tuple[int, int] | None] = []  # a box: (where it starts, where its content starts); another brace: None
     opened = False
     for token in _TOKEN.finditer(text, first.start()):
         if token["open"]:
             stack.append((token.start(), token.end()))
         elif token["bare"]:
-            boxes.append(Box(token.start(), token.end(), token["bare"].rstrip(".,;:")))
+            end = token.start("bare") + len(token["bare"].rstrip(".,;:"))
+            found.append((token.start(), token.start("bare"), end, token.end()))
         elif token["brace"] == "{":
             stack.append(None)
         elif token["brace"] == "}" and stack:
             box = stack.pop()
             if box is not None:
-                while boxes and boxes[-1].start > box[0]:  # boxes inside this one are part of its content
-                    boxes.pop()
-                boxes.append(Box(box[0], token.end(), text[box[1] : token.start()]))
+                while found and found[-1][0] > box[0]:  # boxes inside this one are part of its content
+                    found.pop()
+                found.append((*box, token.start(), token.end()))
         elif token.end() == len(text) and token[0].lstrip("\\").startswith(("boxed", "fbox")):
             opened = True  # cut right after the command
+    boxes = [Box(start, end, text[inside:last]) for start, inside, last, end in found]
     return boxes, opened or any(box is not None for box in stack)
 
 

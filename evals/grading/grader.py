@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from evals.grading import Conventions
+from evals.grading.classes import first_members
 from evals.grading.equivalence import DEFAULT, Step, UnscorableError, compared, equal
 from evals.grading.extraction import Extraction, extract, locate
 from evals.grading.numbers import same_text
@@ -154,24 +155,19 @@ class Grader:
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
         """Which answers to one problem are equal: class numbers from 0 in order of appearance, None without an answer.
 
-        All correct answers are one class. Each other one is of the first class whose first member it equals; a
-        comparison that fails counts as different. Unscored answers have no class.
+        All correct answers are one class. Each other one is of the first class whose first member it equals (of many
+        different ones: `evals.grading.classes`); a comparison that fails counts as different. Unscored answers have no
+        class.
         """
-        leaders: list[str | None] = []  # None: of the correct answers
-        classes: list[int | None] = []
-        for answer, grade in zip(answers, grades, strict=True):
-            if grade.verdict not in (Verdict.CORRECT, Verdict.WRONG):
-                classes.append(None)
-                continue
-            leader = None
-            if grade.verdict is Verdict.WRONG:
-                assert answer is not None
-                wrong = (first for first in leaders if first is not None)
-                leader = next((first for first in wrong if outcome(first, answer, self.conventions) is True), answer)
-            if leader not in leaders:
-                leaders.append(leader)
-            classes.append(leaders.index(leader))
-        return classes
+        wrong = [answer or "" for answer, grade in zip(answers, grades, strict=True) if grade.verdict is Verdict.WRONG]
+        first = first_members(wrong, lambda one, other: outcome(one, other, self.conventions) is True)
+        numbers: dict[str | None, int] = {}  # of a class by its first member; None: of the correct answers
+        return [
+            numbers.setdefault(first[answer or ""] if grade.verdict is Verdict.WRONG else None, len(numbers))
+            if grade.verdict in (Verdict.CORRECT, Verdict.WRONG)
+            else None
+            for answer, grade in zip(answers, grades, strict=True)
+        ]
 
     def _extracted(self, gold: str, found: Extraction) -> Grade:
         last = found.last if same_text(clean(gold), clean(found.last or "")) else None

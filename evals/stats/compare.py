@@ -12,7 +12,8 @@ from typing import Any
 
 from evals.files import UsageError
 from evals.provenance import differing_fields
-from evals.stats.differences import Word, holm, paired, paired_average, word
+from evals.stats.collapses import Collapses, Undoing, collapses, undoing
+from evals.stats.differences import ALPHA, Word, holm, paired, paired_average, scoped, word
 from evals.stats.intervals import Interval
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import (
@@ -28,9 +29,11 @@ from evals.stats.score import (
     p_text,
     score,
     unit,
+    unscored_text,
 )
-from evals.stats.verdict_table import COMPARED, OF_K, VerdictTable, check_request
+from evals.stats.verdict_table import COMPARED, OF_K, Matrix, VerdictTable, check_request
 
+OF_CORRECTNESS = ("avg", "pass", "maj")  # higher is better
 AVERAGE = "average"  # the benchmark of a line over the mean of several
 
 
@@ -41,6 +44,7 @@ class Line:
     Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for the comparisons that `family`
     names. `seeds_covered`: about methods, not about two checkpoints. `margin` and `p_equal_holm` are those of "equal
     within the margin". `shared` counts the problems that are in both tables, `only_a` and `only_b` those in one.
+    `scores_a` and `scores_b` have the mean of each training seed, and are () for a side that was not trained.
     Values that cannot be computed are None, and `why` gives the reason. From `difference` to `p_not_higher`: those of
     `Paired.parts`.
     """
@@ -74,11 +78,15 @@ class Line:
     samples_b: int = 0
     seeds_a: int = 0
     seeds_b: int = 0
+    scores_a: tuple[float, ...] = ()
+    scores_b: tuple[float, ...] = ()
     why: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For a JSON document."""
-        return {**asdict(self), "unit": FRACTIONS.get(self.unit, self.unit), "verdict": self.verdict}
+        undone = None if self.undone_by is None else asdict(self.undone_by)
+        unit = FRACTIONS.get(self.unit, self.unit)
+        return {**asdict(self), "unit": unit, "verdict": self.verdict, "undone_by": undone}
 
     @property
     def excluded(self) -> int:
@@ -111,15 +119,44 @@ class Line:
         return max(self.p_not_lower, self.p_not_higher)
 
     @property
-    def verdict(self) -> Word:
-        """The verdict that the corrected p-values allow: see `evals.stats.differences.word`."""
+    def plain_verdict(self) -> Word:
+        """The verdict that the corrected p-values allow, about trainings like those at hand: see
+        `evals.stats.differences.word`."""
         return word(self.difference, self.p_holm, self.p_equal_holm, self.seeds_covered)
+
+    @property
+    def undone_by(self) -> Undoing | None:
+        """Collapses that would undo the plain verdict, and that these seeds may not show."""
+        if self.a is None or self.b is None or self.plain_verdict not in ("higher", "lower", "equal"):
+            return None
+        seeds = len(self.scores_a), len(self.scores_b)
+        within = self.margin if self.plain_verdict == "equal" else None
+        return undoing((self.a, self.b), seeds, self.metric, within=within)
+
+    @property
+    def verdict(self) -> Word:
+        """The plain verdict with its scope: see `evals.stats.differences.scoped`."""
+        return scoped(self.plain_verdict, self.undone_by is not None)
+
+    @property
+    def collapsed(self) -> dict[str, Collapses]:
+        """The sides ("a", "b") of which a seed collapsed, in a metric of correctness."""
+        sides = {"a": self.scores_a, "b": self.scores_b} if self.metric in OF_CORRECTNESS else {}
+        found = {side: collapses(scores) for side, scores in sides.items() if scores}
+        return {side: of for side, of in found.items() if of.count}
 
 
 def problems_in_both(lines: Sequence[Line]) -> str:
     """How many problems the lines of a benchmark are over, in words."""
-    counts, excluded = sorted({line.problems for line in lines}), max(line.excluded for line in lines)
-    text = f"{' or '.join(map(str, counts))} problems in both"
+    of_metric: dict[int, list[str]] = {}
+    for line in lines:
+        of_metric.setdefault(line.problems, []).append(line.name)
+    excluded = max(line.excluded for line in lines)
+    counts = [
+        f"{problems} ({', '.join(dict.fromkeys(names))})" if len(of_metric) > 1 else str(problems)
+        for problems, names in sorted(of_metric.items())
+    ]
+    text = f"{' or '.join(counts)} problems in both"
     return text + (f", up to {excluded} excluded (in one run only, or without a value)" if excluded else "")
 
 
@@ -154,6 +191,32 @@ def corrected(lines: Sequence[Line], family: str, size: int | None = None) -> li
         replace(line, p_holm=p, p_equal_holm=q, family=family)
         for line, p, q in zip(lines, p_values, p_equals, strict=True)
     ]
+
+
+def whole_table(families: Sequence[Sequence[Line]]) -> str:
+    """How often some verdict of a table is false, and how many verdicts remain if all that it shows is one family.
+
+    Each family errs in at most 5 % of tables, so some family in at most 1 - 0.95^F of them if they are independent, and
+    less often if they share an arm. "" for one family.
+
+    Args:
+        families: the lines of each difference, corrected within it.
+    """
+    families = [lines for lines in families if any(line.p_value is not None for line in lines)]
+    if len(families) < 2:
+        return ""
+    before = [line for lines in families for line in lines]
+    after = corrected(before, "the whole table")
+    resolved = [(line.plain_verdict, kept.plain_verdict) for line, kept in zip(before, after, strict=True)]
+    found = [(word, kept) for word, kept in resolved if word.endswith(("higher", "lower"))]
+    text = (
+        f"Each of the {len(families)} families errs in up to {100 * ALPHA:g} % of such tables, some of them in up to "
+        f"{100 * (1 - (1 - ALPHA) ** len(families)):.0f} %."
+    )
+    if found:
+        remain = sum(word == kept for word, kept in found)
+        text += f" Corrected over all {len(before)} comparisons, {remain} of {len(found)} differences stay resolved."
+    return text
 
 
 @dataclass(frozen=True)
@@ -268,6 +331,8 @@ def compare_average(
         **result.parts(),
         **total,
         **fewest_counts,
+        scores_a=_means([_seed_scores(of_a, a) for of_a, _ in pairs]),
+        scores_b=_means([_seed_scores(of_b, b) for _, of_b in pairs]),
         problems=sum(table.shape[1] for table, _ in pairs),
         a=float(sum(x for x, _ in values) / len(values)),
         b=float(sum(y for _, y in values) / len(values)),
@@ -304,14 +369,11 @@ def _both_graded(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> bool:
     return None not in (a.graded_by.get(benchmark), b.graded_by.get(benchmark))
 
 
-def _as_incorrect(run: MeasuredRun, benchmark: str) -> str:
-    """The average with unscored samples counted as incorrect; "" if it is the same."""
+def _whatever_they_are(run: MeasuredRun, benchmark: str) -> str:
+    """The bounds of the average, whatever its unscored samples are; "" if they do not change it."""
     [average] = score(run.tables[benchmark], ks=(), metrics=("avg",))
-    if average.as_wrong in (None, average.value):
-        return ""
-    return (
-        f"; as incorrect, {average.name} is {number_text(average.as_wrong, 100)}, not {number_text(average.value, 100)}"
-    )
+    ends = unscored_text(average).removeprefix(": ")
+    return f": {average.name} is {number_text(average.value, 100)} without them, and {ends}" if ends else ""
 
 
 def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[str]:
@@ -335,7 +397,7 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
             ]
         notes += [
             f"{name}: {side} has {count} unscored sample{'s, which count' if count > 1 else ', which counts'} "
-            f"neither as correct nor as incorrect{_as_incorrect(run, name)}"
+            f"neither as correct nor as incorrect{_whatever_they_are(run, name)}"
             for side, run in (("A", a), ("B", b))
             if (count := run.tables[name].unscored)
         ]
@@ -383,10 +445,22 @@ def _line(
         b=mean_of(of_b) if problems else None,
         **(paired(of_a, of_b, trained=trained, bounds=bounds_of(metric), margin=margin).parts() if problems else {}),
         **counts,
+        scores_a=_seed_scores(of_a, runs[0]),
+        scores_b=_seed_scores(of_b, runs[1]),
         problems=problems,
         margin=margin,
         why=None if problems else f"no problem has a value in both tables ({len({*a.problems, *b.problems})} problems)",
     )
+
+
+def _means(scores: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    """Each training seed's mean over benchmarks."""
+    return tuple(sum(of_seed) / len(of_seed) for of_seed in zip(*scores, strict=True))
+
+
+def _seed_scores(values: Matrix, run: MeasuredRun) -> tuple[float, ...]:
+    """The mean of each training seed of [S, P]; () without a training, or without a problem."""
+    return tuple(values.mean(axis=1).tolist()) if run.trained and values.size else ()
 
 
 def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> dict[str, Any]:

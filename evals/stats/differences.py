@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,9 @@ Word = Literal[
     "higher",
     "lower",
     "equal",
+    "higher without collapses",
+    "lower without collapses",
+    "equal without collapses",
     "not resolved",
     "checkpoint higher",
     "checkpoint lower",
@@ -29,6 +32,10 @@ Word = Literal[
 FEW_SEEDS = (
     "checkpoint higher, checkpoint lower: the measured checkpoints differ; with fewer than three training seeds of a "
     "trained arm this says nothing about the method"
+)
+SCOPE = (
+    "higher, lower or equal without collapses: the verdict is about trainings that do not collapse. About the mean of "
+    "all trainings it is not resolved: collapses that would undo it can be so rare that these seeds show none"
 )
 
 
@@ -153,7 +160,7 @@ def _tested(estimate: Estimate, margin: float | None, seeds_covered: bool, why_n
 
 
 def word(difference: float | None, p_holm: float | None, p_equal: float | None, seeds_covered: bool) -> Word:
-    """The only rule that turns corrected p-values into a verdict.
+    """The only rule that turns corrected p-values into a verdict; `scoped` says about which trainings.
 
     Args:
         p_holm: for "no difference", corrected for its family. p_equal: for TOST, corrected in the same way; None
@@ -168,6 +175,12 @@ def word(difference: float | None, p_holm: float | None, p_equal: float | None, 
     if p_equal is not None and p_equal <= ALPHA:
         return "equal" if seeds_covered else "checkpoints equal"
     return "not resolved"
+
+
+def scoped(verdict: Word, undone: bool) -> Word:
+    """The verdict with its scope. `undone`: collapses that no seed shows could undo it (`collapses.undoing`), so it is
+    about trainings that do not collapse, and not resolved about the mean of all."""
+    return cast(Word, f"{verdict} without collapses") if undone and verdict in ("higher", "lower", "equal") else verdict
 
 
 def holm(p_values: Sequence[float | None], *, family: int | None = None) -> list[float | None]:

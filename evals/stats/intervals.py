@@ -1,7 +1,8 @@
 """Confidence intervals of scores and differences, over problems and training seeds. docs/metrics.md has the formulas.
 
 One estimator: problems and seeds each have a half-width of Student's t, and independent half-widths add as squares
-(Howe, JASA 69, 1974). Its coverage by simulation: results/coverage.md.
+(Howe, JASA 69, 1974). The ends of a score also allow for a hidden share of problems that the sample does not show
+(`_score_ends`). Its coverage by simulation: results/coverage.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ SEEDS = "seeds"
 BOTH = "problems and seeds"
 MIN_SEEDS = 3  # of a trained arm: fewer are averaged, and the interval covers problems only
 FEW = 5  # varying problems, or training seeds: fewer make an interval approximate
-ROUGH = "~: approximate; fewer than five problems vary, or the interval covers fewer than five training seeds"
+ROUGH = (
+    "~: approximate; fewer than five problems vary (counted by how much each varies), or the interval covers fewer "
+    "than five training seeds"
+)
 TINY = 1e-12  # differences below this are rounding
 
 
@@ -104,7 +108,7 @@ class Estimate:
         if half > 1e-9 * width:  # less is rounding
             if self.bounds is None:
                 return Interval(self.mean - half, self.mean + half, level, self.covers, rough)
-            return Interval(*_wilson(self.mean, half, *self.bounds), level, self.covers, rough)
+            return Interval(*self._ends(half, (1 + level) / 2), level, self.covers, rough)
         if self.bounds is None or not self.blocks:
             return None
         unseen = 1 - ((1 - level) / 2) ** (1 / min(len(values) for values, _ in self.blocks))
@@ -137,17 +141,31 @@ class Estimate:
 
     def _half(self, quantile: float) -> float:
         """The half-width before it is fitted to the bounds; `quantile` is 0.975 for 95 %."""
+        error, df = self._seeds_part
+        problems = self._half_of_problems(quantile)
+        return math.hypot(problems, t_quantile(quantile, df) * error) if df else problems
+
+    def _half_of_problems(self, quantile: float) -> float:
+        """The part of `_half` that comes from the problems."""
         normal = t_quantile(quantile, math.inf)
         halves = [
             min(t_quantile(quantile, df) * error if df else 0.0, normal * most) for error, df, most in self._parts
         ]
-        problems = math.hypot(*halves) / max(1, len(halves))
-        error, df = self._seeds_part
-        return math.hypot(problems, t_quantile(quantile, df) * error) if df else problems
+        return math.hypot(*halves) / max(1, len(halves))
+
+    def _ends(self, half: float, quantile: float) -> tuple[float, float]:
+        """The half-width fitted to the bounds: of a score with room for a hidden share, of a difference without."""
+        assert self.bounds is not None
+        low, high = self.bounds
+        if _of_differences(self.bounds) or not self.blocks:
+            return _score_ends(self.mean, half, 0.0, low, high)
+        room = sum(_room(len(values), quantile) for values, _ in self.blocks) / len(self.blocks) ** 2
+        inside = max(TINY, (self.mean - low) * (high - self.mean))
+        return _score_ends(self.mean, half, max(0.0, room - self._half_of_problems(quantile) ** 2 / inside), low, high)
 
     @cached_property
-    def _parts(self) -> list[tuple[float, int, float]]:
-        """Of each benchmark: the standard error, its degrees of freedom (one for each problem that varies, at most
+    def _parts(self) -> list[tuple[float, float, float]]:
+        """Of each benchmark: the standard error, its degrees of freedom (the number of problems that vary, at most
         P - 1), and the standard error if every value were all or nothing."""
         parts = []
         for values, noise in self.blocks:
@@ -248,17 +266,23 @@ def t_quantile(probability: float, df: float) -> float:
     return float(ndtri(probability) if math.isinf(df) else stdtrit(df, probability))
 
 
-def varying(values: Vector, bounds: Bounds) -> int:
-    """How many of the values [P] vary: those above the least possible, or those below the greatest, whichever are
-    fewer; of differences those that are not zero. It is 1 if one problem of thirty is ever solved, or one ever failed.
+def varying(values: Vector, bounds: Bounds) -> float:
+    """How many of the values [P] vary, counted by how much: (sum w)^2 / sum w^2, as Kish counts weights (Survey
+    Sampling, 1965). w is the distance to the least possible value, or to the greatest, whichever gives fewer; of
+    differences |d|. It is 1 if one problem of thirty is ever solved, or one ever failed; and 1 where one problem fails
+    always and the others once in a million times.
     """
     if bounds is None:
         return len(values)
     low, high = bounds
-    if _of_differences(bounds):
-        return int(np.count_nonzero(np.abs(values) > TINY * high))
-    rounding = TINY * (high - low)
-    return int(min(np.count_nonzero(values > low + rounding), np.count_nonzero(values < high - rounding)))
+    distances = [np.abs(values)] if _of_differences(bounds) else [values - low, high - values]
+    return min(_effective_number(np.where(w > TINY * (high - low), w, 0.0)) for w in distances)
+
+
+def _effective_number(weights: Vector) -> float:
+    """Of weights >= 0: N if all are equal, about 1 if one outweighs the others, 0 if all are zero."""
+    squares = float(np.square(weights).sum())
+    return round(float(weights.sum()) ** 2 / squares, 9) if squares else 0.0  # five equal ones are 5, not 4.9999999
 
 
 def _most_variance(values: Vector, bounds: Bounds) -> float:
@@ -291,16 +315,43 @@ def _noise_of_mean(table: Vector) -> float:
     return float(np.square(noise).sum() / ((seeds - 1) * (problems - 1)) / (seeds * problems))
 
 
-def _wilson(mean: float, half: float, low: float, high: float) -> tuple[float, float]:
-    """The two x with (x - p)^2 = h^2 x(1 - x) / (p(1 - p)): p is the mean, h the half-width, low..high is 0..1.
+def _room(problems: int, quantile: float) -> float:
+    """q / (1 - q) of the share q that can be hidden: none of `problems` problems shows a share q = 1 - alpha^(1/P) with
+    probability alpha (Clopper and Pearson, Biometrika 26, 1934).
 
-    For a proportion of n, h = z sqrt(p(1 - p)/n), and this is Wilson's equation (JASA 22, 1927).
+    alpha is that of both ends, 0.05 for 95 %: where a hidden share decides an end, the sample has little spread, and
+    the other end hardly ever misses. At most z^2 / P, which is Wilson's room for values that are 0 or 1.
+    """
+    alpha = 2 * (1 - quantile)
+    return min(math.expm1(-math.log(alpha) / problems), t_quantile(quantile, math.inf) ** 2 / problems)
+
+
+def _score_ends(mean: float, half: float, hidden: float, low: float, high: float) -> tuple[float, float]:
+    """The two x at which the mean is as far from x as its error under x allows. Scaled to low..high = 0..1, with the
+    mean p, the half-width h and the hidden room e, and with the distance d = |p - x|:
+
+        d^2 = h^2 x(1 - x) / (p(1 - p)) + e x d                      (lower end, x < p; the upper end is its mirror)
+
+    Without the last term it is Wilson's equation (JASA 22, 1927): for a proportion of n, h = z sqrt(p(1 - p)/n).
+
+    The last term: a mean x < p with the sample at hand is least unlikely if a share q = d / p of all problems has the
+    value 0 and the others are like the sample, with mean p and variance s^2. Such a mixture has the variance
+    (1 - q) s^2 + q(1 - q) p^2, which is x(1 - x) s^2 / (p(1 - p)), as the first term has it, plus x d V / (p(1 - p))
+    with V = p(1 - p) - s^2. Divided by P and with `_room` for the hidden share, the factor of x d is
+    e = room - h^2 / (p(1 - p)), at least 0. Where every value is 0 or 1, e = 0. Where all are equal to p, h = 0, and
+    the lower end is p / (1 + room), which is p (1 - q).
     """
     width = high - low
     p, h = (mean - low) / width, half / width
-    ratio = h * h / (p * (1 - p))
-    centre, reach = (p + ratio / 2) / (1 + ratio), math.sqrt(h * h + ratio * ratio / 4) / (1 + ratio)
-    return low + width * max(0.0, centre - reach), low + width * min(1.0, centre + reach)
+    spread = max(TINY, p * (1 - p))
+    ratio = h * h / spread
+
+    def distance(p: float) -> float:
+        """To the lower end of the mean p: the positive root of (1 + r + e) d^2 - (p(r + e) - r(1 - p)) d - h^2 = 0."""
+        a, b = 1 + ratio + hidden, p * (ratio + hidden) - ratio * (1 - p)
+        return (b + math.sqrt(b * b + 4 * a * h * h)) / (2 * a)
+
+    return low + width * max(0.0, p - distance(p)), low + width * min(1.0, p + distance(1 - p))
 
 
 def checked(values: ArrayLike, dimensions: int, bounds: Bounds) -> Vector:

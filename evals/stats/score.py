@@ -52,8 +52,8 @@ def bounds_text(interval: Interval | None, factor: float = 1.0, form: str = ".1f
 
 
 def score_text(score: Score | None) -> str:
-    """ "47.3 [44.0, 50.6] (2 unscored; as wrong 46.9)", in percent or the metric's own unit; without a value, the
-    reason."""
+    """ "47.3 [44.0, 50.6] (2 unscored: 46.9 to 47.5 whatever they are)", in percent or the metric's own unit; without a
+    value, the reason."""
     if score is None:
         return NONE
     if score.value is None:
@@ -63,9 +63,15 @@ def score_text(score: Score | None) -> str:
         text += f" {bounds_text(score.interval, score.factor)}"
     if not score.unscored:
         return text
-    if score.as_wrong is None or score.as_wrong == score.value:
-        return f"{text} ({score.unscored} unscored)"
-    return f"{text} ({score.unscored} unscored; as wrong {number_text(score.as_wrong, score.factor)})"
+    return f"{text} ({score.unscored} unscored{unscored_text(score)})"
+
+
+def unscored_text(score: Score) -> str:
+    """ ": 46.9 to 47.5 whatever they are", or "" if unscored samples do not change the value."""
+    ends = sorted(end for end in (score.as_wrong, score.as_right) if end is not None)
+    if not ends or ends[0] == ends[-1]:
+        return ""
+    return f": {' to '.join(number_text(end, score.factor) for end in ends)} whatever they are"
 
 
 def p_words(p: float | None) -> str:
@@ -87,9 +93,9 @@ class Score(Tabular):
     `k` is None for metrics that have none, and for avg where the problems have different numbers of samples.
     `problems` have a value and `excluded` have none (too few scored samples, in any training
     seed). `samples` counts the rows of the table over all problems and seeds, `unscored` those of them without a
-    verdict. `why` says why the value is None. `as_wrong` is the value if unscored samples count as incorrect instead of
-    being excluded, so that ungradable answers cannot raise a score unnoticed; None if no verdict is missing or the
-    metric needs none.
+    verdict. `why` says why the value is None. `as_wrong` and `as_right` bound the value over all problems, whatever the
+    unscored samples are (`VerdictTable.bounds`), so that ungradable answers cannot raise a score unnoticed: one end has
+    all of them incorrect, the other all of them correct. None if no verdict is missing or the metric needs none.
     """
 
     metric: str
@@ -102,6 +108,7 @@ class Score(Tabular):
     unscored: int
     why: str | None = None
     as_wrong: float | None = None
+    as_right: float | None = None
 
     def __str__(self) -> str:
         percent = " %" * (self.unit == "%" and self.value is not None)
@@ -225,16 +232,14 @@ def _score(table: VerdictTable, metric: str, k: int | None) -> Score:
     matrix = values[:, complete(values)]
     problems = matrix.shape[1]
     counts = (problems, len(table.problems) - problems, table.samples, table.unscored)
-    as_wrong = None
-    if table.unscored and metric in OF_VERDICTS:
-        strict = table.unscored_as_wrong.values(metric, k)
-        as_wrong = mean_of(strict[:, complete(strict)]) if complete(strict).any() else None
+    ends = table.bounds(metric, k) if table.unscored and metric in OF_VERDICTS else None
+    as_wrong, as_right = ends[::-1] if ends and metric == "unsolvable" else ends or (None, None)
     if not problems:
-        return Score(metric, k, None, None, *counts, table.why_none(metric, k), as_wrong)
+        return Score(metric, k, None, None, *counts, table.why_none(metric, k), as_wrong, as_right)
     interval = estimate([matrix], bounds=bounds_of(metric)).interval()
     if metric == "mean_tokens" and interval is not None:
         interval = replace(interval, low=max(0.0, interval.low))
-    return Score(metric, k, mean_of(matrix), interval, *counts, None, as_wrong)
+    return Score(metric, k, mean_of(matrix), interval, *counts, None, as_wrong, as_right)
 
 
 def mean_of(matrix: NDArray[np.float64]) -> float:

@@ -16,6 +16,8 @@ from harness.errors import UsageError, choose
 from harness.runs.record import environment
 from harness.spec.scales import SCALES
 
+PAGE, NUMBERS = "README.md", "analysis.json"  # of an analysis, in its folder
+
 
 def common_benchmarks(models: Sequence[Analysed], names: Sequence[str] | None) -> list[str]:
     """The requested benchmarks, or all that every run with responses has, in the first one's order.
@@ -37,6 +39,8 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
         what analysis.json holds: `models`, `runs`, `benchmarks`, `figures` (family, name, title, caption, source),
         `skipped`, `command`, `environment`.
     """
+    if (out / PAGE).exists() and not (out / NUMBERS).is_file():
+        raise UsageError(f"out={out}: {PAGE} in this folder is not of an analysis. Type another folder after out=")
     code = environment()  # before anything is written, which may be under version control itself
     plotted, skipped = plot_all(material, only)
     bare = [m.name for m in material.models if m.sources[0].benchmarks and not m.subject.tables]
@@ -57,8 +61,8 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
         "command": command,
         "environment": code,
     }
-    write_text(out / "README.md", index_page(made))
-    write_json(out / "analysis.json", made)
+    write_text(out / PAGE, index_page(made))
+    write_json(out / NUMBERS, made)
     return made
 
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evals.redaction import redacted_start
 from harness.errors import UsageError
 
 MOST_SEEDS = 10_000  # of one command
@@ -62,7 +63,7 @@ def _simple(text: str) -> Any:
     if text.startswith("{"):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise LookupError(text) from None
     if "," in text or text.startswith("["):
         inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
@@ -92,7 +93,7 @@ def _by_hydra(argument: str) -> tuple[str, Any]:
     try:
         override = OverridesParser.create().parse_override(argument)
     except (HydraException, ValueError, RecursionError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        first = redacted_start((str(error).strip().splitlines() or [type(error).__name__])[0], 200)
         why = f" ({first})" if "=" in argument else ""
         raise UsageError(f"cannot read {_short(_as_typed(argument))}: expected key=value{_as_typed(why)}") from error
     key = override.key_or_group
@@ -129,7 +130,7 @@ def _finite(value: Any) -> bool:
 
 
 def _short(argument: str) -> str:
-    return repr(argument if len(argument) <= 200 else argument[:200] + "...")
+    return repr(redacted_start(argument, 200))
 
 
 def _plain(value: Any) -> Any:

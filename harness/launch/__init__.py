@@ -22,10 +22,10 @@ def launch(prepared: Prepared) -> list[JobOutcome]:
     if launcher.name == "local":
         from harness.launch.local import Local, slot_environments
         from harness.launch.watching import run_on
-        from harness.plan.machine import gpu_count
+        from harness.spec.host import this_host
 
         at_once = min(launcher.here, len(prepared.jobs))
-        return run_on(Local(slot_environments(prepared.hardware.values(), at_once, gpus=gpu_count())), prepared)
+        return run_on(Local(slot_environments(prepared.hardware.values(), at_once, gpus=this_host().gpus)), prepared)
     if launcher.name == "slurm":
         from harness.launch.slurm import Slurm
         from harness.launch.watching import run_on

@@ -24,6 +24,7 @@ from harness.launch.task import RUNNING, WAITING, Task
 from harness.plan.machine import sharing
 from harness.runs.interrupt import StoppedAtOnce
 from harness.spec.hardware import Hardware
+from harness.spec.host import this_host
 
 THREADS, VISIBLE = "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"
 
@@ -45,7 +46,7 @@ def slot_environments(machines: Iterable[Hardware], slots: int, *, gpus: int) ->
     machines = list(machines)
     if not any(machine.device == "gpu" for machine in machines):
         return [{VISIBLE: ""} for _ in range(slots)]
-    common = {} if THREADS in os.environ else {THREADS: str(max(1, len(os.sched_getaffinity(0)) // slots))}
+    common = {} if THREADS in os.environ else {THREADS: str(max(1, this_host().cores // slots))}
     each = max(machine.gpus for machine in machines)
     names = [name for name in os.environ.get(VISIBLE, "").split(",") if name] or [str(i) for i in range(gpus)]
     most = len(names) // each

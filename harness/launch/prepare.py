@@ -17,18 +17,10 @@ from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch, check_watch, take_watch
 from harness.errors import Faults, UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
-from harness.plan.machine import (
-    AUTO,
-    DEFAULT,
-    Machine,
-    check_machine,
-    cpu_has_bfloat16,
-    gpu_count,
-    jobs_at_once,
-    take_machine,
-)
+from harness.plan.machine import AUTO, DEFAULT, Machine, check_machine, jobs_at_once, take_machine
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
+from harness.spec.host import this_host
 from harness.spec.job import Job
 from harness.spec.scales import SCALES
 
@@ -104,7 +96,7 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
         jobs = read_jobs(paper, values)
     faults.refuse()
     check_watch(watch, jobs)
-    if machine.profile is None and not machine.explicit and gpu_count() and any(j.scale in REAL for j in jobs):
+    if machine.profile is None and not machine.explicit and this_host().gpus and any(j.scale in REAL for j in jobs):
         print("hardware=: not given, so its settings are the defaults; hardware=auto chooses them", file=sys.stderr)
     machine = machine.shared_by(min(launcher.here, len(jobs)))
     hardware = machine.by_arm(jobs)
@@ -125,9 +117,9 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
     changed: dict[str, None] = {}
     made = []
     for job in jobs:
-        on_cpu, e = hardware[job.model, job.arm].on_cpu(gpu_count()), job.experiment
+        on_cpu, e = hardware[job.model, job.arm].on_cpu(this_host().gpus), job.experiment
         asked = "precision" in job.command_line or e is None or "bfloat16" not in e.precision.value
-        if e is not None and on_cpu and not asked and not cpu_has_bfloat16():
+        if e is not None and on_cpu and not asked and not this_host().bfloat16:
             note = f"this CPU has no instructions for {e.precision.value}, and would take many times as long"
             job = replace(job, experiment=e.override({"precision": "float32"}, Origin.ASSUMED, note))
             changed[job.label] = None
@@ -214,7 +206,7 @@ def planned(
     """
     from harness.plan.plan import plan
 
-    scale, gpus = values.get("scale", "tiny" if isinstance(paper, str) else "paper"), gpu_count()
+    scale, gpus = values.get("scale", "tiny" if isinstance(paper, str) else "paper"), this_host().gpus
     named = any(key.startswith("hardware") for key in values)
     asked = _read(paper, values if gpus or named or scale not in REAL else {"hardware": card(scale), **values})
     missing: list[str] | None = None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
 import re
 import resource
 import shutil
@@ -30,6 +28,7 @@ from harness.plan.context import check_context
 from harness.plan.costs import disk, disk_of_all, host_memory, size_text
 from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of, with_engine
 from harness.spec.hardware import Hardware
+from harness.spec.host import this_host
 from harness.spec.job import Job
 
 SERVER = "openai"  # the engine that is named where a model does not fit
@@ -76,7 +75,7 @@ class Machine:
     def cards(self) -> int:
         """GPUs of the machine: of the profile, or of this one."""
         named = PROFILES.get(self.profile or "")
-        return gpu_count() if named is None else named.gpus
+        return this_host().gpus if named is None else named.gpus
 
     def shared_by(self, jobs: int) -> Machine:
         """The same for so many jobs at once: where they share GPUs, a profile takes no vLLM."""
@@ -202,9 +201,9 @@ def device_memory(machines: Mapping[tuple[str, str], Hardware], slots: int) -> f
         import torch
 
         each = max(settings.gpus for settings in machines.values())
-        return float(torch.cuda.get_device_properties(0).total_memory) / sharing(slots, each, gpu_count())
+        return float(torch.cuda.get_device_properties(0).total_memory) / sharing(slots, each, this_host().gpus)
     processes = max(settings.processes for settings in machines.values())
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / processes / slots
+    return this_host().memory / processes / slots
 
 
 def hardware_help() -> str:
@@ -241,7 +240,7 @@ def check_machine(
         slots: jobs that share it. force: without memory and disk. watch: evaluations beside the training.
         explicit: settings given on the command line.
     """
-    gpus, arms = gpu_count(), {(job.model, job.arm): job for job in jobs}
+    gpus, arms = this_host().gpus, {(job.model, job.arm): job for job in jobs}
     checks: list[Callable[[], object]] = []
     if here:
         for name, settings in dict.fromkeys((job.backend, machines[key]) for key, job in arms.items()):
@@ -276,11 +275,9 @@ def check_machine(
 def jobs_at_once(jobs: Sequence[Job], machines: Mapping[tuple[str, str], Hardware], slots: int) -> int:
     """How many of these jobs, at most `slots`, this machine's memory holds at once by the plan; 1 where it does not
     hold one (`check_machine` says what it lacks)."""
-    import psutil
-
-    placed = _placed(machines, gpu_count())
+    placed = _placed(machines, this_host().gpus)
     if host := _largest_host_memory(jobs, machines):
-        slots = min(slots, int(psutil.virtual_memory().total // host))
+        slots = min(slots, int(this_host().memory // host))
     while slots > 1:
         try:
             check_memory(jobs, placed, memory=device_memory(placed, slots))
@@ -317,7 +314,7 @@ def check_room(
     free += sum(path.stat().st_size for path in there.rglob("*") if path.is_file())
     if runs > free and not force:
         lines.append(f"disk: expected {size_text(runs)} for the runs under {home()}, {size_text(free)} are free")
-    host, memory = slots * _largest_host_memory(jobs, machines), psutil.virtual_memory().total
+    host, memory = slots * _largest_host_memory(jobs, machines), this_host().memory
     if host > memory and not force:
         lines.append(f"memory: expected {host / 1e9:,.0f} GB in this machine, it has {memory / 1e9:,.0f} GB")
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -374,33 +371,6 @@ def check_engine(hardware: Hardware) -> None:
             raise UsageError(f"hardware.engine_{key}={value}: not used with hardware.engine={hardware.engine}")
     if hardware.sampler.served:
         sampling_engine(hardware, "model")  # refuses an address
-
-
-BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # what Linux calls a CPU's instructions for it, on x86 and on ARM
-
-
-def cpu_has_bfloat16() -> bool:
-    """Whether this CPU computes in bfloat16; True where that is not known. Without its instructions torch converts each
-    number back and forth: on two cores with AVX2 no backward pass of a model of 0.5B ended in 7 minutes, where two
-    whole steps in float32 took 2."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return True
-    flags = [line for line in text.splitlines() if line.lower().startswith(("flags", "features"))]
-    return not flags or bool(BFLOAT16 & set(flags[0].split()))
-
-
-def gpu_count() -> int:
-    """GPUs that the driver shows this process (CUDA_VISIBLE_DEVICES counts), without importing torch."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return 0
-    count = ctypes.c_int(0)
-    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
-        return 0
-    return count.value
 
 
 def check_served(job: Job, engine: str) -> None:

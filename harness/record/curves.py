@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evals.audit.reading import in_percent, read_curve
 from evals.audit.tool_faults import known_faults
-from evals.files import append_jsonl, file_sha256, read_object
+from evals.files import append_jsonl, file_sha256, rename_folder
+from evals.names import plain_name
 from harness.errors import UsageError, nearest
-from harness.record.record import CURVES, RECORD, TRAINING_LOG
+from harness.record.owned import refuse_foreign
+from harness.record.record import CURVES, RECORD, TRAINING_LOG, read_record
 from harness.record.run import Run
 from harness.record.write import Recorder, now
 from harness.runs.track import make_home
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NAMES = {  # ours -> what veRL and TRL call it, the latter in trackers with train/ before it
     "train/reward": ("critic/score/mean", "reward", "critic/rewards/mean"),  # the last after the penalty for KL
@@ -25,16 +33,50 @@ NAMES = {  # ours -> what veRL and TRL call it, the latter in trackers with trai
 }
 
 
-def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -> Run:
-    """A file of any form of `evals.audit.reading.read_curve` as a finished run, in place of one of that name and seed.
+@dataclass(frozen=True)
+class Curve:
+    """A file that was read, before anything is written: its steps, our metric -> theirs, and the known faults of the
+    tool that wrote it."""
+
+    path: Path
+    table: pd.DataFrame
+    found: Mapping[str, str]
+    faults: tuple[str, ...]
+
+
+def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> tuple[list[Run], int]:
+    """Files of any form of `evals.audit.reading.read_curve` as finished runs, in place of those of that name.
+
+    Every file is read, and every folder is checked, before the first one is replaced.
 
     Args:
-        name: of the method. seed: tells its runs apart.
+        paths: one file per training seed.
+        name: of the method, a plain one (`evals.names`).
         columns: our metric -> theirs, beside `NAMES`: curve/gsm8k/avg_at_1 for a score while it trained, step for the
             optimiser step.
+    Returns:
+        The runs, and how many further seeds of an earlier import were deleted.
     Raises:
-        UsageError: the file is of no known form or has none of the metrics.
+        UsageError: the name is not plain, a file is of no known form or has none of the metrics, or a folder of this
+            name is not an import.
     """
+    plain_name("name", name)
+    curves = [_read(path, columns) for path in paths]
+    place = make_home() / CURVES
+    there = sorted(place.iterdir()) if place.is_dir() else []
+    before = [folder for folder in there if re.fullmatch(rf"{re.escape(name)}-seed\d+", folder.name)]
+    for folder in before:
+        refuse_foreign(folder, CURVES, "Give the curve another name: name=NAME")
+    new = [place / f"{name}-seed{seed}" for seed in range(len(curves))]
+    for seed, (curve, folder) in enumerate(zip(curves, new, strict=True)):
+        _write(curve, folder, name, seed)
+    gone = [folder for folder in before if folder not in new]
+    for folder in gone:  # a mean over the seeds of two imports is of neither
+        shutil.rmtree(folder)
+    return [Run(folder) for folder in new], len(gone)
+
+
+def _read(path: Path, columns: Mapping[str, str]) -> Curve:
     own = {ours: theirs for ours, theirs in columns.items() if ours != "step"}
     if strange := [ours for ours in own if ours not in NAMES and not ours.startswith("curve/")]:
         raise UsageError(f"columns={strange[0]}: {nearest(strange[0], [*NAMES, 'curve/BENCHMARK/avg_at_1', 'step'])}")
@@ -56,28 +98,34 @@ def import_curve(path: Path, name: str, seed: int, columns: Mapping[str, str]) -
         raise UsageError(f"columns: {path}: no metric {missing[0]!r}; it has {there}")
     if not found:
         raise UsageError(f"{path}: no metric of a known name; it has {there}. Give columns=train/reward:NAME,...")
-    folder = make_home() / CURVES / f"{name}-seed{seed}"
-    if replaced := folder.exists():
-        before = (read_object(folder / RECORD) or {}).get("source", {}).get("file")
-        shutil.rmtree(folder)
-    recorder = Recorder(folder)
-    folder.mkdir(parents=True)
-    percent = [theirs for ours, theirs in found.items() if ours.startswith("curve/") and in_percent(curve[theirs])]
-    curve[percent] /= 100
-    for row in curve.to_dict("records"):
+    return Curve(path, curve, found, known_faults(text, curve))
+
+
+def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
+    """Write a run, in place of the import that is there."""
+    before = (read_record(folder / RECORD) or {}).get("source", {}).get("file")
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)  # of an import that was killed
+    part.mkdir(parents=True)
+    table, found = curve.table.copy(), curve.found
+    percent = [theirs for ours, theirs in found.items() if ours.startswith("curve/") and in_percent(table[theirs])]
+    table[percent] /= 100
+    for row in table.to_dict("records"):
         values = {ours: float(row[theirs]) for ours, theirs in found.items() if row[theirs] == row[theirs]}
-        append_jsonl(folder / TRAINING_LOG, {"step": int(row["step"]), "metrics": values, "time": 0})
-    left = [str(column) for column in curve if column not in ("step", *found.values())]
+        append_jsonl(part / TRAINING_LOG, {"step": int(row["step"]), "metrics": values, "time": 0})
     source = {
-        "file": str(path),
-        "sha256": file_sha256(path),
+        "file": str(curve.path),
+        "sha256": file_sha256(curve.path),
         "columns": found,
-        "left": left,
-        "replaced": replaced,
-        "in_place_of": before if replaced and before != str(path) else None,
+        "left": [str(column) for column in table if column not in ("step", *found.values())],
+        "replaced": before is not None,
+        "in_place_of": before if before != str(curve.path) else None,
         "percent": percent,
-        "faults": [*known_faults(text, curve)],
+        "faults": curve.faults,
     }
+    recorder = Recorder(part)
     recorder.start(kind=CURVES, arm=name, seed=seed, source=source)
-    recorder.update(files=recorder.hashes([folder / TRAINING_LOG]), state="finished", finished=now())
-    return Run(folder)
+    recorder.update(files=recorder.hashes([part / TRAINING_LOG]), state="finished", finished=now())
+    if folder.exists():
+        shutil.rmtree(folder)
+    rename_folder(part, folder)

@@ -33,7 +33,7 @@ from evals.files import (
     text_sha256,
     write_json,
 )
-from evals.redaction import redact, redact_all
+from evals.redaction import redact, redact_all, redacted_start
 from evals.stats.intervals import Interval
 from evals.stats.score import bounds_text
 from harness.record.names import JOB_FOLDER, as_typed, base_of, folder_of, readable
@@ -416,7 +416,7 @@ def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:
         except DamagedFileError as error:  # of this run; the others are whole
             why = str(error)
         except (MlflowException, OSError) as error:  # the store has gone; what was sent is noted
-            why = redact(str(error))[:300]
+            why = redacted_start(str(error), 300)
             break
     return sent, [folder for folder in folders if pending(folder)], why
 

@@ -13,7 +13,7 @@ from evals.analysis.subjects import Subject
 from evals.plots.comparison import differences
 from evals.plots.plot import Plot
 from evals.stats.compare import Line, compare_runs, line_form, method_p_text, problems_in_both
-from evals.stats.differences import FEW_SEEDS
+from evals.stats.differences import FEW_SEEDS, SCOPE
 from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, meanings, number_text, p_text, reported, score_text
 from evals.stats.verdict_table import COMPARED
@@ -202,7 +202,10 @@ def document_of_runs(
         benchmarks = dict.fromkeys(line.benchmark for line in compared.lines)
         over = [(name, [line for line in compared.lines if line.benchmark == name]) for name in benchmarks]
         counted = tuple(f"{name}: {problems_in_both(lines)}." for name, lines in over)
-        few = (f"{FEW_SEEDS}.",) if any(line.verdict.startswith("checkpoint") for line in compared.lines) else ()
+        few: tuple[str, ...] = (
+            (f"{FEW_SEEDS}.",) if any(line.verdict.startswith("checkpoint") for line in compared.lines) else ()
+        )
+        few += (f"{SCOPE[:1].upper()}{SCOPE[1:]}.",) if any(line.undone_by for line in compared.lines) else ()
         said = tuple(f"Note: {text}." for text in compared.notes)
         grids.append(
             Grid(

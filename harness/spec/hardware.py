@@ -7,9 +7,7 @@ The sampling engine changes probabilities slightly: each step logs how far sampl
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, Self, get_type_hints
@@ -18,6 +16,7 @@ from evals.sampling import engines
 from evals.sampling.engines import Kind
 from evals.suggest import expected
 from harness.errors import UsageError
+from harness.spec.host import Host, this_host
 from harness.spec.ranges import Count, Positive, Processes, Share, check_value
 
 
@@ -91,7 +90,7 @@ class Hardware:
     @property
     def card(self) -> Gpu:
         """The GPU that the plan is for; with device="cpu" this machine's processor."""
-        return this_processor() if self.device == "cpu" else GPUS[self.gpu or "h100"]
+        return processor(this_host()) if self.device == "cpu" else GPUS[self.gpu or "h100"]
 
     def on_cpu(self, gpus: int) -> bool:
         """Whether these settings mean a CPU, on a machine with so many GPUs: it is asked for, or none is here and
@@ -153,26 +152,9 @@ class Gpu:
     measured: bool = False
 
 
-@cache
-def this_processor() -> Gpu:
-    """This machine's processor, all its cores: FLOP/s of a product of float32 matrices, by its own time, so that other
-    work on the machine counts little. The bandwidth is a quarter of a copy's: the plan counts weights of two bytes
-    where float32 has four, and SmolLM2-135M read them at half of the copy's rate (two cores, November 2026)."""
-    import numpy as np
-
-    def least(act: Callable[[], object]) -> float:
-        times = []
-        for _ in range(3):
-            began = time.process_time()
-            act()
-            times.append(time.process_time() - began)
-        return max(min(times), 1e-6)
-
-    side, cores = 768, len(os.sched_getaffinity(0))
-    matrix, block = np.ones((side, side), np.float32), np.ones(2**23, np.float32)
-    flops = 2 * side**3 / least(lambda: matrix @ matrix) * cores
-    memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return Gpu(memory, flops, block.nbytes / least(block.copy) / 4, measured=True)
+def processor(host: Host) -> Gpu:
+    """A computer's processor and memory, as the device that trains."""
+    return Gpu(host.memory, *host.rates, measured=True)
 
 
 GPUS: Mapping[str, Gpu] = {

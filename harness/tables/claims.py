@@ -128,11 +128,12 @@ def outcome_of(claim: Claim, evidence: Sequence[ClaimEvidence]) -> ClaimOutcome:
 def support(claim: Claim, e: ClaimEvidence) -> Support:
     """Whether one comparison supports the claim, contradicts it, or is open.
 
-    A difference within the margin contradicts "higher" and "lower", because the claimed gain is missing.
+    A difference within the margin contradicts "higher" and "lower", because the claimed gain is missing. A claim is
+    about trainings like those at hand: collapses that no seed shows are not counted.
     """
     if not e.line.seeds_covered:
         return "open"
-    word = e.line.verdict
+    word = e.line.plain_verdict
     if claim.direction in ("higher", "lower"):
         if word == claim.direction:
             return "for"

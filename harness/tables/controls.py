@@ -78,10 +78,12 @@ def sentence(line: Line, control: str) -> str:
     of = CONTROLS[split_key(control)[1] or ""].title
     if line.difference is None:
         return f"{NONE} ({line.why})"
-    word = {"higher": "exceeds", "lower": "falls short of"}.get(line.verdict.removeprefix("checkpoint "))
+    word = {"higher": "exceeds", "lower": "falls short of"}.get(line.plain_verdict.removeprefix("checkpoint "))
     if word is None:
         return f"not resolved from {of}"
     said = f"the gain {word} that of {of} by {number_text(abs(line.difference), 100)} points"
+    if line.undone_by:
+        said += ", for trainings that do not collapse"
     return said if line.seeds_covered else f"{said}, of these checkpoints"
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from evals.plots.figures import ENDS, point_rows
 from evals.plots.plot import Plot
-from evals.stats.compare import Line, compare_average, compare_runs, difference_text, method_p_text
-from evals.stats.differences import ALPHA, FEW_SEEDS
+from evals.stats.collapses import MEANS
+from evals.stats.compare import Line, compare_average, compare_runs, difference_text, method_p_text, whole_table
+from evals.stats.differences import ALPHA, FEW_SEEDS, SCOPE
 from evals.stats.score import NONE
 from harness.spec import Reproduction
 from harness.tables.grid import Grid
@@ -35,7 +36,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     the store, and `rlvr compare` of the same two runs gives the same verdict.
     """
     common = common_overrides(measured)
-    rows = []
+    rows, collapsed, families = [], [], []
     for a, b in contrasts(paper, measured):
         if not set(a.verdicts) & set(b.verdicts):
             continue
@@ -43,7 +44,13 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
         diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.diverged)
         same = alike(a, b)
+        families.append([] if same else lines)
         rows += [(name, a.base, a.scale, line.benchmark, *_cells(line, same), diverged) for line in lines]
+        collapsed += [
+            f"{(a if side == 'a' else b).label((a if side == 'a' else b).arm, common)} on {line.benchmark}: {of.text()}"
+            for line in lines
+            for side, of in line.collapsed.items()
+        ]
     if not rows:
         return None
     header = ["difference", "model", "scale", "benchmark", "points [95 % interval]", "seeds", "p (Holm)", "verdict"]
@@ -53,6 +60,10 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     few_seeds = f" {FEW_SEEDS}." if any("checkpoint" in row[7] for row in rows) else ""
     if any(row[6] == NONE for row in rows):
         few_seeds = f" {NO_P}.{few_seeds}"
+    if any("without collapses" in row[7] for row in rows):
+        few_seeds = f"{few_seeds} {SCOPE[:1].upper()}{SCOPE[1:]}."
+    if collapsed:
+        few_seeds = f"{few_seeds} Collapsed: {'; '.join(dict.fromkeys(collapsed))}. {MEANS}."
     not_tested = f" Not tested: {ALIKE}." if any(row[7] == "not tested" for row in rows) else ""
     return Grid(
         f"{paper.key}: paired differences of mean accuracy",
@@ -62,6 +73,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
             "Paired by problem. The interval covers problems and, where every trained arm has at least three, training "
             "seeds. Family of each p-value: one difference on one model and scale, over its benchmarks (Holm). Not "
             f"resolved: p (Holm) above {ALPHA}.{few_seeds}{not_tested}{rough(rows)}",
+            *filter(None, [whole_table(families)]),
         ),
         in_all_arms(common),
     )

@@ -131,7 +131,7 @@ def resolved_best(arms: Sequence[Measured], columns: Sequence[_Column]) -> tuple
     after = corrected([line for *_, line in lines], "all pairs of rows and benchmarks", size)
     found: dict[tuple[str, int], list[str]] = {}
     for (benchmark, top, _), line in zip(lines, after, strict=True):
-        found.setdefault((benchmark, top), []).append(line.verdict)
+        found.setdefault((benchmark, top), []).append(line.plain_verdict)
     return {benchmark: top for (benchmark, top), words in found.items() if set(words) == {"higher"}}, size
 
 

@@ -39,7 +39,7 @@ COLUMNS = (
     *("table", "model", "arm", "row", "benchmark", "column", "metric", "key", "published", "published_unit"),
     *("measured", "low", "high", "comes_back", "prediction_low", "prediction_high", "margin", "what_would_tell"),
     *("interval_covers", "why_missing", "scale", "backend", "overrides", "n", "seeds", "problems", "unscored"),
-    *("unscored_as_wrong", "assumed_values", "replaced_values", "digest"),
+    *("unscored_as_wrong", "unscored_as_right", "assumed_values", "replaced_values", "digest"),
 )
 
 
@@ -82,6 +82,7 @@ def _of_run(m: Measured, benchmark: str) -> dict[str, Any]:
 
 def _of_score(score: Score) -> dict[str, Any]:
     counts = {"problems": score.problems, "unscored": score.unscored, "unscored_as_wrong": score.as_wrong}
+    counts["unscored_as_right"] = score.as_right
     interval = {} if score.interval is None else {"low": score.interval.low, "high": score.interval.high}
     covers = None if score.interval is None else score.interval.covers
     named = {"metric": score.name, "key": score.key, "measured": score.value, "interval_covers": covers}

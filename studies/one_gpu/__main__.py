@@ -67,7 +67,7 @@ def train(options: argparse.Namespace) -> int:
     """Start the runs, `--at-once` of them, each in a process of its own; stop them at the time given. 0, or 1 if one
     failed, was stopped or not started: the same command goes on."""
     from evals.environment import JOBS_ON_CARD  # here: `receive` runs where no package of ours is installed yet
-    from harness.plan.machine import gpu_count
+    from harness.spec.host import this_host
 
     entries: Sequence[Entry] = entered(*options.enter) if options.enter else STUDY.entries
     if options.only:
@@ -78,7 +78,7 @@ def train(options: argparse.Namespace) -> int:
         sys.exit(f"error: --only {' '.join(options.only)}: expected some of {', '.join(e.key for e in STUDY.entries)}")
     more = {"data_dir": options.benchmarks} | dict(word.split("=", 1) for word in options.more)
     environment = {"OMP_NUM_THREADS": "2", **os.environ}
-    if gpu_count():  # each run is planned for its part of the card, and keeps to it
+    if this_host().gpus:  # each run is planned for its part of the card, and keeps to it
         more = {"hardware": "auto", **more}
         environment[JOBS_ON_CARD] = str(min(options.at_once, len(waiting)))
     end, bad = time.monotonic() + 60 * options.minutes, 0

@@ -128,7 +128,7 @@ def _differences(
 
 def placebo_outcome(design: Design, of_method: Sequence[StudyDifference]) -> PlaceboOutcome:
     """The registered rule's word for a method's differences from all of its placebos."""
-    words = [d.line.verdict for d in of_method]
+    words = [d.line.plain_verdict for d in of_method]
     declared_placebos = len(design.placebos_of(of_method[0].paper, of_method[0].a))
     if len(words) == declared_placebos and set(words) == {"higher"} and not any(d.diverged for d in of_method):
         return "the signal matters"
@@ -171,7 +171,7 @@ def claim_outcome(checked: Checked) -> StudyOutcome:
         return "appears"
     if checked.outcome != "does not hold":
         return "cannot tell"
-    words = {e.line.verdict for e in checked.evidence}
+    words = {e.line.plain_verdict for e in checked.evidence}
     direction = checked.claim.direction
     against = {"higher": "lower", "not lower": "lower", "lower": "higher", "not higher": "higher"}
     if against.get(direction) in words:

@@ -107,7 +107,7 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
 
 def _heading(gained: Sequence[StudyDifference]) -> str:
     """The answer in a line, from the gains in pass@1."""
-    words = [d.line.verdict for d in gained if d.line.metric == "avg"]
+    words = [d.line.plain_verdict for d in gained if d.line.metric == "avg"]
     if not (higher := words.count("higher")):
         return "No method's gain in pass@1 over its own reference is resolved"
     return f"{higher} of {len(words)} gains in pass@1 over a method's own reference are resolved"
@@ -119,7 +119,7 @@ def _answers(
     """The other answers, a sentence or two each."""
     lines = []
     for name in dict.fromkeys(d.line.name for d in gained):
-        words = [d.line.verdict for d in gained if d.line.name == name]
+        words = [d.line.plain_verdict for d in gained if d.line.name == name]
         higher, lower = words.count("higher"), words.count("lower")
         shown = "pass@1" if name.startswith("avg") else name
         lines.append(f"{shown}: {higher} higher, {lower} lower, {len(words) - higher - lower} others")
@@ -221,7 +221,7 @@ def _gains(design: Design, differences: Sequence[StudyDifference]) -> Grid:
     rows: dict[tuple[str, ...], list[str]] = {}
     for d in differences:
         cells = rows.setdefault((d.scale, d.paper, f"{d.a} − {d.b}", _seeds(d.line)), [])
-        cells += [difference_text(d.line), d.line.verdict]
+        cells += [difference_text(d.line), d.line.plain_verdict]
     names = dict.fromkeys(d.line.name for d in differences)
     return Grid(
         "Gains over each method's own reference",
@@ -229,7 +229,8 @@ def _gains(design: Design, differences: Sequence[StudyDifference]) -> Grid:
         tuple((*key, *cells) for key, cells in rows.items()),
         (
             "Points, mean over the benchmarks, paired by problem [95 % interval]; the word is by p (Holm over all "
-            f"gains of the family in the metric). Equal: within {100 * next(iter(design.margins.values())):g} points.",
+            f"gains of the family in the metric). Equal: within {100 * next(iter(design.margins.values())):g} points. "
+            "As registered, it is about trainings like those at hand: collapses that no seed shows are not counted.",
         ),
     )
 
@@ -272,7 +273,7 @@ def _placebos(design: Design, differences: Sequence[StudyDifference]) -> Grid:
         groups.setdefault((d.scale, d.paper, d.a), []).append(d)
     rows = []
     for key, of_method in groups.items():
-        texts = [f"{difference_text(d.line)} {d.line.verdict}" for d in of_method]
+        texts = [f"{difference_text(d.line)} {d.line.plain_verdict}" for d in of_method]
         first, second, *_ = [*texts, NONE, NONE]
         rows.append((*key, _seeds(of_method[0].line), first, second, outcomes.placebo_outcome(design, of_method)))
     return Grid(
@@ -288,7 +289,14 @@ def _controls(differences: Sequence[StudyDifference]) -> Grid:
         "Controls",
         ("family", "difference", "seeds", "avg, points", "p (Holm)", "word"),
         tuple(
-            (d.scale, f"{d.a} − {d.b}", _seeds(d.line), difference_text(d.line), method_p_text(d.line), d.line.verdict)
+            (
+                d.scale,
+                f"{d.a} − {d.b}",
+                _seeds(d.line),
+                difference_text(d.line),
+                method_p_text(d.line),
+                d.line.plain_verdict,
+            )
             for d in differences
         ),
         ("GRPO of the baselines' recipe under each reward control, and the control against the untrained base model.",),

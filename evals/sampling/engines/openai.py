@@ -26,6 +26,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from evals.files import UsageError
+from evals.redaction import redacted_start
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Kind, OnStep, Request
 
 KEY_ENV = "OPENAI_API_KEY"
@@ -34,6 +35,7 @@ ATTEMPTS = 8  # a request is sent so often before it counts as failed
 TIMEOUT_S = 600.0  # seconds that the server may be silent
 # of a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
+LONGEST = 2000  # characters of what is shown of a reply
 CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request
 STEP_S = 1.0  # seconds between two calls of `on_step`
 EXTENSIONS = ("top_k", "min_p", "repetition_penalty", "chat_template_kwargs")  # fields beyond OpenAI's interface
@@ -203,17 +205,21 @@ class OpenAIEngine(Kind):
             self.used.update(requests=1, retries=answer.retries_taken)
             return self._read(request, answer.text)
         except APIStatusError as error:
-            why = f"HTTP {error.status_code}: {error.response.text[:500].strip() or error.message}"
+            why = f"HTTP {error.status_code}: {self._shown(error.response.text.strip() or error.message, 500)}"
             if error.status_code in (401, 403):
                 why += f" ({KEY_ENV}, where the key is read from, is {'set' if self._key else 'not set'})"
         except APIConnectionError as error:  # refused, dropped, timed out, cut short
             why = f"no answer ({type(error).__name__}: {error.__cause__ or error})"
         except ValueError as error:
             why = str(error)
-        shown = why if self._key is None else why.replace(self._key, "[key]")
         raise EngineError(
-            f"problem {request.key[0]!r}, sample {request.key[1]}, of {self.model} at {self.url}: {shown}"
+            f"problem {request.key[0]!r}, sample {request.key[1]}, of {self.model} at {self.url}: "
+            f"{self._shown(why, LONGEST)}"
         )
+
+    def _shown(self, text: str, limit: int) -> str:
+        """The start of what a server said, with the key and other credentials hidden before the cut."""
+        return redacted_start(text, limit, *([] if self._key is None else [self._key]))
 
     def _read(self, request: Request, text: str) -> Completion:
         """The completion in the server's answer. What it does not state is None.
@@ -230,9 +236,9 @@ class OpenAIEngine(Kind):
             usage, reason = answer.get("usage") or {}, choice.get("finish_reason")
             tokens, read = usage.get("completion_tokens"), usage.get("prompt_tokens")
         except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ValueError(f"the answer lacks {error}: {text[:200]}") from None
+            raise ValueError(f"the answer lacks {error}: {self._shown(text, 200)}") from None
         except ValueError:
-            raise ValueError(f"the answer is not JSON: {text[:200]!r}") from None
+            raise ValueError(f"the answer is not JSON: {self._shown(text, 200)!r}") from None
         if said is None:  # a server with separate reasoning was cut off inside it; or it withheld the text
             said, reason = "", "no_text" if reason in ("stop", None) else reason
         counts = [number for number in (tokens, read) if number is not None]

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 N, KS = 6, (1, 2, 3, 6)
 SAMPLING = {"do_sample": True, "temperature": 1.0}
-HOSTILE = "\\boxed{" + "x" * 10_001 + "}"  # longer than the grader compares: unscored, at once
+HOSTILE = "\\boxed{9!!!!!!}"  # its value is too large to be computed: unscored
 CUT, CUT_IN_A_BOX, ENDED_IN_A_BOX = "well, let us", "so \\boxed{1", "so \\boxed{2"  # the last as if by an end token
 SCRIPTS = [
     "RRRRRR", "WWWWWW", "RWWVNC", "VRWRVC", "NCNCNB", "RBEWRR", "UURWVN", "UUUUUR", "UUUUUU", "WVRNCU", "RRVVWW",

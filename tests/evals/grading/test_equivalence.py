@@ -33,9 +33,9 @@ def test_nothing_equals_no_answer():
 
 def test_what_is_too_large_is_unscorable():
     with pytest.raises(UnscorableError, match=f"size: {LONGEST + 1} characters"):
-        equal("5", "1" * (LONGEST + 1))
+        equal("7" * (LONGEST // 2), "1" * (LONGEST + 1))  # far larger than the gold: test_far_larger.py
     with pytest.raises(UnscorableError, match="nested deeper"):
-        equal("5", "{" * (DEEPEST + 1) + "5" + "}" * (DEEPEST + 1))
+        equal("{" * 9 + "5" + "}" * 9, "{" * (DEEPEST + 1) + "5" + "}" * (DEEPEST + 1))
     assert equal("x" * 20_000, "x" * 20_000)  # the same text needs no reading
 
 

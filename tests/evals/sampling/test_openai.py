@@ -267,7 +267,7 @@ def test_the_key_is_shown_nowhere(
 ) -> None:  # fmt: skip
     caplog.set_level(0)
     server.faults = {0: [code(400, f"your key {KEY} is wrong")]}
-    with pytest.raises(EngineError, match=r"your key \[key\] is wrong") as caught:
+    with pytest.raises(EngineError, match=r"your key \[hidden\] is wrong") as caught:
         sample(engine, chat(1))
     assert KEY not in repr(caught.getrepr(showlocals=False, chain=True))
     assert caught.value.__cause__ is None

@@ -11,10 +11,11 @@ import pytest
 from scipy import stats
 
 from evals.plots.comparison import differences
-from evals.stats.compare import CompareResult, compare_runs
+from evals.stats.compare import CompareResult, Line, compare_runs, corrected, problems_in_both, whole_table
 from evals.stats.differences import holm, paired
 from evals.stats.measured_run import MeasuredRun
 from harness.record.find import seeds_of, together
+from rlvr.compare_text import as_text
 from tests.evals.stats.runs import IDENTITY, save_run
 from tests.harness.record.folders import started
 
@@ -130,7 +131,8 @@ def test_a_margin_makes_equal_runs_equal(tmp_path: Path) -> None:
     ]
     a, b = map(read_run, parts)
     (line,) = compare_runs(a, b, metrics=("avg",), margin=0.05).lines
-    assert (line.verdict, line.margin) == ("equal", 0.05)
+    # equal for trainings like these; if 5 % of three trainings' successors collapsed, it would not be: (1 - r)^3 > 5 %
+    assert (line.plain_verdict, line.verdict, line.margin) == ("equal", "equal without collapses", 0.05)
     assert compare_runs(a, b, metrics=("avg",), margin=0.001).lines[0].verdict == "not resolved"
     assert compare_runs(a, b, metrics=("avg",)).lines[0].p_equal is None
 
@@ -172,10 +174,10 @@ def test_problems_in_one_run_only_are_counted(tmp_path: Path) -> None:
     (line,) = result.lines
     assert (line.problems, line.shared, line.only_a, line.only_b) == (5, 6, 1, 2)
     assert line.difference == pytest.approx(0.7)
-    # A's means: 1, 1, 1/2, 1/2, 1, 1, and v without a verdict: 5/6 without v, 5/7 with its samples as incorrect
+    # A's means: 1, 1, 1/2, 1/2, 1, 1, and v without a verdict: 5/6 without v, 5/7 and 6/7 with it wrong or right
     assert result.notes == (
-        "x: A has 2 unscored samples, which count neither as correct nor as incorrect; "
-        "as incorrect, avg@2 is 71.4, not 83.3",
+        "x: A has 2 unscored samples, which count neither as correct nor as incorrect: "
+        "avg@2 is 83.3 without them, and 71.4 to 85.7 whatever they are",
     )
 
 
@@ -245,3 +247,50 @@ def test_a_figure_is_the_same_twice(runs: tuple[Path, Path]) -> None:
     assert differences(result).rendered("svg") == first and ET.fromstring(first).tag.endswith("svg")
     # matplotlib keeps the words as comments: the table alone has tokens and counts
     assert b"avg@2" in first and b"tokens" not in first
+
+
+def methods_line(a: tuple[float, ...], b: tuple[float, ...], benchmark: str = "x", p: float = 0.001) -> Line:
+    """A line about two methods with these scores of their seeds."""
+    means = [sum(side) / len(side) for side in (a, b)]
+    return Line(
+        benchmark=benchmark, name="avg@4", metric="avg", a=means[0], b=means[1], difference=means[0] - means[1],
+        low=-0.5, high=0.5, p_value=p, p_holm=p, seeds_covered=True, problems=40, seeds_a=len(a), seeds_b=len(b),
+        scores_a=a, scores_b=b,
+    )  # fmt: skip
+
+
+def test_a_verdict_says_which_trainings_it_is_about() -> None:
+    close, far = methods_line((0.7, 0.71, 0.69), (0.65, 0.65, 0.65)), methods_line((0.7, 0.71, 0.69), (0.2, 0.2, 0.2))
+    assert (close.plain_verdict, close.verdict) == ("higher", "higher without collapses")
+    assert far.verdict == "higher"  # 5/7 of three trainings would have to collapse: (2/7)^3 = 0.023
+    text = as_text(CompareResult("one", "two", (close,), (), ()))
+    assert "higher†" in text
+    said = " ".join(text.split())
+    assert "x avg@4 7.1 % of A's (41 seeds show one with 95 %)" in said  # 0.05 / 0.7
+    assert "Each seed" in said  # B's seeds do not spread at all
+    assert close.as_dict()["undone_by"]["seeds"] == 3
+
+
+def test_collapses_are_a_result_of_their_own() -> None:
+    line = methods_line((0.7, 0.71, 0.69, 0.2, 0.7), (0.6, 0.62, 0.61))
+    said = " ".join(as_text(CompareResult("one", "two", (line,), (), ())).split())
+    assert "Each seed on x, avg@4: A 70.0, 71.0, 69.0, 20.0, 70.0; B 60.0, 62.0, 61.0." in said
+    assert "A: 1 of 5 seeds collapsed: the mean of all is 60.0, of the others 70.0." in said
+
+
+def test_the_number_of_problems_of_each_metric() -> None:
+    avg = methods_line((0.5,) * 3, (0.5,) * 3)
+    assert problems_in_both([avg]).startswith("40 problems in both")
+    both = problems_in_both([avg, replace(avg, name="pass@4", problems=39)])
+    assert both.startswith("39 (pass@4) or 40 (avg@4) problems in both")
+
+
+def test_a_table_of_several_families_says_how_often_it_errs() -> None:
+    # 1 - 0.95^2 = 9.75 %; four p-values of 0.02: corrected over two each they are 0.04, over all four 0.08
+    rows = [[methods_line((0.7,) * 3, (0.1,) * 3, name, 0.02) for name in ("x", "y")] for _ in range(2)]
+    families = [corrected(lines, "own") for lines in rows]
+    assert whole_table(families[:1]) == ""
+    assert whole_table(families) == (
+        "Each of the 2 families errs in up to 5 % of such tables, some of them in up to 10 %. "
+        "Corrected over all 4 comparisons, 0 of 4 differences stay resolved."
+    )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import Interval, estimate, over_problems
-from evals.stats.score import Score, bounds_text, meanings, number_text, p_text, reported, score
+from evals.stats.score import Score, bounds_text, meanings, number_text, p_text, reported, score, score_text
 from evals.stats.verdict_table import METRICS
 
 if TYPE_CHECKING:
@@ -78,7 +81,8 @@ def test_unscored_is_not_wrong() -> None:
     scores = by_name(score(table({"p": "+a??", "q": "+aaa"}), ks=(2, 4)))
     assert scores["avg@4"].value == pytest.approx((1 / 2 + 1 / 4) / 2)
     assert scores["pass@2"].value == pytest.approx((1 + 1 / 2) / 2)
-    assert (scores["pass@4"].value, scores["pass@4"].problems, scores["pass@4"].excluded) == (1.0, 1, 1)
+    assert (scores["pass@4"].value, scores["pass@4"].problems, scores["pass@4"].excluded) == (1.0, 2, 0)  # p: decided
+    assert (scores["maj@4"].problems, scores["maj@4"].excluded) == (1, 1)
     assert {(s.samples, s.unscored) for s in scores.values()} == {(8, 2)}
     assert scores["fmt"].value == 1.0  # a box needs no verdict
 
@@ -155,11 +159,12 @@ def test_bad_requests_are_refused() -> None:
 
 
 def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
-    # excluded: 1 of 1; as wrong: 1 of 4; pass@2 has too few scored samples, and as wrong is 1 - C(3,2)/C(4,2) = 1/2
+    # excluded: 1 of 1; all incorrect: 1 of 4; pass@2 has too few scored samples, and no problem has a value
     frame = table({"a": "+???", "b": "+???"})
     avg, at_2, fmt = score(frame, ks=[2], metrics=("avg", "pass", "fmt"))
-    assert (avg.value, avg.as_wrong, avg.unscored) == (1.0, 0.25, 6)
-    assert (at_2.value, at_2.as_wrong, fmt.as_wrong) == (None, 0.5, None)
+    assert (avg.value, avg.as_wrong, avg.as_right, avg.unscored) == (1.0, 0.25, 1.0, 6)
+    assert (at_2.value, at_2.as_wrong, at_2.as_right, fmt.as_wrong) == (None, 0.0, 1.0, None)
+    assert score_text(avg) == "100.0 ~[15.8, 100.0] (6 unscored: 25.0 to 100.0 whatever they are)"
     [all_scored] = score(frame[frame["verdict"] != "unscored"], ks=[1], metrics=("avg",))
     assert all_scored.as_wrong is None
 
@@ -215,3 +220,41 @@ def test_a_p_above_five_percent_does_not_look_like_five_percent(p: float | None,
 def test_no_bound_is_minus_zero(low: float, high: float, form: str, text: str) -> None:
     assert bounds_text(Interval(low, high, 0.95, "problems"), 100, form) == text
     assert number_text(-0.0004, 100, form) in ("+0.0", "0.0")
+
+
+def test_problems_that_are_decided_count() -> None:
+    # pass@2 of "+?" is 1 whatever "?" is; that of "--" is 0; of "-?" it is not known
+    for rows, value, ends in [
+        ({"a": "+?", "b": "--"}, 0.5, (0.5, 0.5)),
+        ({"a": "+?", "b": "-?"}, 1.0, (0.5, 1.0)),
+    ]:
+        [found] = score(table(rows), ks=[2], metrics=("pass",))
+        assert (found.value, (found.as_wrong, found.as_right)) == (value, ends)
+    # maj@5 of "+++??": three of five; of "aaa??": a has it; of "++a??" it depends
+    [found] = score(table({"a": "+++??", "b": "aaa??", "c": "++a??"}), ks=[5], metrics=("maj",))
+    assert (found.value, found.problems, found.excluded) == (0.5, 2, 1)
+    assert (found.as_wrong, found.as_right) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+
+
+@given(st.lists(st.text("+ab-?", min_size=4, max_size=4), min_size=1, max_size=5), st.integers(1, 4))
+def test_the_value_lies_within_the_bounds_of_unscored_samples(rows: list[str], k: int) -> None:
+    frame = table({f"p{i}": row for i, row in enumerate(rows)})
+    for found in score(frame, ks=[k], metrics=("avg", "pass", "maj", "unsolvable")):
+        if found.unscored and found.as_wrong is not None and found.as_right is not None and found.value is not None:
+            low, high = sorted((found.as_wrong, found.as_right))
+            assert low - 1e-12 <= found.value <= high + 1e-12
+
+
+@given(st.lists(st.text("+-?", min_size=3, max_size=3), min_size=1, max_size=4), st.integers(1, 3))
+def test_the_bounds_hold_every_way_to_score_the_unscored(rows: list[str], k: int) -> None:
+    problems = {f"p{i}": row for i, row in enumerate(rows)}
+    [found] = score(table(problems), ks=[k], metrics=("pass",))
+    text = "|".join(rows)
+    if found.as_wrong is None or found.as_right is None:
+        assert "?" not in text
+        return
+    for filled in product("+-", repeat=text.count("?")):
+        ways = iter(filled)
+        every = "".join(next(ways) if letter == "?" else letter for letter in text).split("|")
+        [full] = score(table(dict(zip(problems, every, strict=True))), ks=[k], metrics=("pass",))
+        assert full.value is not None and found.as_wrong - 1e-12 <= full.value <= found.as_right + 1e-12

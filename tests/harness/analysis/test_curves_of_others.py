@@ -136,7 +136,7 @@ def test_percentages_are_shares_a_new_import_is_whole_and_show_has_the_curve(
     third = Run(tmp_path / "home" / "curves" / "theirs-seed2")
     assert third.metrics("curve/math500/avg_at_1") == [(1, 0.4), (2, 0.6375)]
     assert main(["curves", str(files[0]), *command]) == 0
-    assert "taken away: 2 more seeds of an earlier import" in capsys.readouterr().out
+    assert "deleted: 2 more seeds of an earlier import" in capsys.readouterr().out
     assert [folder.name for folder in (tmp_path / "home" / "curves").iterdir()] == ["theirs-seed0"]
     assert main(["show", "theirs-seed0"]) == 0
     assert "theirs-seed0  curve/math500/avg_at_1        2      0.4  0.6375" in capsys.readouterr().out

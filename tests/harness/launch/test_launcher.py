@@ -28,6 +28,8 @@ from harness.plan import machine
 from harness.plan.machine import check_sharing
 from harness.plan.profiles import judge
 from harness.record.state import ERROR, job_states, note_slurm
+from harness.spec.host import given
+from tests.hosts import WITHOUT_BFLOAT16
 
 
 def test_launcher_options_are_taken_from_the_others() -> None:
@@ -129,12 +131,10 @@ def test_no_more_jobs_at_once_than_the_memory_holds(
     assert prepare("egsw", {**values, "force": True}, "").launcher.jobs == 9
 
 
-def test_real_models_on_gpus_without_hardware_are_told_of_auto(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("harness.launch.prepare.gpu_count", lambda: 1)
+def test_real_models_on_gpus_without_hardware_are_told_of_auto(capsys: pytest.CaptureFixture[str]) -> None:
     for scale, told in (("paper", True), ("tiny", False)):
-        _read("egsw", {"arm": "grpo", "seeds": 1, "scale": scale})
+        with given(replace(WITHOUT_BFLOAT16, gpus=1)):
+            _read("egsw", {"arm": "grpo", "seeds": 1, "scale": scale})
         assert ("hardware=auto chooses them" in capsys.readouterr().err) == told
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from harness.launch.prepare import _read, planned
+from harness.spec.host import Host, given
+from tests.hosts import UNKNOWN, WITH_BFLOAT16, WITHOUT_BFLOAT16
 
 
 def backends(*words: str) -> dict[str, str]:
@@ -53,25 +53,25 @@ def test_at_tiny_scale_and_with_settings_of_one_backend_nothing_moves() -> None:
     assert set(backends(*words, "hardware.deepspeed=zero3").values()) == {"trl"}  # a setting that veRL does not have
 
 
-@pytest.mark.parametrize(("flags", "precision"), [("fpu avx2 fma", "float32"), ("fpu avx512_bf16", "bfloat16")])
+@pytest.mark.parametrize(
+    ("host", "precision"), [(WITHOUT_BFLOAT16, "float32"), (WITH_BFLOAT16, "bfloat16"), (UNKNOWN, "bfloat16")]
+)
 def test_a_cpu_without_bfloat16_trains_in_float32_and_says_so(
-    flags: str, precision: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    host: Host, precision: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cpuinfo = f"processor\t: 0\nflags\t\t: {flags}\n"
-    monkeypatch.setattr(
-        Path, "read_text", lambda *_, of=Path.read_text, **__: cpuinfo if _[0] == INFO else of(*_, **__)
-    )
     values = {"arm": "grpo", "seeds": 1, "scale": "small", "hardware.device": "cpu"}
+    with given(host):
+        assert _precision(values) == precision
+        said = capsys.readouterr().err
+        assert ("precision: float32 for Qwen2.5-0.5B/grpo, because this CPU has no instructions" in said) == (
+            precision == "float32"
+        )
+        assert _precision({**values, "precision": "bfloat16"}) == "bfloat16"  # as the user says
+        for_a_gpu = {"arm": "grpo", "seeds": 1, "scale": "small", "hardware": "rtx4090"}
+        assert _precision(for_a_gpu) == "bfloat16"
+
+
+def _precision(values: dict[str, object]) -> str:
     (job,) = _read("egsw", values).jobs
-    assert job.experiment is not None and job.experiment.precision.value == precision
-    said = capsys.readouterr().err
-    assert ("precision: float32 for Qwen2.5-0.5B/grpo, because this CPU has no instructions" in said) == (
-        precision == "float32"
-    )
-    (job,) = _read("egsw", {**values, "precision": "bfloat16"}).jobs  # as the user says
-    assert job.experiment is not None and job.experiment.precision.value == "bfloat16"
-    (job,) = _read("egsw", {"arm": "grpo", "seeds": 1, "scale": "small", "hardware": "rtx4090"}).jobs  # for a GPU
-    assert job.experiment is not None and job.experiment.precision.value == "bfloat16"
-
-
-INFO = Path("/proc/cpuinfo")
+    assert job.experiment is not None
+    return str(job.experiment.precision.value)

@@ -164,11 +164,9 @@ def test_remax_samples_one_response_more_for_each_prompt() -> None:
 
 
 def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(machine, "gpu_count", lambda: 0)
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10e9, "total": 64e6}))
     monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 1024))
-    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"total": 64e9}))
     with pytest.raises(ValueError) as raised:
         check_machine([job()], {("math-7b", "egsw"): H100X8}, data_dir=None)
     said = str(raised.value).splitlines()
@@ -190,7 +188,6 @@ def test_what_earlier_runs_have_written_is_not_asked_for_again(monkeypatch: pyte
     (small,) = resolve("egsw", scale="small", arms=["grpo"], seeds=[0])
     machines = {(small.model, small.arm): TrlHardware(device="gpu")}
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"total": 64e9}))
     wanted = sum(disk(small, TrlHardware(), Watch()).values())
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": wanted - 5e6, "total": 1e12}))
     with pytest.raises(ValueError, match="disk: expected 23 GB"):

@@ -40,8 +40,7 @@ def test_responses_are_graded_once_for_all_rewards() -> None:
     assert got == {"accuracy": [1.0, 0.0, 0.0], "boxed_format": [1.0, 1.0, 0.0]}
 
 
-# An answer longer than the grader reads is unscored without any work.
-LOST = r"\boxed{" + "1+" * 6000 + "1}"
+LOST = r"\boxed{9!!!!!!}"  # its value is too large to be computed: unscored
 RESPONSES = [r"\boxed{4}", LOST, r"\boxed{5}", "four"]
 EARNED = {
     "skip": {"accuracy": [1.0, None, 0.0, 0.0], "signed_accuracy": [1.0, None, -1.0, -1.0]},

@@ -152,7 +152,7 @@ def test_a_diverged_seed_is_counted_and_decides_nothing_for_its_arm() -> None:
 
 def evidence(*words: str) -> list[ClaimEvidence]:
     """Made-up comparisons with these verdicts, all about methods."""
-    return [ClaimEvidence("m", "", cast(Line, SimpleNamespace(verdict=w, seeds_covered=True))) for w in words]
+    return [ClaimEvidence("m", "", cast(Line, SimpleNamespace(plain_verdict=w, seeds_covered=True))) for w in words]
 
 
 def test_each_most_and_their_outcomes() -> None:

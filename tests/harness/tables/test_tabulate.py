@@ -70,7 +70,7 @@ def test_published_beside_measured(made: PaperTables) -> None:
     assert base["Math-500"]["n x seeds"] == "1 x 1"
     grpo = rows(made, "GRPO")
     # 480/500 and 482/498 scored: far above the published 73.0 on 500 problems
-    assert grpo["Math-500"]["measured [95 %]"].endswith("(2 unscored; as wrong 96.2)")  # of 500
+    assert grpo["Math-500"]["measured [95 %]"].endswith("(2 unscored: 96.2 to 96.6 whatever they are)")  # 0 or 1
     assert grpo["Math-500"]["answer"] == "does not come back"
     assert grpo["Math-500"]["n x seeds"] == "1 x 2"
     assert rows(made, "GRPO + EGSW") == {}

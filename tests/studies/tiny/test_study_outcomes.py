@@ -86,7 +86,7 @@ def test_scores_are_means_over_the_benchmarks_with_the_tokens_that_training_samp
 
 def test_a_planted_gain_that_the_placebo_lacks_shows_that_the_signal_matters() -> None:
     measured = arms({"egsw egsw": 0.9})
-    of = {(d.a, d.line.metric): d.line.verdict for d in gains(DESIGN, measured)}
+    of = {(d.a, d.line.metric): d.line.plain_verdict for d in gains(DESIGN, measured)}
     assert of["egsw", "avg"] == "higher"
     assert placebo_outcome(DESIGN, placebos(DESIGN, measured)) == "the signal matters"
 
@@ -104,7 +104,7 @@ def test_a_diverged_seed_keeps_a_placebo_comparison_open() -> None:
 
 def test_controls_are_compared_with_grpo_and_with_the_base_model() -> None:
     measured = arms({"baselines grpo": 0.9})
-    words = {(d.a, d.b): d.line.verdict for d in controls(DESIGN, measured)}
+    words = {(d.a, d.b): d.line.plain_verdict for d in controls(DESIGN, measured)}
     assert words["grpo", "grpo+random_reward"] == "higher"
     assert words["grpo+random_reward", "base"] != "higher"
     assert len(words) == 6

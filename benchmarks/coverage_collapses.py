@@ -1,0 +1,186 @@
+"""Methods of unlike spread, of which one collapses now and then; and tables with many arms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evals.stats.collapses import undoing
+from evals.stats.differences import estimated, holm, paired
+from evals.stats.intervals import Estimate, t_quantile
+
+Vector = NDArray[np.float64]
+SEEDS = (3, 5, 10, 20, 40)
+STABLE = 0.01  # deviation of the seeds' effects without a collapse
+COLLAPSES = ((0.1, 0.5), (0.2, 0.3), (0.1, 0.2))  # how often, by how much
+TABLES = 200
+GAINS = (0.05, 0.2, 0.4)  # of a stable method over a stable one
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Shares of simulated comparisons. covered: the interval holds the truth. welch: its test gives a verdict. widest:
+    a test that gives both sides the larger spread does. needs_none: a verdict that assumes nothing of collapses that
+    no seed shows; without: one about trainings that do not collapse (`evals.stats.collapses`)."""
+
+    covered: float
+    welch: float
+    widest: float
+    needs_none: float
+    without: float
+
+
+def compare(
+    seeds: int, rate: float, drop: float, gain: float = 0.0, *, both: bool = False, runs: int = 300, problems: int = 500
+) -> Rules:
+    """A stable method, minus one that collapses by `drop` with probability `rate` (`both`: the first one does, too) and
+    is `gain` better on average; 4 samples a problem."""
+    rng = np.random.default_rng([8, seeds, round(100 * rate), round(100 * drop), round(100 * gain), both])
+    found = []
+    for _ in range(runs):
+        rates = 0.35 + 0.3 * rng.beta(0.45, 0.55, problems)  # far from 0 and 1, so that a drop is a drop
+        sides = []
+        for collapses, more in ((both, 0.0), (True, gain)):
+            effect = STABLE * rng.standard_normal((seeds, 1)) + more
+            if collapses:
+                effect = effect + rate * drop - drop * (rng.random((seeds, 1)) < rate)
+            sides.append(rng.binomial(4, np.clip(rates + effect, 0, 1)) / 4)
+        a, b = sides
+        interval = estimated([(a, b)])[0].interval()
+        assert interval is not None
+        true = _mean(rates, rate, drop, both, 0.0) - _mean(rates, rate, drop, True, gain)
+        resolved = not interval.low <= 0 <= interval.high
+        means = [side.mean(axis=1) for side in (a, b)]
+        largest = max(float(of.var(ddof=1)) for of in means)
+        reach = t_quantile(0.975, seeds - 1) * np.sqrt(2 * largest / seeds)
+        undone = undoing((float(a.mean()), float(b.mean())), (seeds, seeds), "avg") is not None
+        found.append(
+            (
+                interval.low <= true <= interval.high,
+                resolved,
+                abs(float(a.mean() - b.mean())) > max(reach, 1e-12) and resolved,
+                resolved and not undone,
+                resolved and undone,
+            )
+        )
+    return Rules(*np.mean(found, axis=0).tolist())
+
+
+def _mean(rates: Vector, rate: float, drop: float, collapses: bool, gain: float) -> float:
+    """The mean of a side over all trainings; clipping moves it."""
+    if not collapses:
+        return float(np.clip(rates + gain, 0, 1).mean())
+    above = rates + gain + rate * drop
+    return float(((1 - rate) * np.clip(above, 0, 1) + rate * np.clip(above - drop, 0, 1)).mean())
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Shares of simulated tables with a false verdict, and of true differences that are resolved."""
+
+    false: float
+    false_whole: float
+    found: float
+    found_whole: float
+
+
+def tables(seeds: int, arms: int = 5, benchmarks: int = 6, gain: float = 0.06, runs: int = TABLES) -> Tables:
+    """Tables of `arms` minus one reference on each benchmark, with Holm over an arm's benchmarks or over the table.
+
+    false: all arms are equal. found: the first arm is `gain` better on all benchmarks.
+    """
+    rng = np.random.default_rng([9, seeds, arms, benchmarks])
+    counts = np.zeros(4)
+    for _ in range(runs):
+        rates = 0.2 + 0.5 * rng.beta(0.45, 0.55, (benchmarks, 30))
+        effects = 0.02 * rng.standard_normal((arms + 1, seeds, 1))
+        chances = [[np.clip(of + effect, 0, 1) for of in rates] for effect in effects]
+        *measured, reference = [[rng.binomial(8, of) / 8 for of in row] for row in chances]
+        lifted = [rng.binomial(8, np.clip(of + effects[0] + gain, 0, 1)) / 8 for of in rates]
+        estimates = [[estimated([p])[0] for p in zip(row, reference, strict=True)] for row in measured]
+        better = [paired(*pair).p_value for pair in zip(lifted, reference, strict=True)]
+        counts += (
+            any(some_verdict(row) for row in estimates),
+            some_verdict([of for row in estimates for of in row]),
+            np.mean(_resolved(holm(better))),
+            np.mean(_resolved(holm(better, family=arms * benchmarks))),  # the other arms' p-values count as 1
+        )
+    return Tables(*(counts / runs).tolist())
+
+
+def some_verdict(estimates: Sequence[Estimate]) -> bool:
+    """Whether Holm's correction leaves some verdict: the least p-value of m is at most 0.05 / m, so that an interval at
+    the level 1 - 0.05 / m excludes zero."""
+    found = [of.interval(1 - 0.05 / len(estimates)) for of in estimates]
+    return any(i is not None and not i.low <= 0 <= i.high for i in found)
+
+
+def _resolved(p_values: Sequence[float | None]) -> list[bool]:
+    return [p is not None and p <= 0.05 for p in p_values]
+
+
+def lines(runs: int) -> Iterator[str]:
+    """The two sections of the page."""
+    yield "\n## Methods of unlike spread: one collapses now and then\n"
+    yield (
+        "Two methods with equal means over all trainings, 500 problems, 4 samples. A is stable (1 point between "
+        "seeds), B collapses. *none shown*: how often no seed of B collapses, by arithmetic. *covered*: the "
+        "interval of the difference holds its truth. Then false verdicts by four rules. *Welch*: the test of the "
+        "interval alone. *larger spread*: both sides get the larger one. *needs no assumption*: `rlvr compare` "
+        "says higher or lower. *without collapses*: it says so about trainings that do not collapse, which is "
+        f"then true of them. Percent, {runs} comparisons a row: one standard deviation is at most "
+        f"{50 / np.sqrt(runs):.1f}.\n"
+    )
+    names = ("covered", "Welch", "larger spread", "needs no assumption", "without collapses")
+    yield f"| B collapses | seeds | none shown | {' | '.join(names)} |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    worst = 0.0
+    for (rate, drop), seeds, both in product(COLLAPSES, SEEDS, (False, True)):
+        if both and seeds not in (3, 10):
+            continue
+        of = compare(seeds, rate, drop, both=both, runs=runs)
+        worst = max(worst, of.needs_none)
+        name = f"{100 * rate:g} %, by {100 * drop:g} points{', and so does A' * both}"
+        shares = (of.covered, of.welch, of.widest, of.needs_none, of.without)
+        yield f"| {name} | {seeds} | {100 * (1 - rate) ** seeds:.0f} | {_percents(shares)} |"
+    yield f"\nThe worst row has {100 * worst:.1f} % false verdicts that need no assumption.\n"
+    yield "Two stable methods, of which B is better: these verdicts are true.\n"
+    yield f"| B is better by | seeds | {' | '.join(names[1:])} |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for gain, seeds in product(GAINS, SEEDS[:4]):
+        of = compare(seeds, 0.0, 0.0, gain, runs=max(50, runs // 4))
+        yield f"| {100 * gain:g} points | {seeds} | {_percents((of.welch, of.widest, of.needs_none, of.without))} |"
+    yield (
+        "\n**What no rule can have.** Seeds that show no collapse look the same whether the method never "
+        "collapses or has not done so yet. Let a rule resolve a difference d between stable methods with "
+        "probability w. It then errs with probability w (1 - r)^S where one method collapses with probability r "
+        "by d / r: for r = 10 % this is 73, 59 and 35 % of w with 3, 5 and 10 seeds. So a rule finds no "
+        "difference of 5 points with few seeds, or it says which trainings its verdict is about. `rlvr compare` "
+        "does the latter. Giving both sides the larger spread does not help, because these seeds show no spread."
+    )
+    yield "\n## Tables with many arms\n"
+    yield (
+        "Five arms minus one reference on six benchmarks (30 problems, 8 samples, 2 points between seeds). "
+        "*false*: percent of tables with a false verdict when all arms are equal. *found*: percent of the "
+        f"differences of an arm that is 6 points better. {TABLES} tables a row: one standard deviation of *false* "
+        "is about 2.\n"
+    )
+    yield "| seeds | false, Holm per arm | false, Holm over all | found, Holm per arm | found, Holm over all |"
+    yield "|---:|---:|---:|---:|---:|"
+    for seeds in (3, 5, 10):
+        of_tables = tables(seeds, runs=TABLES)
+        shares = (of_tables.false, of_tables.false_whole, of_tables.found, of_tables.found_whole)
+        yield f"| {seeds} | {_percents(shares, '.1f')} |"
+    yield (
+        "\nTables keep Holm per arm. A verdict is then the verdict of `rlvr compare`, and does not depend on the "
+        "other arms of the table. Below a table stand the rate of the whole table, and how many differences stay "
+        "resolved if all that it shows is one family."
+    )
+
+
+def _percents(shares: Sequence[float], form: str = ".0f") -> str:
+    return " | ".join(format(100 * share, form) for share in shares)
