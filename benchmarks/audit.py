@@ -29,8 +29,8 @@ from evals.notebook import markdown_table
 
 PAGE = ROOT / "results" / "audit.md"
 FILES = Path(__file__).with_name("audit_files.md")  # measured once, by the audit before and after
-REPETITIONS = 4
-WORKERS = 6
+REPETITIONS = 2
+WORKERS = 8
 NUMBER, STANDS, CHOICE = "stands with another number", "stands", "within selection"
 RESERVED = "stands, with a reservation"  # the file's own number, of which something else is to be said
 Labels = NDArray[np.float64]  # [problems, samples]

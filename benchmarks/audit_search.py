@@ -18,8 +18,8 @@ from evals.audit.composition import Composition
 from evals.audit.result import NOT_FOUND
 from evals.audit.search import search, tried_of
 
-DRAWN = 48  # compositions
-FOREIGN = 6  # numbers of each sort, for each kind of evidence
+DRAWN = 40  # compositions
+FOREIGN = 4  # numbers of each sort, for each kind of evidence
 NEAR = 0.1  # a foreign number is within ten points of the file's score
 UNEXPLAINED = ("cannot tell", NOT_FOUND)
 
@@ -122,11 +122,12 @@ def drawn_rows(draws: Sequence[Draw]) -> list[tuple[str, str, str, str]]:
     return [(of.kind, of.words, of.verdict, "yes" if of.found else "no") for of in draws]
 
 
-def foreign_rows(counts: Mapping[str, Mapping[str, Counter[str]]]) -> list[tuple[str, str, int, int, int]]:
+def foreign_rows(counts: Mapping[str, Mapping[str, Counter[str]]]) -> list[tuple[str, ...]]:
     """Of a table: kind, sort of number, explained, cannot tell, not found; and all of them in the last row."""
-    rows = [
-        (kind, sort, of["explained"], of["cannot tell"], of[NOT_FOUND])
-        for kind, sorts in counts.items()
-        for sort, of in sorts.items()
-    ]
-    return [*rows, ("all", "", *(sum(row[column] for row in rows) for column in (2, 3, 4)))]  # type: ignore[misc]
+    columns, total = ("explained", *UNEXPLAINED), Counter[str]()
+    rows = []
+    for kind, sorts in counts.items():
+        for sort, of in sorts.items():
+            rows.append((kind, sort, *(str(of[column]) for column in columns)))
+            total += of
+    return [*rows, ("all", "", *(str(total[column]) for column in columns))]

@@ -28,7 +28,8 @@ MOST_TABLES = 1000  # of scores, in the order of their cost
 MOST_NUMBERS = 30_000  # in the order of their cost
 USUAL = 1.0  # bits: the file's own score, and its best checkpoint, seed or recipe, are asked about by name
 BY_CHANCE = 0.05  # of a foreign number to be found: above it, a match says nothing
-AROUND = 0.15  # foreign numbers are as likely anywhere within 15 points of the printed one
+AROUND = 0.03, 0.15  # foreign numbers are as likely anywhere so near to the printed one: as near as has
+CELLS = 150  # numbers with as many digits
 OTHER_ROUNDING = Choice("rounding", "other", bits=3, words="not rounded to nearest")
 IN_PERCENT = Choice("rounding", "percent", bits=2, words="whose values the file gives in percent")
 NEAREST = 3  # numbers that are named where none has the digits
@@ -267,13 +268,14 @@ def in_percent(evidence: Evidence) -> bool:
 def chance(printed: Printed, evidence: Evidence, tried: Tried, bits: float) -> float:
     """The chance that a number of no relation to the files has the digits of a composition of at most this cost.
 
-    It is the share of the numbers within `AROUND` of the printed one that such a composition has: of those with as many
-    digits, or, where the printed one is a share of the samples behind the score, of those shares.
+    It is the share of the numbers around the printed one that such a composition has: of those with as many digits, or,
+    where the printed one is a share of the samples behind the score, of those shares. Compositions are densest near the
+    file's score, so only `CELLS` numbers around the printed one count, within the limits of `AROUND`.
     """
     samples = (evidence.samples_in_score or 0) * evidence.seeds
     step = 1 / samples if samples and printed.may_be_one_of(samples) else printed.unit
     centre = round(printed.value / step)
-    reach = int(AROUND / step + 1e-9)
+    reach = int(min(max(AROUND[0], CELLS * step / 2), AROUND[1]) / step + 1e-9)
     lowest, highest = max(0, centre - reach), min(round(1 / step), centre + reach)
     there = np.zeros(highest - lowest + 1, dtype=bool)
     ways: Mapping[float, float] = {0.0: (printed.unit + evidence.resolution) / 2, OTHER_ROUNDING.bits: printed.unit}

@@ -35,7 +35,8 @@ NAMES = {  # ours -> what veRL and TRL call it, the latter in trackers with trai
 
 @dataclass(frozen=True)
 class Curve:
-    """A file that was read, before anything is written: its steps, our metric -> theirs, known faults of its tool."""
+    """A file that was read, before anything is written: its steps, our metric -> theirs, and the known faults of the
+    tool that wrote it."""
 
     path: Path
     table: pd.DataFrame
@@ -97,7 +98,7 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
         raise UsageError(f"columns: {path}: no metric {missing[0]!r}; it has {there}")
     if not found:
         raise UsageError(f"{path}: no metric of a known name; it has {there}. Give columns=train/reward:NAME,...")
-    return Curve(path, curve, found, tuple(known_faults(text, curve)))
+    return Curve(path, curve, found, known_faults(text, curve))
 
 
 def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
@@ -120,7 +121,7 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
         "replaced": before is not None,
         "in_place_of": before if before != str(curve.path) else None,
         "percent": percent,
-        "faults": [*curve.faults],
+        "faults": curve.faults,
     }
     recorder = Recorder(part)
     recorder.start(kind=CURVES, arm=name, seed=seed, source=source)

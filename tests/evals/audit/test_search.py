@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import rlvr
+from benchmarks.audit_search import DRAWN, KINDS, draw, foreign
 from evals.audit import Evidence, Printed, audit
 from evals.audit.composition import MOST_STEPS, STEP, TABLE, Choice, Composition, compositions
 from evals.audit.grammar import grammar_of
@@ -255,3 +256,18 @@ def test_no_composition_has_more_than_three_steps_or_a_value_that_is_no_share() 
     assert [*tried.bits] == sorted(tried.bits)
     grammar = grammar_of(evidence, Printed("40.0"), evidence)
     assert {"checkpoint", "seeds", "against"} <= set(grammar)
+
+
+@pytest.mark.parametrize("draws", [4, pytest.param(DRAWN, marks=pytest.mark.exhaustive)])
+def test_compositions_that_are_drawn_at_random_are_found(draws: int) -> None:
+    """More than half of them: the others have so many as simple beside them that chance explains the match, and are
+    "cannot tell". No drawn number is "not found": it is one of the readings."""
+    drawn = [draw(number) for number in range(draws)]
+    assert all(of.verdict != NOT_FOUND for of in drawn)
+    assert sum(of.found for of in drawn) > draws / 2
+
+
+@pytest.mark.parametrize("kinds", [["200 verdicts"], pytest.param([*KINDS], marks=pytest.mark.exhaustive)])
+def test_foreign_numbers_are_not_explained(kinds: list[str]) -> None:
+    counts = [of for kind in kinds for of in foreign(kind).values()]
+    assert sum(of["explained"] for of in counts) < max(0.05 * sum(of.total() for of in counts), 2)
