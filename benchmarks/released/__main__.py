@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.pages import ROOT, made_by, write
@@ -18,14 +19,19 @@ from benchmarks.released.verdicts import Judged, judge
 PAGE = ROOT / "results" / "released.md"
 
 
-def measured(keys: Sequence[str], folder: Path, batches: tuple[Drawn, ...]) -> dict[str, Row]:
-    """The cases of one checkout, in a process of their own."""
-    why = {key: checkout.missing(CASES[key], folder) for key in keys}
-    ready = [key for key in keys if not why[key]]
-    found = released("benchmarks.released.child", ready, folder, batches) if ready else {}
-    judged = {key: judge(found[key], PAPERS[key], batches, CASES[key].passes) for key in ready}
-    judged |= {key: Judged(f"cannot be had: {why[key]}") for key in keys if why[key]}
-    return {key: Row(CASES[key], PAPERS[key], found.get(key, Found()), judged[key]) for key in keys}
+def measured(keys: Sequence[str], folder: Path, batches: tuple[Drawn, ...], jobs: int) -> dict[str, Row]:
+    """The cases that are there, each checkout in a process of its own; up to `jobs` processes at once."""
+    rows = {}
+    for key in keys:
+        if why := checkout.missing(CASES[key], folder):
+            rows[key] = Row(CASES[key], PAPERS[key], Found(), Judged(f"cannot be had: {why}"))
+    groups = by_checkout(key for key in keys if key not in rows)
+    with ThreadPoolExecutor(jobs) as pool:
+        for found in pool.map(lambda group: released("benchmarks.released.child", group, folder, batches), groups):
+            for key, one in found.items():
+                rows[key] = Row(CASES[key], PAPERS[key], one, judge(one, PAPERS[key], batches, CASES[key].passes))
+                print(f"{key}: {rows[key].judged.verdict}", flush=True)
+    return {key: rows[key] for key in keys}
 
 
 def by_checkout(keys: Iterable[str]) -> list[list[str]]:
@@ -41,6 +47,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, help="folder of the checkouts")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"only these (default: all): {', '.join(CASES)}")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}, with all cases")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at once, about 1 GB each (default: 2)")
     parser.add_argument("--list", action="store_true", help="print the commands that bring the checkouts")
     given = parser.parse_args()
     if given.list:
@@ -56,13 +63,8 @@ def main() -> None:
     batches = all_batches()
     if unreached := BRANCHES - frozenset().union(*map(branches, batches)):
         raise RuntimeError(f"no batch reaches: {sorted(unreached)}")
-    asked = given.cases or list(CASES)
-    rows: dict[str, Row] = {}
-    for keys in by_checkout(asked):
-        for key, row in measured(keys, given.folder.resolve(), batches).items():
-            rows[key] = row
-            print(f"{key}: {row.judged.verdict}", flush=True)
-    text = page({key: rows[key] for key in asked}, given.folder.resolve(), DESCRIBED, made)
+    rows = measured(given.cases or list(CASES), given.folder.resolve(), batches, given.jobs)
+    text = page(rows, given.folder.resolve(), DESCRIBED, made)
     print(text)
     if given.write:
         write(PAGE, text)

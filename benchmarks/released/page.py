@@ -12,6 +12,7 @@ from benchmarks.released.measure import Comparison
 from benchmarks.released.papers import Paper
 from benchmarks.released.processes import Found
 from benchmarks.released.verdicts import Judged
+from benchmarks.released.verl_actor import VerlActor
 from evals.notebook import markdown_table
 
 INTRODUCTION = (
@@ -23,7 +24,7 @@ INTRODUCTION = (
 
 READING = """\
 - *equation* says where the paper's equation is declared in this repository. *Our reading* is an equation that we could
-  not check in the paper's text: there, a difference may be one of our reading.
+  not check in the paper's text. There, a difference may be one of our reading.
 - *presence* is ⟨r − b, m − b⟩ / |m − b|², with r the released gradient, m the method's, and b its baseline's.
   It is 1 if the method's own change is all there, and 0 if none of it is. The table has the value farthest from 1.
 - *residual* is |r − m| / |m − b|: 0 if the gradients are equal. The table has the largest of all batches.
@@ -60,7 +61,7 @@ def numbers(judged: Judged) -> list[str]:
     farthest = worst(judged, lambda c: abs(c.presence - 1))
     turned = worst(judged, lambda c: -c.cosine)
     return [
-        f"{farthest.presence + 0.0:.3f}",
+        f"{farthest.presence:.3f}".replace("-0.000", "0.000"),
         _small(worst(judged, lambda c: c.residual).residual),
         f"{turned.cosine:.5f}",
         f"{turned.norm_ratio:.4f}",
@@ -80,9 +81,8 @@ def table(rows: Mapping[str, Row]) -> str:
     for key, row in rows.items():
         case = row.case
         paper = f"[{case.arxiv}](https://arxiv.org/abs/{case.arxiv})"
-        body.append(
-            [key, case.title, paper, f"{case.repository} @ {case.commit}", row.judged.verdict, *numbers(row.judged)]
-        )
+        code = f"{case.repository} @ {case.commit}"
+        body.append([key, case.title, paper, code, row.paper.source, row.judged.verdict, *numbers(row.judged)])
     return markdown_table(header, body, left=6)
 
 
@@ -95,12 +95,10 @@ def details(key: str, row: Row, folder: Path) -> str:
         lines.append(
             "- Reached the loss: " + ", ".join(f"`{name}={value}`" for name, value in found.values.items()) + "."
         )
-    overrides = [
-        *getattr(case.driver, "overrides", ()),
-        *(f"{k} left out" for k in getattr(case.driver, "left_out", ())),
-    ]
-    if overrides:
-        lines.append("- Beside the script's own arguments: " + ", ".join(f"`{word}`" for word in overrides) + ".")
+    if isinstance(case.driver, VerlActor) and case.driver.overrides:
+        lines.append(f"- Added to the script's arguments: {_code(case.driver.overrides)}.")
+    if isinstance(case.driver, VerlActor) and case.driver.left_out:
+        lines.append(f"- Left out of the script's arguments: {_code(case.driver.left_out)}.")
     if judged.difference:
         lines.append(f"- What differs: {judged.difference.says} ({_line(judged, where)}).")
     if case.arm:

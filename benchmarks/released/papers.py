@@ -147,6 +147,12 @@ def one_threshold_fewer(step: Drawn) -> Tensor:
     return forking(step, gates=kept)
 
 
+def float32_gates(step: Drawn) -> Tensor:
+    """1 where H is at least TRL's threshold."""
+    threshold = step.entropies[step.mask].float().quantile(1 - 0.2)
+    return ((step.entropies >= threshold) & step.mask).double()
+
+
 # Perplexity and position
 
 
@@ -283,14 +289,15 @@ def surprising(step: Drawn, dual_clip: float | None = None) -> Tensor:
     return loss(step, weights=weights, dual_clip=dual_clip, **CLIP_HIGHER)
 
 
-def top_mixed(step: Drawn, alpha: float = 0.01, penalty: float = 1.1) -> Tensor:
+def top_mixed(step: Drawn, alpha: float = 0.01, penalty: float = 1.1, along_tokens: bool = False) -> Tensor:
     """SimKO: above the response's 0.8 quantile of H, a ratio mixed with the top 3, and 1.1 A for a likeliest token."""
     quantiles = [step.entropies[row][step.mask[row]].quantile(0.8) for row in range(len(step.rewards))]
     forks = (step.entropies > torch.stack(quantiles)[:, None]) & step.mask
     ratio = (step.logp - step.old_logp).exp()
     top = (step.top_logp - step.old_top_logp).exp()
     mixed = (1 - alpha) * ratio + alpha * (ratio.detach()[..., None] / top.detach() * top).mean(-1)
-    ratio = torch.where(forks & (step.rewards > 0)[:, None], mixed, ratio)
+    correct = (step.rewards > 0)[None, :] if along_tokens else (step.rewards > 0)[:, None]
+    ratio = torch.where(forks & correct, mixed, ratio)
     advantages = torch.where(
         forks & (step.advantages < 0) & step.is_top.bool(), penalty * step.advantages, step.advantages
     )
@@ -318,6 +325,11 @@ FORKING = Paper(
             one_threshold_fewer,
         ),
     ),
+)
+SIMKO_SHAPE = Difference(
+    "where a forward pass has as many responses as tokens (64 here), correctness is read along the tokens",
+    Place(CORE, "correct_idx.size(0) == T"),
+    lambda step: top_mixed(step, along_tokens=len(step.rewards) == step.mask.shape[1]),
 )
 TRL_LOSS = Place("trl/trainer/grpo_trainer.py", 'if self.loss_type in ["cispo", "dapo", "vespo"]')
 TRIAL_STATISTICS = "mean and deviation come from inside Tukey's fences, and the factor is bounded by [0.8, 1.2]"
@@ -400,7 +412,7 @@ PAPERS: dict[str, Paper] = {
         "our reading of the repository's README, variant O1",
         (Difference(DUAL_CLIP.says, DUAL_CLIP.place, lambda step: surprising(step, DUAL)),),
     ),
-    "simko": Paper(top_mixed, plain_ratio, "our reading of arXiv 2510.14807"),
+    "simko": Paper(top_mixed, plain_ratio, "our reading of arXiv 2510.14807", (SIMKO_SHAPE,)),
     "verl_dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8", (DUAL_CLIP,)),
     "trl_dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8"),
     "trl_gspo": Paper(sequence_ratio, grpo_loss, "baselines/gspo.py, Eq. 5"),
@@ -414,6 +426,12 @@ PAPERS: dict[str, Paper] = {
                 "the sum over kept tokens is divided by the number of all tokens",
                 TRL_LOSS,
                 lambda step: forking(step, dual_clip=None, all_count=True),
+            ),
+            Difference(
+                "the sum over kept tokens is divided by the number of all tokens, and the threshold is a quantile in "
+                "float32, whose rounding can leave out the token at the threshold",
+                TRL_LOSS,
+                lambda step: forking(step, dual_clip=None, gates=float32_gates(step), all_count=True),
             ),
         ),
     ),

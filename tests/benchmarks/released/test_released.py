@@ -14,6 +14,7 @@ from benchmarks.released import checkout, papers
 from benchmarks.released.batches import BRANCHES, Drawn, branches, drawn
 from benchmarks.released.cases import CASES, Place
 from benchmarks.released.measure import BlindBatch, compare
+from benchmarks.released.page import Row, page
 from benchmarks.released.papers import PAPERS, Difference, Paper
 from benchmarks.released.processes import Found, environment, released
 from benchmarks.released.verdicts import CANNOT_RUN, COMPUTES, NEVER_ARRIVES, Judged, judge
@@ -121,6 +122,19 @@ def test_a_difference_is_named_only_if_it_explains_every_batch_that_differs() ->
     assert mixed.verdict == f"{COMPUTES}, except on 1 of 2 batches (again): it doubles the loss"
     unknown = judge(synthetic([3 * g for g in method]), paper, BATCHES, (1,))
     assert unknown.difference is None and unknown.verdict == "differs: what, is not known"
+
+
+def test_the_page_has_a_value_in_every_column(tmp_path: Path) -> None:
+    case = toys.CASES["right"]
+    (tmp_path / case.folder).mkdir()
+    (tmp_path / case.folder / "losses.py").write_text(toys.RIGHT, encoding="utf-8")
+    found = synthetic([papers.gradient(forking, batch) for batch in BATCHES])
+    text = page({"right": Row(case, TOP, found, judge(found, TOP, BATCHES, (1,)))}, tmp_path, {"drawn": "one"}, "")
+    header, _, row = (line.split("|")[1:-1] for line in text.splitlines() if line.startswith("|"))
+    cells = dict(zip((name.strip() for name in header), (cell.strip() for cell in row), strict=True))
+    assert cells["equation"] == "the toys'" and cells["verdict"] == COMPUTES and cells["two passes"] == "–"
+    assert cells["presence"] == "1.000" and float(cells["residual"]) < 1e-5
+    assert "`losses.py:9`" in text and "The authors' answer: none known to us." in text
 
 
 def test_a_called_stub_makes_no_result() -> None:
