@@ -9,11 +9,12 @@ from pathlib import Path
 from evals.files import UsageError, file_sha256
 
 
-def refuse_same(paths: Sequence[Path], counted_as: str) -> None:
+def refuse_same(paths: Sequence[Path], counted_as: str, *, copies: bool = True) -> None:
     """Refuse two files of which one is the other.
 
     Args:
         counted_as: what each file would be, such as "a seed".
+        copies: refuse two files with one content too. Curves of several recipes can be equal by chance.
     Raises:
         UsageError: two are one file, or have one content.
     """
@@ -25,5 +26,5 @@ def refuse_same(paths: Sequence[Path], counted_as: str) -> None:
             other = files[before]
             if os.path.samefile(path, other):
                 raise UsageError(f"{other} and {path} are the same file, {once}")
-            if sizes[at] == sizes[before] and file_sha256(path) == file_sha256(other):
+            if copies and sizes[at] == sizes[before] and file_sha256(path) == file_sha256(other):
                 raise UsageError(f"{other} and {path} have the same content, {once}")

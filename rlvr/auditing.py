@@ -171,7 +171,8 @@ def _evidence(
     from evals.same_file import refuse_same
 
     names = _names(paths)
-    refuse_same(paths, "a seed" if metric is not None else "a checkpoint, a seed or a sample")
+    counted_as = "a seed" if metric is not None else "a checkpoint, a seed or a sample"
+    refuse_same(paths, counted_as, copies=files != "recipes")
     if metric is not None:
         if files in ("checkpoints", "samples"):
             raise UsageError(f"files={files}: a curve has all checkpoints of a seed; expected seeds or recipes")

@@ -86,12 +86,8 @@ def test_the_fresh_pairs_are_those_that_were_scored_first() -> None:
     others = [p.texts for p, verdict in zip(fresh, verdicts, strict=True) if verdict is not p.label]
     assert others == [  # not read; and the box alone is the answer
         (r"10^{2024}-1", r"\underbrace{99\ldots9}_{2024}"),
-        (r"\frac{\pi^2}{6}-1", r"\sum_{n=2}^{\infty}\frac{1}{n^2}"),
-        (r"\frac{\pi}{4}", r"\int_0^1\frac{dx}{1+x^2}"),
         (r"\frac{n(n+1)}{2}", r"1+2+\cdots+n"),
-        ("-2", r"\begin{vmatrix}1&2\\3&4\end{vmatrix}"),
         (r"\langle 1,-2,2\rangle", r"\mathbf{i}-2\mathbf{j}+2\mathbf{k}"),
-        ("|x|", r"\begin{cases}x&x\ge 0\\-x&x<0\end{cases}"),
         ("36", r"\boxed{36}^2"),
     ]
 

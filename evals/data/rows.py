@@ -189,7 +189,10 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def is_nothing(value: object) -> bool:
-    """Whether a value says nothing: null, NaN, an infinity, an empty or a blank text, or "nan" as tables write it."""
+    """Whether a value says nothing: null, NaN, an infinity, an empty or a blank text, or "nan" as Python writes it.
+
+    The text "NaN" is an answer: a problem of MATH-Perturb asks for it.
+    """
     if isinstance(value, str):
-        return not value.strip() or value.strip().lower() == "nan"
+        return value.strip() in ("", "nan")
     return value is None or (isinstance(value, float) and not math.isfinite(value))

@@ -503,11 +503,11 @@ def test_words_of_other_tools_say_what_to_write_in_python_too() -> None:
 
 
 def test_a_list_in_python_stands_for_several_or_is_refused_by_name(tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / f"{name}.csv").write_text("id,correct\n1,1\n2,0\n")
+    for name, rows in (("a", "1,1\n2,0"), ("b", "1,0\n2,1")):
+        (tmp_path / f"{name}.csv").write_text(f"id,correct\n{rows}\n")
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     assert rlvr.audit(files, printed=50.0)["verdict"] == rlvr.audit(*files, printed="50.0")["verdict"] == "stands"
-    assert str(rlvr.audit(*files, printed="50.0", where="Table 2")).startswith("50.0 (Table 2): stands")
+    assert "50.0 (Table 2): stands" in str(rlvr.audit(*files, printed="50.0", where="Table 2")).splitlines()
     with pytest.raises(UsageError, match=r"model=\['m'\]: expected one, got a list of 1"):
         rlvr.evaluate(["m"])  # type: ignore[arg-type]
 

@@ -51,7 +51,8 @@ def test_of_files_with_other_columns_each_is_told(tmp_path: Path, capsys: pytest
     assert main(["curves", str(tmp_path / "a.log"), str(tmp_path / "b.log")]) == 0
     out = capsys.readouterr().out
     assert f"{tmp_path / 'b.log'}:\n  imported: train/entropy from actor/entropy\n  left out" in out and "val/b" in out
-    assert main(["curves", str(tmp_path / "a.log"), str(tmp_path / "a.log"), "name=twice"]) == 0
+    (tmp_path / "c.log").write_text("step:1 - critic/score/mean:0.75 - val/a:0.25\n")
+    assert main(["curves", str(tmp_path / "a.log"), str(tmp_path / "c.log"), "name=alike"]) == 0
     assert capsys.readouterr().out.count("left out") == 1
 
 
@@ -126,15 +127,14 @@ def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.Capt
 def test_percentages_are_shares_a_new_import_is_whole_and_show_has_the_curve(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = "".join(f"{step},{value}\n" for step, value in ((1, 40.0), (2, 63.75)))
     files = [tmp_path / f"{name}.csv" for name in "abc"]
-    for file in files:
-        file.write_text(f"step,acc\n{rows}")
+    for first, file in zip((38.0, 39.0, 40.0), reversed(files), strict=True):
+        file.write_text(f"step,acc\n1,{first}\n2,63.75\n")
     command = ["name=theirs", "columns=curve/math500/avg_at_1:acc"]
     assert main(["curves", *map(str, files), *command]) == 0
     assert "in percent in the file, kept as shares: acc" in capsys.readouterr().out
     third = Run(tmp_path / "home" / "curves" / "theirs-seed2")
-    assert third.metrics("curve/math500/avg_at_1") == [(1, 0.4), (2, 0.6375)]
+    assert third.metrics("curve/math500/avg_at_1") == [(1, 0.38), (2, 0.6375)]
     assert main(["curves", str(files[0]), *command]) == 0
     assert "deleted: 2 more seeds of an earlier import" in capsys.readouterr().out
     assert [folder.name for folder in (tmp_path / "home" / "curves").iterdir()] == ["theirs-seed0"]
