@@ -129,3 +129,12 @@ def save(plot: Plot, folder: Path, endings: Sequence[str] = ("svg", "png", "csv"
     for ending, path in paths.items():
         write_bytes(path, csv_text(plot.numbers).encode() if ending == "csv" else plot.rendered(ending))
     return paths
+
+
+def write_dark(figure: Path) -> None:
+    """Write NAME-dark.png beside NAME.png, for a page on a dark ground: the lightness inverted, the hues unchanged."""
+    from PIL import Image
+
+    lightness, *hues = Image.open(figure).convert("YCbCr").split()
+    dark = Image.merge("YCbCr", (lightness.point(lambda level: 255 - 0.93 * level), *hues))
+    dark.convert("RGB").save(figure.with_stem(f"{figure.stem}-dark"))

@@ -40,7 +40,7 @@ COST: tuple[Column, ...] = (
 
 def write_page(design: Design, folder: Path, out: Path) -> None:
     """Write README.md and figures/ into `out` from the tables in `folder`."""
-    from evals.plots.plot import save
+    from evals.plots.plot import save, write_dark
 
     arms = read_arms(design, folder)
     checked = {scale: outcomes.claims(design, arms, scale) for scale in design.families}
@@ -50,16 +50,7 @@ def write_page(design: Design, folder: Path, out: Path) -> None:
     for plot in plots:
         files = save(plot, out / FIGURES, ("png", "csv"))
         if plot.name in ("placebos", "gains"):
-            _on_dark(files["png"])
-
-
-def _on_dark(figure: Path) -> None:
-    """Write NAME-dark.png, for a README on a dark ground: the lightness inverted, the hues as they are."""
-    from PIL import Image
-
-    lightness, *hues = Image.open(figure).convert("YCbCr").split()
-    dark = Image.merge("YCbCr", (lightness.point(lambda level: 255 - 0.93 * level), *hues))
-    dark.convert("RGB").save(figure.with_stem(f"{figure.stem}-dark"))
+            write_dark(files["png"])
 
 
 def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plot], settings: Settings) -> str:

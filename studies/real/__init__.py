@@ -1,0 +1,1 @@
+"""The papers' methods and their placebos on real pretrained weights, on two cores (results/real)."""

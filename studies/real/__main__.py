@@ -1,0 +1,113 @@
+"""The papers' methods and their placebos on real weights (results/real/README.md).
+
+python -m studies.real problems FOLDER    write the training problems and the two benchmarks
+python -m studies.real run                train and measure every run that the archive lacks, one after another
+python -m studies.real write              write results/real from the archive: tables, page and picture
+
+`run` needs the base model in .nox/real (`nox -s real_short` fetches it). You can stop it at any time: the same command
+goes on. It adds each finished run to results/real/runs.tar.xz and deletes the checkpoints of that run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from studies.real import problems
+from studies.real.design import STUDY, arguments
+
+RESULTS = Path("results") / "real"
+ARCHIVE = RESULTS / "runs.tar.xz"
+# Relative paths: they are values of a run, and must be the same in every checkout.
+MODEL = Path(".nox") / "real" / "smollm2-135m-instruct"
+DATA = Path(".nox") / "real" / "two_steps"
+HOME = Path(".nox").resolve() / "real" / f"runs-{STUDY.digest}"
+MACHINE = ("hardware.device=cpu", "hardware.micro_batch=8")
+
+Key = tuple[str, str, int]  # paper, arm, seed
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.real", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("problems").add_argument("folder", type=Path)
+    commands.add_parser("run")
+    commands.add_parser("write")
+    options = parser.parse_args(argv)
+    if options.command == "problems":
+        problems.write(options.folder)
+    elif options.command == "write":
+        from studies.real.page import write
+
+        write(STUDY, RESULTS)
+    else:
+        return run()
+    return 0
+
+
+def planned() -> list[Key]:
+    """The base model, then seed 0 of every entry, then the other seeds."""
+    trained = [(entry.paper, entry.arm, seed) for seed in range(STUDY.seeds) for entry in STUDY.entries]
+    return [("egsw", "base", 0), *trained]
+
+
+def run() -> int:
+    """Make every run that is not finished yet, in order. Return 0, or 1 if a run failed."""
+    from harness.record.archive import import_archive
+
+    os.environ["RLVR_HOME"] = str(HOME)  # runs of another design are not this study's
+    os.environ["OMP_NUM_THREADS"] = "1"  # the number of threads decides the last bits of a sum
+    if not MODEL.is_dir():
+        sys.exit(f"error: {MODEL} does not exist. Type: nox -s real_short")
+    problems.write(DATA)
+    if ARCHIVE.is_file():
+        import_archive(ARCHIVE)
+    failed = 0
+    for paper, arm, seed in planned():
+        if (paper, arm, seed) in finished():
+            continue
+        entry = next((e for e in STUDY.entries if (e.paper, e.arm) == (paper, arm)), None)
+        words = [*arguments(STUDY, entry, seed, model=MODEL, data=DATA), *MACHINE]
+        print(f"== rlvr run {shlex.join(words)}", flush=True)
+        code = subprocess.run([sys.executable, "-m", "rlvr", "run", *words], check=False).returncode
+        failed += code != 0
+        keep()
+        if code < 0 or code > 128:  # a signal ended it: the next run would be ended too
+            return 1
+    return int(failed > 0)
+
+
+def finished() -> set[Key]:
+    """The runs that have ended, with their evaluation."""
+    from harness.record.find import runs
+
+    return {(run.paper, run.arm, run.seed) for run in runs() if run.is_finished}
+
+
+def keep() -> None:
+    """Write every finished run into the archive, without responses, and delete its checkpoints and weights."""
+    from harness.record.archive import write_archive
+    from harness.record.find import runs
+
+    ended = [run for run in runs() if run.is_finished]
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    if ended:
+        write_archive(ended, ARCHIVE, responses=False)
+    for run in ended:
+        for folder in (*run.folder.glob("train/checkpoint-*"), *run.folder.glob("train/final")):
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except ValueError as error:
+        sys.exit(f"error: {error}")

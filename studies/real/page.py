@@ -1,0 +1,221 @@
+"""The page and the picture of results/real, from its archive alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.files import write_text
+from evals.stats.compare import difference_text, method_p_text
+from evals.stats.score import NONE, bounds_text, number_text, p_text, score_text
+from harness.record.archive import read_archive
+from harness.record.run import Run
+from harness.spec import catalogue
+from harness.spec.controls import split_key
+from studies.real import outcomes
+from studies.real.design import GREEDY, Design
+from studies.real.outcomes import BASE, CURVE_CLAIMS, LAST_QUARTER, REFERENCE, Arms, Difference
+from studies.real.registration import LABEL
+
+if TYPE_CHECKING:
+    from evals.plots.plot import Plot
+
+ARCHIVE = "runs.tar.xz"
+CONTROLS = {"shuffled_signal": "placebo: its signal shuffled", "random_reward": "a coin as reward"}
+NAMES = {
+    "egsw/grpo": "GRPO",
+    "egsw/egsw": "EGSW",
+    "erpo/erpo": "ERPO",
+    "entropy_advantage/grpo_entropy_advantage": "Entropy advantage",
+    "forking_tokens/top20": "Forking tokens",
+    "trial_and_error/grpo_ppl": "Perplexity advantage",
+    "trial_and_error/grpo_position": "Position advantage",
+}
+CURVES = {
+    "train/reward": "reward",
+    "train/entropy": "entropy, nats",
+    "train/response_length": "tokens",
+    "train/grad_norm": "gradient norm",
+}
+
+
+def write(design: Design, folder: Path) -> None:
+    """Write README.md and the picture into `folder`, from the archive in it."""
+    from evals.plots.plot import save, write_dark
+
+    found = outcomes.arms(read_archive(folder / ARCHIVE))
+    compared = outcomes.differences(design, found)
+    plot = picture(design, found, compared)
+    write_dark(save(plot, folder, ("png", "csv"))["png"])
+    write_text(folder / "README.md", page(design, found, compared, plot))
+
+
+def name(key: str) -> str:
+    """The name of an arm, such as "EGSW, placebo: its signal shuffled" for "egsw/egsw+shuffled_signal"."""
+    paper, _, arm = key.partition("/")
+    method, control = split_key(arm)
+    title = NAMES.get(f"{paper}/{method}") or {a.key: a.title for a in catalogue.load(paper).arms}[method]
+    return f"{title}, {CONTROLS[control]}" if control else title
+
+
+def page(design: Design, found: Arms, compared: Sequence[Difference], plot: Plot) -> str:
+    """The page of results."""
+    seeds = {key: len(runs) for key, runs in found.items() if key != BASE}
+    whole = sum(count == design.seeds for count in seeds.values())
+    absent = outcomes.missing(design, found)
+    return f"""# The papers' methods on real weights
+
+{LABEL}
+The [design](preregistration.md), with digest {design.digest}, was committed before the first run.
+
+**{len(seeds)} of {len(design.entries)} arms have a run, and {whole} have all {design.seeds} seeds.** With fewer than
+three seeds, a difference is one of these checkpoints. It says nothing about the method.
+
+<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="{plot.name}-dark.png">
+  <img alt="{plot.title}" src="{plot.name}.png" width="560">
+</picture>
+
+{plot.caption}
+
+## Scores
+
+{_scores(design, found)}
+
+## Differences
+
+Each row is an arm minus GRPO, or a placebo minus its method, in percentage points.
+
+{_differences(compared)}
+
+## Training
+
+Each value is the mean of the last quarter of the rollouts, over the seeds.
+
+{_training(design, found)}
+
+## Claims of the papers
+
+{_claims(found)}
+
+## What has not ended
+
+{_absent(absent)}
+
+## How to make this again
+
+```
+nox -s real_short               # fetches the base model, 93 MB
+python -m studies.real run      # trains and measures what the archive lacks
+python -m studies.real write    # writes this page
+```
+
+`rlvr verify results/real` checks the archive. {_hours(found)}
+"""
+
+
+def _scores(design: Design, found: Arms) -> str:
+    rows = ["| Arm | Seeds | pass@1, greedy, % | avg@8, % | pass@8, % |", "| --- | ---: | ---: | ---: | ---: |"]
+    for key in (BASE, *(entry.key for entry in design.entries)):
+        if runs := found.get(key):
+            cells = [score_text(score) for score in outcomes.scores(runs)]
+            count = NONE if key == BASE else str(len(runs))
+            rows.append(f"| {'before the training' if key == BASE else name(key)} | {count} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _differences(compared: Sequence[Difference]) -> str:
+    if not compared:
+        return "No comparison has both its arms yet."
+    rows = ["| Arm | Minus | Metric | Difference | Holm's p | Verdict |", "| --- | --- | --- | ---: | ---: | --- |"]
+    for d in compared:
+        metric = "pass@1, greedy" if d.line.benchmark == GREEDY else d.line.name
+        cells = [name(d.entry.key), name(d.than), metric, difference_text(d.line), method_p_text(d.line)]
+        rows.append(f"| {' | '.join(cells)} | {d.line.verdict} |")
+    return "\n".join(rows)
+
+
+def _training(design: Design, found: Arms) -> str:
+    rows = [f"| Arm | {' | '.join(CURVES.values())} |", "| --- |" + " ---: |" * len(CURVES)]
+    for entry in design.entries:
+        if runs := found.get(entry.key):
+            values = [_mean([outcomes.window_mean(run, metric, LAST_QUARTER) for run in runs]) for metric in CURVES]
+            rows.append(f"| {name(entry.key)} | {' | '.join(f'{value:.3g}' for value in values)} |")
+    return "\n".join(rows)
+
+
+def _claims(found: Arms) -> str:
+    rows = ["| Claim | Method | Method − GRPO | p | Seeds |", "| --- | --- | ---: | ---: | ---: |"]
+    for claim in CURVE_CLAIMS:
+        for key in claim.arms:
+            if key in found and REFERENCE in found:
+                result = outcomes.curve_difference(claim, found[key], found[REFERENCE])
+                interval = "" if result.interval is None else f" {bounds_text(result.interval, 1, '+.3g')}"
+                count = len({run.seed for run in found[key]} & {run.seed for run in found[REFERENCE]})
+                difference = f"{number_text(result.difference, 1, '+.3g')}{interval}"
+                rows.append(f"| {claim.name} | {name(key)} | {difference} | {p_text(result.p_value)} | {count} |")
+    if len(rows) == 2:
+        return "No claim has both its arms yet."
+    return "\n".join([*rows, "", "A claim has no p-value below three seeds. pass@8 is in the table of differences."])
+
+
+def _absent(absent: Sequence[str]) -> str:
+    if not absent:
+        return "Every run of the design has ended."
+    return f"{len(absent)} runs of the design are not made yet: {'; '.join(absent)}."
+
+
+def _hours(found: Arms) -> str:
+    """How long the runs took, from their records."""
+    hours = sum(_seconds(run) for runs in found.values() for run in runs) / 3600
+    return f"The runs of the archive took {hours:.1f} h, beside other work on the same two cores."
+
+
+def _seconds(run: Run) -> float:
+    ends = [datetime.fromisoformat(str(run.record[end]).replace("Z", "+00:00")) for end in ("started", "finished")]
+    return (ends[1] - ends[0]).total_seconds()
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def picture(design: Design, found: Arms, compared: Sequence[Difference]) -> Plot:
+    """Each method's gain over GRPO beside its placebo's, in greedy pass@1: points with intervals."""
+    import pandas as pd
+
+    from evals.plots.figures import point_rows
+
+    rows: list[dict[str, Any]] = []
+    for d in compared:
+        interval = d.line.interval
+        if (
+            d.line.benchmark == GREEDY
+            and d.than == REFERENCE
+            and d.line.difference is not None
+            and interval is not None
+        ):
+            method, control = split_key(d.entry.arm)
+            ends = {"low": 100 * interval.low, "mean": 100 * d.line.difference, "high": 100 * interval.high}
+            kind = CONTROLS[control] if control else "the method"
+            rows.append({"method": name(f"{d.entry.paper}/{method}"), "model": kind, "seeds": d.line.seeds_a, **ends})
+    numbers = pd.DataFrame(rows, columns=["method", "model", "seeds", "low", "mean", "high"])
+    methods = {method: method for method in dict.fromkeys(numbers["method"])}
+    caption = (
+        "Lines are 95 % intervals. They cover problems, and training seeds where an arm has three. Left of the dotted "
+        "line: fewer correct answers than GRPO."
+    )
+    return point_rows(
+        "gains",
+        "Gain over GRPO in greedy pass@1 (small scale, real weights, made-up task)",
+        caption,
+        "",
+        numbers,
+        ["the method", *CONTROLS.values()],
+        by="method",
+        labels=methods,
+        unit="percentage points",
+        mark=0.0,
+    )

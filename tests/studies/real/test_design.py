@@ -1,0 +1,61 @@
+"""The study on real weights: its registered design, its problems, and the commands of its runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.command.resolve import resolve
+from harness.spec.job import Job
+from studies.real import problems
+from studies.real.__main__ import planned
+from studies.real.design import STUDY, Entry, values_of
+from studies.real.registration import LEARNING_RATES, preregistration
+
+
+def test_the_design_is_the_registered_one() -> None:
+    registered = Path("results/real/preregistration.md").read_text(encoding="utf-8")
+    assert registered == preregistration(STUDY, LEARNING_RATES)
+    assert f"Design {STUDY.digest}" in registered
+
+
+def test_no_measured_problem_is_trained_on_and_each_answer_is_right() -> None:
+    files = problems.files()
+    train, greedy, sampled = (files[name] for name in (problems.TRAIN, problems.GREEDY, problems.SAMPLED))
+    assert (len(train), len(greedy), len(sampled)) == (2000, 500, 250)
+    texts = {row["problem"] for row in train}
+    assert len(texts) == 2000 and not texts & {row["problem"] for row in greedy}
+    assert list(sampled) == list(greedy[:250])
+    for row in [*train, *greedy]:
+        a, b, sign, c = re.fullmatch(r"(\d+) \* (\d+) ([+-]) (\d+) =", row["problem"]).groups()  # type: ignore[union-attr]
+        product = sum([int(a)] * int(b))  # a * b as b summands: not the generator's own expression
+        assert int(row["answer"]) == (product + int(c) if sign == "+" else product - int(c)) > 0
+
+
+def job_of(entry: Entry) -> Job:
+    (job,) = resolve(entry.paper, arms=[entry.arm], scale="small", seeds=[0], overrides=values_of(STUDY, entry))
+    return job
+
+
+@pytest.mark.parametrize("entry", STUDY.entries, ids=lambda entry: entry.key)
+def test_an_arm_differs_from_grpo_in_its_method_alone(entry: Entry) -> None:
+    reference, job = job_of(STUDY.entries[0]).experiment, job_of(entry).experiment
+    assert reference is not None and job is not None
+    ours = {key: sourced.value for key, sourced in job.settings().items()}
+    theirs = {key: sourced.value for key, sourced in reference.settings().items()}
+    shared = {key for key in ours if "." not in key}
+    # the forking tokens' mean is over the tokens that it keeps: this is part of the method
+    differing = {key for key in shared if ours[key] != theirs[key]} - {"denominator"}
+    assert not differing
+    assert ours["max_steps"] == STUDY.rollouts and ours["learning_rate"] == STUDY.learning_rate
+
+
+def test_seed_0_of_every_arm_is_made_before_seed_1_of_any() -> None:
+    runs = planned()
+    assert runs[0] == ("egsw", "base", 0)
+    assert [seed for *_, seed in runs[1:]] == [0] * len(STUDY.entries) + [1] * len(STUDY.entries) + [2] * len(
+        STUDY.entries
+    )
+    assert len(set(runs)) == len(runs)
