@@ -24,6 +24,8 @@ PAGES = {
     **{f"results/{path.stem}.md": path for path in ROOT.glob("results/*.md") if path.stem != "README"},
     "results/index.md": ROOT / "results" / "README.md",
     "results/ledger.md": ROOT / "results" / "ledger" / "README.md",
+    "results/real.md": ROOT / "results" / "real" / "README.md",
+    "results/real-preregistration.md": ROOT / "results" / "real" / "preregistration.md",
     "results/study.md": ROOT / "results" / "study" / "README.md",
     "results/later.md": ROOT / "results" / "study" / "later" / "README.md",
     **{f"results/{path.stem}.md": path for path in ROOT.glob("results/study/[fp]*.md")},
@@ -34,7 +36,9 @@ PAGES = {
 }
 PICTURES = {
     f"figures/{path.name}": path for path in (*ROOT.glob("results/**/*.svg"), *ROOT.glob("results/study/figures/*.png"))
-} | {f"figures/later/{path.name}": path for path in ROOT.glob("results/study/later/figures/*.png")}
+}
+PICTURES |= {f"figures/real/{path.name}": path for path in ROOT.glob("results/real/*.png")}
+PICTURES |= {f"figures/later/{path.name}": path for path in ROOT.glob("results/study/later/figures/*.png")}
 
 
 def on_config(config: Any) -> Any:

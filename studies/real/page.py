@@ -68,10 +68,11 @@ def page(design: Design, found: Arms, compared: Sequence[Difference], plot: Plot
     return f"""# The papers' methods on real weights
 
 {LABEL}
+
 The [design](preregistration.md), with digest {design.digest}, was committed before the first run.
 
-**{len(seeds)} of {len(design.entries)} arms have a run, and {whole} have all {design.seeds} seeds.** With fewer than
-three seeds, a difference is one of these checkpoints. It says nothing about the method.
+**{len(seeds)} of {len(design.entries)} arms have a run, and {whole} have all {design.seeds} seeds.** With fewer
+than three seeds, a difference is one of these checkpoints. It says nothing about the method.
 
 <picture>
   <source media="(prefers-color-scheme: dark)" srcset="{plot.name}-dark.png">
@@ -164,7 +165,12 @@ def _claims(found: Arms) -> str:
 def _absent(absent: Sequence[str]) -> str:
     if not absent:
         return "Every run of the design has ended."
-    return f"{len(absent)} runs of the design are not made yet: {'; '.join(absent)}."
+    seeds: dict[str, list[str]] = {}
+    for run in absent:
+        key, _, seed = run.rpartition(", seed ")
+        seeds.setdefault(key, []).append(seed)
+    rows = [f"- {name(key)}: seed{'s' * (len(of) > 1)} {', '.join(of)}" for key, of in seeds.items()]
+    return "\n".join([f"{len(absent)} runs of the design are not made yet:", "", *rows])
 
 
 def _hours(found: Arms) -> str:

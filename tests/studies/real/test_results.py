@@ -1,0 +1,96 @@
+"""The committed results of the study on real weights: from the archive alone, and counted by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.record.archive import read_archive
+from rlvr.cli import main
+from studies.real import outcomes
+from studies.real.design import GREEDY, SAMPLED, STUDY
+from studies.real.outcomes import CURVE_CLAIMS, CurveClaim
+from studies.real.page import ARCHIVE, page, picture
+
+FOLDER = Path("results") / "real"
+
+
+@pytest.fixture(scope="module")
+def found() -> outcomes.Arms:
+    return outcomes.arms(read_archive(FOLDER / ARCHIVE))
+
+
+def test_page_and_picture_are_those_of_the_archive(found: outcomes.Arms) -> None:
+    compared = outcomes.differences(STUDY, found)
+    plot = picture(STUDY, found, compared)
+    assert (FOLDER / "README.md").read_text(encoding="utf-8") == page(STUDY, found, compared, plot)
+    numbers = pd.read_csv(FOLDER / f"{plot.name}.csv")
+    assert len(numbers) == len(plot.numbers) and numbers["mean"].tolist() == pytest.approx(
+        plot.numbers["mean"].tolist()
+    )
+
+
+def test_the_archive_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(FOLDER)]) == 0
+
+
+def test_every_run_has_the_registered_recipe_and_all_problems(found: outcomes.Arms) -> None:
+    keys = {entry.key for entry in STUDY.entries}
+    for key, runs in found.items():
+        for run in runs:
+            assert key in keys or key == outcomes.BASE
+            sizes = {
+                name: (rows["problem_id"].nunique(), len(rows))
+                for name in (GREEDY, SAMPLED)
+                if (rows := run.verdicts(name)) is not None
+            }
+            assert sizes == {GREEDY: (500, 500), SAMPLED: (250, 2000)}
+            if run.trained:
+                settings = {name: value["value"] for name, value in run.settings.items()}
+                assert settings["learning_rate"] == STUDY.learning_rate and settings["max_steps"] == STUDY.rollouts
+                assert max(run.curve) == STUDY.rollouts
+
+
+def test_scores_counted_by_hand(found: outcomes.Arms) -> None:
+    """pass@1, avg@8 and pass@8 from the verdicts, with loops; problems with an unscored sample are left out."""
+    for runs in found.values():
+        per_seed = []
+        for run in runs:
+            greedy = run.verdicts(GREEDY)
+            right = [verdict == "correct" for verdict in greedy["verdict"] if verdict != "unscored"]
+            by_problem: dict[str, list[str]] = {}
+            for problem, verdict in zip(*(run.verdicts(SAMPLED)[c] for c in ("problem_id", "verdict")), strict=True):
+                by_problem.setdefault(problem, []).append(verdict)
+            whole = [of for of in by_problem.values() if "unscored" not in of]
+            solved = [
+                any(v == "correct" for v in of) for of in by_problem.values() if "correct" in of or "unscored" not in of
+            ]
+            shares = [sum(v == "correct" for v in of) / 8 for of in whole]
+            per_seed.append((sum(right) / len(right), sum(shares) / len(shares), sum(solved) / len(solved)))
+        by_hand = [sum(values) / len(values) for values in zip(*per_seed, strict=True)]
+        measured = [score.value for score in outcomes.scores(runs)]
+        # an unscored sample moves a mean by less than one problem of 250
+        assert measured == pytest.approx(by_hand, abs=0.004)
+
+
+def test_a_window_of_a_curve_is_the_mean_of_its_rollouts(found: outcomes.Arms) -> None:
+    run = found["egsw/grpo"][0]
+    rewards = dict(run.metrics("train/reward"))
+    # the last quarter of 20 rollouts is 16 to 20, the second is 6 to 10
+    last, second = (sum(rewards[step] for step in steps) / 5 for steps in (range(16, 21), range(6, 11)))
+    assert outcomes.window_mean(run, "train/reward", (0.75, 1.0)) == pytest.approx(last)
+    late = next(claim for claim in CURVE_CLAIMS if claim.less)
+    assert outcomes.curve_value(run, late) == pytest.approx(last - second)
+
+
+def test_a_window_without_a_rollout_is_refused(found: outcomes.Arms) -> None:
+    claim = CurveClaim("", "train/reward", (0.991, 0.999), "higher", ())
+    with pytest.raises(ValueError, match="has no value in the rollouts"):
+        outcomes.curve_value(found["egsw/grpo"][0], claim)
+
+
+def test_arms_without_a_run_are_named(found: outcomes.Arms) -> None:
+    made = {(key, run.seed) for key, runs in found.items() for run in runs} - {(outcomes.BASE, 0)}
+    assert len(outcomes.missing(STUDY, found)) == len(STUDY.entries) * STUDY.seeds - len(made)
