@@ -229,6 +229,9 @@ def _found(printed: Printed, evidence: Evidence, tried: Tried) -> Found:
     made = [(replace(of, choices=(*of.choices, *more)), tried.values[i]) for i, of, more in hits]
     made.sort(key=lambda of: of[0].bits)
     first = made[0][0]
+    if first.choices and first.choices[-1] == IN_PERCENT:  # then all numbers of the curve are
+        evidence = replace(evidence, resolution=evidence.resolution / 100)
+        tried = Tried(tried.compositions, tried.values / 100, tried.bits + IN_PERCENT.bits)
     simple = np.unique(np.round(tried.values[tried.bits <= first.bits + 1e-9], 9))
     return Found(
         printed,
