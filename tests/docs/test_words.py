@@ -38,7 +38,6 @@ NOT_YET: set[str] = {
     "docs/tutorials/coming-from.md",
     "docs/tutorials/contribute.md",
     "docs/tutorials/notebook.md",
-    "docs/tutorials/train.md",
     "reproductions/anchors/README.md",
     "reproductions/egsw/README.md",
     "reproductions/entropy_advantage/README.md",
