@@ -28,7 +28,7 @@ class Rules:
         bandwidth: share of the bandwidth that decoding reaches. launch_s: of one decoding step beside that (vLLM);
         eager_s: of one with transformers. mean_share: mean length of a response as a share of its limit, where no mean
         is published. resampling: rollouts sampled for one that is used, with dynamic sampling. token_s: vLLM's work for
-        each token, beside the model and at the same time; the middle is measured (docs/tutorials/train.md).
+        each token, beside the model and at the same time; the middle is measured (results/gpu.md).
     """
 
     compute: float

@@ -1,6 +1,6 @@
 """The time and memory estimates beside published measurements, and the parts of the time by hand.
 
-The first ones are of others; an H200 of ours measured the last (docs/tutorials/train.md). The rules of thumb of
+The first ones are of others; an H200 of ours measured the last (results/gpu.md). The rules of thumb of
 `harness/backends/seconds.py` were chosen with the throughputs in view: they are a fit, not a prediction.
 """
 
