@@ -502,7 +502,7 @@ _PROTOCOLS = (
         temperature=code(1.0, _FORKING + ", val_kwargs.temperature; v2, section 5.2, has it too"),
         top_p=assumed(1.0, "the paper names none beside T=1.0; the authors' script, val_top_p, has 0.7"),
         top_k=code(None, _FORKING + ", val_kwargs.top_k=-1: all tokens"),
-        max_tokens=code(20480, _FORKING + ", max_response_length (29,696 in one comparison)"),
+        max_tokens=code(20480, _FORKING + ", max_response_length"),
         prompt=paper("forking_tokens", "arXiv 2506.01939 v2, section 5.2: the chat template of the training"),
         ks=assumed((1,), "table 2 gives accuracy@16, which is avg@16, and the mean length"),
         reasoning=code(
@@ -618,6 +618,11 @@ _PROTOCOLS = (
 _BY_NAME = {protocol.name: protocol for protocol in _PROTOCOLS}
 PROTOCOLS: dict[str, Protocol] = {
     **_BY_NAME,
+    "forking_tokens_29k": replace(
+        _BY_NAME["forking_tokens"],
+        name="forking_tokens_29k",
+        max_tokens=paper(29696, "arXiv 2506.01939 v2, section 5.4, figure 10: the response limit of this comparison"),
+    ),
     "anchor_gsm8k_1024": replace(
         _BY_NAME["anchor_gsm8k"],
         name="anchor_gsm8k_1024",

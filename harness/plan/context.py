@@ -46,11 +46,20 @@ def context_need(job: Job) -> ContextNeed:
 def check_context(job: Job) -> None:
     """Raise UsageError for sequences longer than the model's positions, before anything starts."""
     need = context_need(job)
-    if not need.fits:
-        what = "trained" if need.training > need.evaluation else "measured"
-        longest = max(need.training, need.evaluation + 1)
-        raise UsageError(
-            f"context.positions: {job.label} is {what} with {longest:,} tokens, and {job.base_model.value} "
-            f"has {need.positions:,} positions; shorten max_completion_tokens and protocol.max_tokens, or extend its "
-            "context (context.positions=N context.rope_theta=BASE)"
-        )
+    if need.positions is None or need.fits:
+        return
+    what = "trained" if need.training > need.evaluation else "measured"
+    longest = max(need.training, need.evaluation + 1)
+    extended = f"context.positions={longest}" + (" context.rope_theta=BASE" if job.context is None else "")
+    raise UsageError(
+        f"context.positions: {job.label} is {what} with {longest:,} tokens, and {job.base_model.value} has "
+        f"{need.positions:,} positions. Shorten {' and '.join(_lengths(job, need, need.positions))}, or extend its "
+        f"context: {extended}"
+    )
+
+
+def _lengths(job: Job, need: ContextNeed, limit: int) -> list[str]:
+    """The keys of this job whose sequences are too long; an arm has only some of them."""
+    trained = ("max_prompt_tokens", "max_completion_tokens", "max_tokens") if need.training > limit else ()
+    measured = ("protocol.max_tokens",) if need.evaluation >= limit else ()
+    return [*(key for key in trained if key in job.settings()), *measured]

@@ -304,7 +304,8 @@ def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
         f"{size_text(total['disk'])} of disk{_passing(document['arms'])}"
         + (f"; {size_text(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
         *_shared_card(document),
-        f"tokens, at most: {total['rollout_tokens']:,} in training, {total['evaluation_tokens']:,} in evaluation",
+        f"tokens, at most: {total['rollout_tokens']:,} sampled and {total['trained_tokens']:,} trained on in training, "
+        f"{total['evaluation_tokens']:,} sampled in evaluation",
         *([] if tiny else [f"  ({PROCESSOR if on_cpu else document['cost_assumptions'] + priced})"]),
         *(line for arm in document["arms"] for line in _shorter(arm)),
     ]

@@ -90,6 +90,14 @@ CLAIMS = (
         over="average",
     ),
     Claim(
+        "EGSW's gradient norm is below GRPO's.",
+        "section 5, the last paragraph (the weights reduce it)",
+        arm="egsw",
+        than="grpo",
+        direction="lower",
+        curve=Curve("train/grad_norm"),
+    ),
+    Claim(
         "EGSW improves sample efficiency.",
         "abstract",
         undecided="the paper gives no measure of it: figures 1 and 3 (rlvr analyze, accuracy over steps) come nearest",

@@ -27,7 +27,11 @@ GRPO = Method(
         std=assumed("sample", "Eq. 3 does not say which; TRL, which the paper uses, divides by n - 1"),
         epsilon=assumed(1e-4, "Eq. 3 has none; TRL adds 1e-4"),
     ),
-    aggregation=paper("sequence_mean", "Eq. 5: mean over the tokens of an output, then over outputs"),
+    aggregation=assumed(
+        "sequence_mean",
+        "Eq. 5 averages over N_k, then over K. Section 3.1 calls N_k the output samples of a group, and the sum runs "
+        "over t; read as the tokens of an output, then the outputs, which is TRL's mean of that time",
+    ),
 )
 
 EXPERIMENT = Experiment(
@@ -102,10 +106,11 @@ def sweep(experiment: Experiment, model: str) -> tuple[Arm, ...]:
     """The search of section 5: raw entropy with alpha 0.15 to 0.50, P from 1 to 2, then both readings at a higher
     temperature. The paper gives the ends of the ranges; the points between them are ours."""
     ends = "section 5: an end of the range that was searched"
+    one = assumed(1.0, "section 5 searches raw entropy's coefficient first, and does not say at which P")
     points = {
-        "egsw_raw_0.15": ("raw", paper(0.15, ends), paper(1.0, ends)),
-        "egsw_raw_0.30": ("raw", assumed(0.30, "between the ends that section 5 names"), paper(1.0, ends)),
-        "egsw_raw_0.50": ("raw", paper(0.50, ends), paper(1.0, ends)),
+        "egsw_raw_0.15": ("raw", paper(0.15, ends), one),
+        "egsw_raw_0.30": ("raw", assumed(0.30, "between the ends that section 5 names"), one),
+        "egsw_raw_0.50": ("raw", paper(0.50, ends), one),
         "egsw_raw_0.30_p1.5": ("raw", assumed(0.30, "as above"), assumed(1.5, "between the ends that section 5 names")),
         "egsw_raw_0.30_p2": ("raw", assumed(0.30, "as above"), paper(2.0, ends)),
         "egsw_normalised_0.30_p2": ("log_vocab", assumed(0.30, "as above"), paper(2.0, ends)),

@@ -90,6 +90,14 @@ CLAIMS = (
         curve=Curve("train/reward", window=LATE),
         **ON_7B,
     ),
+    Claim(
+        "Late in training its reward is slightly above that of entropy regularisation.",
+        "section 6.1, training reward (over both others)",
+        arm=OURS,
+        than=REGULARISED,
+        curve=Curve("train/reward", window=LATE),
+        **ON_7B,
+    ),
     falls("grpo", LENGTH, "GRPO's responses get shorter after step 1,000.", "section 6.1, response length", MIDDLE),
     Claim(
         "With the entropy advantage they get longer beyond step 1,000.",
@@ -97,6 +105,14 @@ CLAIMS = (
         arm=OURS,
         than=OURS,
         curve=Curve(LENGTH, window=LATE, than_window=MIDDLE),
+        **ON_7B,
+    ),
+    Claim(
+        "Late in training its responses are longer than GRPO's.",
+        "section 6.1, response length",
+        arm=OURS,
+        than="grpo",
+        curve=Curve(LENGTH, window=LATE),
         **ON_7B,
     ),
     Claim(

@@ -148,6 +148,16 @@ CLAIMS = (
         curve=Curve("train/kl"),
     ),
     Claim(
+        "ERPO's gradient norm stays stable.",
+        "section 5.6, figure 4(c)",
+        undecided="the paper gives no measure of stable: train/grad_norm of the runs has the curve",
+    ),
+    Claim(
+        "ERPO's KL divergence has no sharp spikes, and GRPO's has some.",
+        "section 5.6, figure 4(d)",
+        undecided="the paper does not say how high a spike is: train/kl of the runs has both curves",
+    ),
+    Claim(
         "Perturbing the 5 % of tokens with the highest entropy lowers accuracy by 35.2 %; the lowest 5 %, hardly.",
         "section 1 (2,460 samples of MATH) and figure 1(b)",
         undecided=(

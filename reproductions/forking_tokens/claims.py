@@ -54,7 +54,8 @@ CLAIMS = (
         "Few tokens have high entropy, and these are where the reasoning forks.",
         "abstract; section 3",
         undecided=(
-            "a claim on tokens: rlvr analyze's figures of token entropy and of temperature at forks (arms=entropy)"
+            "a claim on tokens: rlvr analyze's figures of token entropy and of the words at forks (arms=entropy). No "
+            "engine here has another temperature at forks alone"
         ),
     ),
     Claim(

@@ -190,6 +190,7 @@ LONG_RUN = Arm(
     "32b",
     "DAPO w/ forking tokens, 29,696 tokens",
     LONGER,
+    protocol="forking_tokens_29k",
     sweep=True,
     same_as="top20",
     same_at=("tiny", "small"),

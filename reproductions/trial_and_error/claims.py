@@ -212,6 +212,14 @@ BOUNDARY = (
         ),
     ),
     Claim(
+        "Supervised fine-tuning and reinforcement learning reduce the diversity of answers, the latter much more.",
+        "section 2.4, figure 1(b)",
+        undecided=(
+            "public checkpoints of one training each, so no training seeds: rlvr analyze's figure of answer diversity "
+            "(arms=figure1) has each model's number of distinct answers over k"
+        ),
+    ),
+    Claim(
         "Supervised fine-tuning raises the rollout branching factor, reinforcement learning does not.",
         "section 2.4, figure 1(d)",
         undecided=(
@@ -292,6 +300,22 @@ TOKENS = (
         undecided=(
             "a shape within one model's responses, no comparison of trainings: rlvr analyze's figures of entropy and "
             "of impact by position (only=interventions) have intervals over problems, and no training seeds"
+        ),
+    ),
+    Claim(
+        "Late tokens have a higher entropy in incorrect responses than in correct ones.",
+        "section 3.2.4, the second finding",
+        undecided=(
+            "a comparison within one model's responses, and the paper does not say which tokens are late: rlvr "
+            "analyze's figure of entropy by position (only=tokens) has both outcomes, with intervals over problems"
+        ),
+    ),
+    Claim(
+        "GRPO+PPL and GRPO+POSITION use more tokens of formal reasoning and of logical structuring than GRPO.",
+        "section 4.4.2, table 5: 1,007 and 608 against 501, and 45 and 38 against 26",
+        undecided=(
+            "counts in categories of which table 1 gives examples only, so no metric of ours: rlvr analyze's figure "
+            "of token categories (only=words) of the runs counts them by our word lists"
         ),
     ),
 )

@@ -47,10 +47,16 @@ GRPO = Method(
 )
 
 
-def with_ppl(sign: Literal[-1, 1], where: str, statistics: Sourced[Literal["as_printed", "as_released"]]) -> Method:
+def with_ppl(
+    sign: Literal[-1, 1], where: str, statistics: Sourced[Literal["as_printed", "as_released"]], alpha: Sourced[float]
+) -> Method:
     """GRPO with Eq. 11 (sign -1), or with the opposite scheme of section 3.2.3 (sign 1)."""
-    shaping = use(ppl_advantage, alpha=paper(0.01, "section 4.4.2"), sign=paper(sign, where), statistics=statistics)
+    shaping = use(ppl_advantage, alpha=alpha, sign=paper(sign, where), statistics=statistics)
     return replace(GRPO, shaping=(shaping,))
+
+
+ALPHA = paper(0.01, "section 4.4.2")
+ALPHA_HIGH = assumed(0.01, "section 3.2.3 calls alpha a hyperparameter and gives no value; that of section 4.4.2")
 
 
 PPL_AS_PRINTED: Sourced[Literal["as_printed", "as_released"]] = assumed(
@@ -82,7 +88,12 @@ PRINTED: dict[str, Sourced[Any]] = {
     "n": paper(-0.5, "section 4.4.2, as printed"),
     "bound": paper(None, "Eq. 12 has none"),
 }
-FIGURE_6: dict[str, Sourced[Any]] = {"gamma": paper(1.0, "figure 6(c) and (d): fixed gamma = 1.0")}
+FIGURE_6: dict[str, Sourced[Any]] = {
+    "gamma": paper(1.0, "figure 6(c) and (d): fixed gamma = 1.0"),
+    "m": assumed(
+        15.0, "section 3.2.4 calls r the relative position, without m and n; those of section 4.4.2 are taken"
+    ),
+}
 
 
 def with_position(**values: Sourced[Any]) -> Method:
@@ -92,10 +103,13 @@ def with_position(**values: Sourced[Any]) -> Method:
 
 METHODS = {  # the first four are in tables 4 to 6
     "grpo": ("GRPO", GRPO),
-    "grpo_ppl": ("GRPO+PPL", with_ppl(-1, "Eq. 11", PPL_AS_PRINTED)),
+    "grpo_ppl": ("GRPO+PPL", with_ppl(-1, "Eq. 11", PPL_AS_PRINTED, ALPHA)),
     "grpo_position": ("GRPO+POSITION", with_position()),
-    "grpo_ppl_released": ("GRPO+PPL, released statistics", with_ppl(-1, "Eq. 11", PPL_AS_RELEASED)),
-    "grpo_ppl_high": ("GRPO+PPL, favouring high PPL", with_ppl(1, "section 3.2.3: 1 + alpha w", PPL_AS_PRINTED)),
+    "grpo_ppl_released": ("GRPO+PPL, released statistics", with_ppl(-1, "Eq. 11", PPL_AS_RELEASED, ALPHA)),
+    "grpo_ppl_high": (
+        "GRPO+PPL, favouring high PPL",
+        with_ppl(1, "section 3.2.3: 1 + alpha w", PPL_AS_PRINTED, ALPHA_HIGH),
+    ),
     "grpo_position_as_printed": ("GRPO+POSITION, as printed", with_position(**PRINTED, **WINDOW)),
     "grpo_position_throughout": ("GRPO+POSITION, without window", with_position(**THROUGHOUT)),
     "grpo_position_late": ("GRPO+POSITION, gamma 1, late tokens", with_position(**FIGURE_6, **THROUGHOUT)),
@@ -118,6 +132,10 @@ EXTENDED = (
     "not stated, and 8,192 tokens do not fit the model's own 4,096 positions; the usual change of this model: LUFFY's "
     "(github.com/TsinghuaC3I/Unify-Post-Training at train.sh, issue 5), without further training"
 )
+LONGEST = (
+    "not stated. Section 2.4 fine-tunes with 20,000 tokens and section 2.5 measures with 16,384, more than the 16,384 "
+    "positions of LUFFY's change hold. The number of positions is a limit and changes no shorter response"
+)
 
 MODELS = {
     "7b": paper("Qwen/Qwen2.5-7B", "table 4"),
@@ -132,7 +150,7 @@ MODELS = {
 
 CONTEXTS = {
     "math-7b": Context(
-        positions=assumed(16384, EXTENDED),
+        positions=assumed(32768, LONGEST),
         rope_theta=assumed(40000.0, EXTENDED),
     )
 }
@@ -257,13 +275,13 @@ TABLE_3 = "trial_and_error_rft"
 BOUNDARY = "trial_and_error_boundary"
 
 
-def supervised(domain: Sourced[str]) -> Finetune:
+def supervised(domain: Sourced[str], rows: Sourced[int | None]) -> Finetune:
     """SFT-Math and SFT-All of section 2.4: Qwen2.5-Math-7B on OpenThoughts."""
     where = "section 2.4"
     return Finetune(
         base_model=MODELS["math-7b"],
         dataset=domain,
-        dataset_rows=assumed(114000, "of OpenThoughts-114k; how many of them are of the domain is not known to us"),
+        dataset_rows=rows,
         prompt=assumed("boxed_suffix", NOT_STATED + "the prompt of the evaluation"),
         batch_size=paper(96, where),
         learning_rate=paper(1e-5, where),
@@ -284,8 +302,20 @@ def supervised(domain: Sourced[str]) -> Finetune:
 
 OPEN_THOUGHTS = "section 2.4: the OpenThoughts dataset, here OpenThoughts-114k, the first of that name, "
 SUPERVISED = {
-    "sft_math": ("SFT-Math", supervised(assumed("openthoughts_math", OPEN_THOUGHTS + "its math domain"))),
-    "sft_all": ("SFT-All", supervised(assumed("openthoughts", OPEN_THOUGHTS + "all domains"))),
+    "sft_math": (
+        "SFT-Math",
+        supervised(
+            assumed("openthoughts_math", OPEN_THOUGHTS + "its math domain"),
+            assumed(89100, "about; the mathematics of OpenThoughts-114k, as open-r1/OpenThoughts-114k-math on the hub"),
+        ),
+    ),
+    "sft_all": (
+        "SFT-All",
+        supervised(
+            assumed("openthoughts", OPEN_THOUGHTS + "all domains"),
+            assumed(113957, "rows of OpenThoughts-114k (harness/data/named.py)"),
+        ),
+    ),
 }
 
 
@@ -355,14 +385,15 @@ REPRODUCTION = Reproduction(
         "whole response.",
         "Responses of 8,192 tokens do not fit the 4,096 positions of Qwen2.5-Math-7B, and the paper does not say how "
         "its context was extended: context.positions and context.rope_theta are assumed, the same in training and "
-        "evaluation.",
+        "evaluation. 32,768 positions also hold the 20,000 tokens of section 2.4 and the 16,384 of section 2.5.",
         "The counts of token categories (table 5) come from our word lists for the examples of table 1; the paper's "
         "lists are not public.",
         "The released repository's logged run (.hydra/overrides.yaml beside the configuration that is cited) comes "
         "from none of the scripts: gamma 0.05, no overlong buffer, from a model called base_baseline_420_40. The "
         "arms follow the scripts.",
         "RL_code of section 2.5 is no arm: its rollouts run code (arXiv 2505.24480), which neither trainer does here. "
-        "RL_text is grpo on math-7b, measured with protocol.max_tokens=16384.",
+        "Base_code is none either: no engine here runs the code of a response. Base_text is base_boundary and RL_text "
+        "is grpo, both on math-7b and measured with protocol.max_tokens=16384.",
         "SFT-Math and SFT-All take OpenThoughts-114k, its reasoning between think tags; the paper names no version and "
         "no format. At tiny scale, where there is one kind of problem, sft_all is sft_math.",
         "Language mixing (figure 3(d)) and irrelevant content are detected by rules (characters, repetition); the "

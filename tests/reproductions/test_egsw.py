@@ -11,6 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evals.provenance import Origin
+from harness.spec import catalogue
 from harness.step.batch import TokenBatch
 from reproductions.egsw.doubts import doubts, fits
 from reproductions.egsw.method import egsw
@@ -185,6 +187,15 @@ def test_the_size_of_a_micro_batch_comes_with_it() -> None:
 )
 def test_counts_by_hand(printed: str, benchmark: str, runs: int, right: list[int]) -> None:
     assert fits(printed, benchmark, runs) == right
+
+
+def test_a_reading_is_not_called_the_papers_value() -> None:
+    arms = {arm.key: arm.train.settings() for arm in catalogue.load("egsw").arms if arm.train is not None}
+    # N_k of Eq. 5 is a number of samples by section 3.1; section 5 names no P for its first search
+    assert arms["grpo"]["aggregation"].origin is Origin.ASSUMED
+    for alpha in ("0.15", "0.30", "0.50"):
+        assert arms[f"egsw_raw_{alpha}"]["egsw.temperature"].origin is Origin.ASSUMED
+    assert arms["egsw_raw_0.30_p2"]["egsw.temperature"].origin is Origin.PAPER
 
 
 def test_the_doubts_are_about_the_egsw_rows() -> None:

@@ -52,6 +52,20 @@ def test_the_ppl_arms_differ_in_sign_and_statistics_alone() -> None:
     assert {key for key in plain if plain[key] != released[key]} == {"ppl_advantage.statistics"}
 
 
+def test_a_reading_is_not_called_the_papers_value() -> None:
+    # section 3.2.3 gives no alpha, and section 3.2.4 calls r the relative position, without m
+    assert job("grpo_ppl").settings()["ppl_advantage.alpha"].origin is Origin.PAPER
+    assert job("grpo_ppl_high").settings()["ppl_advantage.alpha"].origin is Origin.ASSUMED
+    for direction in ("late", "early"):
+        assert job(f"grpo_position_{direction}").settings()["position_advantage.m"].origin is Origin.ASSUMED
+    assert job("grpo_position").settings()["position_advantage.m"].origin is Origin.PAPER
+
+
+def test_the_supervised_arms_have_the_rows_of_their_domains() -> None:
+    math, every = (job(arm, model="math-7b").settings()["dataset_rows"].value for arm in ("sft_math", "sft_all"))
+    assert (math, every) == (89100, 113957)  # the hub's count for open-r1/OpenThoughts-114k-math; the set's card
+
+
 def test_at_paper_scale_trl_refuses_what_it_cannot_do() -> None:
     experiment = job("grpo_ppl").experiment
     assert experiment is not None

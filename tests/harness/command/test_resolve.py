@@ -16,7 +16,7 @@ from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.errors import UsageError
 from harness.plan.costs import cost, hours, mean_length, training_steps
-from harness.plan.plan import origins, plan
+from harness.plan.plan import as_text, origins, plan
 from harness.spec import catalogue
 
 TABLE = ["base", "grpo", "egsw"]  # of EGSW's tables
@@ -139,6 +139,8 @@ def test_sft_costs_match_a_hand_computation() -> None:
     assert (costs["rollout_tokens"], costs["trained_tokens"]) == (0, 1584 * 16 * 2048)
     # 16 samples of 40 + 40 + 30 + 30 problems, 2048 tokens each
     assert costs["evaluation_tokens"] == 16 * 140 * 2048
+    # 1,584 x 16 x 2,048 = 51,904,512: supervised training samples nothing, and its tokens are in the total
+    assert "0 sampled and 51,904,512 trained on in training" in as_text(plan([job]))
 
 
 def test_models_of_unknown_size_are_excluded_from_the_total_and_counted() -> None:

@@ -26,11 +26,26 @@ def test_an_extended_context_is_a_sourced_value_of_the_job() -> None:
     # scripts: 1,024 tokens of prompt and 8,192 of response
     assert context_need(declared).training == 1024 + 8192 and context_need(declared).fits
     values = declared.settings()
-    assert (values["context.positions"].value, values["context.rope_theta"].value) == (16384, 40000.0)
+    assert (values["context.positions"].value, values["context.rope_theta"].value) == (32768, 40000.0)
     own = job(**{"context.positions": 8192})
     assert own.settings()["context.positions"].was is not None and own.digest != declared.digest
     with pytest.raises(ValueError, match=r"context\.positions: math-7b/grpo is trained with 9,216 tokens"):
         check_context(own)
+
+
+@pytest.mark.parametrize(
+    ("arm", "values", "advice"),
+    [  # 20,000 tokens of fine-tuning, 1,024 + 8,192 of a rollout, 8,192 of an evaluation
+        ("sft_math", {"context.positions": 16384}, r"Shorten max_tokens, or .* context\.positions=20000$"),
+        ("grpo", {"context.positions": 9000}, r"Shorten max_prompt_tokens and max_completion_tokens, or .*=9216$"),
+        ("grpo", {"protocol.max_tokens": 32768}, r"Shorten protocol\.max_tokens, or .* context\.positions=32769$"),
+        ("base", {"base_model": "Qwen/Qwen2.5-Math-7B"}, r"=8193 context\.rope_theta=BASE$"),
+    ],
+)
+def test_the_advice_names_what_the_arm_has(arm: str, values: dict[str, Any], advice: str) -> None:
+    found = resolve("trial_and_error", scale="paper", models=["math-7b"], arms=[arm], seeds=[0], overrides=values)
+    with pytest.raises(UsageError, match=advice):
+        check_context(found[0])
 
 
 def test_another_base_model_has_its_own_context() -> None:
