@@ -115,6 +115,11 @@ def adopt(path: str | Path) -> str:
     return name
 
 
+def forget_files() -> None:
+    """Forget every adopted file. A call from Python begins so, and a file of an earlier call takes no name from it."""
+    OWN.clear()
+
+
 def origin(name: str) -> str | None:
     """What `adopt` took for a benchmark of your own; None for the others."""
     if name not in OWN:

@@ -544,3 +544,14 @@ def test_prompts_are_listed_with_what_they_ask(capsys: pytest.CaptureFixture[str
         "through the chat template, 5 examples, read by hashes; user: Question:"
     )
     assert "system: Please reason step by step" in listed["boxed_system"]
+
+
+def test_two_benchmark_files_of_one_name_in_one_session(tmp_path: Path) -> None:
+    """A second call takes a file of the same name, also after a call that failed."""
+    for folder, answer in (("a", "2"), ("b", "3")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "q.jsonl").write_text(json.dumps({"problem": f"{answer} = ?", "answer": answer}) + "\n")
+    for folder in "ab":
+        with pytest.raises(UsageError) as told:
+            rlvr.evaluate(str(tmp_path / "no_model"), benchmarks=[str(tmp_path / folder / "q.jsonl")])
+        assert "no_model" in str(told.value) and "taken" not in str(told.value)
