@@ -239,7 +239,8 @@ def _one(name: str) -> Result:
     curves = [{name: run.metrics(name) for name in LIMITS} for run in seeds]
     if (equal := equal_text([of_seed[EQUAL] for of_seed in curves])) is not None:
         facts["equal rewards"] = equal
-    warned = [f"{line}." for line in warnings(curves)]
+    overlaps = dict.fromkeys(line for run in seeds for line in run.overlap.values())
+    warned = [f"{line}." for line in (*overlaps, *warnings(curves))]
 
     table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
 

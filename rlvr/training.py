@@ -27,6 +27,7 @@ Reward = Callable[[str, str], float | None]
 Rewards = Reward | Sequence[str | Reward]
 OPTIONS = (  # that are left out when they are not given; None as a value of the declaration stays
     "arm", "model", "arms", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force", "minutes",
+    "allow_overlap",
 )  # fmt: skip
 
 
@@ -70,6 +71,7 @@ def run(
     jobs: int | None = None,
     minutes: float | None = None,
     force: bool = False,
+    allow_overlap: bool = False,
     **values: Any,
 ) -> Trained:
     """Train, evaluate and log the arms of a paper; the same call resumes.
@@ -108,6 +110,8 @@ def run(
         minutes: train each run so long now, not to its end: the step in progress ends, the model is saved and
             evaluated as it is, and the exit code is 75. The same command goes on from there.
         force: run what cannot fit memory or disk by the plan.
+        allow_overlap: train on problems that a benchmark holds, which is an error otherwise. The record, the summary
+            and each table say how many there are.
         **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
             protocol.benchmarks=[FILE] protocol.columns=OUR:THEIRS,... (your own problems),
             like=trl|verl|openrlhf|open_r1|prime_rl|nemo_rl|skyrl|areal (GRPO as that framework has it),

@@ -224,17 +224,19 @@ def content_hash(problems: Iterable[Problem]) -> str:
     run of white space as one space. Answers also lose surrounding dollar signs, and whole numbers are normalised
     (`025`, `25`, `25.0` are one answer), because copies of one dataset differ in these ways.
     """
-    rows = [[_plain(p.problem), _plain_answer(p.answer), *map(_plain, p.choices or ())] for p in problems]
+    rows = [[plain(p.problem), plain_answer(p.answer), *map(plain, p.choices or ())] for p in problems]
     text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Text in Unicode NFC with each run of white space as one space."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def _plain_answer(text: str) -> str:
-    bare = _plain(text).strip("$ ")
+def plain_answer(text: str) -> str:
+    """An answer as `plain`, without surrounding dollar signs, and whole numbers in one form."""
+    bare = plain(text).strip("$ ")
     return str(int(float(bare))) if re.fullmatch(r"[+-]?\d{1,15}(\.0+)?", bare) else bare
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from evals.data.benchmarks import plain, plain_answer
 from evals.data.rows import SUFFIXES
 from evals.suggest import expected
 from harness.data.named import SETS, NamedSet, file_rows
@@ -128,7 +130,35 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
                     f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}{there}"
                     f"{other}"
                 )
+    if "answer" in columns:
+        _one_gold_each(dataset, rows)
     return [{column: row[column] for column in columns} for row in rows]
+
+
+def _one_gold_each(dataset: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raise UsageError for the first row that repeats a problem with another gold. A named set is as its authors
+    published it, so there it is a warning."""
+    first: dict[str, tuple[int, str]] = {}
+    for number, row in enumerate(rows, 1):
+        before, gold = first.setdefault(plain(row["problem"]), (number, row["answer"]))
+        if plain_answer(gold) != plain_answer(row["answer"]) and not _equal(gold, row["answer"]):
+            text = (
+                f"dataset {dataset!r}, rows {before} and {number}: one problem has two golds, {gold!r} and "
+                f"{row['answer']!r}. One of them rewards wrong responses"
+            )
+            if dataset.partition(":")[0] not in SETS:
+                raise UsageError(f"{text}. Delete or mend a row.")
+            print(f"warning: {text}.", file=sys.stderr)
+            return
+
+
+def _equal(gold: str, other: str) -> bool:
+    """Whether the grader accepts one gold as a response to a problem with the other."""
+    from evals.grading import Grader
+    from evals.grading.verdicts import Verdict
+
+    (grade,) = Grader().grade_responses([(gold, f"\\boxed{{{other}}}", None)], "boxed_last")
+    return grade.verdict is Verdict.CORRECT
 
 
 def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from harness.backends.engine import close, sampling_engine
 from harness.backends.snapshots import observed, snapshots
 from harness.command.watch import Watch, due
 from harness.data.base_models import fingerprint, located
+from harness.data.overlap import as_record, overlaps
 from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
 from harness.record.names import folder_of
@@ -186,6 +187,7 @@ class JobRun:
             own_files=job.own_files(),
             base_model={"loaded_from": self.base, "sha256": self.fingerprint},
             hardware={**asdict(self.hardware), "gpus": gpus()},
+            overlap=as_record(overlaps(job, self.data_dir, self.watch.protocol(job.protocol).benchmarks.value)),
             environment={**environment(), "command": self.command},
         )
 

@@ -15,6 +15,7 @@ from harness.backends import CannotExpress, refusals
 from harness.command.config import read_seeds, take, take_list
 from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch, check_watch, take_watch
+from harness.data.overlap import at_hand, of_all, refuse
 from harness.errors import Faults, UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
 from harness.plan.machine import AUTO, DEFAULT, Machine, check_machine, jobs_at_once, take_machine
@@ -28,7 +29,17 @@ if TYPE_CHECKING:
     from harness.jobs.rehearsal import Rehearsed
 
 
-TAKEN = ("launcher", "jobs", "hardware", "keep", "minutes", "eval", "data_dir", "force")  # options that are no value
+TAKEN = (
+    "launcher",
+    "jobs",
+    "hardware",
+    "keep",
+    "minutes",
+    "eval",
+    "data_dir",
+    "force",
+    "allow_overlap",
+)  # options that are no value
 Refusals = Mapping[tuple[str, str], CannotExpress]
 REAL = [name for name, scale in SCALES.items() if scale.family is None]  # scales of real models
 
@@ -41,6 +52,7 @@ class Prepared:
         hardware: by (model, arm). refused: why no backend (or not the named one) can train an arm. moved: why
             another backend than the usual one trains an arm. named: whether the command names arms.
         command: how the run was started, for its record.
+        allow_overlap: whether benchmarks may hold training problems.
     """
 
     paper: Reproduction
@@ -55,6 +67,7 @@ class Prepared:
     data_dir: str | None
     force: bool
     command: str = ""
+    allow_overlap: bool = False
 
     def within_memory(self) -> Prepared:
         """No more jobs at once than this machine's memory holds by the plan, which is said if it is fewer."""
@@ -89,6 +102,7 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
         watch = take_watch(values)
     with faults.gathered():
         data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
+        allow_overlap = take(values, "allow_overlap", bool, False)
     if faults:  # they may have left options of theirs
         values = {key: value for key, value in values.items() if key.partition(".")[0] not in TAKEN}
     named = "arm" in values
@@ -107,7 +121,18 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
     if "backend" not in given and any(job.scale in REAL for job in jobs):
         jobs, hardware, refused, moved = _with_others(jobs, hardware, refused, given)
     return Prepared(
-        declaration(paper), jobs, machine, hardware, refused, moved, named, launcher, watch, data_dir, force
+        declaration(paper),
+        jobs,
+        machine,
+        hardware,
+        refused,
+        moved,
+        named,
+        launcher,
+        watch,
+        data_dir,
+        force,
+        allow_overlap=allow_overlap,
     )
 
 
@@ -192,6 +217,9 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
 
         executor(asked.launcher, hardware.values())
     data_dir = check_data(jobs, data_dir)
+    watched = [name for job in jobs for name in asked.watch.protocol(job.protocol).benchmarks.value]
+    for warning in refuse(of_all(jobs, data_dir, watched), allowed=asked.allow_overlap):
+        print(warning, file=sys.stderr)
     return replace(asked, jobs=jobs, hardware=hardware, data_dir=data_dir, command=redact(command))
 
 
@@ -221,7 +249,8 @@ def planned(
     how: dict[str, Any] = {"machines": machines, "explicit": asked.machine.explicit, "watch": asked.watch}
     how |= {"moved": asked.moved, "price": price, "on_a_card": asked.machine.on_a_card}
     document = plan(asked.jobs, asked.refused, paper=asked.paper, **how)
-    return {"missing": missing, "hardware": asked.machine.profile, **document}
+    data = {"overlaps": at_hand(asked.jobs, asked.data_dir)}
+    return {"missing": missing, "hardware": asked.machine.profile, **document, **data}
 
 
 def card(scale: str) -> str:

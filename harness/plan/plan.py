@@ -271,7 +271,8 @@ def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
     Args:
         brief: runs, costs and what is missing here, without the values.
     """
-    lines = [*_runs_text(document, brief), *_remarks(document["arms"]), *as_lines(document["asked"])]
+    lines = [*_runs_text(document, brief), *_remarks(document["arms"]), *document.get("overlaps", ())]
+    lines += as_lines(document["asked"])
     lines += _machine_text(document)
     return "\n".join(lines if brief else [*lines, *_values_text(document)])
 

@@ -166,6 +166,16 @@ class Run:
         return self.record.get("diverged")
 
     @property
+    def overlap(self) -> Mapping[str, str]:
+        """Benchmark -> how many of its problems it was trained on, in words; only those with such problems."""
+        counts: Mapping[str, Mapping[str, int]] = self.record.get("overlap") or {}
+        return {
+            name: f"{of['shared']:,} of the {of['problems']:,} problems of {name} are training problems"
+            for name, of in counts.items()
+            if of["shared"]
+        }
+
+    @property
     def so_far(self) -> str | None:
         """How far a training came whose time is over (`minutes=`); None of every other run."""
         return None if self.record.get("so_far") is None else str(self.record["so_far"])

@@ -105,8 +105,10 @@ class Measured:
         return f"diverged ({where}) in {len(self.diverged)} of {self.all_seeds} seeds"
 
     def warnings(self) -> list[str]:
-        """A sentence for each reason why its training may have learned little (`harness.step.learning`)."""
-        lines = warnings(list(self.curves.values()))
+        """A sentence for each reason why its scores mislead: training problems in a benchmark, or a training that may
+        have learned little (`harness.step.learning`)."""
+        overlaps = dict.fromkeys(line for run in self.runs.values() for line in run.overlap.values())
+        lines = [*overlaps, *warnings(list(self.curves.values()))]
         name = readable(f"{self.base}/{self.label(self.arm)}")
         return [f"Warning, {name} at {self.scale} scale: {line}." for line in lines]
 
@@ -327,13 +329,16 @@ def how(match: Measured | None) -> tuple[str, ...]:
     return (f"{n} x {seeds}", str(match.origins.get("assumed", 0)), str(replaced))
 
 
-def show(score: Any, match: Measured | None = None) -> str:
-    """A measured cell: percent (or the metric's own unit), interval, unscored samples, and seeds that diverged."""
+def show(score: Any, match: Measured | None = None, benchmark: str | None = None) -> str:
+    """A measured cell: percent (or the metric's own unit), interval, unscored samples, seeds that diverged, and whether
+    its benchmark has training problems."""
     if score is None and match is not None and match.diverged and not match.seeds:
         return "diverged"
     text = score_text(score)
     if score is not None and score.value is not None and match is not None and match.diverged:
         text += f" ({len(match.seeds)} of {match.all_seeds} seeds, the others diverged)"
+    if score is not None and match is not None and any(benchmark in run.overlap for run in match.runs.values()):
+        text += " (trained on its problems)"
     return text
 
 

@@ -22,7 +22,8 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 k: next(m.scores[benchmark][k].name for m in arms if k in m.scores.get(benchmark, {})) for k in keys
             }
             rows = [
-                (_name(m, common), *(show(m.scores.get(benchmark, {}).get(k), m) for k in keys), *how(m)) for m in arms
+                (_name(m, common), *(show(m.scores.get(benchmark, {}).get(k), m, benchmark) for k in keys), *how(m))
+                for m in arms
             ]
             notes = (
                 f"{SCALES[scale].label}. Percent, except tokens and unsolvable (a number of problems); mean [95 % "

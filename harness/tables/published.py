@@ -76,7 +76,7 @@ def _beside(paper: Reproduction, caption: str, cells: Sequence[Published], match
                     name,
                     cell.column,
                     cell.printed,
-                    show(score, match),
+                    show(score, match, cell.benchmark),
                     prediction_text(judged, factor),
                     NONE if margin is None else f"{factor * margin[0]:.2f} ({margin[1]})",
                     NONE if judged is None else judged.answer,

@@ -30,7 +30,7 @@ class ArmResult:
     score: Score | None
     diverged: int
     equal: str | None = None  # how many groups taught nothing (`harness.step.learning.equal_text`)
-    warnings: tuple[str, ...] = ()  # `harness.step.learning.warnings`
+    warnings: tuple[str, ...] = ()  # training problems in a benchmark, and `harness.step.learning.warnings`
     mismatch: tuple[str, ...] = ()  # how sampler and trainer differed in some seed (`harness.step.mismatch.FLAGS`)
 
 
@@ -89,7 +89,10 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
             else None,
             sum(run.diverged is not None for run in members),
             equal_text([run.metrics(EQUAL) for run in members]),
-            warnings([{name: run.metrics(name) for name in LIMITS} for run in members]),
+            (
+                *dict.fromkeys(line for run in members for line in run.overlap.values()),
+                *warnings([{name: run.metrics(name) for name in LIMITS} for run in members]),
+            ),
             tuple(sorted({flag for run in members for flag in run.record.get("mismatch") or {}})),
         )
         for (model, arm), members in groups.items()

@@ -16,13 +16,13 @@ PROBLEMS = 40
 
 
 def write_verdicts(folder: Path, correct: int) -> Path:
-    """A verdict table of which the first `correct` problems are correct, one sample each, and its manifest."""
+    """A verdict table of the benchmark that names the folder, of which the first `correct` problems are correct, one sample each, and its manifest."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from evals.grading.verdicts import schema
 
-    rows = rows_of("tiny_short", PROBLEMS, correct)
+    rows = rows_of(folder.name, PROBLEMS, correct)
     folder.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=schema()), folder / "verdicts.parquet")
     (folder / "manifest.json").write_text(json.dumps({"identity": {}, "record": {}}))
