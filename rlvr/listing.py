@@ -218,7 +218,7 @@ def _one(name: str) -> Result:
     from harness.record.find import runs, seeds_of, together
     from harness.record.record import CURVES
     from harness.record.state import progress
-    from harness.step.learning import EQUAL, LIMITS, equal_text, warnings
+    from harness.step.learning import EQUAL, LIMITS, NOTHING, equal_text, warnings
     from rlvr.metrics import Scores, ks_of
 
     named = runs(*name.split(","), finished=False)
@@ -240,7 +240,8 @@ def _one(name: str) -> Result:
     if (equal := equal_text([of_seed[EQUAL] for of_seed in curves])) is not None:
         facts["equal rewards"] = equal
     overlaps = dict.fromkeys(line for run in seeds for line in run.overlap.values())
-    warned = [f"{line}." for line in (*overlaps, *warnings(curves))]
+    nothing = [f"seed {run.seed} {NOTHING}" for run in seeds if run.record.get("training") and run.trained_nothing]
+    warned = [f"{line}." for line in (*nothing, *overlaps, *warnings(curves))]
 
     table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
 

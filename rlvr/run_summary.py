@@ -21,6 +21,10 @@ MEANING = {
     "seeds": "other training seeds on these problems.",
     "problems and seeds": "other problems of the same kind and other training seeds.",
 }
+UNMOVED = (
+    "Every weight equals the base model's, so these runs do not count for their arm. Look at learning_rate, at "
+    "warmup_ratio with max_steps, and equal rewards."
+)
 MOST = 8  # arms that are listed
 
 
@@ -28,7 +32,9 @@ def as_text(summary: Summary) -> str:
     """What ran, its numbers with intervals and what these cover, where the pages are, the next command."""
     arms = summary.arms
     count = len(summary.folders)
-    lines = [paragraph(f"Warning, {a.model}/{a.arm}: {line}.") for a in arms for line in a.warnings]
+    nothing = [f"{a.model}/{a.arm} in {a.nothing} of {a.seeds} training seeds" for a in arms if a.nothing]
+    lines = [paragraph(f"Trained nothing: {', '.join(nothing)}. {UNMOVED}")] if nothing else []
+    lines += [paragraph(f"Warning, {a.model}/{a.arm}: {line}.") for a in arms for line in a.warnings]
     lines.append(f"{summary.paper} at {summary.scale} scale: {count} run{'s' * (count != 1)} finished")
     if summary.scale != "paper":
         lines.append(paragraph(sentence(summary.label)))
@@ -97,7 +103,8 @@ def _numbers(summary: Summary) -> list[str]:
 
 def _score(arm: ArmResult) -> tuple[str, str]:
     if arm.score is None or arm.score.value is None:
-        return "–", "diverged" if arm.score is None else str(arm.score.why)
+        lost = "trained nothing" if arm.nothing == arm.seeds else "diverged"
+        return "–", lost if arm.score is None else str(arm.score.why)
     return number_text(arm.score.value, 100), bounds_text(arm.score.interval, 100)
 
 

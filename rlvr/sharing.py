@@ -41,7 +41,7 @@ def export(
     """
     from harness.record.archive import SUFFIX, newest, write_archive
     from harness.record.find import runs
-    from harness.record.state import job_states
+    from harness.record.state import ENDED, job_states
     from harness.runs.track import home
     from harness.spec.catalogue import papers
 
@@ -70,7 +70,7 @@ def export(
         written.append(path)
         lines.append(f"{path}: {count} run{'s' * (count != 1)}, {path.stat().st_size / 2**20:.2f} MB{replaced}")
         states = Counter(job.state for job in job_states(home()) if job.paper == key and scale in (None, job.scale))
-        if left := [f"{n} {state}" for state, n in states.items() if state not in ("finished", "diverged")]:
+        if left := [f"{n} {state}" for state, n in states.items() if state not in ENDED]:
             lines.append(f"    without the unfinished: {', '.join(left)} (rlvr show)")
     lines += [CHECK.format(folder if len(written) > 1 else written[0])] if written else []
     return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr bundle NAME")

@@ -13,7 +13,8 @@ __all__ = ["coloured", "paragraph", "sentence", "table"]
 CODES = {"good": 32, "bad": 31, "open": 33, "bold": 1}
 # cells of a table, outcomes at the start of a line, and headings
 WORDS = re.compile(
-    r"(?<=  )(?:(?P<good>higher|finished|yes)|(?P<bad>lower|failed|diverged|damaged|no)|(?P<open>not resolved|stopped|"
+    r"(?<=  )(?:(?P<good>higher|finished|yes)|(?P<bad>lower|failed|diverged|trained nothing|damaged|no)|"
+    r"(?P<open>not resolved|stopped|"
     r"running|submitted))(?=[*†]?(?:  |$))|^(?P<bold>[A-Za-z ]+:|[A-Z]{5,})$",
     re.MULTILINE,
 )

@@ -23,6 +23,7 @@ from harness.backends.snapshots import observed, snapshots
 from harness.command.watch import Watch, due
 from harness.data.base_models import fingerprint, located
 from harness.data.overlap import as_record, overlaps
+from harness.jobs.moved import moved, sentence
 from harness.jobs.watching import Watcher, scores_of
 from harness.record.mirror import BackgroundMirror, mirroring
 from harness.record.names import folder_of
@@ -210,6 +211,9 @@ class JobRun:
                     launch = backend(self.job.backend).launch
                     training = launch(self.job, self.base, self.folder / "train", self.recorder, self.hardware)
                     files = self.recorder.hashes(path for path in final.rglob("*") if path.is_file())
+                    change = moved(self.base, final)
+                    say(f"    {sentence(change, self.job.experiment.precision.value)}")
+                    training["moved"] = None if change is None else change.as_record()
                     self.recorder.update(training=training, files=files)
         except Diverged:
             if watcher is not None:

@@ -334,9 +334,25 @@ def _remarks(arms: Sequence[Mapping[str, Any]]) -> list[str]:
     said: dict[str, list[str]] = {}
     for arm in arms:
         moved = f"backend={arm['backend']}: {arm['why_backend']}" if arm["why_backend"] else ""
-        for why in filter(None, (fits(arm)[1], moved)):
+        for why in filter(None, (fits(arm)[1], moved, _rounded_away(arm["settings"]))):
             said.setdefault(why, []).append(arm["label"])
     return [f"{', '.join(names)}: {why}" for why, names in said.items()]
+
+
+def _rounded_away(settings: Mapping[str, Any]) -> str:
+    """Which weights an optimiser step can change at all, where they are stored in bfloat16.
+
+    A weight in [2^e, 2^(e+1)) has neighbours 2^(e-7) apart, and an Adam step is about one learning rate. It is rounded
+    to nothing if it is below half of that, so that weights from 512 learning rates on never move.
+    """
+    if settings.get("precision", {}).get("value") != "pure_bfloat16":
+        return ""
+    rate = settings["learning_rate"]["value"]
+    return (
+        f"precision=pure_bfloat16 with learning_rate={rate:g}: a step of this size is rounded to nothing in every "
+        f"weight of {512 * rate:.1g} or more. The run measures the share that changes. precision=bfloat16 keeps float32 "
+        "weights"
+    )
 
 
 def _machine_text(document: Mapping[str, Any]) -> list[str]:

@@ -176,6 +176,13 @@ class Run:
         }
 
     @property
+    def trained_nothing(self) -> bool:
+        """Whether every weight of a training equals the base model's, which only the control `no_update` intends. False
+        where the record does not say how far they moved."""
+        change = (self.record.get("training") or {}).get("moved")
+        return change is not None and not change["changed"] and not self.arm.endswith("+no_update")
+
+    @property
     def so_far(self) -> str | None:
         """How far a training came whose time is over (`minutes=`); None of every other run."""
         return None if self.record.get("so_far") is None else str(self.record["so_far"])

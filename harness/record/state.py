@@ -1,5 +1,5 @@
-"""The state of each job under the runs' folder: submitted, running, finished, diverged, failed, stopped or damaged;
-and of each evaluation with samples to come."""
+"""The state of each job under the runs' folder: submitted, running, finished, diverged, trained nothing, failed, stopped
+or damaged; and of each evaluation with samples to come."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from harness.record.run import Run
 from harness.spec.scales import SCALES
 
 SLURM = "slurm.json"  # of an unfinished job that was given to Slurm: {"id": text}
+ENDED = ("finished", "diverged", "trained nothing")  # states of runs with a complete result
 ERROR = "error.json"  # error of the last try of an unfinished job: {"error": text, "when": UTC}
 
 
@@ -70,7 +71,7 @@ def job_state(folder: Path) -> JobState:
     newest = max((path.lstat().st_mtime for path in signs if os.path.lexists(path)), default=folder.lstat().st_mtime)
     try:
         state, step, reward, error = _state(folder)
-        if state in ("finished", "diverged") and (ended := Run(folder).finished) is not None:
+        if state in ENDED and (ended := Run(folder).finished) is not None:
             newest = _seconds(ended, folder / RECORD)  # an import is no sign of the run
     except (DamagedFileError, OSError) as damage:
         state, step, reward, error = "damaged", None, None, str(damage)
@@ -90,13 +91,17 @@ def _seconds(ended: str, path: Path) -> int:
         raise DamagedFileError(path, f"finished: {error}") from error
 
 
+def _ended(run: Run) -> str:
+    return "diverged" if run.diverged else "trained nothing" if run.trained_nothing else "finished"
+
+
 def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
     """(state, last step, its reward, error)."""
     run = Run(folder)
     if run.is_finished and not held(folder):
         step, rewards = max(run.curve, default=None), run.metrics("train/reward")
         reward = rewards[-1][1] if rewards else None  # an update without a rollout of its own has none
-        return "diverged" if run.diverged else "finished", step, reward, None
+        return _ended(run), step, reward, None
     error = (read_object(folder / ERROR) or {}).get("error")
     if held(folder):
         state, error = "running", None

@@ -179,7 +179,7 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
             continue
         a, b = pair
         for arm in {(m.arm, m.model): m for m in pair}.values():
-            if arm.diverged:
+            if arm.lost:
                 comparison.diverged = True
                 comparison.missing.append(f"{arm.arm} on {arm.base}: {arm.divergence()}; compared over the other seeds")
         same.append(claim.curve is None and alike(a, b))

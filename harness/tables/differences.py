@@ -42,7 +42,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
             continue
         lines = compare_runs(a.run, b.run, metrics=("avg",), allow_different=True).lines
         name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
-        diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.diverged)
+        diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.lost)
         same = alike(a, b)
         families.append([] if same else lines)
         rows += [(name, a.base, a.scale, line.benchmark, *_cells(line, same), diverged) for line in lines]

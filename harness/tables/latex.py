@@ -88,7 +88,7 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
             for m, s in zip(arms, c.scores, strict=True)
             if s is not None and s.unscored
         ),
-        *(f"{m.arm}: {m.divergence()}." for m in arms if m.diverged),
+        *(f"{m.arm}: {m.divergence()}." for m in arms if m.lost),
         in_all_arms(common),
         f"{scale[:1].upper()}{scale[1:]}." if first.scale != "paper" else "",
     ]

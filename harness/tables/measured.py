@@ -25,7 +25,7 @@ from harness.record.run import Points, Run, counted
 from harness.spec import Experiment, catalogue
 from harness.spec.declarations import BEFORE
 from harness.spec.own_code import own_code
-from harness.step.learning import warnings
+from harness.step.learning import NOTHING, warnings
 
 ALIKE = "the same samples in every training seed"
 Seeds = dict[int, list[Run]]
@@ -54,6 +54,7 @@ class Measured:
     runs: Mapping[int, Run] = field(default_factory=dict)  # seed -> its run
     trained: bool = True  # False: the untrained base model, which has no training seeds
     diverged: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
+    nothing: tuple[int, ...] = ()  # seeds whose weights did not move; they are not in the scores
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
     twice: tuple[int, ...] = ()  # seeds of which an older run is there too, which is not in it
     others: int = 0  # runs of other versions of this arm, which are not in it
@@ -94,21 +95,28 @@ class Measured:
 
     @property
     def all_seeds(self) -> int:
-        """Training seeds that finished, those that diverged included."""
-        return len(self.seeds) + len(self.diverged)
+        """Training seeds that finished, those that diverged or trained nothing included."""
+        return len(self.seeds) + len(self.diverged) + len(self.nothing)
+
+    @property
+    def lost(self) -> bool:
+        """Whether seeds are not in the scores, because they diverged or trained nothing."""
+        return bool(self.diverged or self.nothing)
 
     def divergence(self) -> str:
-        """ "diverged (step 7, seed 2) in 1 of 3 seeds"; "" if none did."""
+        """ "diverged (step 7, seed 2) in 1 of 3 seeds, trained nothing in 1 of 3 seeds"; "" if none did."""
+        unmoved = f"trained nothing in {len(self.nothing)} of {self.all_seeds} seeds" if self.nothing else ""
         if not self.diverged:
-            return ""
+            return unmoved
         where = "; ".join(f"step {d['step']}, seed {seed}" for seed, d in sorted(self.diverged.items()))
-        return f"diverged ({where}) in {len(self.diverged)} of {self.all_seeds} seeds"
+        return f"diverged ({where}) in {len(self.diverged)} of {self.all_seeds} seeds" + (unmoved and f", {unmoved}")
 
     def warnings(self) -> list[str]:
-        """A sentence for each reason why its scores mislead: training problems in a benchmark, or a training that may
-        have learned little (`harness.step.learning`)."""
+        """A sentence for each reason why its scores mislead: a training that moved no weight or may have learned
+        little, or training problems in a benchmark (`harness.step.learning`)."""
         overlaps = dict.fromkeys(line for run in self.runs.values() for line in run.overlap.values())
-        lines = [*overlaps, *warnings(list(self.curves.values()))]
+        unmoved = f"seed{'s' * (len(self.nothing) > 1)} {', '.join(map(str, self.nothing))} {NOTHING}"
+        lines = [*([unmoved] if self.nothing else []), *overlaps, *warnings(list(self.curves.values()))]
         name = readable(f"{self.base}/{self.label(self.arm)}")
         return [f"Warning, {name} at {self.scale} scale: {line}." for line in lines]
 
@@ -277,7 +285,7 @@ def _measured(digest: str, runs: dict[int, Run]) -> Measured:
 
     measured: dict[str, dict[int, Run]] = {}
     for seed, run in runs.items():
-        for benchmark in run.benchmarks:
+        for benchmark in () if run.trained_nothing else run.benchmarks:
             measured.setdefault(benchmark, {})[seed] = run
     first = next(iter(runs.values()))
     verdicts = {benchmark: counted(of_seeds, benchmark) for benchmark, of_seeds in measured.items()}
@@ -293,7 +301,7 @@ def _measured(digest: str, runs: dict[int, Run]) -> Measured:
         backend=first.backend,
         overrides=first.overrides,
         digest=digest,
-        seeds=tuple(seed for seed, run in runs.items() if not run.diverged),
+        seeds=tuple(seed for seed, run in runs.items() if not run.diverged and not run.trained_nothing),
         commands=tuple(dict.fromkeys(run.command for run in runs.values())),
         commits=tuple(dict.fromkeys(run.commit for run in runs.values())),
         origins=origins,
@@ -303,6 +311,7 @@ def _measured(digest: str, runs: dict[int, Run]) -> Measured:
         runs=runs,
         trained=first.trained,
         diverged={seed: run.diverged for seed, run in runs.items() if run.diverged},
+        nothing=tuple(seed for seed, run in runs.items() if run.trained_nothing),
         curves={seed: _curves(run) for seed, run in runs.items()},
     )
 
@@ -324,7 +333,7 @@ def how(match: Measured | None) -> tuple[str, ...]:
     if match is None:
         return (NONE, NONE, NONE)
     n = "/".join(str(v) for v in dict.fromkeys(match.n.values())) or NONE
-    seeds = f"{len(match.seeds)} of {match.all_seeds}" if match.diverged else str(len(match.seeds))
+    seeds = f"{len(match.seeds)} of {match.all_seeds}" if match.lost else str(len(match.seeds))
     replaced = match.origins.get("scale", 0) + match.origins.get("user", 0)
     return (f"{n} x {seeds}", str(match.origins.get("assumed", 0)), str(replaced))
 
@@ -332,11 +341,12 @@ def how(match: Measured | None) -> tuple[str, ...]:
 def show(score: Any, match: Measured | None = None, benchmark: str | None = None) -> str:
     """A measured cell: percent (or the metric's own unit), interval, unscored samples, seeds that diverged, and whether
     its benchmark has training problems."""
-    if score is None and match is not None and match.diverged and not match.seeds:
-        return "diverged"
+    if score is None and match is not None and match.lost and not match.seeds:
+        return "diverged" if match.diverged else "trained nothing"
     text = score_text(score)
-    if score is not None and score.value is not None and match is not None and match.diverged:
-        text += f" ({len(match.seeds)} of {match.all_seeds} seeds, the others diverged)"
+    if score is not None and score.value is not None and match is not None and match.lost:
+        why = " or ".join(filter(None, ("diverged" * bool(match.diverged), "trained nothing" * bool(match.nothing))))
+        text += f" ({len(match.seeds)} of {match.all_seeds} seeds, the others {why})"
     if score is not None and match is not None and any(benchmark in run.overlap for run in match.runs.values()):
         text += " (trained on its problems)"
     return text

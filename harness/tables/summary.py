@@ -22,13 +22,15 @@ from harness.tables.measured import same_samples
 
 @dataclass(frozen=True)
 class ArmResult:
-    """One arm over its training seeds; `score` is avg on the summary's benchmark, None if all seeds diverged."""
+    """One arm over its training seeds; `score` is avg on the summary's benchmark, None if all seeds
+    diverged or trained nothing."""
 
     model: str
     arm: str
     seeds: int
     score: Score | None
     diverged: int
+    nothing: int = 0  # seeds whose weights did not move; they are not in the score
     equal: str | None = None  # how many groups taught nothing (`harness.step.learning.equal_text`)
     warnings: tuple[str, ...] = ()  # training problems in a benchmark, and `harness.step.learning.warnings`
     mismatch: tuple[str, ...] = ()  # how sampler and trainer differed in some seed (`harness.step.mismatch.FLAGS`)
@@ -69,9 +71,9 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
     for run in runs:
         groups.setdefault((run.model, run.arm), []).append(run)
     several = Counter(base for base, _ in {(run.base, run.model) for run in runs})  # models of the paper, as one
-    methods: dict[tuple[str, str], MeasuredRun | None] = {}  # None: every seed diverged
+    methods: dict[tuple[str, str], MeasuredRun | None] = {}  # None: every seed diverged or trained nothing
     for key, members in groups.items():
-        kept = [run for run in members if not run.diverged]
+        kept = [run for run in members if not run.diverged and not run.trained_nothing]
         methods[key] = together(kept, "/".join(key)) if kept else None
     shared = [set(run.tables) for run in methods.values() if run is not None]
     stated = runs[0].settings["protocol.benchmarks"]["value"]
@@ -88,6 +90,7 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
             if (own := methods[model, arm]) and benchmark
             else None,
             sum(run.diverged is not None for run in members),
+            sum(run.trained_nothing for run in members),
             equal_text([run.metrics(EQUAL) for run in members]),
             (
                 *dict.fromkeys(line for run in members for line in run.overlap.values()),

@@ -16,7 +16,8 @@ PROBLEMS = 40
 
 
 def write_verdicts(folder: Path, correct: int) -> Path:
-    """A verdict table of the benchmark that names the folder, of which the first `correct` problems are correct, one sample each, and its manifest."""
+    """A verdict table of the benchmark that names the folder, and its manifest. The first `correct` problems are
+    correct, one sample each."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
