@@ -96,7 +96,7 @@ def evaluate(
     from harness.record.owned import refuse_other_content
     from harness.record.state import ERROR
     from harness.record.write import record_evaluation
-    from harness.runs.interrupt import SAMPLING, check, finishing, handled
+    from harness.runs.interrupt import PATIENCE_S, SAMPLING, check, finishing, handled
 
     threads_sleep()
     label, model = resolved(model)
@@ -131,7 +131,7 @@ def evaluate(
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
     (folder / ERROR).unlink(missing_ok=True)  # of the try before
     try:
-        with handled(), finishing(SAMPLING):
+        with handled(), finishing(SAMPLING, PATIENCE_S):
             verdicts = sample_and_grade(
                 model,
                 chosen,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Any
 
 EVERY_S = 30.0  # between two lines without a terminal
 REFRESH_S = 0.5  # of the bar
+LOOK_S = 1.0  # between two looks whether a line is due
 
 
 class Live:
@@ -24,18 +26,26 @@ class Live:
         self._lines = shown and not sys.stderr.isatty()
         self._started = self._last = time.monotonic()
         self._troubled = -EVERY_S  # the last time that trouble was shown: the first is said at once
+        self._over, self._lock = threading.Event(), threading.RLock()
         self._bar: Any = None
         if shown and not self._lines:
             self._bar = tqdm(desc=name, unit="sample", total=total, initial=done, mininterval=REFRESH_S)
 
     def __enter__(self) -> Live:
+        if self._lines:  # an engine can take minutes before its first token
+            threading.Thread(target=self._look, name="progress", daemon=True).start()
         return self
+
+    def _look(self) -> None:
+        while not self._over.wait(LOOK_S):
+            self._show()
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """The bar stays as it is."""
+        """The bar stays as it is, and no line comes any more."""
+        self._over.set()
         if self._bar is not None:
             self._bar.close()
 
@@ -58,6 +68,10 @@ class Live:
         self._show()
 
     def _show(self) -> None:
+        with self._lock:
+            self._show_now()
+
+    def _show_now(self) -> None:
         now = time.monotonic()
         new_trouble = self._trouble and now - self._troubled >= EVERY_S
         if now - self._last < (EVERY_S if self._lines and not new_trouble else REFRESH_S):

@@ -31,7 +31,7 @@ from harness.record.record import CURVE, FINAL, RECORD, TRAINING_LOG, run_identi
 from harness.record.run import Run
 from harness.record.state import ERROR
 from harness.record.write import Recorder, now
-from harness.runs.interrupt import MINUTES, SAMPLING, Interrupted, budget, check, finishing
+from harness.runs.interrupt import MINUTES, PATIENCE_S, SAMPLING, Interrupted, budget, check, finishing
 from harness.runs.record import environment, gpus
 from harness.runs.track import home
 from harness.spec.hardware import Hardware, Machines, of_job
@@ -255,7 +255,7 @@ class JobRun:
         say(f"    evaluating {', '.join(self.job.protocol.benchmarks.value)}")
         engine = sampling_engine(self.hardware, model, self.job.protocol.longest)
         try:
-            with finishing(SAMPLING):
+            with finishing(SAMPLING, PATIENCE_S):
                 return evaluate(
                     model,
                     self.job.protocol,

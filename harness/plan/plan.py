@@ -349,9 +349,9 @@ def _rounded_away(settings: Mapping[str, Any]) -> str:
         return ""
     rate = settings["learning_rate"]["value"]
     return (
-        f"precision=pure_bfloat16 with learning_rate={rate:g}: a step of this size is rounded to nothing in every "
-        f"weight of {512 * rate:.1g} or more. The run measures the share that changes. precision=bfloat16 keeps float32 "
-        "weights"
+        f"precision=pure_bfloat16 with learning_rate={rate:g}: a step of this size is rounded to nothing in each "
+        f"weight of {512 * rate:.1g} or more. The run measures the share that changes. precision=bfloat16 keeps "
+        "float32 weights"
     )
 
 

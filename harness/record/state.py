@@ -1,5 +1,5 @@
-"""The state of each job under the runs' folder: submitted, running, finished, diverged, trained nothing, failed, stopped
-or damaged; and of each evaluation with samples to come."""
+"""The state of each job under the runs' folder: submitted, running, finished, diverged, trained nothing, failed,
+stopped or damaged; and of each evaluation with samples to come."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -23,10 +24,21 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 RESUMABLE = 75
 SAMPLING = "stopping; the samples stored so far are kept"  # what an evaluation does after a first signal
 HEARD_S = 2.0  # seconds that Python may take to handle a signal before it is said to be heard
+PATIENCE_S = 30.0  # that an evaluation has after a first signal, if its engine is silent
 END = b"\0"  # is no signal's number
 
+
+@dataclass(frozen=True, eq=False)
+class _Finishing:
+    """A block of `finishing`."""
+
+    what: str
+    patience: float | None
+
+
 _received: list[str] = []  # names of the signals so far, in this process
-_finishing: list[str] = []  # of the open `finishing` blocks, what they do after a first signal
+_finishing: list[_Finishing] = []  # the open `finishing` blocks
+_insisted: list[int] = []  # a signal that is sent again, because its block did not end
 _ends: list[float] = []  # of the open `budget` blocks, by the monotonic clock
 
 
@@ -132,10 +144,14 @@ class _Lasting:
 
 
 @contextmanager
-def finishing(what: str = "finishing the step and saving") -> Iterator[None]:
+def finishing(what: str = "finishing the step and saving", patience: float | None = None) -> Iterator[None]:
     """Inside the block, a first signal only makes `requested()` true, and the code ends its step and saves (or does
-    `what`, which is said); outside, where nothing can be lost, it raises `Interrupted` at once."""
-    _finishing.append(what)
+    `what`, which is said); outside, where nothing can be lost, it raises `Interrupted` at once.
+
+    Args:
+        patience: seconds after the signal, past which it raises `Interrupted` in the block too; None: never.
+    """
+    _finishing.append(_Finishing(what, patience))
     try:
         yield
     finally:
@@ -170,10 +186,25 @@ def check(where: str) -> None:
 
 def _receive(number: int, _: FrameType | None) -> None:
     name = signal.Signals(number).name
+    if _insisted:
+        _insisted.clear()
+        raise Interrupted("within a batch, which is sampled again")
     _received.append(name)
     if len(_received) > 1:
         raise StoppedAtOnce(name)
     if not _finishing:
         raise Interrupted("between two steps")
     below = "\n" * sys.stderr.isatty()  # of a progress bar and the terminal's ^C
-    print(f"{below}{name}: {_finishing[-1]}; a second signal stops at once", file=sys.stderr, flush=True)
+    block = _finishing[-1]
+    print(f"{below}{name}: {block.what}; a second signal stops at once", file=sys.stderr, flush=True)
+    if block.patience is not None:
+        timer = threading.Timer(block.patience, _insist, (block, number))
+        timer.daemon = True
+        timer.start()
+
+
+def _insist(block: _Finishing, number: int) -> None:
+    """Send the signal again if the block has not ended: an engine may not answer for many minutes."""
+    if block in _finishing:
+        _insisted.append(number)
+        signal.pthread_kill(threading.main_thread().ident or 0, number)

@@ -8,6 +8,9 @@
 A reward takes a response and the problem's gold answer and returns a number in its `range`, or None if it cannot score
 the response (which then leaves its group, like an unscored one). It is checked before the start, and each number again
 during training.
+
+Each call has a time limit of 10 s, or of `concise.limit_s` seconds. Past it the response is unscored, and a warning
+names the reward and the response.
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ import keyword
 import math
 import re
 import sys
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
@@ -29,9 +32,11 @@ from types import ModuleType
 from typing import Any
 
 from harness.errors import UsageError
+from harness.step.time_limit import TimeIsUp, within
 
 Reward = Callable[[str, str], float | None]
 EXAMPLE = "\n\ndef short(response, answer):\n    return 1.0\n\nshort.range = (0.0, 1.0)"
+LIMIT_S = 10.0  # of one response, where the function has no `limit_s`
 HERE = "python"  # stands for the module of a function that only this process has
 
 PROBES: tuple[tuple[str, str], ...] = (
@@ -100,6 +105,11 @@ def range_of(name: str) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def limit_of(name: str) -> float:
+    """Seconds that the reward may take for one response."""
+    return float(getattr(load(name), "limit_s", LIMIT_S))
+
+
 def source_of(name: str) -> Path:
     """The file that the reward's code is in."""
     if name in _GIVEN:
@@ -108,11 +118,31 @@ def source_of(name: str) -> Path:
 
 
 def value(name: str, response: str, answer: str) -> float | None:
-    """The reward of a response.
+    """The reward of a response; None, with a warning, where the time limit is over.
 
     Raises:
         UsageError: the result is not a finite number in its range, or the function raises.
     """
+    try:
+        return in_time(name, response, answer)
+    except TimeIsUp:
+        print(f"    warning: {_too_slow(name, response)}: unscored", file=sys.stderr, flush=True)
+        return None
+
+
+def _too_slow(name: str, response: str) -> str:
+    return f"rewards={label(name)}: no result after {limit_of(name):g} s for {_shown(response)}"
+
+
+def in_time(name: str, response: str, answer: str) -> float | None:
+    """As `value`. Raises TimeIsUp past the time limit."""
+    load(name)  # its errors need no helper
+    if name in _GIVEN and threading.current_thread() is not threading.main_thread():
+        return _value(name, response, answer)  # no other process has it, and no other thread a timer
+    return within(limit_of(name), _value, name, response, answer)
+
+
+def _value(name: str, response: str, answer: str) -> float | None:
     reward = load(name)
     name = label(name)
     try:
@@ -147,8 +177,8 @@ def check(name: str) -> None:
     """Raise UsageError unless the reward has the right form and returns finite numbers in its range for `PROBES`, the
     same ones when called again in another order."""
     own = label(name)
-    first = [value(name, *probe) for probe in PROBES]
-    again = [value(name, *probe) for probe in reversed(PROBES)][::-1]
+    first = [_probed(name, *probe) for probe in PROBES]
+    again = [_probed(name, *probe) for probe in reversed(PROBES)][::-1]
     for probe, before, after in zip(PROBES, first, again, strict=True):
         if before != after:
             raise UsageError(
@@ -157,16 +187,15 @@ def check(name: str) -> None:
             )
 
 
-def check_in_a_thread(name: str) -> None:
-    """Raise UsageError for a reward that `check` accepts and that fails outside the main thread, as `signal.alarm`."""
-    with ThreadPoolExecutor(1) as thread:
-        try:
-            thread.submit(value, name, *PROBES[1]).result()
-        except UsageError as error:
-            raise UsageError(
-                f"rewards={label(name)}: it works in the main thread alone, and veRL calls it in another one: {error}. "
-                "Limit its time without signals, or type backend=trl"
-            ) from error
+def _probed(name: str, response: str, answer: str) -> float | None:
+    """The value of a probe. Raises UsageError also past the time limit."""
+    try:
+        return in_time(name, response, answer)
+    except TimeIsUp:
+        function = label(name).rpartition(":")[2]
+        raise UsageError(
+            f"{_too_slow(name, response)}. Make it faster, or type {function}.limit_s = SECONDS below the function"
+        ) from None
 
 
 def _check_form(name: str, reward: Any) -> None:
@@ -178,6 +207,9 @@ def _check_form(name: str, reward: Any) -> None:
             f"rewards={label(name)}: expected a function of (response, answer), got {label(name).rpartition(':')[2]}"
             f"{inspect.signature(reward) if callable(reward) else ''} ({error})"
         ) from error
+    limit = _number(getattr(reward, "limit_s", LIMIT_S))
+    if limit is None or not 0 < limit < math.inf:
+        raise UsageError(f"rewards={label(name)}: expected limit_s in seconds, above 0, got {reward.limit_s!r}")
     ends: Any = getattr(reward, "range", None)
     numbers = isinstance(ends, (tuple, list)) and len(ends) == 2 and all(_number(e) is not None for e in ends)
     if not numbers or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:

@@ -8,16 +8,18 @@ import time
 from typing import Any
 
 EVERY_S = 30.0  # since the last line, or since the step began
+NAMED = {"sampling", "rewards", "reference log-probabilities"}  # phases that end when the trainer says so
 LOOK_S = 1.0  # between two looks whether a line is due
 
 
 class Pulse:
     """A context in which a slow step of a trainer says how far it is.
 
-    Counts the forward passes of the trained model by the calls of its embedding. While the trainer samples
-    (`trainer.phase`), a pass is one token of every response that is not ended. Other passes are of a micro-batch: with
-    gradients its update, without them log-probabilities for the method. A thread of its own speaks, since one pass of a
-    CPU can take minutes.
+    The trainer names its phases (`trainer.phase`): sampling, rewards, the reference model's passes. The pulse also
+    counts the forward passes of the trained model by the calls of its embedding. While the trainer samples, a pass is
+    one token of every response that is not ended. Passes outside a named phase are of a micro-batch: with gradients its
+    update, without them log-probabilities for the method. A thread of its own speaks, since one pass of a CPU can take
+    minutes.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -47,30 +49,37 @@ class Pulse:
         """A pass of the model begins."""
         import torch
 
-        now, step = time.monotonic(), self.trainer.state.global_step
         phase = "update" if torch.is_grad_enabled() else self.trainer.phase or "log-probabilities"
         with self.lock:
-            if step != self.step:
-                self.step, self.last, self.passes, self.began = step, now, {}, {}
-            self.phase = phase
+            self._enter(phase)
             self.passes[phase] = self.passes.get(phase, 0) + 1
-            self.began.setdefault(phase, now)
+
+    def _enter(self, phase: str) -> None:
+        """A phase is under way: the first look at it is its beginning."""
+        now, step = time.monotonic(), self.trainer.state.global_step
+        if step != self.step:
+            self.step, self.last, self.passes, self.began = step, now, {}, {}
+        self.phase = phase
+        self.began.setdefault(phase, now)
 
     def line(self) -> str | None:
         """What is under way, if 30 s have passed since the last line; None before, and between two steps."""
         now, state, args = time.monotonic(), self.trainer.state, self.trainer.args
         with self.lock:
-            if now - self.last < EVERY_S or state.global_step != self.step:
+            if named := self.trainer.phase:  # also without a pass of the model: rewards, vLLM, another model
+                self._enter(named)
+            if now - self.last < EVERY_S or state.global_step != self.step or self.phase in NAMED - {named}:
                 return None
             self.last, phase = now, self.phase
-            done, seconds = self.passes[phase], now - self.began[phase]
+            done, seconds = self.passes.get(phase, 0), now - self.began[phase]
         if phase == "update":
             how_far = f"micro-batch {done} of {args.gradient_accumulation_steps}"
         elif phase == "log-probabilities":
             how_far = f"{done} {'pass' if done == 1 else 'passes'}"
         else:
             how_far = f"{done} of at most {self.trainer.max_completion_length} tokens"
-        return f"    step {self.step + 1}/{state.max_steps}: {phase}, {how_far} after {seconds:.0f} s"
+        how_far = f", {how_far}" if done else ""
+        return f"    step {self.step + 1}/{state.max_steps}: {phase}{how_far} after {seconds:.0f} s"
 
     def _speak(self) -> None:
         from tqdm import tqdm

@@ -23,6 +23,7 @@ from harness.spec import Experiment
 from harness.spec.declarations import SELF
 from harness.step.learning import UNEQUAL_BOXES
 from harness.step.mismatch import MISMATCH_METRICS
+from harness.step.own_rewards import is_own, limit_of
 from harness.step.rewards import unequal_boxes
 from harness.step.step_metrics import STEP_METRICS
 
@@ -116,6 +117,7 @@ def train(
         "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
+        "reward_limits_s": {name: limit_of(name) for name in filter(is_own, experiment.rewards.value)},
         "train_seconds": round(time.monotonic() - started, 1),
     }
 

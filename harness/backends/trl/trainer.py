@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     def __init__(self, experiment: Experiment, *, reference_model: str | None = None, **kwargs: Any) -> None:
         """`reference_model`: folder or hub id; None: the model that is trained, as it is before the training."""
         self.experiment = experiment
-        self.phase = ""  # what samples in this moment, for `Pulse`
+        self.phase = ""  # what is under way beside updates and the policy's log-probabilities, for `Pulse`
         self._buffered_inputs: list[dict[str, Any]] | None = None
         self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
         self._entropies: list[Tensor] = []  # of the step's micro-batches so far
@@ -80,7 +80,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     ) -> Tensor:
         """Keep the rewards of all processes: TRL passes on only its own advantages. Rewards read what evaluations do:
         TRL's own text of a response has no marker of a thought where that is a special token."""
-        rewards: Tensor = super()._calculate_rewards(inputs, prompts, texts_of(self.processing_class, ids), ids)
+        with self._during("rewards"):
+            texts = texts_of(self.processing_class, ids)
+            rewards: Tensor = super()._calculate_rewards(inputs, prompts, texts, ids)
         self._rewards_per_function = rewards
         return rewards
 
@@ -306,6 +308,12 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             model, ids, attention, micro["completion_ids"].size(1), batch_size, compute_entropy=True
         )
         return logp, entropies
+
+    def _get_per_token_logps_and_entropies(self, model: Any, *others: Any, **named: Any) -> Any:
+        """TRL's method, with a name for the reference model's passes."""
+        of_reference = self._reference is not None and model is self._reference
+        with self._during("reference log-probabilities") if of_reference else nullcontext():
+            return super()._get_per_token_logps_and_entropies(model, *others, **named)
 
     # -- loss ----------------------------------------------------------------------------------------------------
 

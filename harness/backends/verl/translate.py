@@ -19,7 +19,6 @@ from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
 from harness.errors import UsageError
 from harness.spec import Experiment, Training, assumed
-from harness.step import own_rewards
 from harness.step.rewards import GROUP_REWARDS
 
 NAME = f"veRL {TESTED}"
@@ -55,8 +54,6 @@ def check(training: Training, hardware: VerlHardware) -> None:
             "hardware.fused_kernels: expected false with a method that reads pi_squared, because the fused head keeps "
             "no logits, got true"
         )
-    for name in filter(own_rewards.is_own, training.rewards.value):
-        own_rewards.check_in_a_thread(name)
     needs_gpu(training, hardware)
     update_rows(training, hardware)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from evals.sampling import progress
@@ -19,3 +21,17 @@ def test_trouble_is_said_at_once_and_then_every_half_minute(
         live.tokens(0, "no answer" if second >= 2 else "")
     said = capsys.readouterr().err.splitlines()
     assert said == [f"amc23: 0 of 40 samples, asking again (no answer), after {at}" for at in ("0:02", "0:32", "1:02")]
+
+
+def test_a_line_comes_before_the_first_token(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The engine says nothing: a thread looks whether a line is due."""
+    monkeypatch.setattr(progress, "EVERY_S", 0.05)
+    monkeypatch.setattr(progress, "LOOK_S", 0.01)
+    said = ""
+    with Live("humaneval", 164, 0, shown=True):
+        while not said:  # the test's own time limit ends it, if no line comes
+            time.sleep(0.01)
+            said = capsys.readouterr().err
+    assert said.startswith("humaneval: 0 of 164 samples after 0:00")

@@ -66,6 +66,7 @@ def test_a_line_every_30_seconds_of_sampling_and_update(monkeypatch: pytest.Monk
 
 def test_a_pass_of_minutes_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     clocked = Clocked(monkeypatch)
+    clocked.trainer.phase = ""  # an update has no name of its own
     clocked.embedding(torch.tensor([1]))
     lines = []
     for _ in range(100):
@@ -86,8 +87,9 @@ def test_the_thread_speaks_and_ends_with_the_block(
     monkeypatch.setattr(pulse, "EVERY_S", 0.0)
     monkeypatch.setattr(pulse, "LOOK_S", 0.001)
     embedding = torch.nn.Embedding(4, 2)
-    said = ""
-    with pulse.Pulse(trainer(embedding)) as begun:
+    said, updating = "", trainer(embedding)
+    updating.phase = ""
+    with pulse.Pulse(updating) as begun:
         embedding(torch.tensor([1]))
         until = time.monotonic() + 60
         while "micro-batch 1 of 4" not in said and time.monotonic() < until:
@@ -97,3 +99,20 @@ def test_the_thread_speaks_and_ends_with_the_block(
     assert not begun.thread.is_alive()
     embedding(torch.tensor([1]))
     assert begun.passes == {"update": 1}
+
+
+def test_phases_without_a_pass_of_the_policy_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rewards and the reference model never call the policy's embedding: they showed as sampling."""
+    clocked = Clocked(monkeypatch)
+    with torch.no_grad():
+        lines = list(clocked.passes(2))  # sampling from 0 to 20
+    for phase in ("rewards", "reference log-probabilities", ""):
+        clocked.trainer.phase = phase
+        for _ in range(4):  # a look each 10 s
+            lines += filter(None, [clocked.pulse.line()])
+            clocked.now += 10
+    assert lines == [
+        "    step 7/9: rewards after 10 s",  # looked at 20, 30, 40, 50: 30 s after the step began
+        "    step 7/9: reference log-probabilities after 0 s",  # 60
+        "    step 7/9: reference log-probabilities after 30 s",  # 90
+    ]

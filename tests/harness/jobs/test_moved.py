@@ -64,7 +64,7 @@ def test_pure_bfloat16_loses_updates_below_half_a_spacing(tmp_path: Path) -> Non
     from harness.plan.plan import as_text
 
     text = as_text(planned("egsw", {**values, "hardware": "rtx4090"}, check=False), brief=True)
-    assert f"every weight of {2.0**-11:.1g} or more" in text and math.isclose(2.0**-11, 512 * step)
+    assert f"each weight of {2.0**-11:.1g} or more" in text and math.isclose(2.0**-11, 512 * step)
 
 
 @pytest.mark.slow

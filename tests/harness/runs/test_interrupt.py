@@ -78,6 +78,28 @@ def test_the_second_signal_stops_at_once() -> None:
     assert stopped.value.code == 128 + 15
 
 
+def test_an_engine_that_does_not_answer_is_ended_by_the_first_signal() -> None:
+    """vLLM on a slow CPU took minutes to its first token, and the signal was only heard."""
+
+    def silent() -> None:
+        with handled(), finishing("sampling", 0.05):
+            os.kill(os.getpid(), signal.SIGTERM)
+            while True:  # nothing looks whether it is requested
+                time.sleep(10)
+
+    with pytest.raises(Interrupted, match="within a batch") as stopped:
+        silent()
+    assert (stopped.value.code, stopped.value.signal) == (75, "SIGTERM")
+
+
+def test_a_block_that_ends_in_time_is_not_interrupted_later() -> None:
+    with handled():
+        with finishing("sampling", 0.05):
+            os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.2)  # the timer is over by now
+        assert requested()
+
+
 LONG = """
 import hashlib, sys
 from harness.runs import interrupt

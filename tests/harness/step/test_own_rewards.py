@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageError
 from harness.step import own_rewards
 from harness.step.rewards import range_of, score_responses
+from harness.step.time_limit import TimeIsUp, within
 
 GOOD = "def reward(response, answer):\n    return {body}\nreward.range = (0, 1)\n"
 
@@ -99,16 +102,66 @@ IN_THE_MAIN_THREAD_ALONE = {
 
 
 @pytest.mark.parametrize("kind", IN_THE_MAIN_THREAD_ALONE)
-def test_a_reward_for_the_main_thread_alone_is_refused_before_the_start(kind: str, tmp_path: Path) -> None:
-    """veRL calls rewards in another thread, where `signal.alarm` fails after the first rollout."""
+def test_a_reward_for_the_main_thread_alone_works_from_another_thread(kind: str, tmp_path: Path) -> None:
+    """veRL calls rewards in another thread, where `signal.alarm` failed after the first rollout: there each call goes
+    to the main thread of a process of its own."""
     own_rewards.load.cache_clear()
     file = tmp_path / "mine.py"
     file.write_text(f"{IN_THE_MAIN_THREAD_ALONE[kind]}\nr.range = (0.0, 1.0)\n")
-    with pytest.raises(UsageError, match=r"mine.py:r: it works in the main thread alone.*veRL calls it in another"):
-        own_rewards.check_in_a_thread(f"{file}:r")
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(own_rewards.value, f"{file}:r", "text", "7").result() == 1.0
 
 
-def test_other_rewards_work_in_a_thread_and_its_own_error_is_kept(tmp_path: Path) -> None:
-    file = tmp_path / "fine.py"
-    file.write_text("def r(response, answer):\n    return 1.0\n\nr.range = (0.0, 1.0)\n")
-    own_rewards.check_in_a_thread(f"{file}:r")
+SLOW = """import re
+def reward(response, answer):
+    return float(re.fullmatch(r"(\\w+,? ?)*\\.", response) is not None)
+reward.range = (0, 1)
+reward.limit_s = 0.2
+"""  # backtracks for 2^n steps of a text of n words without a full stop
+HARD = "a" * 60
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_a_reward_that_never_returns_leaves_its_response_unscored(
+    thread: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the main thread, as under TRL, and in another one, as under veRL."""
+    name = written(tmp_path, SLOW)
+    called = own_rewards.value
+    if thread:
+        with ThreadPoolExecutor(1) as pool:
+            found = [pool.submit(called, name, text, "7").result() for text in ("a.", HARD, "b.")]
+    else:
+        found = [called(name, text, "7") for text in ("a.", HARD, "b.")]
+    assert found == [1.0, None, 1.0]
+    said = capsys.readouterr().err
+    assert said == f"    warning: rewards={name}: no result after 0.2 s for the response {HARD!r}: unscored\n"
+
+
+def test_a_reward_that_never_returns_is_refused_before_the_start(tmp_path: Path) -> None:
+    name = written(tmp_path, SLOW)
+    with pytest.raises(ValueError, match=r"no result after 0.2 s for the response 'wait, .*type reward.limit_s = SEC"):
+        own_rewards.check(name)
+    name = written(tmp_path, SLOW.replace("0.2", "'soon'"))
+    with pytest.raises(ValueError, match="expected limit_s in seconds, above 0, got 'soon'"):
+        own_rewards.check(name)
+
+
+def test_the_limit_keeps_another_timer_and_is_not_caught() -> None:
+    """The user's `except Exception` does not catch it, and pytest's own timer (600 s) goes on."""
+    before = signal.setitimer(signal.ITIMER_REAL, 500)
+
+    def stubborn() -> None:
+        while True:
+            try:
+                time.sleep(10)
+            except Exception:
+                continue
+
+    try:
+        with pytest.raises(TimeIsUp):
+            within(0.05, stubborn)
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+        assert 0 < left <= 500
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
