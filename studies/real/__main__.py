@@ -1,10 +1,11 @@
 """The papers' methods and their placebos on real weights (results/real/README.md).
 
+python -m studies.real model [FOLDER]     fetch and convert the base model, 93 MB, into .nox/real; print its folder
 python -m studies.real problems FOLDER    write the training problems and the two benchmarks
 python -m studies.real run                train and measure every run that the archive lacks, one after another
 python -m studies.real write              write results/real from the archive: tables, page and picture
 
-`run` needs the base model in .nox/real (`nox -s real_short` fetches it). You can stop it at any time: the same command
+`run` fetches the base model if it is not in .nox/real yet. You can stop it at any time: the same command
 goes on. It adds each finished run to results/real/runs.tar.xz and deletes the checkpoints of that run.
 """
 
@@ -19,7 +20,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from studies.real import problems
+from studies.real import problems, weights
 from studies.real.design import STUDY, arguments
 
 RESULTS = Path("results") / "real"
@@ -38,11 +39,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m studies.real", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("model").add_argument("folder", type=Path, nargs="?", default=MODEL.parent)
     commands.add_parser("problems").add_argument("folder", type=Path)
     commands.add_parser("run")
     commands.add_parser("write")
     options = parser.parse_args(argv)
-    if options.command == "problems":
+    if options.command == "model":
+        print(weights.model(options.folder.resolve()))
+    elif options.command == "problems":
         problems.write(options.folder)
     elif options.command == "write":
         from studies.real.page import write
@@ -65,8 +69,7 @@ def run() -> int:
 
     os.environ["RLVR_HOME"] = str(HOME)  # runs of another design are not this study's
     os.environ["OMP_NUM_THREADS"] = "1"  # the number of threads decides the last bits of a sum
-    if not MODEL.is_dir():
-        sys.exit(f"error: {MODEL} does not exist. Type: nox -s real_short")
+    weights.model(MODEL.parent)
     problems.write(DATA)
     if ARCHIVE.is_file():
         import_archive(ARCHIVE)
@@ -111,3 +114,6 @@ if __name__ == "__main__":
         sys.exit(main())
     except ValueError as error:
         sys.exit(f"error: {error}")
+    except weights.NotFetched as error:
+        print(error, file=sys.stderr)
+        sys.exit(weights.NOT_FETCHED)

@@ -108,7 +108,7 @@ Each value is the mean of the last quarter of the rollouts, over the seeds.
 ## How to make this again
 
 ```
-nox -s real_short               # fetches the base model, 93 MB
+python -m studies.real model    # fetches the base model, 93 MB
 python -m studies.real run      # trains and measures what the archive lacks
 python -m studies.real write    # writes this page
 ```

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real import weights
+from studies.real import weights
 
 
 def test_another_file_is_refused_and_not_kept(tmp_path: Path) -> None:

@@ -59,3 +59,15 @@ def test_seed_0_of_every_arm_is_made_before_seed_1_of_any() -> None:
         STUDY.entries
     )
     assert len(set(runs)) == len(runs)
+
+
+def test_one_command_makes_the_base_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from studies.real import __main__ as study
+    from studies.real import weights
+
+    monkeypatch.setattr(weights, "model", lambda folder: folder / "smollm2-135m-instruct")
+    assert study.main(["model", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path.resolve() / 'smollm2-135m-instruct'}\n"
+    assert tmp_path / study.MODEL.name == weights.model(tmp_path)  # where `run` takes it from

