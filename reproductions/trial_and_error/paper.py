@@ -275,7 +275,7 @@ TABLE_3 = "trial_and_error_rft"
 BOUNDARY = "trial_and_error_boundary"
 
 
-def supervised(domain: Sourced[str], rows: Sourced[int | None]) -> Finetune:
+def supervised(domain: Sourced[str], rows: Sourced[int]) -> Finetune:
     """SFT-Math and SFT-All of section 2.4: Qwen2.5-Math-7B on OpenThoughts."""
     where = "section 2.4"
     return Finetune(
