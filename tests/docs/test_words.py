@@ -28,7 +28,6 @@ NOT_YET: set[str] = {
     "docs/benchmarks.md",
     "docs/ledger/index.md",
     "docs/ledger/samples.md",
-    "docs/ledger/second-reading.md",
     "docs/metrics.md",
     "docs/objectives.md",
     "docs/papers/index.md",
@@ -44,7 +43,6 @@ NOT_YET: set[str] = {
     "reproductions/erpo/README.md",
     "reproductions/forking_tokens/README.md",
     "reproductions/trial_and_error/README.md",
-    "results/README.md",
     "results/agree.md",
     "results/anchors/tables.md",
     "results/audit.md",
@@ -68,9 +66,7 @@ NOT_YET: set[str] = {
     "results/study/later/findings.md",
     "results/study/later/preregistration.md",
     "results/study/preregistration.md",
-    "results/sums.md",
     "results/trial_and_error/tables.md",
-    "studies/one_gpu/README.md",
 }
 
 
