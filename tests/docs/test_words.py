@@ -24,27 +24,12 @@ MEAN, LONG, LONG_SHARE, SEMICOLONS, LINES, WIDTH = 17, 30, 0.07, 3, 5, 100
 # This list may only shrink. A page here that keeps the limits fails, so that its line is deleted.
 NOT_YET: set[str] = {
     "CONTRIBUTING.md",
-    "docs/architecture.md",
-    "docs/benchmarks.md",
-    "docs/ledger/index.md",
-    "docs/ledger/samples.md",
-    "docs/ledger/second-reading.md",
-    "docs/metrics.md",
-    "docs/objectives.md",
-    "docs/papers/index.md",
-    "docs/reference/rlvr.md",
-    "docs/reliability.md",
-    "docs/tutorials/add-a-method.md",
-    "docs/tutorials/coming-from.md",
-    "docs/tutorials/contribute.md",
-    "docs/tutorials/notebook.md",
     "reproductions/anchors/README.md",
     "reproductions/egsw/README.md",
     "reproductions/entropy_advantage/README.md",
     "reproductions/erpo/README.md",
     "reproductions/forking_tokens/README.md",
     "reproductions/trial_and_error/README.md",
-    "results/README.md",
     "results/agree.md",
     "results/anchors/tables.md",
     "results/audit.md",
@@ -68,9 +53,7 @@ NOT_YET: set[str] = {
     "results/study/later/findings.md",
     "results/study/later/preregistration.md",
     "results/study/preregistration.md",
-    "results/sums.md",
     "results/trial_and_error/tables.md",
-    "studies/one_gpu/README.md",
 }
 
 
