@@ -45,6 +45,7 @@ NOT_YET: set[str] = {
     "results/ledger/README.md",
     "results/one_gpu/preregistration.md",
     "results/rehearsal.md",
+    "results/released.md",
     "results/sanity.md",
     "results/study/README.md",
     "results/study/findings.md",
