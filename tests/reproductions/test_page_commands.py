@@ -15,7 +15,7 @@ from harness.spec import catalogue
 from tests.options import options_of
 from tests.reproductions.test_pages import DECLARED, FOLDER, coverage
 
-UNKNOWN = "not known whether"  # a plan's word for a model whose shape is not public
+UNKNOWN = re.compile("not known whether|fits is not known")  # of a model whose shape is not public
 
 
 def commands(key: str) -> list[str]:
@@ -26,13 +26,14 @@ def commands(key: str) -> list[str]:
 
 
 def in_coverage(key: str) -> list[str]:
-    return [found for row in coverage(key) for found in re.findall(r"`rlvr run ([^`]*)`", row[2])]
+    found = [line for row in coverage(key) for line in re.findall(r"`rlvr run ([^`]*)`", row[2])]
+    return list(dict.fromkeys(found))
 
 
 def obstacles(words: list[str]) -> dict[str, str]:
     """Arms that a plan says cannot run, with its reason."""
     found = {arm["label"]: fits(arm) for arm in planned(*options_of(words))["arms"]}
-    return {label: why for label, (word, why) in found.items() if word != "yes" and UNKNOWN not in why}
+    return {label: why for label, (word, why) in found.items() if word != "yes" and not UNKNOWN.search(why)}
 
 
 @pytest.mark.parametrize(("key", "line"), [(key, line) for key in DECLARED for line in commands(key)])
@@ -84,6 +85,6 @@ def test_every_command_of_the_coverage_rehearses(
     paper, options = options_of(line.split())
     faults: dict[str, Any] = {}
     for row in rehearsed(paper, options):
-        if "no" in row.stages.values():
+        if "no" in row.stages.values() and not any(UNKNOWN.search(note) for note in row.notes):
             faults[row.arm] = row.notes
     assert faults == {}
