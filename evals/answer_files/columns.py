@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from evals.answer_files.paths import ABSENT, reach
+from evals.answer_files.paths import ABSENT, in_jq, reach
 from evals.answer_files.sample import Sample
 from evals.answer_files.values import (
     as_str,
@@ -46,6 +47,26 @@ def given(row: Mapping[str, object], columns: Mapping[str, str], read: Mapping[s
     if lacking := next((ours for ours, value in values.items() if value is ABSENT), None):
         raise UsageError(f"no column {columns[lacking]!r} for {lacking}; there are {', '.join(row)}")
     return values
+
+
+def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]) -> None:
+    """Refuse rows of several kinds, as a log of events has: a column that some have and others lack.
+
+    Raises:
+        UsageError: it names the first such row, and how to keep those that have it.
+    """
+    lacking = {
+        ours: [number for number, row in enumerate(rows, 1) if reach(row, theirs) is ABSENT]
+        for ours, theirs in columns.items()
+    }
+    some = {ours: numbers for ours, numbers in lacking.items() if 0 < len(numbers) < len(rows)}
+    if some:
+        ours, numbers = max(some.items(), key=lambda one: len(one[1]))
+        theirs, has = columns[ours], len(rows) - len(numbers)
+        raise UsageError(
+            f"{path}, row {numbers[0]}: no column {theirs!r} for {ours}, which {has} of {len(rows)} "
+            f"rows have. To keep those, type jq -c 'select({in_jq(theirs)} != null)' {path} > kept.jsonl"
+        )
 
 
 def by_name(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:

@@ -6,31 +6,57 @@ import io
 import struct
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from evals.answer_files.formats import format_of
+from evals.answer_files.paths import ABSENT, reach
+from evals.answer_files.what_to_type import given_by, may_be_row
 from evals.data.rows import parsed, read_rows
 from evals.files import UsageError, most_unpacked
 
+NOTHING_NAMED: Mapping[str, str] = MappingProxyType({})
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, length of its name, of its extra field
 HOLDERS = ("samples", "results", "outputs", "details", "data", "rows")  # names of a list of rows in an object
 
 
-def contents(path: Path) -> list[dict[str, Any]]:
+CONVERTED = {  # suffix -> what it is, and how Python makes a file of it that is read
+    ".yaml": ("YAML", ".json", "import json, yaml; print(json.dumps(yaml.safe_load(open('{}'))))"),
+    ".yml": ("YAML", ".json", "import json, yaml; print(json.dumps(yaml.safe_load(open('{}'))))"),
+    ".xlsx": ("a spreadsheet", ".csv", "import pandas; print(pandas.read_excel('{}').to_csv(index=False))"),
+    ".pkl": (
+        "a pickle",
+        ".jsonl",
+        "import pandas; print(pandas.read_pickle('{}').to_json(orient='records', lines=True))",
+    ),
+}
+DEEPEST = 5  # objects around a list of rows
+
+
+def contents(path: Path, columns: Mapping[str, str] = NOTHING_NAMED) -> list[dict[str, Any]]:
     """The objects of a file, found by its content.
 
+    Args:
+        columns: our name -> the file's. Of several lists of rows in one object, that one is read that has them all.
     Raises:
         UsageError: its content contradicts its first bytes or its name, or it has no objects.
         OSError: it cannot be read.
     """
+    if path.suffix in CONVERTED:
+        what, suffix, code = CONVERTED[path.suffix]
+        raise UsageError(
+            f"{path} is {what}, which is not read. Convert it: "
+            f'python -c "{code.format(path)}" > {path.with_suffix(suffix)}'
+        )
     with path.open("rb") as file:
         zipped = file.read(2) == b"PK"
     objects = _zipped(path) if zipped else list(read_rows(path, of_any_name=True))
     if len(objects) == 1 and isinstance(objects[0], dict):
         try:
-            objects = _inside(objects[0])
+            objects = _inside(objects[0], columns)
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from error
     if not objects:
@@ -40,11 +66,11 @@ def contents(path: Path) -> list[dict[str, Any]]:
     return objects
 
 
-def _inside(whole: dict[str, Any]) -> list[Any]:
+def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
     """The objects inside a file of one object: itself, where it is a row or no container.
 
     Raises:
-        UsageError: it is a known container without rows.
+        UsageError: it is a known container without rows, or has several lists of them.
     """
     if format_of(whole) is not None:
         return [whole]
@@ -57,6 +83,10 @@ def _inside(whole: dict[str, Any]) -> list[Any]:
         return [sample for samples in tasks.values() for sample in samples]
     if isinstance(tasks, dict) and {"version", "status"} <= whole.keys():
         raise UsageError(NO_SAMPLES)
+    lists = {} if columns and all(reach(whole, of) is not ABSENT for of in columns.values()) else _lists(whole)
+    fitting = [rows for rows in lists.values() if all(reach(rows[0], of) is not ABSENT for of in columns.values())]
+    if columns and len(fitting) == 1:
+        return fitting[0]
     if _scores_of_lm_eval(whole):
         raise UsageError(
             "these are lm-eval's scores without samples. Run lm_eval with --log_samples, and give its samples_*.jsonl"
@@ -74,7 +104,48 @@ def _inside(whole: dict[str, Any]) -> list[Any]:
         rest = details.keys() - rows_by_id.keys() - {"type"}
         if rows_by_id and not rest and len({tuple(row) for row in rows_by_id.values()}) == 1:
             return [{"idx": key, **row} for key, row in rows_by_id.items()]
+    return [whole] if may_be_row(whole) else _of_lists(whole, lists)
+
+
+def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) -> list[Any]:
+    """The rows of the only list of an object that is no row itself; the object, where it has none and is no score.
+
+    Raises:
+        UsageError: it has several lists, or scores alone.
+    """
+    if len(lists) == 1:
+        return next(iter(lists.values()))
+    if lists:
+        there = "; ".join(f"{path} has {', '.join(rows[0])}" for path, rows in lists.items())
+        raise UsageError(
+            f"it has several lists of rows. {there}. Name columns of one of them, as in "
+            f"{given_by(max(lists.values(), key=lambda rows: len(rows[0])))}"
+        )
+    if _is_scores(whole):
+        raise UsageError(
+            f"these are scores without samples ({', '.join(whole)}). Give the file that the same tool writes with its "
+            "responses or verdicts. To ask whether two scores differ, type rlvr agree"
+        )
     return [whole]
+
+
+def _lists(value: dict[str, Any], at: str = "", depth: int = DEEPEST) -> dict[str, list[dict[str, Any]]]:
+    """Path -> a list of rows inside an object. A conversation is none."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, inside in value.items():
+        if _is_rows(inside) and "role" not in inside[0]:
+            found[f"{at}{name}"] = inside
+        elif isinstance(inside, dict) and depth:
+            found |= _lists(inside, f"{at}{name}.", depth - 1)
+    return found
+
+
+def _is_scores(whole: dict[str, Any]) -> bool:
+    """Whether an object holds numbers, or objects that do, and no text or list beside them."""
+    values = [value for name, value in whole.items() if name != "config"]
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    groups = [value for value in values if isinstance(value, dict)]
+    return bool(values) and len(numbers) + len(groups) == len(values) and all(map(_is_scores, groups))
 
 
 NO_SAMPLES = "this is an inspect log without samples. Its evaluation was not finished, or only its header was saved"
@@ -87,7 +158,7 @@ def _is_rows(value: object) -> bool:
 def _scores_of_lm_eval(whole: dict[str, Any]) -> bool:
     """results_*.json: scores by task, and how they were made."""
     results = whole.get("results")
-    scores = isinstance(results, dict) and all(isinstance(task, dict) for task in results.values())
+    scores = isinstance(results, dict) and all(isinstance(task, dict) and not _lists(task) for task in results.values())
     return scores and bool({"configs", "config", "versions", "n-shot"} & whole.keys())
 
 

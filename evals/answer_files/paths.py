@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -21,6 +22,17 @@ def reach(value: object, name: str) -> Any:
 
 
 _INDEX = re.compile(r"-?\d+")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def in_jq(path: str) -> str:
+    """A path as jq writes it: `data.correct` as `.data.correct`, `output.-1` as `.output[-1]`."""
+    first, *others = path.split("|")[0].split(".")
+    begun = f".{first}" if _NAME.fullmatch(first) else f".[{json.dumps(first)}]"
+    return begun + "".join(
+        f"[{part}]" if _INDEX.fullmatch(part) else f".{part}" if _NAME.fullmatch(part) else f"[{json.dumps(part)}]"
+        for part in others
+    )
 
 
 def _reach(value: object, path: str) -> Any:

@@ -24,7 +24,9 @@ def value_in(gold: str) -> str | None:
     """The value in a gold with a label or a remark, with its unit if the grader knows it; None for any other gold."""
     from evals.grading.quantity import UNITS
 
-    bare = _REMARK.sub("", _LABEL.sub("", gold, count=1) if _LABEL.match(gold) else gold).strip()
+    last = gold.rstrip().rpartition("\n")[2]  # of a solution: `A: 18`
+    stated = last if _LABEL.match(last) else gold
+    bare = _REMARK.sub("", _LABEL.sub("", stated, count=1) if _LABEL.match(stated) else stated).strip()
     value = _VALUE.fullmatch(bare)
     if bare == gold.strip() or value is None:
         return None

@@ -15,6 +15,7 @@ from evals.answer_files.formats.ours import Rows
 from evals.answer_files.formats.schema import Format, faults
 from evals.answer_files.golds import Golds, as_asked
 from evals.answer_files.labels import as_label
+from evals.answer_files.paths import ABSENT, reach
 from evals.answer_files.prose import read_prose
 from evals.answer_files.sample import Sample, settled
 from evals.answer_files.their_scores import TheirScore, recomputed
@@ -180,8 +181,15 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
 
 def _part(path: Path, reading: Reading, golds: Golds | None) -> _Part:
     """A file with its golds found, and how several of them count settled."""
-    objects = contents(path)
+    named = reading.columns
+    if golds is not None:  # the answer may be a column of their file alone
+        named = {ours: theirs for ours, theirs in named.items() if ours != "answer"}
+    objects = contents(path, named)
     form = _form(path, objects, reading)
+    if form is None or form is Rows:
+        our_columns.refuse_mixed(path, objects, named)
+    if all(reach(row, reading.columns.get("answer", "")) is ABSENT for row in objects):
+        reading = replace(reading, columns=named)
     samples: list[tuple[int, Sample]] = []
     for number, row in enumerate(objects, 1):
         try:

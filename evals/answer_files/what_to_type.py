@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeGuard
 
 from evals.answer_files.labels import as_label
 from evals.answer_files.paths import reach
@@ -16,12 +17,43 @@ _GOLDS = (
 )
 _RESPONSES = (
     *("response", "generation", "completion", "output", "model_output", "output_response", "prediction"),
-    *("responses", "generations", "completions", "outputs", "predictions", "decoded_responses", "generated_text"),
+    *("responses", "generations", "completions", "outputs", "model_outputs", "predictions", "decoded_responses"),
     *("model_response", "llm_response", "model_prediction", "model_generation", "raw_generation", "raw_output"),
-    *("content", "text", "solution", "code"),
+    *("generated_text", "predict", "content", "text", "solution", "code"),
 )
 
+DEEPEST = 7  # objects and lists around a text
+SHOWN = 12  # paths of texts that an error lists
 Objects = Sequence[Mapping[str, object]]
+
+
+def may_be_row(row: Mapping[str, object]) -> bool:
+    """Whether an object has a text by a name that people give to golds or responses."""
+    return any(isinstance(row.get(name), str) for name in (*_GOLDS, *_RESPONSES))
+
+
+def inside(row: Mapping[str, object]) -> list[str]:
+    """The paths of the texts inside the objects and lists of a row, of each list its first item."""
+    return [path for path in _texts(row, "", DEEPEST) if "." in path][:SHOWN]
+
+
+def _texts(value: object, at: str, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield at
+        return
+    items = list(value.items()) if isinstance(value, Mapping) else [(0, value[0])] if _is_list(value) else []
+    for name, of in items if depth else ():
+        yield from _texts(of, f"{at}.{name}" if at else str(name), depth - 1)
+
+
+def _is_text(value: object) -> bool:
+    """Whether a response may be read of a value: a text, a list of texts, a conversation."""
+    first = value[0] if _is_list(value) else value
+    return not isinstance(first, dict) or "role" in first
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list) and bool(value)
 
 
 def missing_gold(row: Mapping[str, object]) -> str:
@@ -90,7 +122,9 @@ def given_by(objects: Objects) -> str:
         "benchmark": benchmark,
     }
     named = ",".join(f"{ours}:{theirs}" for ours, theirs in given.items() if theirs)
-    return f"columns={named}" + ("" if gold else " (or, instead of answer, gold=FILE)")
+    elsewhere = "" if gold else " (or, instead of answer, gold=FILE)"
+    texts = [] if response and _is_text(reach(row, response)) else inside(row)
+    return f"columns={named}{elsewhere}" + (f". Texts inside a row: {', '.join(texts)}" if texts else "")
 
 
 def verdicts_by(objects: Objects) -> str | None:

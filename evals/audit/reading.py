@@ -31,7 +31,11 @@ LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
 CONVENTION = 0.8  # of the correct responses state their answer in such a form: then one without it has none
 SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
-STEPS = ("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "iteration", "total_steps")
+STEPS = (
+    *("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "current_steps", "iteration"),
+    "total_steps",
+)
+_PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _PRINTED = re.compile(r"\{'[^'{}\n\r]+': [^{}\n\r]*\}")
@@ -170,7 +174,7 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     table = pd.DataFrame(rows)
     known = STEPS if step is None else (step,)
     found = next((column for column in known if column in table), None)
-    if found is None:
+    if found is None or (step is None and found == _PLANNED and len(table) > 1 and table[found].nunique() == 1):
         there = ", ".join(map(str, table)) or "no row"
         raise UsageError(
             f"{name}: no column of steps (columns=step:NAME); expected one of {', '.join(known)}, got {there}"
@@ -534,14 +538,21 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
     Raises:
         UsageError: a value is no verdict; with its row.
     """
+    from evals.answer_files import columns as our_columns
     from evals.answer_files.containers import contents
     from evals.answer_files.labels import as_label
 
-    table = pd.DataFrame(contents(path))
-    hidden = [ours for ours in columns if ours in table and ours not in columns.values()]  # another column is it
-    table = table.drop(columns=hidden).rename(columns={theirs: ours for ours, theirs in columns.items()})
+    objects = contents(path, columns)
+    our_columns.refuse_mixed(path, objects, columns)
+    table = pd.DataFrame([_by_our_names(row, columns) for row in objects])
+    if "correct" in columns and "correct" not in table:
+        raise UsageError(f"{path}: no column {columns['correct']!r} for correct; there are {', '.join(objects[0])}")
+    if "correct" in columns and "id" not in table:
+        raise UsageError(f"{path}: no column id. Type columns=id:THEIRS,correct:{columns['correct']}")
     if not {"id", "correct"} <= set(table) or "response" in table:
         return None
+    lists = [name for name in {*table} - {"correct"} if table[name].map(lambda of: isinstance(of, list)).any()]
+    table = table.drop(columns=lists)
     if lacking := [number for number, value in enumerate(table["id"], 1) if is_nothing(value)]:
         raise UsageError(
             f"{path}, row {lacking[0]}: id is empty. Type columns=id:THEIRS, a column that names the problem"
@@ -563,6 +574,16 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
             table[name] = pd.to_numeric(table[name])
     table = table.rename(columns={"id": "problem_id", "correct": "label", "step": "checkpoint"})
     return table.astype({"checkpoint": int}) if "checkpoint" in table else table
+
+
+def _by_our_names(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """A row of verdicts by our names. An object inside is no column; a path of `columns` reaches what is in it."""
+    from evals.answer_files.paths import ABSENT, reach
+
+    away = {*columns, *columns.values()}
+    own = {name: value for name, value in row.items() if name not in away and not isinstance(value, dict)}
+    named = ((ours, reach(row, theirs)) for ours, theirs in columns.items())
+    return own | {ours: value for ours, value in named if value is not ABSENT}
 
 
 _REWARD = re.compile(r"reward|critic/score|advantage|\breturns?\b|\btrain")

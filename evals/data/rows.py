@@ -167,6 +167,11 @@ def refuse_twice(names: Sequence[str], what: str = "the column") -> None:
 
 
 def _object(row: Any, where: str) -> dict[str, Any]:
+    if isinstance(row, list):
+        raise UsageError(
+            f"{where}: expected a JSON object, got a list. Write each text as a row, a program as "
+            '{"task_id": "HumanEval/0", "completion": TEXT}, another response as {"problem_id": "0", "response": TEXT}'
+        )
     if not isinstance(row, dict):
         raise UsageError(f"{where}: expected a JSON object, got {type(row).__name__}")
     return row
