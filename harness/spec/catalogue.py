@@ -116,19 +116,8 @@ def published(key: str) -> list[Published]:
 def elsewhere() -> list[dict[str, Any]]:
     """What others measured of the papers' untrained models: a dictionary a source, as `reproductions/elsewhere.yaml`
     has it; `scores` is model -> benchmark -> text."""
-    return _sources("elsewhere.yaml")
-
-
-@cache
-def measured_methods() -> list[dict[str, Any]]:
-    """What others measured of the papers' trained arms, as `reproductions/measured_methods.yaml` has it: a dictionary a
-    source; `scores` is paper -> "model/arm" -> benchmark -> text."""
-    return _sources("measured_methods.yaml")
-
-
-def _sources(file: str) -> list[dict[str, Any]]:
     import yaml
 
-    path = Path(importlib.import_module("reproductions").__path__[0]) / file
+    path = Path(importlib.import_module("reproductions").__path__[0]) / "elsewhere.yaml"
     sources: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return sources

@@ -22,7 +22,7 @@ from harness.spec import Reproduction, catalogue
 from harness.tables.claims import check_claims, claims_grid, claims_in_words
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid, difference_plot
-from harness.tables.elsewhere import elsewhere_grids
+from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.latex import latex_tables
 from harness.tables.long import long_rows
@@ -99,8 +99,8 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
     """All measurements of a paper beside its printed numbers, from the runs (those of other papers are left out)."""
     reproduction = catalogue.load(paper)
     measured = gather(paper, runs)
-    elsewhere = elsewhere_grids(reproduction)
-    grids = [*published_grids(paper, measured), *elsewhere, *scale_grids(paper, measured)]
+    elsewhere = elsewhere_grid(reproduction)
+    grids = [*published_grids(paper, measured), *([elsewhere] if elsewhere else []), *scale_grids(paper, measured)]
     scales = list(dict.fromkeys(m.scale for m in measured))
     found = claims_grid(reproduction, measured, scales), difference_grid(reproduction, measured)
     compared = [grid for grid in (*found, control_grid(paper, measured)) if grid]

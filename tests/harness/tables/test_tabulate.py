@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from evals.stats.score import p_text
 from harness.command.resolve import resolve
 from harness.record.find import runs
 from harness.spec import catalogue
-from harness.tables.elsewhere import elsewhere_grids
+from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.measured import Measured, comparable, gather, other_versions
 from harness.tables.published import published_grids
 from harness.tables.tabulate import PaperTables, contributions, report
@@ -104,8 +103,7 @@ def test_the_page_begins_with_the_answer_and_a_picture(made: PaperTables, tmp_pa
     lines = made.markdown().splitlines()
     assert lines[2].startswith("## Printed numbers that are measured at paper scale: 8 (")  # two arms, four benchmarks
     assert "At paper scale 0 of " in lines[2] and lines[4].endswith("(egsw.svg)")
-    assert "### egsw: claims" in lines
-    assert sum(line.endswith("| not measured |") for line in lines) == len(catalogue.load("egsw").claims)
+    assert "### egsw: claims" in lines and sum(line.endswith("| not measured |") for line in lines) == 11
     assert made.picture is not None
     (row,) = made.picture.numbers.itertuples()
     assert row.difference == "grpo − base" and row.low < row.mean < row.high
@@ -241,26 +239,10 @@ def test_every_published_cell_is_shown_once(paper: str) -> None:
 
 
 def test_others_measurements_of_untrained_models_stand_apart() -> None:
-    (grid,) = elsewhere_grids(catalogue.load("erpo"))
-    assert "Qwen2.5-7B | Minerva Acc | 4.38 | 21.4 ± 1.9 | bethgelab/sober" in grid.markdown()
+    grid = elsewhere_grid(catalogue.load("erpo"))
+    assert grid is not None and "Qwen2.5-7B | Minerva Acc | 4.38 | 21.4 ± 1.9 | bethgelab/sober" in grid.markdown()
     assert not any("GRPO" in row[0] for row in grid.rows)  # trained arms are nobody else's
-    assert elsewhere_grids(catalogue.load("baselines")) == []
-
-
-def test_others_measurements_of_methods_stand_apart() -> None:
-    *_, grid = elsewhere_grids(catalogue.load("forking_tokens"))
-    assert grid.caption == "forking_tokens: methods, measured by others"
-    assert "8b/top20 | AIME24 | 34.58 | 31.25 (GRPO 31.25) | arXiv 2602.15620" in grid.markdown()
-    # 32 samples of 30, 30 and 40 problems, 4 of 500 and 272: every cell is a whole number of them, rounded
-    samples = {"aime24": 960, "aime25": 960, "amc23": 1280, "math500": 2000, "minerva": 1088}
-    for source in catalogue.measured_methods():
-        arms = {f"{arm.model}/{arm.key}" for arm in catalogue.load("forking_tokens").arms}
-        assert set(source["scores"]["forking_tokens"]) <= arms
-        for scores in source["scores"]["forking_tokens"].values():
-            for benchmark, text in scores.items():
-                for printed in re.findall(r"\d+\.\d\d", text):
-                    count = round(float(printed) / 100 * samples[benchmark])
-                    assert f"{100 * count / samples[benchmark]:.2f}" == printed, (benchmark, printed)
+    assert elsewhere_grid(catalogue.load("baselines")) is None
 
 
 def test_nothing_published_and_nothing_measured_is_an_empty_report(
