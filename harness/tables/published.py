@@ -38,6 +38,9 @@ def published_grids(paper: str, measured: Sequence[Measured]) -> list[Grid]:
 def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measured]) -> Grid:
     """The table as the paper prints it, a row for each method."""
     columns = list(dict.fromkeys((c.benchmark, c.metric, c.column) for c in cells))
+    titles = [column for *_, column in columns]
+    # one printed column whose rows are of two benchmarks is two columns here
+    titles = [f"{t} ({b})" if titles.count(t) > 1 else t for t, (b, *_) in zip(titles, columns, strict=True)]
     values = {(c.model, c.arm, c.benchmark, c.metric, c.column): c.printed for c in cells}
     several = len({c.model for c in cells}) > 1
     rows = [
@@ -47,7 +50,7 @@ def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measure
     units = sorted({c.unit for c in cells})
     measured = "" if matches else " Not measured: this store holds no finished run of these arms at paper scale."
     note = f"As published; {', '.join(units)}.{measured}"
-    return Grid(caption, ("method", *(column for *_, column in columns)), tuple(rows), (note,))
+    return Grid(caption, ("method", *titles), tuple(rows), (note,))
 
 
 def _name(model: str, title: str, several: bool) -> str:

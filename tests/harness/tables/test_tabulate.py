@@ -103,7 +103,8 @@ def test_the_page_begins_with_the_answer_and_a_picture(made: PaperTables, tmp_pa
     lines = made.markdown().splitlines()
     assert lines[2].startswith("## Printed numbers that are measured at paper scale: 8 (")  # two arms, four benchmarks
     assert "At paper scale 0 of " in lines[2] and lines[4].endswith("(egsw.svg)")
-    assert "### egsw: claims" in lines and sum(line.endswith("| not measured |") for line in lines) == 11
+    assert "### egsw: claims" in lines
+    assert sum(line.endswith("| not measured |") for line in lines) == len(catalogue.load("egsw").claims)
     assert made.picture is not None
     (row,) = made.picture.numbers.itertuples()
     assert row.difference == "grpo − base" and row.low < row.mean < row.high
