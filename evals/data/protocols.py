@@ -618,6 +618,15 @@ _PROTOCOLS = (
 _BY_NAME = {protocol.name: protocol for protocol in _PROTOCOLS}
 PROTOCOLS: dict[str, Protocol] = {
     **_BY_NAME,
+    "entropy_advantage_gpg": replace(
+        _BY_NAME["entropy_advantage"],
+        name="entropy_advantage_gpg",
+        benchmarks=assumed(
+            ("aime25", "aime24", "amc23", "math500"), "table 2: AMC23 65.0 is 26 of 40 problems, and 54 of 83 is 65.06"
+        ),
+        n=assumed({"aime25": 256, "aime24": 256, "amc23": 128, "math500": 16}, "as for the paper's other models"),
+        ks=paper({"aime25": (256,), "aime24": (256,), "amc23": (128,), "math500": (16,)}, "table 2 and section 4"),
+    ),
     "forking_tokens_29k": replace(
         _BY_NAME["forking_tokens"],
         name="forking_tokens_29k",

@@ -185,7 +185,7 @@ REPRODUCTION = Reproduction(
         Arm("base", "math-7b-instruct", "Qwen2.5-Math-Ins†", None),
         Arm("base", "eurus-2-prime", "Eurus-2-PRIME", None),
         Arm("base", "oat-zero", "Oat-Zero†", None),
-        Arm("base", "gpg", "GPG†", None),
+        Arm("base", "gpg", "GPG†", None, protocol="entropy_advantage_gpg"),
         Arm("base", "r1-distill-1.5b", "DeepSeek-R1-Distill-Qwen-1.5B (appendix A)", None, sweep=True),
     ),
     protocol="entropy_advantage",
