@@ -48,7 +48,8 @@ def write(design: Design, folder: Path) -> None:
     found = outcomes.arms(read_archive(folder / ARCHIVE))
     compared = outcomes.differences(design, found)
     plot = picture(design, found, compared)
-    write_dark(save(plot, folder, ("png", "csv"))["png"])
+    if len(plot.numbers):
+        write_dark(save(plot, folder, ("png", "csv"))["png"])
     write_text(folder / "README.md", page(design, found, compared, plot))
 
 
@@ -74,12 +75,7 @@ The [design](preregistration.md), with digest {design.digest}, was committed bef
 **{len(seeds)} of {len(design.entries)} arms have a run, and {whole} have all {design.seeds} seeds.** With fewer
 than three seeds, a difference is one of these checkpoints. It says nothing about the method.
 
-<picture>
-  <source media="(prefers-color-scheme: dark)" srcset="{plot.name}-dark.png">
-  <img alt="{plot.title}" src="{plot.name}.png" width="560">
-</picture>
-
-{plot.caption}
+{_picture(plot)}
 
 ## Scores
 
@@ -115,6 +111,17 @@ python -m studies.real write    # writes this page
 
 `rlvr verify results/real` checks the archive. {_hours(found)}
 """
+
+
+def _picture(plot: Plot) -> str:
+    if not len(plot.numbers):
+        return "The picture of the gains needs GRPO and one method. No such pair has ended yet."
+    return f"""<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="{plot.name}-dark.png">
+  <img alt="{plot.title}" src="{plot.name}.png" width="560">
+</picture>
+
+{plot.caption}"""
 
 
 def _scores(design: Design, found: Arms) -> str:
