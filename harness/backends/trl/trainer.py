@@ -28,6 +28,7 @@ from evals.sampling.engines.transformers import as_generate, decode
 from harness.backends.common import RESPONSE, is_self_taught
 from harness.backends.method_step import SHAPED, apply_method, micro_batch_loss
 from harness.backends.trl.common import StopAtNonFinite
+from harness.backends.trl.positions import positioned
 from harness.spec import Experiment
 from harness.step.batch import PROMPT_SIGNALS, TokenBatch
 from harness.step.finite import Diverged
@@ -295,10 +296,14 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
         attention = torch.cat([micro["prompt_mask"], micro["completion_mask"]], dim=1)
         with self.accelerator.autocast():
-            logits = self.model(input_ids=ids, attention_mask=attention).logits
+            logits = positioned(self.model)(input_ids=ids, attention_mask=attention).logits
         logits = logits[:, -micro["completion_ids"].size(1) - 1 : -1].float() / self.temperature
         squared: Tensor = ((2 * logits).logsumexp(-1) - 2 * logits.logsumexp(-1)).exp()
         return squared
+
+    def _get_per_token_logps_and_entropies(self, model: Any, *others: Any, **named: Any) -> Any:
+        """TRL's pass, which the policy, the old policy and the reference share, with position ids where they matter."""
+        return super()._get_per_token_logps_and_entropies(positioned(model), *others, **named)
 
     def _signals(self, model: Any, micro: dict[str, Any], batch_size: int | None = None) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
