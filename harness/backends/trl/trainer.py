@@ -301,10 +301,6 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         squared: Tensor = ((2 * logits).logsumexp(-1) - 2 * logits.logsumexp(-1)).exp()
         return squared
 
-    def _get_per_token_logps_and_entropies(self, model: Any, *others: Any, **named: Any) -> Any:
-        """TRL's pass, which the policy, the old policy and the reference share, with position ids where they matter."""
-        return super()._get_per_token_logps_and_entropies(positioned(model), *others, **named)
-
     def _signals(self, model: Any, micro: dict[str, Any], batch_size: int | None = None) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
         ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
@@ -315,10 +311,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return logp, entropies
 
     def _get_per_token_logps_and_entropies(self, model: Any, *others: Any, **named: Any) -> Any:
-        """TRL's method, with a name for the reference model's passes."""
+        """TRL's method, with position ids where they matter and a name for the reference model's passes."""
         of_reference = self._reference is not None and model is self._reference
         with self._during("reference log-probabilities") if of_reference else nullcontext():
-            return super()._get_per_token_logps_and_entropies(model, *others, **named)
+            return super()._get_per_token_logps_and_entropies(positioned(model), *others, **named)
 
     # -- loss ----------------------------------------------------------------------------------------------------
 
