@@ -177,7 +177,8 @@ def test_the_catalogue_holds_it_and_every_value_says_that_it_is_the_templates(ch
 def test_the_new_paper_trains(checkout: Path, tmp_path: Path) -> None:
     model = save_random_model(tmp_path / "model")
     (plain,) = [words for words in commands("rlvr") if words == ["run", "paper=my_method"]]
-    more = [*SMALL, f"base_model={model}"]
+    # a random model earns no reward: the decay moves its weights, so that the runs are no trainings of nothing
+    more = [*SMALL, f"base_model={model}", "weight_decay=0.1"]
     printed = rlvr(checkout, *plain, "arm=my_method,grpo,placebo", *more, RLVR_HOME=str(tmp_path / "runs"))
     assert "my_method at tiny scale: 3 runs finished" in printed and "Does my_method score higher than grpo" in printed
     (record,) = (tmp_path / "runs").glob("my_method/tiny/*-my_method-*/run.json")
