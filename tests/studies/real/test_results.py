@@ -97,3 +97,10 @@ def test_a_window_without_a_rollout_is_refused(found: outcomes.Arms) -> None:
 def test_arms_without_a_run_are_named(found: outcomes.Arms) -> None:
     made = {(key, run.seed) for key, runs in found.items() for run in runs} - {(outcomes.BASE, 0)}
     assert len(outcomes.missing(STUDY, found)) == len(STUDY.entries) * STUDY.seeds - len(made)
+
+
+def test_the_front_page_of_results_counts_the_runs(found: outcomes.Arms) -> None:
+    ended = sum(len(runs) for key, runs in found.items() if key != outcomes.BASE)
+    planned = len(STUDY.entries) * STUDY.seeds
+    text = Path("results/README.md").read_text(encoding="utf-8")
+    assert f"{ended} of {planned} registered runs have ended" in text
