@@ -93,14 +93,14 @@ def _heard(numbers: Sequence[signal.Signals]) -> Iterator[None]:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    ended = threading.Event()  # the next block clears `_received`, so nothing is said after this one
 
     def tell() -> None:
         came = 0
         while (byte := os.read(reader, 1)) not in (b"", END):
             if byte[0] in numbers:
                 came += 1
-                time.sleep(HEARD_S)
-                if came > len(_received):
+                if not ended.wait(HEARD_S) and came > len(_received):
                     name = signal.Signals(byte[0]).name
                     print(f"{name}: heard; the operation under way ends first", file=sys.stderr, flush=True)
         os.close(reader)
@@ -109,6 +109,7 @@ def _heard(numbers: Sequence[signal.Signals]) -> Iterator[None]:
     try:
         yield
     finally:
+        ended.set()
         signal.set_wakeup_fd(before)
         os.write(writer, END)
         os.close(writer)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.runs import interrupt
 from harness.runs.interrupt import RESUMABLE, SIGNALS, Interrupted, StoppedAtOnce, check, finishing, handled, requested
 
 
@@ -124,3 +125,16 @@ def test_a_signal_in_a_long_operation_is_said_to_be_heard_before_it_ends() -> No
         "over",
         "requested",
     ]
+
+
+def test_a_block_that_has_ended_says_nothing_of_its_signals(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next block forgets the received signals, so a late thread of the last block would call them unheard."""
+    monkeypatch.setattr(interrupt, "HEARD_S", 0.2)
+    with handled(), finishing():
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert requested()
+    with handled():
+        time.sleep(0.5)
+    assert capsys.readouterr().err == "SIGTERM: finishing the step and saving; a second signal stops at once\n"
