@@ -56,10 +56,11 @@ def agree(
         n: samples per problem, one number, or one per side: n=64,1. Unknown: n=? (default: unknown on both sides).
         seeds: training seeds that each score averages, if both sides were trained apart: seeds=1,3.
         seed_sd: standard deviation of training seeds, as a share (default with seeds=: 0.019, from MLPerf's trainings).
-        metric: avg, pass@k or maj@k. Of curves: the name of the score.
-        temperature: of the sampling, one number, or one per side. 0 means greedy.
+        metric: avg, pass@k or maj@k. For curves: the name of the score.
+        temperature: temperature of the sampling, one number, or one per side. 0 means greedy.
         best_of: a score is the best of so many checkpoints or searches, one number per side: best_of=8,1.
-        target: of curves: the score to reach.
+        target: the score to reach, for curves.
+
     Raises:
         UsageError: a score that no count gives, shares beside percent, different temperatures, or a value out of range.
     """

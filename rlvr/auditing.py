@@ -49,31 +49,36 @@ def audit(
         rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
     The verdict is one of: stands, stands with a reservation, stands with another number, not found among N readings,
-    within selection, within seeds, made by the grader, cannot tell; docs/tutorials/others-files.md explains them.
+    within selection, within seeds, made by the grader, cannot tell. docs/tutorials/others-files.md explains them.
 
     Args:
-        *source: training curves (console logs of veRL, trainer_state.json, MLPerf logs, lighteval tables, CSV and
-            JSON Lines of trackers), a file a seed; graded responses in any format of `rlvr grade` or tables of verdicts
-            (id, correct, seed, step), a file a checkpoint; or runs of this project, a folder a seed.
-        printed: the score in percent, with its digits as printed, a count, as 13/30, or a share, such as 0.467, where
-            the number is none in percent (default for runs: what `rlvr tables` prints).
-        metric: of curves: the name of the score; of runs: the benchmark, where they
-            have several.
-        files: what one file is. Default: a curve is one seed. A file of responses or verdicts is one checkpoint, but
-            names that differ by seed or run and a number are seeds, and by rs, sample or repeat and a number samples of
-            one checkpoint. recipes: the printed one may be the best of them.
-        base: files of the model that it is compared with, or a glob of them: the gain over it, with its interval.
-        problems: how many problems the benchmark has (default: n_problems of the curves; for files of responses or
-            verdicts that are named like a known benchmark and lack up to a fifth of it, that one's). Of curves: without
-            it a score has no interval, and the choice of a checkpoint is not judged. Of verdicts: those that the file
-            lacks are named, and the range of scores over all.
-        declared: PAPER:ARM: list the settings in a log of veRL that differ from this declaration.
-        label: which of the authors' verdicts, where a file has several.
-        label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
-        golds: of several golds of a problem, any is right, or a response must list all, as in rlvr grade.
-        columns: our column:theirs, as in rlvr grade, or of a table of verdicts.
-        k: the printed score is pass@k.
-        where: the printed score stands, as "Table 2".
+        *source: files of one kind. Training curves, one file per seed: console logs of veRL, trainer_state.json, MLPerf
+            logs, lighteval tables, CSV and JSON Lines of trackers. Graded responses in any format of `rlvr grade`, or
+            tables of verdicts (id, correct, seed, step), one file per checkpoint. Runs of this project, one folder per
+            seed.
+        printed: the printed score, with its digits: in percent, as a count such as 13/30, or as a share such as 0.467.
+            Default for runs: the score that `rlvr tables` prints.
+        metric: curves: the name of the score. Runs: the benchmark, if they have several.
+        files: the meaning of one file. Default: a curve is one seed, and a file of responses or verdicts is one
+            checkpoint. But names that differ by seed or run and a number are seeds, and names that differ by rs, sample
+            or repeat and a number are samples of one checkpoint. recipes: each file is one recipe, and the printed
+            score may be the best of them.
+        base: files of the model to compare with, or a glob. The audit then gives the gain over this model, with its
+            interval.
+        problems: number of problems in the benchmark. Default: the column n_problems of the curves. For responses and
+            verdicts: the size of the known benchmark that the file is named after, if at most a fifth of it is missing.
+            Curves: without it, the audit gives no interval and does not judge the choice of a checkpoint. Verdicts: the
+            audit names the missing problems and gives the range of possible scores.
+        declared: PAPER:ARM: list the settings in a veRL log that differ from this declaration.
+        label: the authors' verdict to use, if a file has several.
+        label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
+            verdicts.
+        golds: how to read several golds of one problem. any: a response is right if it gives one of them. all: it must
+            list all.
+        columns: pairs of our column and theirs, as in `rlvr grade`, also for a table of verdicts.
+        k: the k, if the printed score is pass@k.
+        where: the place of the printed score, for example "Table 2".
+
     Raises:
         UsageError: a file cannot be read, or lacks the metric or the authors' verdicts.
     """

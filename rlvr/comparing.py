@@ -86,25 +86,30 @@ def compare(
     allow_different: bool = False,
     **values: Any,
 ) -> Difference:
-    """The differences of two methods on the same problems: A minus B, paired by problem.
+    """Compare two methods on the same problems: A minus B, paired by problem.
 
         rlvr compare paper=egsw arm=egsw,grpo
         rlvr compare ours.jsonl theirs.jsonl out=difference.svg
 
     Args:
-        a: a job's folder, the folder of an evaluation, or a file of verdicts (as rlvr grade out=FILE writes), or the
-            beginning of a name that rlvr show prints; training seeds of one method are joined by commas: a0,a1,a2.
-        b: likewise.
-        paper: instead of A and B: two arms of this paper, with all their finished training seeds under RLVR_HOME.
-        arm: those arms, as arm=mine,grpo.
-        scale: of the arms (default tiny).
-        model: of the arms: their base model, where several were trained.
-        metrics: of avg, pass, maj (these are the default), unsolvable, fmt, mean_tokens, truncation_rate.
-        ks: for pass, maj, unsolvable (default: the fewest samples of a problem).
-        benchmarks: some of those in both.
-        margin: a difference up to this size (a fraction, as 0.01) counts as none: adds the verdict equal.
-        allow_different: compare even if protocol, prompt, decoding or data differ; the output says what differs.
-        **values: of the arms, where they were trained with several: egsw.alpha=0.5.
+        a: the first run: a run's folder, the folder of an evaluation, a file of verdicts (as `rlvr grade out=FILE`
+            writes), or the beginning of a name that `rlvr show` prints. Join training seeds of one method with commas:
+            a0,a1,a2.
+        b: the second run, in the same forms as a=.
+        paper: compare two arms of this paper instead of A and B, with all their finished training seeds under
+            RLVR_HOME.
+        arm: the two arms to compare, with paper=. Example: arm=mine,grpo
+        scale: the scale at which the arms were trained (default: tiny).
+        model: the base model of the arms, if several were trained.
+        metrics: metrics to compare: avg, pass, maj (default: these three), unsolvable, fmt, mean_tokens,
+            truncation_rate.
+        ks: the k of pass, maj and unsolvable (default: the fewest samples per problem).
+        benchmarks: compare only these benchmarks (default: all that both runs have).
+        margin: the largest difference that counts as none, as a fraction such as 0.01. It adds the verdict equal.
+        allow_different: compare runs even if their protocol, prompt, decoding or data differ. The output says what
+            differs.
+        **values: choose arms by a value, if they were trained with several. Example: egsw.alpha=0.5
+
     Raises:
         UsageError: no such run, no problem in common, other golds, or measured differently.
     """

@@ -55,32 +55,33 @@ def evaluate(
     allow_changed_data: bool = False,
     **values: Any,
 ) -> Evaluated:
-    """Measure a checkpoint under a protocol; started again, it resumes.
+    """Measure a model under a protocol. The same command resumes an evaluation that was stopped.
 
         rlvr eval model=PATH benchmarks=[q.jsonl] columns=problem:question,answer:gold n=4
         rlvr.evaluate("PATH", "egsw", benchmarks=["math500"])
 
     Args:
-        model: a folder of a model or of a run that trained one, or a hub id OWNER/NAME.
-        protocol: how is measured: any of `rlvr list what=protocols`.
-        benchmarks: any of `rlvr list what=benchmarks`, or files of problems (.jsonl, .parquet, .csv); in
-            Python also rows, as of `rlvr.run(data=...)`, or names and their rows: {"sums": rows}.
-        columns: of files of problems: our column:theirs.
-        out: folder for samples and verdicts (default RLVR_HOME/evaluations/NAME).
-        data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
-        seed: of the sampling.
-        system: the system message, in place of the prompt's.
-        engine: who samples: transformers, vllm or openai, a server (any of `rlvr list what=engines`). Settings as
-            engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and vllm; url, concurrency,
-            price_in, price_out (USD for a million tokens) for openai (its key: OPENAI_API_KEY).
-        allow_changed_data: accept rows other than the pinned ones; the record and its scores are marked so.
-        **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...;
-            extraction=POLICY, of boxed_last, boxed_strict, answer_line, qwen, letter, ..., for code of program,
-            program_fenced, program_first, ... (`rlvr list what=policies`): how answers are extracted, if not as the
-            prompt asks; the report says what other policies would change. Or MODULE:FUNCTION, a reward of (response,
-            answer) such as harness.data.countdown:reward, decides itself: 1 is correct. top_k, min_p,
-            repetition_penalty, stop, examples=FILE, chat_template_kwargs, reasoning_effort, extra_body are off
-            unless stated.
+        model: the model: a folder of a model, a folder of a run that trained one, or a hub id OWNER/NAME.
+        protocol: the protocol: prompt, decoding, samples and extraction. `rlvr list what=protocols` shows the names.
+        benchmarks: benchmarks by name (`rlvr list what=benchmarks`), or your own files of problems (.jsonl, .parquet,
+            .csv). Python also takes rows, as `rlvr.run(data=...)` does, or names with rows: {"sums": rows}.
+        columns: pairs of our column and yours, for files of problems.
+        out: a folder for samples and verdicts (default: RLVR_HOME/evaluations/NAME).
+        data_dir: a folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
+        seed: the seed of the sampling.
+        system: the system message, in place of the prompt's own.
+        engine: the engine that samples: transformers, vllm, or openai for a server (`rlvr list what=engines`). Settings
+            are engine.KEY=VALUE. For transformers and vllm: batch_rows, dtype, replicas (one per GPU). For openai: url,
+            concurrency, price_in and price_out (USD per million tokens). The key of a server is OPENAI_API_KEY.
+        allow_changed_data: accept rows that differ from the pinned rows. The record and its scores say so.
+        **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...
+            extraction=POLICY sets how answers are extracted, if not as the prompt asks: boxed_last, boxed_strict,
+            answer_line, qwen, letter, ..., and for code program, program_fenced, program_first, ... (`rlvr list
+            what=policies`). The report says what other policies would change. extraction=MODULE:FUNCTION uses a reward
+            of (response, answer), such as harness.data.countdown:reward, where 1 is correct. These are off unless you
+            set them: top_k, min_p, repetition_penalty, stop, examples=FILE, chat_template_kwargs, reasoning_effort,
+            extra_body.
+
     Raises:
         UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
@@ -417,37 +418,45 @@ def grade(
 ) -> Result:
     """Grade answers in files of any known format, and show where the authors' own verdicts differ.
 
-    FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
-    problem. Other columns are kept; finish_reason and expected are used. Files of other tools are read if their rows
-    have the types that the tool writes (docs/tutorials/others-files.md lists the formats): lm-eval, inspect, lighteval,
+    FILE contains one JSON object per line, with gold (or answer) and response. Rows with one problem_id are samples of
+    one problem. Other columns are kept, and finish_reason and expected are used.
+
+    Files of other tools are read if their rows have the types that the tool writes: lm-eval, inspect, lighteval,
     evalscope, OpenCompass, Every Eval Ever, Qwen2.5-Math, NeMo-Skills, NeMo-Gym, veRL, TRL, ms-swift, oat, SkyRL,
-    verifiers, OpenR1, OpenAI responses, human-eval, evalplus. Any other table is read by columns=. Our own verdicts are
-    graded again under the policy that decided them. The report begins with one row as it was read.
+    verifiers, OpenR1, OpenAI responses, human-eval, evalplus, and more. docs/tutorials/others-files.md lists the
+    formats. For any other table, name the columns with columns=.
+
+    The report begins with one row as it was read. Our own verdicts are graded again under the policy that decided them.
 
     Args:
-        *file: a file of answers, or the folder of an evaluation of one benchmark, or its name in rlvr show; in Python
-            also rows, as of a file. The rows of several files are samples of the same problems.
-        policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
-            hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default where golds are
-            letters), whole; `rlvr list what=policies` describes them.
-        reasoning: the part that is graded of a response with a thought in it: after (default: what follows the last
-            `</think>` or another template's marker; an unclosed thought is truncated) or whole.
-        out: FILE.jsonl for the rows with their verdicts and how they were read, which `rlvr compare` reads.
-        page: FILE.md for the samples on which the authors' verdicts and ours differ, as a page to send to the authors.
-        columns: our column:theirs, as columns=problem_id:idx,gold:answer,response:output; doc.id reaches inside.
-        gold: file with the gold answers that FILE lacks: gold or answer, and problem_id or problem to find them by, or
-            what columns= calls them.
-        label: which of the authors' verdicts stands beside ours, where a file has several.
-        label_threshold: their verdict is a number, and correct from this one on; without it, only 1 and 0 are verdicts.
-        golds: of several golds of a problem, any is right, or a response must list all; by default any in the files of
-            tools that count them so (lm-eval, lighteval, inspect, oat, OpenCompass), else an error.
-        benchmark: what the problems are called in out=.
-        explain: show for these rows what was extracted, how it was read and what decided; wrong: for those that are
-            wrong (the first twenty).
-        ks: for pass@k and maj@k (default: powers of two from 2 to the fewest samples of a problem).
-        **conventions: how answers are read: digits=3 (significant digits that a decimal must show to stand for an
-            exact value), decimal_comma=false (1000,99 is not the decimal 1000.99), missing_unit=false (a unit may not
-            be missing), percent_sign=true (42% may be given for 42).
+        *file: a file of answers, the folder of an evaluation of one benchmark, or its name in `rlvr show`. Python also
+            takes rows. The rows of several files are samples of the same problems.
+        policy: the way to extract an answer: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
+            hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default if the golds are
+            letters), whole. `rlvr list what=policies` describes them.
+        reasoning: the part of a response with a thought that is graded. after: the text after the last `</think>`, or
+            after another template's marker (an unclosed thought is truncated). whole: all of it.
+        out: FILE.jsonl: write the rows with their verdicts and how they were read. `rlvr compare` reads this file.
+        page: FILE.md: write the samples on which the authors' verdicts and ours differ, as a page to send to the
+            authors.
+        columns: pairs of our column and theirs. Example: columns=problem_id:idx,gold:answer,response:output. doc.id
+            reaches inside an object.
+        gold: a file with the gold answers that FILE lacks. It needs gold or answer, and problem_id or problem to find
+            them by, or the names that columns= gives them.
+        label: the authors' verdict to show beside ours, if a file has several.
+        label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
+            verdicts.
+        golds: how to read several golds of one problem. any: a response is right if it gives one of them. all: it must
+            list all. Default: any for tools that count them so (lm-eval, lighteval, inspect, oat, OpenCompass), an
+            error for other files.
+        benchmark: the name of the problems in out=.
+        explain: row numbers: show what was extracted, how it was read and what decided. wrong: show this for the first
+            twenty wrong rows.
+        ks: the k of pass@k and maj@k (default: powers of two, up to the fewest samples per problem).
+        **conventions: how to read answers. digits=3: significant digits that a decimal must show to stand for an exact
+            value. decimal_comma=false: 1000,99 is not the decimal 1000.99. missing_unit=false: a unit may not be
+            missing. percent_sign=true: 42% may stand for 42.
+
     Raises:
         UsageError: no such file, an option that does not fit, or a format that is not known.
     """

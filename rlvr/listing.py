@@ -24,14 +24,14 @@ MORE = ("hardware", "policies", "methods", "signals", "stages")  # groups that a
 
 
 def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> Result:
-    """Papers, arms, benchmarks, protocols, prompts, engines, backends and scales.
+    """List papers, arms, benchmarks, protocols, prompts, engines, backends and scales.
 
     Args:
-        what: some of papers, benchmarks, protocols, prompts, engines, backends, scales; or hardware: the settings of
-            the machine and of launchers, for `rlvr run`; policies: how an answer is extracted, of mathematics and of
-            code; methods: every equation that is declared, by its stage, with
-            its first line; signals, stages: what a method may read, and what it may make.
-        protocol: instead of these, every value of this protocol with its source.
+        what: what to list: papers, benchmarks, protocols, prompts, engines, backends, scales (default: all of these).
+            More lists: hardware (machines, and the settings of machines and launchers for `rlvr run`), policies (how an
+            answer is extracted, for mathematics and for code), methods (every declared equation by its stage, with its
+            first line), signals (values that a method may read), stages (values that a method may make).
+        protocol: print every value of this protocol with its source, instead of the lists.
     """
     if protocol is not None:
         refuse_unused("with protocol=, which shows that protocol alone", what=what)
@@ -175,11 +175,11 @@ def _listed(document: Mapping[str, Any]) -> str:
 
 
 def show(run: str | None = None, *, paper: Sequence[str] | None = None) -> Result:
-    """The runs under RLVR_HOME: running, finished, failed with the last error. With RUN: its values and scores.
+    """Show the runs under RLVR_HOME: running, finished, or failed with the last error. With RUN: its values and scores.
 
     Args:
-        run: a job's folder, the folder of an evaluation, a file of verdicts, or an archive.
-        paper: runs of these papers (default: all).
+        run: the run to show: a run's folder, the folder of an evaluation, a file of verdicts, or an archive.
+        paper: show the runs of these papers (default: all).
     """
     if run is None:
         return _states(paper)

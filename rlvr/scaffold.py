@@ -29,15 +29,17 @@ def new(
 ) -> Result:
     """Write a new paper: a method, its declaration and its test, ready to run.
 
-    What is written works and is there to be changed: CONTRIBUTING.md, "Add a paper". Its arms are the base model, GRPO,
-    the method and a placebo; its claims say that the method scores higher than GRPO and than the placebo.
+    The files work as written, and you change them (CONTRIBUTING.md, "Add a paper"). The arms are the base model, GRPO,
+    the method and a placebo. The claims say that the method scores higher than GRPO and than the placebo.
 
     Args:
         name: the paper's key and its method's name: a Python identifier in lower case.
-        stage: what the method makes: shaping (of the advantage; the default), weights or gates of the tokens, the
-            advantage itself, the objective that is maximised, or rewards. `rlvr list what=stages,signals` says what
-            each is, and what a method may read; penalties have an example in baselines/kl_cov.py.
-        root: the checkout to write into (default: the one that this command is of; it is needed in another one).
+        stage: the value that the method makes: shaping (of the advantage), weights or gates of the tokens, the
+            advantage itself, the objective that is maximised, or rewards. `rlvr list what=stages,signals` describes
+            each stage, and the values that a method may read. For penalties, see the example in baselines/kl_cov.py.
+        root: the checkout to write into (default: the checkout that this command belongs to). In another checkout, this
+            option is needed.
+
     Raises:
         UsageError: a name that cannot be used, or no checkout. Nothing is written then.
     """

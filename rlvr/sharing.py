@@ -24,18 +24,20 @@ def export(
     by: str | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """Export the finished runs of papers, each paper's as one small file: what tables are computed from.
+    """Export the finished runs of papers, one small file per paper, from which tables are computed.
 
         rlvr export paper=egsw by="Ada Example"
 
-    A file has the verdicts, tokens and curves of its runs, no questions and no responses (`rlvr bundle` has one run's).
+    A file contains the verdicts, tokens and curves of its runs. It contains no questions and no responses. `rlvr
+    bundle` exports one run with them.
 
     Args:
-        paper: which papers (default: all that have finished runs).
-        scale: only runs of this scale.
-        by: who measured them, for tables that show runs of several people (docs/tutorials/contribute.md).
-        out: folder, or of one paper a new file (.tar.xz) (default below RLVR_HOME/results; out=results/records writes a
-            checkout's own archives).
+        paper: the papers (default: all that have finished runs).
+        scale: export only runs of this scale.
+        by: the name of who measured them, for tables that show runs of several people (docs/tutorials/contribute.md).
+        out: a folder, or for one paper a new file .tar.xz (default: below RLVR_HOME/results). out=results/records
+            writes a checkout's own archives.
+
     Raises:
         UsageError: no such paper, or no finished runs of it.
     """
@@ -77,14 +79,15 @@ def export(
 
 
 def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> Result:
-    """Export one run, or one evaluation, with its questions and responses, as one file.
+    """Export one run or one evaluation as one file, with its questions and responses.
 
         rlvr bundle RUN out=run.tar.xz
 
     Args:
-        run: a job's folder, the folder of an evaluation, or the beginning of a name that rlvr show prints.
-        by: who measured it.
-        out: a new file (.tar.xz; default below RLVR_HOME/results/bundles).
+        run: the run: a run's folder, the folder of an evaluation, or the beginning of a name that `rlvr show` prints.
+        by: the name of who measured it.
+        out: a new file .tar.xz (default: below RLVR_HOME/results/bundles).
+
     Raises:
         UsageError: no such run, or a file that is there already.
     """
@@ -108,8 +111,10 @@ def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> R
 
 
 def sync() -> Result:
-    """Send MLflow the runs and evaluations that it lacks: after a server was away, or into another store
-    (MLFLOW_TRACKING_URI)."""
+    """Send MLflow the runs and evaluations that it lacks.
+
+    Use it after a server was away, or to fill another store (MLFLOW_TRACKING_URI).
+    """
     from harness.record.evaluations import sync as deliver_evaluations
     from harness.record.mirror import sync as deliver
     from harness.runs.track import shown_uri
@@ -129,15 +134,17 @@ def _files(paths: Sequence[Path], text: str) -> Result:
 
 
 def import_(*files: PathLike) -> Result:
-    """Bring exported archives into RLVR_HOME, and trained runs from there into MLflow; what is there is skipped,
-    but for responses that it lacks, and for who measured it where nobody is named.
+    """Import exported archives into RLVR_HOME, and their trained runs into MLflow.
 
         rlvr import results/records
 
-    Every archive is checked first, as by `rlvr verify`; nothing is imported if one has a fault (exit code 1).
+    Runs that are already there are skipped. If such a run lacks its responses or the name of who measured it, import
+    adds them. Every archive is checked first, as `rlvr verify` does. If one has a fault, nothing is imported (exit code
+    1).
 
     Args:
-        *files: archives (.tar.xz) or folders of them, as rlvr export writes.
+        *files: archives (.tar.xz), or folders of archives, as `rlvr export` writes them.
+
     Raises:
         UsageError: no such file, or one that is no archive.
     """
@@ -164,9 +171,10 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
     Exit code 1: a file is damaged, or a number does not come back.
 
     Args:
-        *files: archives (.tar.xz) or folders of them, as rlvr export writes.
-        contribution: also what the tables of this checkout need to take the runs over: who measured them, code that is
-            committed and in this checkout's history, and the values that are declared here.
+        *files: archives (.tar.xz), or folders of archives, as `rlvr export` writes them.
+        contribution: check also what the tables of this checkout need before they take the runs: who measured them,
+            code that is committed and in this checkout's history, and the values that are declared here.
+
     Raises:
         UsageError: no such file, or one that is no archive.
     """
@@ -188,15 +196,17 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
 
 
 def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | None = None) -> Result:
-    """Read training curves of other tools as runs, which rlvr report and analyze draw beside ours.
+    """Read training curves of other tools as runs. `rlvr report` and `rlvr analyze` draw them beside your runs.
 
         rlvr curves seed1.log seed2.log name=theirs
 
     Args:
-        *files: console logs of veRL, trainer_state.json, MLPerf logs, CSV and JSON Lines: a file a training seed.
-        name: what the method is called (default: the first file's name).
-        columns: our metric:theirs, as columns=train/reward:score,curve/gsm8k/avg_at_1:val/acc,step:iter (default: what
-            veRL and TRL call reward, entropy, gradient norm, KL, length and time of a step).
+        *files: console logs of veRL, trainer_state.json, MLPerf logs, CSV and JSON Lines, one file per training seed.
+        name: a name for the method (default: the first file's name).
+        columns: pairs of our metric and theirs. Example:
+            columns=train/reward:score,curve/gsm8k/avg_at_1:val/acc,step:iter (default: the names that veRL and TRL use
+            for reward, entropy, gradient norm, KL, length and time of a step).
+
     Raises:
         UsageError: no such file, or a curve without known metrics.
     """

@@ -20,6 +20,7 @@ from textwrap import fill
 from types import NoneType
 from typing import Any, TypeVar, cast
 
+from evals import suggest
 from evals.data.benchmarks import forget_files
 from evals.notebook import Tabular
 from evals.outputs import check
@@ -183,7 +184,10 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
     for key, option in named.items():
         if option.default is option.empty and key not in given:
             what = _described(function).get(option.name, "a value").partition(". ")[0].rstrip(".")
-            raise UsageError(f"{key}: missing; give {key}=..., {what}")
+            for typed in given.keys() - named.keys():  # a misspelt name of this option was taken for another key
+                if close := suggest.nearest(typed, [key]):
+                    raise UsageError(f"{typed}={given[typed]}: no such key. Did you mean {close}={given[typed]}?")
+            raise UsageError(f"{key} is missing. Type {key}=... ({what}).")
     return positional, {known[key].name if key in known else key: value for key, value in given.items()}
 
 
@@ -282,7 +286,7 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
         if option.default is True:
             metavar = "false"
         elif option.default not in (None, False, "", option.empty):
-            text += f" (default {option.default})"
+            text += f" Default: {option.default}." if text.endswith(".") else f" (default: {option.default})"
         entries[f"{key}={'|'.join(listed) or metavar}"] = text
     paragraphs = [part if part.startswith(" ") else fill(part, width) for part in body.strip().split("\n\n")]
     shown = []

@@ -24,20 +24,21 @@ def power(
     runs: Sequence[str] | None = None,
     **values: Any,
 ) -> Result:
-    """What a difference needs: samples and training seeds.
+    """Say how many samples and training seeds a difference needs.
 
         rlvr power difference=0.02 benchmark=math500
 
     Args:
-        difference: between the two methods' scores, as a fraction.
-        benchmark: its number of problems, and what is published about its noise.
-        problems: how many problems (default: the benchmark's).
-        samples: what to try (default 1,4,16,64).
-        seeds: what to try, for each method (default 1,3,5,10).
+        difference: the difference between the two methods' scores, as a fraction.
+        benchmark: a benchmark by name: its number of problems, and what is published about its noise.
+        problems: number of problems (default: the benchmark's number).
+        samples: numbers of samples per problem to try (default: 1,4,16,64).
+        seeds: numbers of training seeds per method to try (default: 1,3,5,10).
         power: the chance to resolve the difference.
-        runs: measure the noise on one run (see rlvr compare), and how much the difference varies over problems on two:
-            runs=[A,B].
-        **values: the model's values as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=.
+        runs: one run: measure its noise. Two runs, runs=[A,B]: also measure how much their difference varies over
+            problems. Runs have the forms of `rlvr compare`.
+        **values: values of the model as fractions (evals/stats/power.py): within_sd= difference_sd= seed_sd=.
+
     Raises:
         UsageError: a value out of range, or nothing to compute a power of.
     """
@@ -132,17 +133,18 @@ def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: TextTa
 
 
 def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
-    """How many training seeds a paper's claims need, with hours and a price.
+    """Say how many training seeds a paper's claims need, with hours and a price.
 
         rlvr seeds paper=egsw hardware=h100x8
 
-    For each claim about accuracies whose difference the paper prints, in its order, and each base model: the seeds with
-    which the protocol's samples resolve a difference of that size.
+    The table has one row per claim and base model, in the paper's order. A claim is about accuracies whose difference
+    the paper prints. The row says how many seeds resolve a difference of that size, with the samples of the protocol.
 
     Args:
-        paper: its key; rlvr list shows them.
+        paper: the paper's key. `rlvr list` shows the keys.
         power: the chance to resolve the difference.
-        **values: options of `rlvr plan`: hardware= (default h100x8), hardware.KEY=, backend=, protocol.n=, ...
+        **values: options of `rlvr plan`: hardware= (default: h100x8), hardware.KEY=, backend=, protocol.n=, ...
+
     Raises:
         UsageError: a value out of range, or a paper without such a claim.
     """
@@ -217,18 +219,21 @@ def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
 
 
 def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
-    """A method against itself: how often the comparison of two halves of its training seeds gives a false verdict.
+    """Test the comparison itself: compare a method with itself, and count false verdicts.
 
         rlvr aa 'RUNS_OF_ONE_ARM'
 
-    The seeds are split at random into two sides many times. Every verdict about the method is false, and 5 percent of
-    them are allowed; with fewer than three seeds a side a verdict is about the measured checkpoints, which do differ.
-    share: of the splits with a verdict on some benchmark, with its 95 percent interval (low, high).
+    The training seeds of one method are split at random into two sides, many times. Both sides are the same method, so
+    every verdict "higher" or "lower" is false. Up to 5 % of the splits may have one. With fewer than three seeds per
+    side, a verdict is about checkpoints, which can really differ.
+
+    share is the share of splits with a verdict on at least one benchmark. low and high are its 95 % interval.
 
     Args:
-        runs: the training seeds of one method: names of runs or their beginnings, joined by commas or with * for the
-            rest ('tiny-grpo*'), or folders, as of rlvr compare.
-        seeds: how many on a side (default 1, 3, 5 and 10, as far as there are).
+        runs: the training seeds of one method: folders, names of runs, or their beginnings. Join them with commas, or
+            write * for the rest ('tiny-grpo*').
+        seeds: numbers of seeds per side (default: 1, 3, 5 and 10, if there are enough).
+
     Raises:
         UsageError: no such runs, or too few seeds.
     """

@@ -74,50 +74,53 @@ def run(
     allow_overlap: bool = False,
     **values: Any,
 ) -> Trained:
-    """Train, evaluate and log the arms of a paper; the same call resumes.
+    """Train, evaluate and log the arms of a paper. The same command resumes a run that was stopped.
 
         rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5
         rlvr.run("egsw", arm=["grpo", "egsw"], seeds=3, **{"egsw.alpha": 0.5})
 
-    In Python an experiment (`rlvr.experiment`) can stand in a paper's place, a function (response, answer) -> number
-    with its .range = (smallest, largest) among the rewards, and rows (a list of dicts, a data set, a data frame) in a
-    file's.
+    In Python, three options take objects too. paper= takes an experiment (`rlvr.experiment`). rewards= takes a function
+    (response, answer) -> number with its .range = (smallest, largest). data= takes rows: a list of dicts, a data set or
+    a data frame.
 
     Args:
-        paper: its key; `rlvr list` shows them.
-        arm: which arms (default: those of the paper's tables); the name of an experiment declared in Python.
-            ARM+CONTROL is an arm with one thing broken: random_reward, inverted_reward, format_only, majority_reward,
-            no_update, shuffled_signal, shuffled_response.
-        model: which base models (default: all; at tiny scale one).
-        arms: a set of arms: all, table4, ... (a wrong name lists them).
-        scale: a smaller scale replaces values and labels every number. Default: tiny for a paper's key; an experiment
-            declared in Python is trained as declared.
-        backend: the trainer (default trl, at tiny scale always; verl where trl cannot train an arm, of all arms if it
-            can train them all). verl has PPO and dynamic sampling, and needs an environment of its own.
-        seeds: how many training seeds, or which, as [0,1] (default: the paper's number).
-        protocol: how an experiment declared in Python is measured (default egsw); a paper brings its own.
-        data: train on your own problems: a .jsonl, .json or .parquet file.
-        columns: our column:theirs, for data=, as columns=problem:question,answer:gold. perfectible:VERDICTS keeps the
-            problems solved in 20 to 80 % of the samples of an evaluation of this file (`rlvr eval benchmarks=[FILE]`).
-        rewards: names, or your own functions as MODULE:FUNCTION or FILE.py:FUNCTION, with FUNCTION.range = (smallest,
-            largest); checked first.
-        data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
-        hardware: a machine by name; its settings are chosen for each arm. `rlvr list what=hardware` shows names and
-            the settings hardware.KEY=VALUE, which change no equation.
-        launcher: local: several jobs at once, in processes of this machine; slurm: an array. With slurm also
-            launcher.KEY=VALUE, parameters of submitit's executor: partition, timeout_min, gpus_per_node, mem_gb, ...
-        jobs: how many at once, with a launcher.
-        minutes: train each run so long now, not to its end: the step in progress ends, the model is saved and
-            evaluated as it is, and the exit code is 75. The same command goes on from there.
-        force: run what cannot fit memory or disk by the plan.
-        allow_overlap: train on problems that a benchmark holds, which is an error otherwise. The record, the summary
+        paper: the paper's key. `rlvr list` shows the keys.
+        arm: the arms to train (default: the arms of the paper's tables). For an experiment declared in Python, its
+            name. ARM+CONTROL is an arm with one thing broken. Controls: random_reward, inverted_reward, format_only,
+            majority_reward, no_update, shuffled_signal, shuffled_response.
+        model: the base models (default: all, and at tiny scale one).
+        arms: a set of arms: all, table4, ... A wrong name lists the sets.
+        scale: the scale. A smaller scale replaces values and labels every number. Default: tiny for a paper's key. An
+            experiment declared in Python is trained as declared.
+        backend: the trainer (default: trl, and at tiny scale always trl). verl is used if trl cannot train an arm, for
+            all arms if it can train them all. verl has PPO and dynamic sampling, and needs an environment of its own.
+        seeds: number of training seeds, or the seeds themselves, for example [0,1] (default: the paper's number).
+        protocol: the protocol that measures an experiment declared in Python (default: egsw). A paper brings its own.
+        data: your own training problems: a .jsonl, .json or .parquet file.
+        columns: pairs of our column and yours for data=. Example: columns=problem:question,answer:gold.
+            perfectible:VERDICTS keeps the problems that an evaluation of this file solves in 20 to 80 % of its samples
+            (`rlvr eval benchmarks=[FILE]`).
+        rewards: names of rewards, or your own functions as MODULE:FUNCTION or FILE.py:FUNCTION. A function needs
+            FUNCTION.range = (smallest, largest), and is tried before the run starts.
+        data_dir: a folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
+        hardware: a machine by name. Its settings are chosen for each arm. `rlvr list what=hardware` shows the names,
+            and the settings hardware.KEY=VALUE, which change no equation.
+        launcher: the way to start jobs. local: several jobs at once, in processes of this machine. slurm: a job array,
+            with launcher.KEY=VALUE for the parameters of submitit's executor (partition, timeout_min, gpus_per_node,
+            mem_gb, ...).
+        jobs: number of jobs at once, with a launcher.
+        minutes: minutes to train each run now. Then the step in progress ends, the model is saved and evaluated as it
+            is, and the exit code is 75. The same command continues from there.
+        force: run what does not fit memory or disk by the plan.
+        allow_overlap: train on problems that a benchmark contains, which is an error otherwise. The record, the summary
             and each table say how many there are.
-        **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
-            protocol.benchmarks=[FILE] protocol.columns=OUR:THEIRS,... (your own problems),
-            like=trl|verl|openrlhf|open_r1|prime_rl|nemo_rl|skyrl|areal (GRPO as that framework has it),
-            eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n; with several GPUs
-            after the training), keep=N (keep the model of every N-th step), unscored=skip|incorrect|error (what a
-            response earns that cannot be graded), prompt=FILE.yaml, protocol.KEY=VALUE.
+        **values: any value of the declaration by its key, as `rlvr plan` lists it. The record marks it as yours. Also:
+            protocol.benchmarks=[FILE] protocol.columns=OUR:THEIRS,... (your own benchmark), like=FRAMEWORK (GRPO as
+            that framework computes it: trl, verl, openrlhf, open_r1, prime_rl, nemo_rl, skyrl, areal), eval.every=K
+            (evaluate every K optimiser steps, with values of the protocol as eval.n, with several GPUs after the
+            training), keep=N (keep the model of every N-th step), unscored=skip|incorrect|error (what a response earns
+            that cannot be graded), prompt=FILE.yaml, protocol.KEY=VALUE.
+
     Returns:
         The summary of the runs, with `runs` by arm.
     Raises:
@@ -143,16 +146,16 @@ def run(
 
 
 def rehearse(paper: str | Experiment, **values: Any) -> Result:
-    """Check a run without its GPUs: each arm with a dwarf of its base model, on this CPU. A table says what would stop.
+    """Check a run without its GPUs: each arm with a tiny random copy of its base model, on this CPU.
 
         rlvr rehearse paper=egsw scale=paper hardware=h100x8
 
-    Each arm is planned and configured as hardware= would run it; then a model of the same kind with one narrow layer is
-    trained, stopped, resumed, evaluated and exported. Exit code 1: an arm would stop.
+    Each arm is planned and configured as hardware= would run it. Then a model of the same kind with one narrow layer is
+    trained, stopped, resumed, evaluated and exported. The table says what would stop. Exit code 1: an arm would stop.
 
     Args:
-        paper: its key, or in Python an experiment.
-        **values: every option of `rlvr run` (default scale=paper, hardware=h100x8; at small scale rtx4090), and any
+        paper: the paper's key, or in Python an experiment. `rlvr list` shows the keys.
+        **values: every option of `rlvr run` (default: scale=paper hardware=h100x8, at small scale rtx4090), and any
             value of the declaration.
     """
     from dataclasses import asdict
@@ -182,17 +185,19 @@ def plan(
     evaluation: str | None = None,
     **values: Any,
 ) -> Result:
-    """What a run would start, with every value's source, its cost, and what this machine lacks. Starts nothing.
+    """Show what a run would start: every value with its source, its cost, and what this machine lacks. It starts
+    nothing.
 
-    Cost: hours, price, memory and disk, as estimates. This machine is checked unless hardware= names another. Without a
-    GPU and without hardware=, real models are planned for h100x8, at small scale for rtx4090.
+    Cost: hours, price, memory and disk, as estimates. The plan checks this machine unless hardware= names another.
+    Without a GPU and without hardware=, it plans real models for h100x8, and small scale for rtx4090.
 
     Args:
-        paper: its key, or in Python an experiment.
-        brief: a line for each arm, without the values.
-        price: USD for an hour of one GPU (default: an assumed one, which is shown).
-        evaluation: of the base model, with several samples a problem: then also the expected share of groups whose
-            rewards differ, for the plan's group sizes and a few others. Of the others nothing is learned.
+        paper: the paper's key, or in Python an experiment. `rlvr list` shows the keys.
+        brief: print one line per arm, without the values.
+        price: price of one GPU for one hour, in USD (default: an assumed price, which the plan shows).
+        evaluation: an evaluation of the base model with several samples per problem. The plan then shows the expected
+            share of groups whose rewards differ, for its own group size and a few others. In the other groups, the
+            training learns nothing.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
     what, asked, _ = _asked(paper, **_without_null(values))
@@ -212,12 +217,12 @@ def plan(
 
 
 def config(paper: str | Experiment, **values: Any) -> Result:
-    """The trainer's whole configuration of each arm that a run would train, as YAML. Starts nothing.
+    """Print the trainer's whole configuration of each arm, as YAML. It starts nothing.
 
         rlvr config paper=egsw arm=egsw backend=verl scale=paper
 
     Args:
-        paper: its key, or in Python an experiment.
+        paper: the paper's key, or in Python an experiment. `rlvr list` shows the keys.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
     import yaml

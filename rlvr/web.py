@@ -19,8 +19,9 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
     """Open MLflow's web interface on the runs.
 
     Args:
-        port: where it listens.
-        host: likewise.
+        port: the port of the web server.
+        host: the network address that the server listens on. 127.0.0.1 is this machine only.
+
     Raises:
         UsageError: the port is in use, or MLflow's server is not installed.
     """

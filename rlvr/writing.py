@@ -50,17 +50,18 @@ def tables(
     runs: Sequence[str] | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """The papers' tables, published beside measured: Markdown, CSV and a figure of the differences.
+    """Write the papers' tables, published beside measured: Markdown, CSV and a figure of the differences.
 
         rlvr tables paper=egsw
         rlvr tables paper=egsw out=table.tex
 
     Args:
-        paper: which papers (default: all).
-        runs: of these runs: folders of them, or archives (default: all in RLVR_HOME, or in the store that
+        paper: the papers (default: all).
+        runs: the runs to use: folders of runs, or archives (default: all runs in RLVR_HOME, or in the store that
             MLFLOW_TRACKING_URI names).
-        out: folder; files go to FOLDER/PAPER (default RLVR_HOME/results; out=results writes a checkout's own pages).
-            FILE.tex: methods x benchmarks for a paper, with booktabs and graphicx.
+        out: a folder. The files go to FOLDER/PAPER (default: RLVR_HOME/results). out=results writes a checkout's own
+            pages. FILE.tex: one table per paper, methods x benchmarks, with booktabs and graphicx.
+
     Raises:
         UsageError: a name that does not exist, or nothing measured.
     """
@@ -103,22 +104,23 @@ def analyze(
     data_dir: PathLike | None = None,
     samples: int | None = None,
 ) -> Result:
-    """The papers' figures and numbers for some runs.
+    """Draw the papers' figures, and compute their numbers, for some runs.
 
-    What a model read or generated is cached under RLVR_HOME: the same call resumes.
+    The texts that a model reads or generates are cached under RLVR_HOME. The same command resumes.
 
     Args:
-        runs: the base model first. Each is a job's folder, a folder of an evaluation, or a file of verdicts (as rlvr
-            grade out=FILE writes); the training seeds of one method are joined by commas, in quotes
-            that the shell leaves: 'runs=[A,"B0,B1,B2"]'.
-        names: what legends call them (default: the arms).
-        benchmarks: some of those that all runs have.
-        only: families of figures; those that generate text with the models run only when they are named, as
-            interventions. A wrong name lists them.
-        out: folder (default RLVR_HOME/results/analyses/NAMES, with a hash where figures of other runs are there): per
-            figure svg, png, pdf and csv, and an index page.
-        data_dir: the benchmarks' files, instead of the hub (to render the prompts again).
-        samples: continuations of each changed response, in interventions (default 8).
+        runs: the runs, the base model first. Each is a run's folder, the folder of an evaluation, a file of verdicts
+            (as `rlvr grade out=FILE` writes), or the beginning of a name that `rlvr show` prints. Join the training
+            seeds of one method with commas, in quotes that the shell keeps: 'runs=[A,"B0,B1,B2"]'.
+        names: names for the legends (default: the arms).
+        benchmarks: use only these benchmarks (default: all that all runs have).
+        only: families of figures to draw. A wrong name lists them. Families that generate text with the models, such as
+            interventions, run only if you name them.
+        out: a folder: svg, png, pdf and csv per figure, and an index page (default: RLVR_HOME/results/analyses/NAMES,
+            with a hash if the folder contains figures of other runs).
+        data_dir: a folder with the benchmarks' files, instead of the hub. The prompts are rendered again from them.
+        samples: number of continuations of each changed response, in interventions (default: 8).
+
     Raises:
         UsageError: a run or an option that cannot be used.
         EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
@@ -167,24 +169,26 @@ def report(
     watch: int | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """A paper's claims, tables, figures and responses as one HTML file.
+    """Write a paper's claims, tables, figures and responses as one HTML file.
 
         rlvr report paper=egsw
         rlvr report paper=egsw watch=30 only=none
 
     Args:
-        paper: its key, as rlvr list shows it (any runs have a page by rlvr page).
-        runs: where its runs are, as of rlvr tables.
-        scale: default: the paper's where it was measured.
+        paper: the paper's key. `rlvr list` shows the keys. For runs of no paper, type `rlvr page`.
+        runs: the runs to use: folders of runs, or archives (default: all runs in RLVR_HOME).
+        scale: the scale of the runs (default: paper, if it was measured).
         model: the base model of figures and responses (default: the first that was measured).
-        arm: the arms in figures and responses (default: those of the paper's claims).
-        only: families of figures, as of rlvr analyze; none: no figures but those of the scores.
-        curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
-        tokens: false: show responses without entropies; with only=none no model is loaded.
-        data_dir: as of rlvr analyze.
-        watch: make the page again every so many seconds, with the step and reward of what trains, until Ctrl-C. An open
-            page reloads itself.
-        out: FILE.html (default RLVR_HOME/results/PAPER/report-SCALE.html).
+        arm: the arms in figures and responses (default: the arms of the paper's claims).
+        only: families of figures to draw, as in `rlvr analyze`. none: only the figures of the scores.
+        curves: other tools' training curves (`rlvr curves`) to draw beside these runs. Join the seeds of one method
+            with commas.
+        tokens: false: show responses without entropies. With only=none, no model is loaded.
+        data_dir: a folder with the benchmarks' files, instead of the hub. The prompts are rendered again from them.
+        watch: seconds between two versions of the page, which then shows the step and reward of each training. It runs
+            until Ctrl-C, and an open page reloads itself.
+        out: FILE.html (default: RLVR_HOME/results/PAPER/report-SCALE.html).
+
     Raises:
         UsageError: nothing measured, or a name that does not exist.
     """
@@ -206,20 +210,22 @@ def page(
     watch: int | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """Any runs' scores, differences, figures and responses as one HTML file.
+    """Write any runs' scores, differences, figures and responses as one HTML file.
 
         rlvr page A B
 
     Args:
-        runs: as of rlvr compare, a word each (A0,A1,A2 B: the seeds of A, and B), or runs=[A,B]; the first is what the
-            others are compared with (each minus the first).
-        only: families of figures, as of rlvr analyze; none: no figures but those of the scores.
-        curves: other tools' training curves (rlvr curves), drawn beside these runs; seeds of one are joined by commas.
-        tokens: false: show responses without entropies; with only=none no model is loaded.
-        data_dir: as of rlvr analyze.
-        watch: make the page again every so many seconds, with the step and reward of what trains, until Ctrl-C. An open
-            page reloads itself.
-        out: FILE.html (default RLVR_HOME/results/runs/NAMES.html).
+        runs: the runs, one word each (A0,A1,A2 B: the seeds of A, and B), or runs=[A,B], in the forms of `rlvr
+            compare`.
+        only: families of figures to draw, as in `rlvr analyze`. none: only the figures of the scores.
+        curves: other tools' training curves (`rlvr curves`) to draw beside these runs. Join the seeds of one method
+            with commas.
+        tokens: false: show responses without entropies. With only=none, no model is loaded.
+        data_dir: a folder with the benchmarks' files, instead of the hub. The prompts are rendered again from them.
+        watch: seconds between two versions of the page, which then shows the step and reward of each training. It runs
+            until Ctrl-C, and an open page reloads itself.
+        out: FILE.html (default: RLVR_HOME/results/runs/NAMES.html).
+
     Raises:
         UsageError: nothing measured, or a name that does not exist.
     """
