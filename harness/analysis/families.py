@@ -120,7 +120,9 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     skipped: dict[str, None] = {}
     for key in usual if only is None else only:
         print(f"figures of {key}", file=sys.stderr, flush=True)
-        parts: list[tuple[str, Callable[[], list[Plot]]]] = [(key, partial(_of_runs, f, material)) for f in every[key].of_runs]
+        parts: list[tuple[str, Callable[[], list[Plot]]]] = [
+            (key, partial(_of_runs, f, material)) for f in every[key].of_runs
+        ]
         for b in material.benchmarks:
             parts += [(f"{key}, {b}", partial(_of_benchmark, f, material, b)) for f in every[key].of_benchmark]
         for what, plot in parts:
