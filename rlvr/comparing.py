@@ -51,7 +51,8 @@ class Difference(Result):
     def to_latex(self) -> str:
         """The differences, with a caption and what its signs mean; needs booktabs and graphicx."""
         from evals.latex import latex_table
-        from rlvr.compare_text import notes, short_name
+        from evals.stats.compare_notes import notes
+        from rlvr.compare_text import short_name
 
         a, b = short_name(self.result.a), short_name(self.result.b)
         label = re.sub(r"[^A-Za-z0-9]+", "-", f"{a}-{b}").strip("-")
@@ -61,7 +62,7 @@ class Difference(Result):
     def to_markdown(self) -> str:
         """The differences, and under them what the signs mean, as a list."""
         from evals.markdown import markdown_text
-        from rlvr.compare_text import notes
+        from evals.stats.compare_notes import notes
 
         return "\n".join([super().to_markdown(), "", *(f"- {markdown_text(note)}" for note in notes(self.result))])
 

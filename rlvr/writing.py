@@ -292,7 +292,7 @@ def _written(document: Document, path: Path) -> Result:
     claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in document.claims]
     tables = [
         {"table": grid.caption, **dict(zip(grid.header, row, strict=True))}
-        for grid in document.results
+        for grid in (*document.results, *document.compared)
         for row in grid.rows
     ]
     figures = sum(len(figures) for _, figures in document.figures)
@@ -305,7 +305,7 @@ def _written(document: Document, path: Path) -> Result:
     lines.append(f"{at}{path}: {figures} figure{'s' * (figures != 1)}, {kept} of {responses} responses")
     grids = [
         (tuple(dict(grid.names).get(name, name) for name in grid.header), grid.rows)
-        for grid in (() if claims else document.results)
+        for grid in (() if claims else (*document.results, *document.compared))
     ]
     return Result(said, "\n".join(lines), claims or tables, printed=grids)
 

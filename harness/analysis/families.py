@@ -45,24 +45,13 @@ def verdicts(m: Material, benchmark: str) -> list[Plot]:
 def training(m: Material) -> list[Plot]:
     from evals.analysis.training_curves import plot_training
 
-    return [_with_faults(m, plot) for plot in plot_training(m.names, m.curves())]
+    return plot_training(m.names, m.curves())
 
 
 def fits(m: Material) -> list[Plot]:
     from evals.analysis.sigmoids import sigmoid_fits
 
-    return [_with_faults(m, sigmoid_fits(m.names, m.curves()))]
-
-
-def _with_faults(m: Material, plot: Plot) -> Plot:
-    """With the known faults of the tools that wrote the imported curves, in its caption."""
-    faults = dict.fromkeys(
-        f"A known fault of {model.name}: {fault}."
-        for model in m.models
-        for run in model.sources
-        for fault in run.record.get("source", {}).get("faults", ())
-    )
-    return replace(plot, caption=" ".join([plot.caption, *faults])) if faults else plot
+    return [sigmoid_fits(m.names, m.curves())]
 
 
 def covered(m: Material, benchmark: str) -> list[Plot]:
@@ -131,7 +120,9 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     skipped: dict[str, None] = {}
     for key in usual if only is None else only:
         print(f"figures of {key}", file=sys.stderr, flush=True)
-        parts: list[tuple[str, Callable[[], list[Plot]]]] = [(key, partial(f, material)) for f in every[key].of_runs]
+        parts: list[tuple[str, Callable[[], list[Plot]]]] = [
+            (key, partial(_of_runs, f, material)) for f in every[key].of_runs
+        ]
         for b in material.benchmarks:
             parts += [(f"{key}, {b}", partial(_of_benchmark, f, material, b)) for f in every[key].of_benchmark]
         for what, plot in parts:
@@ -145,6 +136,17 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     if twice := [name for name, count in names.items() if count > 1]:
         raise ValueError(f"figures: two are called {twice[0]!r}")
     return {key: plots for key, plots in plots_of.items() if plots}, list(skipped)
+
+
+def _of_runs(plot: Callable[[Material], list[Plot]], material: Material) -> list[Plot]:
+    """Plots of training curves. Their captions name the known faults of the tools that wrote imported curves."""
+    faults = dict.fromkeys(
+        f"A known fault of {model.name}: {fault}."
+        for model in material.models
+        for run in model.sources
+        for fault in run.record.get("source", {}).get("faults", ())
+    )
+    return [replace(made, caption=" ".join([made.caption, *faults])) for made in plot(material)]
 
 
 def _of_benchmark(plot: Callable[[Material, str], list[Plot]], material: Material, benchmark: str) -> list[Plot]:

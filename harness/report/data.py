@@ -13,10 +13,12 @@ from evals.analysis.subjects import Subject
 from evals.files import csv_text
 from evals.plots.comparison import differences
 from evals.plots.plot import Plot
-from evals.stats.compare import Line, compare_runs, line_form, method_p_text, problems_in_both
-from evals.stats.differences import FEW_SEEDS, SCOPE
+from evals.stats.compare import Line, compare_runs, line_form, method_p_text, problems_in_both, whole_table
+from evals.stats.compare_notes import cells, families
+from evals.stats.compare_notes import notes as notes_under
+from evals.stats.differences import FEW_SEEDS
 from evals.stats.intervals import ROUGH
-from evals.stats.score import bounds_text, meanings, number_text, p_text, reported, score_text
+from evals.stats.score import bounds_text, meanings, number_text, reported, score_text
 from evals.stats.verdict_table import COMPARED
 from harness.analysis.questions import shared
 from harness.analysis.runs import Analysed, analysed
@@ -189,11 +191,10 @@ def document_of_runs(
     columns = ("benchmark", "metric", "A", "B", "A - B", *TESTED)
     answer: list[str] = []
     drawn: list[Figure] = []
-    for number, other in enumerate(measured[1:]):
-        compared = compare_runs(other, measured[0], metrics=COMPARED, allow_different=True)
-        of_pair = tuple(_of_checkpoints(line) for line in compared.lines)
-        different = tuple(f"Measured differently: {text}." for text in compared.different)
-        unlike = "MEASURED DIFFERENTLY (said below the table): " if different else ""
+    of_pairs: list[Grid] = []
+    pairs = [compare_runs(other, measured[0], metrics=COMPARED, allow_different=True) for other in measured[1:]]
+    for number, (other, compared) in enumerate(zip(measured[1:], pairs, strict=True)):
+        unlike = "MEASURED DIFFERENTLY (said below the table): " if compared.different else ""
         words = [line_in_words(line, other.name, measured[0].name) for line in compared.lines if line.metric == "avg"]
         answer += [f"{unlike}{text}" for text in words]
         if any(line.low is not None and line.unit == "%" for line in compared.lines):
@@ -203,20 +204,17 @@ def document_of_runs(
         benchmarks = dict.fromkeys(line.benchmark for line in compared.lines)
         over = [(name, [line for line in compared.lines if line.benchmark == name]) for name in benchmarks]
         counted = tuple(f"{name}: {problems_in_both(lines)}." for name, lines in over)
-        few: tuple[str, ...] = (
-            (f"{FEW_SEEDS}.",) if any(line.verdict.startswith("checkpoint") for line in compared.lines) else ()
-        )
-        few += (f"{SCOPE[:1].upper()}{SCOPE[1:]}.",) if any(line.undone_by for line in compared.lines) else ()
-        said = tuple(f"Note: {text}." for text in compared.notes)
-        grids.append(
+        of_pairs.append(
             Grid(
                 f"A: {other.name}; B: {measured[0].name}",
                 columns,
-                of_pair,
-                (*different, *counted, *few, *said),
+                tuple((line.benchmark, f"{line.name} ({line.unit})", *cells(line)[1:]) for line in compared.lines),
+                (*counted, *notes_under(compared)),
                 names=(("A", other.name), ("B", measured[0].name), ("A - B", "difference")),
             )
         )
+    if len(pairs) > 1 and (whole := whole_table(families(pairs))):
+        of_pairs[-1] = replace(of_pairs[-1], notes=(*of_pairs[-1].notes, f"All {len(pairs)} tables: {whole}"))
     viewer, unread = _viewer(models, tokens, differing=True)
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
@@ -234,6 +232,7 @@ def document_of_runs(
         ),
         made_by=tuple(_place(run) for model in models for run in model.sources),
         results=tuple(grids),
+        compared=tuple(of_pairs),
         figures=((("Differences", tuple(drawn)),) if drawn else ()) + _figures(plotted),
         notes=(*notes, *unread),
         viewer=viewer,
@@ -309,13 +308,6 @@ def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...
     interval = bounds_text(line.interval, line.factor, form)
     p_value = method_p_text(line, p)
     return (line.benchmark, model, f"{line.name} ({line.unit})", *values, difference, interval, p_value, line.verdict)
-
-
-def _of_checkpoints(line: Line) -> tuple[str, ...]:
-    """The cells of a compared pair in a table about these runs, as `rlvr compare` prints them: no column for the model,
-    and a p-value also where it is none about methods."""
-    benchmark, _, *values, _, verdict = _line(line)
-    return (benchmark, *values, p_text(line.p_holm), verdict)
 
 
 def _figures(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[str, tuple[Figure, ...]], ...]:

@@ -65,7 +65,8 @@ class Document:
     title: str
     scale_label: str
     made_by: tuple[str, ...]  # commands, commits
-    results: tuple[Grid, ...]  # what was measured at this scale
+    results: tuple[Grid, ...]  # what was measured at this scale; their notes stand once, under all
+    compared: tuple[Grid, ...] = ()  # pairs of runs, each with its own notes, because each has its own A and B
     answer: tuple[str, ...] = ()  # what the page says, in a sentence or two
     arxiv: str | None = None
     scale: str = ""

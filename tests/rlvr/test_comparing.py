@@ -243,3 +243,26 @@ def test_a_run_is_not_compared_with_its_copy(
     for same in (["compare", a, str(copy)], ["compare", a, a], ["compare", sides[1], f"{a},{copy}"]):
         assert main(same) == 2
         assert "are the same verdicts: expected different runs" in capsys.readouterr().err
+
+
+def test_a_page_says_under_each_table_how_many_tests_and_what_each_seed_has(tmp_path: Path) -> None:
+    # grpo has 5 of 8 with every seed, egsw 7, 7 and 1 on b: its third seed collapsed
+    arms = {"grpo": ((5, 4), (5, 4), (5, 4)), "egsw": ((7, 4), (7, 4), (1, 4)), "gspo": ((4, 4), (4, 4), (4, 4))}
+    sides = [
+        ",".join(
+            str(finished(tmp_path, {"b": b, "c": c}, arm=arm, seed=seed, steps=0).folder)
+            for seed, (b, c) in enumerate(each)
+        )
+        for arm, each in arms.items()
+    ]
+    page = tmp_path / "page.html"
+    assert main(["page", *sides, "tokens=false", "only=none", f"out={page}"]) == 0
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.read_text()))
+    first, second = text.index("A: egsw"), text.index("A: gspo")
+    assert text.count("Holm&#39;s correction is over the benchmarks of one metric") == 2
+    assert first < text.index("Tests in this table: 2.") < second < text.rindex("Tests in this table: 2.")
+    assert "Each seed on b, avg@1: A 87.5, 87.5, 12.5; B 62.5, 62.5, 62.5." in text[first:second]
+    assert "A: 1 of 3 seeds collapsed: the mean of all is 62.5, of the others 87.5." in text[first:second]
+    # two families of two tests: 1 - 0.95^2
+    assert "All 2 tables: Each of the 2 families errs in up to 5 % of such tables, some of them in up to 10 %." in text
+    assert "collapsed" not in text[second:]

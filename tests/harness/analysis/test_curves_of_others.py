@@ -8,6 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness.analysis.families import plot_all
+from harness.analysis.material import Material
+from harness.analysis.runs import read_runs
 from harness.record.run import Run
 from rlvr.cli import main
 from tests.harness.analysis.test_analyze import job
@@ -96,6 +99,26 @@ def test_a_curve_goes_into_another_home(
     assert (
         run["name"] == "a-seed0" and Run(tmp_path / "another" / "curves" / "a-seed0").curve[10]["train/reward"] == 0.1
     )
+
+
+def test_the_caption_of_every_figure_of_training_names_a_known_fault(tmp_path: Path) -> None:
+    # a paper's own figures draw the entropy of imported curves, too
+    rows = [
+        f"step:{step} - critic/score/mean:{0.9 - 0.8 / step} - actor/entropy:{1 / step} - val/acc:{0.5 - 0.1 / step}\n"
+        for step in range(1, 20)
+    ]
+    for name, day in (("spring", "2025-05-03"), ("autumn", "2025-10-03")):
+        (tmp_path / f"{name}.log").write_text(f"{day} 10:00:00\n{''.join(rows)}")
+        assert main(["curves", str(tmp_path / f"{name}.log"), "columns=curve/gsm8k/avg_at_1:val/acc"]) == 0
+    captions = {}
+    for names in (["spring", "autumn"], ["autumn"]):
+        folders = [str(tmp_path / "home" / "curves" / f"{name}-seed0") for name in names]
+        made, _ = plot_all(Material(read_runs(folders, names, data_dir=None), [], tmp_path), ["training", "evaluation"])
+        captions[len(names)] = {plot.name: plot.caption for plots in made.values() for plot in plots}
+    named = "A known fault of spring: veRL wrote a wrong actor/entropy from 17 April to 10 June 2025"
+    assert {"training_dynamics", "sigmoid_fit", "training_entropy_reward"} < set(captions[2]) and len(captions[2]) > 3
+    assert all(caption.count(named) == 1 and "pull/1100" in caption for caption in captions[2].values())
+    assert not any("known fault" in caption for caption in captions[1].values())
 
 
 @pytest.mark.slow
