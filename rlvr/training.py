@@ -87,7 +87,7 @@ def run(
         paper: its key; `rlvr list` shows them.
         arm: which arms (default: those of the paper's tables); the name of an experiment declared in Python.
             ARM+CONTROL is an arm with one thing broken: random_reward, inverted_reward, format_only, majority_reward,
-            no_update, shuffled_signal, shuffled_response.
+            noisy_reward, false_positives, no_update, shuffled_signal, shuffled_response.
         model: which base models (default: all; at tiny scale one).
         arms: a set of arms: all, table4, ... (a wrong name lists them).
         scale: a smaller scale replaces values and labels every number. Default: tiny for a paper's key; an experiment
