@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -48,6 +49,11 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
         values=field(1.0),
         greedy_rewards=of_prompts(st.sampled_from([0.0, 1.0, float("nan")])),
         base_accuracy=of_prompts(st.sampled_from([0.0, 0.25, 1.0])),
+        correct=(torch.tensor(rewards, dtype=torch.float64) > 0)
+        .double()
+        .masked_fill(torch.tensor(rewards).isnan(), math.nan),
+        response_draw=torch.rand(rows, generator=generator, dtype=torch.float64),
+        answer_draw=torch.rand(rows, generator=generator, dtype=torch.float64),
         rollout_logp=-field(1.0, positive=True),
     )
 

@@ -160,7 +160,8 @@ def _arm(
                 except UsageError:
                     whole = False
     if control is not None:
-        experiment = controlled(experiment, control)
+        with faults.gathered():
+            experiment = _under(control, experiment, overrides)
     with faults.gathered():
         check_base_model(base)
     if experiment is not None and whole:
@@ -169,6 +170,14 @@ def _arm(
             check_training(experiment)
     faults.refuse()
     return base, experiment
+
+
+def _under(control: str, experiment: Training | None, overrides: Mapping[str, Any]) -> Experiment:
+    """The experiment under a control, with the command line's values of what the control adds."""
+    before = {} if experiment is None else experiment.settings()
+    changed = controlled(experiment, control)
+    added = changed.settings().keys() - before.keys()
+    return changed.override({k: v for k, v in overrides.items() if k in added}, Origin.USER, "command line")
 
 
 def as_in(framework: str, experiment: Experiment) -> Experiment:

@@ -6,6 +6,8 @@
     inverted_reward     the reward reversed in its range: the worst response becomes the best
     format_only         the reward is 1 for a complete box with any content (arXiv 2506.10947)
     majority_reward     the reward is 1 for the most frequent answer of the group (arXiv 2504.16084, TTRL)
+    noisy_reward        a share of the verdicts flipped, the same ones always (arXiv 2604.07666 flips them at random)
+    false_positives     a share of the wrong answers paid as correct, the same ones always (arXiv 2605.02909)
     no_update           the whole pipeline, with updates of size zero
     shuffled_signal     the placebo: each equation gets its signals permuted among the tokens of the prompt's group
     shuffled_response   the same, permuted among the tokens of each response
@@ -21,14 +23,15 @@ from dataclasses import dataclass, replace
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal
 
-from evals.provenance import Origin, assumed
+from evals.provenance import Origin, Sourced, assumed
 from harness.errors import UsageError, nearest
 from harness.spec.declarations import Experiment, Finetune, Training
 from harness.spec.equation import stage
 from harness.spec.method import Use, use
-from harness.spec.ranges import Share
-from harness.step.batch import TOKEN_SIGNALS, TokenBatch
+from harness.spec.ranges import Positive, Share
+from harness.step.batch import TOKEN_SIGNALS, TokenBatch, reads
 from harness.step.rewards import range_of
+from harness.step.step_metrics import OUTCOMES
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 SEPARATOR = "+"  # between an arm and its control, in the key of the arm
 
 Among = Literal["group", "response"]
+RATE = 0.15  # of the verdicts that a control gets wrong
 
 
 # -- equations -----------------------------------------------------------------------------------------------------
@@ -86,7 +90,37 @@ def no_update(batch: TokenBatch) -> Tensor:
     return batch.mask * 0.0
 
 
-for _equation in (random_reward, inverted_reward):
+@stage("rewards")
+@reads("correct", "response_draw")
+def noisy_reward(batch: TokenBatch, *, rate: Share, worth: Positive) -> Tensor:
+    """r + worth (1 - 2 correct) where the hash of prompt and response is below the rate: the verdict is flipped.
+
+    Args:
+        worth: what a correct response earns more than an incorrect one.
+    Returns:
+        [B]; NaN where the reward is NaN.
+    """
+    flipped = batch.need("response_draw") < rate
+    return batch.rewards.detach() + worth * flipped * (1 - 2 * batch.need("correct"))
+
+
+@stage("rewards")
+@reads("correct", "answer_draw")
+def false_positives(batch: TokenBatch, *, share: Share, worth: Positive) -> Tensor:
+    """r + worth for an incorrect response if the hash of its prompt and its answer's class is below the share.
+
+    A response without an answer is never paid.
+
+    Args:
+        share: of the different wrong answers to a prompt. worth: what a correct response earns more than an incorrect.
+    Returns:
+        [B]; NaN where the reward is NaN.
+    """
+    paid = (batch.need("correct") == 0) & (batch.need("answer_draw") < share)
+    return batch.rewards.detach() + worth * paid
+
+
+for _equation in (random_reward, inverted_reward, noisy_reward, false_positives):
     vars(_equation)["keeps_outcomes"] = True  # still one value for correct and one for incorrect responses
 
 
@@ -190,6 +224,26 @@ def _inverted(experiment: Experiment) -> Experiment:
     return _with_reward(experiment, use(inverted_reward, **ends))
 
 
+def _worth(experiment: Experiment) -> Sourced[float]:
+    """What a correct response earns more than an incorrect one."""
+    weights = dict(zip(experiment.rewards.value, experiment.reward_weights.value, strict=True))
+    name = next((name for name in OUTCOMES if weights.get(name, 0) > 0), None)
+    if name is None:
+        raise UsageError(f"none of its rewards {list(weights)} pays a correct answer; it needs {' or '.join(OUTCOMES)}")
+    low, high = range_of(name)
+    return assumed(weights[name] * (high - low), f"the weight of {name} times its range")
+
+
+def _noisy(experiment: Experiment) -> Experiment:
+    why = "the largest rate within 2 points of a clean verifier in the abstract of arXiv 2604.07666"
+    return _with_reward(experiment, use(noisy_reward, rate=assumed(RATE, why), worth=_worth(experiment)))
+
+
+def _false_positives(experiment: Experiment) -> Experiment:
+    why = "the rate of noisy_reward, so that errors at random and errors of one class compare"
+    return _with_reward(experiment, use(false_positives, share=assumed(RATE, why), worth=_worth(experiment)))
+
+
 def _other_reward(name: str, why: str) -> Callable[[Experiment], Experiment]:
     def change(experiment: Experiment) -> Experiment:
         low, high = reward_range(experiment)
@@ -232,6 +286,8 @@ CONTROLS: Mapping[str, Control] = {
     "inverted_reward": Control("inverted reward", _inverted),
     "format_only": Control("format reward only", _other_reward("boxed_format", "control: a box is all that counts")),
     "majority_reward": Control("majority reward", _other_reward("majority", "control: the group's own majority")),
+    "noisy_reward": Control("noisy reward", _noisy),
+    "false_positives": Control("false positives", _false_positives),
     "no_update": Control("no update", _no_update),
     "shuffled_signal": Control("placebo, signals shuffled in the group", _shuffled("group")),
     "shuffled_response": Control("placebo, signals shuffled in the response", _shuffled("response")),

@@ -46,6 +46,8 @@ class TokenBatch:
         greedy_rewards: [B], the reward of the greedy response to the same prompt; NaN if it could not be scored.
         base_accuracy: [B], the share of correct ones among the base model's responses to the same prompt, from the
             training data.
+        correct: [B], 1 correct, 0 incorrect, NaN not scored; None if no reward tells.
+        response_draw, answer_draw: [B], numbers in [0, 1) from hashes, for controls (`harness.step.draws`).
         values: [B, T], the critic's estimates before each token; None without a critic.
 
     Raises:
@@ -72,12 +74,15 @@ class TokenBatch:
     values: Tensor | None = None
     greedy_rewards: Tensor | None = None
     base_accuracy: Tensor | None = None
+    correct: Tensor | None = None
+    response_draw: Tensor | None = None
+    answer_draw: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.mask.dim() != 2 or str(self.mask.dtype) != "torch.bool":
             raise ValueError(f"mask: expected bool [B, T], got {self.mask.dtype} {tuple(self.mask.shape)}")
         shape = tuple(self.mask.shape)
-        per_sequence = ("rewards", "groups", "micro_batches", *PROMPT_SIGNALS)
+        per_sequence = ("rewards", "groups", "micro_batches", *SEQUENCE_SIGNALS)
         for name, expected in (*((n, shape[:1]) for n in per_sequence), *((n, shape) for n in _PER_TOKEN)):
             tensor = getattr(self, name)
             if tensor is not None and tuple(tensor.shape) != expected:
@@ -101,7 +106,7 @@ class TokenBatch:
         tensor: Tensor | None = getattr(self, field)
         if tensor is None:
             raise ValueError(f"this method needs `{field}`, which this batch does not hold")
-        return tensor.detach() if field in PROMPT_SIGNALS else tensor.detach().masked_fill(~self.mask, 0.0)
+        return tensor.detach() if field in SEQUENCE_SIGNALS else tensor.detach().masked_fill(~self.mask, 0.0)
 
     def with_advantages(self, advantages: Tensor) -> TokenBatch:
         """The same batch with other advantages, [B, T]."""
@@ -114,8 +119,9 @@ class TokenBatch:
 
 TOKEN_SIGNALS = ("entropies", "pi_squared", "logp", "old_logp", "ref_logp", "rollout_logp", "values")
 DATA_SIGNALS = ("base_accuracy",)  # columns of the training data
-PROMPT_SIGNALS = ("greedy_rewards", *DATA_SIGNALS)
-SIGNALS = (*TOKEN_SIGNALS, *PROMPT_SIGNALS)
+DRAWS = ("response_draw", "answer_draw")
+SEQUENCE_SIGNALS = ("greedy_rewards", *DATA_SIGNALS, "correct", *DRAWS)
+SIGNALS = (*TOKEN_SIGNALS, *SEQUENCE_SIGNALS)
 _PER_TOKEN = ("advantages", *TOKEN_SIGNALS)
 
 

@@ -36,7 +36,6 @@ OUTCOMES = ("accuracy", "signed_accuracy")
 def step_metrics(
     batch: TokenBatch,
     *,
-    correct: Tensor | None = None,
     rewards: Tensor | None = None,
     shaped_advantages: Tensor | None = None,
 ) -> dict[str, float]:
@@ -53,16 +52,15 @@ def step_metrics(
         changes the advantage (arXiv 2506.14758, Fig. 7, for the entropy-based advantage).
 
     Args:
-        batch: of the whole step; `rewards` as the verifier gave them, before a method changes them.
+        batch: of the whole step; `rewards` as the verifier gave them, before a method changes them. `correct`: see
+            `correct_responses`.
         rewards: [B], as the advantage reads them (a method or a control may change them); None: those of the batch.
-        correct: [B], 1 correct, 0 incorrect, NaN not scored (see `correct_responses`); None: unknown.
         shaped_advantages: [B, T], and `batch.advantages` those before shaping; None: the method has no shaping.
     Raises:
-        ValueError: a shape differs, or `correct` holds another value.
+        ValueError: a shape differs, or the batch's `correct` holds another value.
     """
-    if correct is not None and not (
-        correct.shape == batch.rewards.shape and bool(((correct == 0) | (correct == 1) | correct.isnan()).all())
-    ):
+    correct = batch.correct
+    if correct is not None and not bool(((correct == 0) | (correct == 1) | correct.isnan()).all()):
         raise ValueError(f"correct: expected 0, 1 or NaN, shape {tuple(batch.rewards.shape)}, got {correct.tolist()}")
     if shaped_advantages is not None and shaped_advantages.shape != batch.mask.shape:
         raise ValueError(

@@ -38,6 +38,7 @@ from baselines.sapo import sapo
 from baselines.vespo import vespo
 from evals.provenance import assumed
 from harness.spec import Method, use
+from harness.spec.controls import false_positives, noisy_reward
 from harness.step.batch import TokenBatch
 from reproductions.egsw.method import egsw
 from reproductions.entropy_advantage.method import entropy_advantage
@@ -52,6 +53,7 @@ from tests.baselines.test_nsr import slow_weighted_reinforce
 from tests.baselines.test_overlong import slow_overlong
 from tests.baselines.test_passk import slow_passk
 from tests.experiments import GRPO, sourced
+from tests.harness.spec.test_verdict_errors import slow_false_positives, slow_noisy_reward
 from tests.reproductions.test_egsw import slow_egsw
 from tests.reproductions.test_entropy_advantage import slow_entropy_advantage
 from tests.reproductions.test_erpo import slow_erpo
@@ -307,6 +309,8 @@ CASES = {
     ),
     "kl_cov": case("penalties", kl_cov, slow_kl_cov, UNCLIPPED, **KL_COV),
     "weighted_reinforce": case("advantage", weighted_reinforce, slow_weighted_reinforce, positive=0.1, negative=1.0),
+    "noisy_reward": case("rewards", noisy_reward, slow_noisy_reward, rate=0.4, worth=1.0),
+    "false_positives": case("rewards", false_positives, slow_false_positives, share=0.4, worth=2.0),
     "passk": case("advantage", passk, slow_passk, k=2, epsilon=1e-6),
     "entropy_bonus": Case(GRPO, lambda _: Slow(), (("entropy_coefficient", 0.1),)),
     "entropy_advantage on dapo with clip_cov": Case(STACK, slow_stack, (*CLIP_HIGHER, ("entropy_coefficient", 0.01))),

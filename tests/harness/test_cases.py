@@ -111,6 +111,9 @@ def _batch() -> TokenBatch:
         **{name: field() for name in ("logp", "old_logp", "ref_logp", "rollout_logp", "values")},
         **{name: -field() for name in ("entropies", "pi_squared")},
         greedy_rewards=torch.tensor([0.0, 0.0, 1.0, 1.0], dtype=torch.float64),
+        correct=torch.tensor([1.0, 0.0, 1.0, 0.0], dtype=torch.float64),
+        response_draw=torch.tensor([0.1, 0.9, 0.5, 0.7], dtype=torch.float64),
+        answer_draw=torch.tensor([0.1, 0.2, 0.5, 0.7], dtype=torch.float64),
         base_accuracy=torch.tensor([0.25, 0.25, 0.5, 0.5], dtype=torch.float64),
     )
 

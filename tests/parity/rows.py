@@ -37,7 +37,7 @@ def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
             "ref_log_prob": fixed["ref_per_token_logps"][i, :length],
             "extra_fields": {
                 "reward_extra_info": {
-                    "correct": fixed["correct"][i].item(),
+                    **{name: fixed[name][i].item() for name in ("correct", "response_draw", "answer_draw")},
                     **{f"reward/{TWO_REWARDS[k]}": part for k, part in enumerate(fixed["reward_parts"][i].tolist())},
                     "base_accuracy": fixed["base_accuracy"][i].item(),
                     UNEQUAL: 0.0,

@@ -17,7 +17,7 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import Gpu
-from harness.step.batch import PROMPT_SIGNALS
+from harness.step.batch import SEQUENCE_SIGNALS
 
 
 def mode(training: Training, hardware: TrlHardware) -> Mode:
@@ -141,7 +141,7 @@ def step_seconds(
 ) -> StepSeconds:
     """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's where a rollout has
     several updates, one for the signals that the method reads, and one more for pi_squared."""
-    reads = not e.method.reads <= {*PROMPT_SIGNALS} or e.entropy_search is not None
+    reads = not e.method.reads <= {*SEQUENCE_SIGNALS} or e.entropy_search is not None
     passes = needs_reference(e) + (e.updates_per_rollout.value > 1) + reads + ("pi_squared" in e.method.reads)
     rules = replace(rules, token_s=LOGPROBS * rules.token_s)
     return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=passes, eager=hardware.rollouts == "transformers")

@@ -21,6 +21,7 @@ from transformers import AutoModelForCausalLM, Qwen2ForCausalLM
 from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
+from evals.data.prompts import get as named
 from evals.files import write_json
 from evals.sampling.engines.base import EngineError
 from evals.sampling.engines.encode import prompt_tokens, texts_of
@@ -30,7 +31,8 @@ from harness.backends.method_step import SHAPED, apply_method, micro_batch_loss
 from harness.backends.trl.common import StopAtNonFinite
 from harness.backends.trl.positions import positioned
 from harness.spec import Experiment
-from harness.step.batch import PROMPT_SIGNALS, TokenBatch
+from harness.step.batch import DRAWS, SEQUENCE_SIGNALS, TokenBatch
+from harness.step.draws import response_draws
 from harness.step.finite import Diverged
 from harness.step.loss import clipped_tokens, k3
 from harness.step.mismatch import mismatch_metrics
@@ -85,6 +87,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             texts = texts_of(self.processing_class, ids)
             rewards: Tensor = super()._calculate_rewards(inputs, prompts, texts, ids)
         self._rewards_per_function = rewards
+        names = [name for name in DRAWS if name in self.experiment.method.reads]
+        how = {"policy": named(self.experiment.prompt.value).policy, "reasoning": self.experiment.reasoning.value}
+        draws = [response_draws(names, prompt, text, **how) for prompt, text in zip(prompts, texts, strict=True)]
+        self._draws = {name: torch.tensor([of[name] for of in draws], device=rewards.device) for name in names}
         return rewards
 
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
@@ -150,6 +156,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         if self.experiment.old_policy.value == "sampler":
             output["old_per_token_logps"] = output["sampling_per_token_logps"]
         output["groups"] = groups[first : first + len(inputs)]
+        output |= self._draws
         if "base_accuracy" in self.experiment.method.reads:
             shares = [float(row["base_accuracy"]) for row in inputs]
             output["base_accuracy"] = torch.tensor(shares, device=rewards.device)
@@ -226,7 +233,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     @property
     def _reads_signals(self) -> bool:
-        return not self.experiment.method.reads <= {*PROMPT_SIGNALS} or self.experiment.entropy_search is not None
+        return not self.experiment.method.reads <= {*SEQUENCE_SIGNALS} or self.experiment.entropy_search is not None
 
     @torch.no_grad()
     def _apply_method(self, micro_batches: list[dict[str, Any]], first: tuple[Tensor, Tensor] | None) -> None:
@@ -236,7 +243,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         """
         fields: dict[str, Tensor] = {
             name: torch.cat([m[name] for m in micro_batches])
-            for name in ("rewards", "reward_parts", "groups", "correct", *PROMPT_SIGNALS)
+            for name in ("rewards", "reward_parts", "groups", *SEQUENCE_SIGNALS)
             if name in micro_batches[0]
         }
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
@@ -257,7 +264,6 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
                     fields[ours] = torch.cat([m[of_trl] for m in micro_batches])
         rows, width = fields["mask"].shape
         fields = {name: self._gather(tensor) for name, tensor in fields.items()}
-        correct = fields.pop("correct", None)
         batch = TokenBatch(
             vocab_size=self.model.config.vocab_size,
             max_tokens=self.max_completion_length,
@@ -270,7 +276,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._coefficient, self._next_coefficient = applied.coefficient, applied.next_coefficient
         if self.experiment.entropy_search is not None:
             self._metrics["train"]["entropy_coefficient"].append(self._coefficient)
-        self._applied, self._correct, self._micro_batches = applied, correct, len(micro_batches)
+        self._applied, self._micro_batches = applied, len(micro_batches)
         start = self.accelerator.process_index * rows
         for micro in micro_batches:
             stop = start + len(micro["rewards"])
@@ -385,7 +391,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._entropies = []
         applied = self._applied
         shaped = applied.shaped_advantages
-        metrics = step_metrics(batch, correct=self._correct, rewards=applied.rewards, shaped_advantages=shaped)
+        metrics = step_metrics(batch, rewards=applied.rewards, shaped_advantages=shaped)
         if self._rollout_gaps:
             old_logp, rollout_logp, mask = self._gather(torch.cat(self._rollout_gaps, dim=1).transpose(0, 1)).unbind(1)
             self._rollout_gaps = []

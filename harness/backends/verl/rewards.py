@@ -11,11 +11,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from harness.step.batch import PROMPT_SIGNALS
+from harness.step.batch import DATA_SIGNALS
 
 CORRECT = "correct"
 UNEQUAL = "unequal_boxes"
 BEGUN = "thought_begun"  # of a row: whether its prompt begins the thought
+PROMPT = "prompt"  # of a row: its text
 PART = "reward/"  # before the name of a single reward
 
 
@@ -24,8 +25,9 @@ async def compute_score(
 ) -> dict[str, float]:
     """`score`, as veRL calls it, and what the row says of its prompt."""
     row = extra_info or {}
-    scores = await asyncio.to_thread(score, solution_str, ground_truth, begun=row.get(BEGUN, False), **settings)
-    return scores | {name: row[name] for name in PROMPT_SIGNALS if name in row}
+    of_row = {"begun": row.get(BEGUN, False), "prompt": row.get(PROMPT, "")}
+    scores = await asyncio.to_thread(score, solution_str, ground_truth, **of_row, **settings)
+    return scores | {name: row[name] for name in DATA_SIGNALS if name in row}
 
 
 def score(
@@ -38,9 +40,11 @@ def score(
     unscored: str,
     reasoning: str,
     begun: bool = False,
+    prompt: str = "",
+    draws: Sequence[str] = (),
 ) -> dict[str, float]:
     """The weighted sum of the rewards `names`, each of them, and whether the response is correct (1, 0, or NaN where
-    not scored) and boxes different texts (1 or 0).
+    not scored) and boxes different texts (1 or 0). And its `draws` (`harness.step.draws`).
 
     Args:
         reasoning: which part of a response with a thought in it is read.
@@ -49,6 +53,7 @@ def score(
     import torch
 
     from evals.grading import Grader
+    from harness.step.draws import response_draws
     from harness.step.rewards import score_responses, unequal_boxes
     from harness.step.step_metrics import correct_responses
 
@@ -61,4 +66,5 @@ def score(
         CORRECT: float("nan") if correct is None else correct.item(),
         UNEQUAL: unequal_boxes([response]),
         **{PART + name: value for name, value in values_of.items()},
+        **response_draws(draws, prompt, response, policy=policy, reasoning=reasoning),
     }

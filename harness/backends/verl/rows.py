@@ -9,8 +9,8 @@ from typing import Any
 from torch.utils.data import Dataset
 
 from evals.grading.reasoning import begins
-from harness.backends.verl.rewards import BEGUN
-from harness.step.batch import PROMPT_SIGNALS
+from harness.backends.verl.rewards import BEGUN, PROMPT
+from harness.step.batch import DATA_SIGNALS
 
 
 class PromptRows(Dataset):  # type: ignore[type-arg]
@@ -30,6 +30,6 @@ class PromptRows(Dataset):  # type: ignore[type-arg]
             "index": index,
             "data_source": "rlvr",
             "reward_model": {"ground_truth": row["answer"]},
-            "extra_info": {name: float(row[name]) for name in PROMPT_SIGNALS if name in row}
-            | {BEGUN: begins(row["prompt"])},
+            "extra_info": {name: float(row[name]) for name in DATA_SIGNALS if name in row}
+            | {BEGUN: begins(row["prompt"]), PROMPT: row["prompt"]},
         }

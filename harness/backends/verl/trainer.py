@@ -35,9 +35,9 @@ from harness.backends.verl.loss import COEFFICIENT, method_loss
 from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
 from harness.backends.verl.order import Order
 from harness.backends.verl.reference import REFERENCE
-from harness.backends.verl.rewards import CORRECT, PART, UNEQUAL
+from harness.backends.verl.rewards import PART, UNEQUAL
 from harness.backends.verl.rollout import group_key
-from harness.step.batch import PROMPT_SIGNALS, TokenBatch
+from harness.step.batch import SEQUENCE_SIGNALS, TokenBatch
 from harness.step.finite import Diverged, check_metrics, leave_word
 from harness.step.learning import UNEQUAL_BOXES
 from harness.step.step_metrics import step_metrics, with_rewards
@@ -258,7 +258,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         number = {name: i for i, name in enumerate(dict.fromkeys(names))}
         e = self.order.experiment
         extras = [reward_extras(fields) for fields in data["extra_fields"]]
-        for name in PROMPT_SIGNALS:
+        for name in SEQUENCE_SIGNALS:
             if name in extras[0]:
                 signals[name] = torch.tensor([of[name] for of in extras])
         return TokenBatch(
@@ -299,13 +299,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         part = self._put(part, {name: values for name, values in shaped.items() if values is not None})
         part.extra_info[COEFFICIENT] = applied.coefficient
         extras = [reward_extras(fields) for fields in data["extra_fields"]]
-        correct = torch.tensor([of[CORRECT] for of in extras])
-        metrics = step_metrics(
-            applied.batch,
-            correct=None if bool(correct.isnan().all()) else correct,  # all NaN: no reward says which are correct
-            rewards=applied.rewards,
-            shaped_advantages=applied.shaped_advantages,
-        )
+        metrics = step_metrics(applied.batch, rewards=applied.rewards, shaped_advantages=applied.shaped_advantages)
         metrics[UNEQUAL_BOXES] = sum(of[UNEQUAL] for of in extras) / len(extras)
         if self.order.experiment.entropy_search is not None:
             metrics["train/entropy_coefficient"] = applied.coefficient

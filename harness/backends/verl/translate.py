@@ -19,6 +19,7 @@ from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
 from harness.errors import UsageError
 from harness.spec import Experiment, Training, assumed
+from harness.step.batch import DRAWS
 from harness.step.rewards import GROUP_REWARDS
 
 NAME = f"veRL {TESTED}"
@@ -112,7 +113,7 @@ def to_verl_config(order: Order) -> dict[str, Any]:
         **_reference(e, hardware, micro_batch),
         **_rollout(e, order, micro_batch),
         **(_critic(e, order, micro_batch) if e["critic"] else {"critic.enable": False}),
-        **_rewards(e, order),
+        **_rewards(e, order, [name for name in DRAWS if name in experiment.method.reads]),
         **_trainer(e, order),
     }
 
@@ -277,7 +278,7 @@ def _critic(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any]
     }
 
 
-def _rewards(e: dict[str, Any], order: Order) -> dict[str, Any]:
+def _rewards(e: dict[str, Any], order: Order, draws: list[str]) -> dict[str, Any]:
     hardware, reward = order.hardware, "reward.custom_reward_function"
     return {
         "reward.num_workers": 1 if hardware.device == "cpu" else 8,
@@ -289,6 +290,7 @@ def _rewards(e: dict[str, Any], order: Order) -> dict[str, Any]:
             "policy": order.policy,
             "unscored": e["unscored"],
             "reasoning": e["reasoning"],
+            "draws": draws,
         },
         "reward.reward_model.enable": False,
     }

@@ -50,6 +50,8 @@ def rollout(vocab: int, declared: Experiment | None = None) -> dict[str, torch.T
         "reward_parts": parts,
         "greedy_rewards": torch.tensor([1.0, 0.0, 0.5]).repeat_interleave(GROUP),
         "correct": torch.tensor(REWARDS),
+        "response_draw": torch.arange(rows) * 7 % rows / rows,  # 0, 7/12, 2/12, ...: five of twelve below 0.4
+        "answer_draw": torch.arange(rows) * 5 % rows / rows,
         "groups": torch.arange(rows) // GROUP,
         "base_accuracy": torch.tensor([0.25, 1.0, 0.0]).repeat_interleave(GROUP),
         "ref_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3,
@@ -129,6 +131,7 @@ def slow(
         ref_logp=fixed["ref_per_token_logps"].double(),
         base_accuracy=fixed["base_accuracy"].double(),
         greedy_rewards=fixed["greedy_rewards"].double(),
+        **{name: fixed[name].double() for name in ("correct", "response_draw", "answer_draw")},
         rollout_logp=fixed.get("sampling_per_token_logps"),
     )
     batch = with_grpo(batch)

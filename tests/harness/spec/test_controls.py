@@ -191,6 +191,8 @@ def test_what_each_control_changes() -> None:
             "rewards": ("majority", "accuracy"),
             "reward_weights": (1.0, 0.0),
         },
+        "noisy_reward": {"dynamic_sampling": False, "noisy_reward.rate": 0.15, "noisy_reward.worth": 1.0},
+        "false_positives": {"dynamic_sampling": False, "false_positives.share": 0.15, "false_positives.worth": 1.0},
         "no_update": {"weight_decay": 0.0, "max_steps": 1},
     }
     signed = own.override(

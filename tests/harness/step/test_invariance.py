@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from harness.spec import Experiment, Method, catalogue
 from harness.spec.method import MethodOutput
-from harness.step.batch import PROMPT_SIGNALS, SIGNALS, TokenBatch
+from harness.step.batch import SEQUENCE_SIGNALS, SIGNALS, TokenBatch
 from tests.batches import one_group, padded, permuted, token_batches
 from tests.harness.cases import CASES
 
@@ -56,7 +56,7 @@ def test_order_padding_and_masked_values_change_nothing(name: str, batch: TokenB
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_signal_that_is_not_there_is_named(name: str) -> None:
-    signals = {signal: torch.full((4,) if signal in PROMPT_SIGNALS else (4, 3), -0.5) for signal in SIGNALS}
+    signals = {signal: torch.full((4,) if signal in SEQUENCE_SIGNALS else (4, 3), -0.5) for signal in SIGNALS}
     whole = one_group(advantages=torch.ones(4, 3), rewards=torch.tensor([1.0, 0.0, 1.0, 0.0]), **signals)
     for equation in METHODS[name].uses():
         for signal in equation.reads:
