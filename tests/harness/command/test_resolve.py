@@ -102,8 +102,8 @@ def test_costs_match_a_hand_computation() -> None:
     # 8523 problems / 128 a rollout = 66 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens
     assert training_steps(job) == 66
     costs = cost(job, TrlHardware())
-    assert costs["rollout_tokens"] == 66 * 896 * 1024
-    assert costs["trained_tokens"] == 66 * 896 * (1024 + 512)
+    assert costs.tokens.rollout == 66 * 896 * 1024
+    assert costs.tokens.trained == 66 * 896 * (1024 + 512)
     # one greedy sample of 500 + 30 + 30 + 198 problems, 3072 tokens each
     assert costs.tokens.evaluation == 758 * 3072
 
