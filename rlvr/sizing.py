@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError, choose
@@ -11,6 +11,7 @@ from rlvr.results import Result
 
 if TYPE_CHECKING:
     from evals.notebook import TextTable
+    from harness.plan.seeds import ClaimSeeds
 
 
 def power(
@@ -154,68 +155,41 @@ def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
             raise UsageError(f"{key}={values[key]}: no such option; every claim of the paper is planned at paper scale")
     if not any(key.startswith("hardware") for key in values):
         values["hardware"] = "h100x8"
-    from evals.data import benchmarks
-    from evals.notebook import text_table
-    from evals.stats.power import default_spread, seeds_of_claim
     from harness.launch.prepare import declaration, planned
-    from harness.plan.plan import fits
-    from harness.spec import catalogue
-    from rlvr.terminal import paragraph
+    from harness.plan.seeds import claim_seeds
 
-    declared, run = declaration(paper), ""
-    rows: list[dict[str, Any]] = []
-    scores: dict[tuple[str, str], dict[str, float]] = {}
-    for cell in catalogue.published(paper):
-        if cell.metric.startswith("avg") and cell.benchmark in benchmarks.names():
-            scores.setdefault((cell.model, cell.arm), {})[cell.benchmark] = cell.value / 100
-    for claim in declared.claims:
-        ours = claim.arm and "avg" in claim.compared and not (claim.curve or claim.than_model or claim.margin)
-        for model in declared.claimed_models(claim) if ours else ():
-            one, other = (scores.get((model, arm), {}) for arm in (claim.arm, claim.than))
-            printed = {b: one[b] - other[b] for b in claim.benchmarks or one if b in one and b in other}
-            if not printed:
-                continue
-            options = {"model": model, "arm": [claim.than, claim.arm], "protocol.benchmarks": list(printed), **values}
-            arms = planned(paper, {**options, "scale": "paper", "seeds": 1}, check=False)["arms"]
-            n = arms[0]["settings"]["protocol.n"]["value"]
-            samples = {b: n if isinstance(n, int) else n.get(b, n["default"]) for b in printed}
-            parts = [(d, default_spread(b), benchmarks.count(b), samples[b]) for b, d in printed.items()]
-            needed = seeds_of_claim(claim.over, parts, power)
-            row: dict[str, Any] = {"claim": claim.text, "model": model, "printed": printed, "seeds": needed}
-            row |= {key: getattr(claim, key) for key in ("where", "arm", "than", "over")}
-            for key in ("gpu_hours", "price"):
-                each = [(arm["cost_per_run"][key], needed if arm["method"] else 1) for arm in arms]
-                known = needed is not None and all(cost is not None for cost, _ in each)
-                row[key] = sum(cost * runs for cost, runs in each) if known else None
-            row["cannot run"] = next((arm["refused"] for arm in arms if arm["refused"]), None)
-            row["does not fit"] = next(
-                (f"{arm['label']}: {fits(arm)[1]}" for arm in arms if fits(arm)[0] == "no"), None
-            )
-            rows.append(row)
-            if not run and needed is not None and row["cannot run"] is row["does not fit"] is None:
-                words = {"paper": paper, **options, "seeds": needed, "scale": "paper"}
-                shown = {k: f"[{','.join(v)}]" if isinstance(v, list) else v for k, v in words.items()}
-                run = shlex.join(["rlvr", "run", *(f"{key}={value}" for key, value in shown.items())])
+    rows = list(claim_seeds(declaration(paper), values, power, partial(planned, paper, check=False)))
     if not rows:
         raise UsageError(f"paper={paper}: none of its claims compares accuracies that its tables print")
+    run = next((row.command(paper) for row in rows if row.can_run), None)
+    documents = [row.as_dict() for row in rows]
+    document = {"paper": paper, "power": power, "claims": documents, "run": run}
+    return Result(document, lambda: _seeds_text(rows, power, run), documents)
+
+
+def _seeds_text(rows: Sequence[ClaimSeeds], power: float, run: str | None) -> str:
+    """A table of the claims, notes, and the first command that can run."""
+    from evals.notebook import text_table
+    from rlvr.terminal import paragraph
+
     cells = [
         (
-            f"{row['model']}: {row['arm']} - {row['than']}",
-            f"{row['over']} of {len(row['printed'])}" if len(row["printed"]) > 2 else ", ".join(row["printed"]),
-            f"{100 * sum(row['printed'].values()) / len(row['printed']):+.1f}",
-            *("–" if row[key] is None else f"{row[key]:,.0f}" for key in ("seeds", "gpu_hours", "price")),
+            f"{row.model}: {row.claim.arm} - {row.claim.than}",
+            f"{row.claim.over} of {len(row.printed)}" if len(row.printed) > 2 else ", ".join(row.printed),
+            f"{100 * sum(row.printed.values()) / len(row.printed):+.1f}",
+            *("–" if value is None else f"{value:,.0f}" for value in (row.seeds, row.gpu_hours, row.price)),
         )
         for row in rows
     ]
+    reasons = {"cannot run": [row.cannot_run for row in rows], "does not fit": [row.does_not_fit for row in rows]}
     notes = [
         "printed: the mean difference in points. seeds: of each trained arm, with which the protocol's samples resolve "
         f"it with a chance of {power:.0%}; –: no number of them, more problems would be needed.",
-        *dict.fromkeys(f"{what}: {row[what]}" for what in ("cannot run", "does not fit") for row in rows if row[what]),
+        *dict.fromkeys(f"{what}: {why}" for what, each in reasons.items() for why in each if why),
     ]
     table = text_table(("claim", "benchmarks", "printed", "seeds", "GPU-hours", "USD"), cells, left=2)
-    first = [f"the first claim that can be resolved:\n  {run}"] if run else []
-    text = "\n".join([table, *map(paragraph, notes), *first])
-    return Result({"paper": paper, "power": power, "claims": rows, "run": run or None}, text, rows)
+    first = [] if run is None else [f"the first claim that can be resolved:\n  {run}"]
+    return "\n".join([table, *map(paragraph, notes), *first])
 
 
 def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:

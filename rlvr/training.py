@@ -19,6 +19,7 @@ from rlvr.signature import COMMAND_LINE
 if TYPE_CHECKING:
     from harness.jobs.run import JobOutcome
     from harness.launch.prepare import Prepared
+    from harness.plan.plan import Plan
     from harness.spec import Experiment, Reproduction
     from rlvr.runs import Run
 
@@ -203,15 +204,19 @@ def plan(
     what, asked, _ = _asked(paper, **_without_null(values))
     from evals.slow import slow
     from harness.launch.prepare import planned
-    from harness.plan.plan import as_text
+    from harness.plan.text import as_text
 
     with slow("reading the declaration, the data, the benchmarks and the base models' tokenizers"):
-        document = planned(what, asked, price=price)
-    rows = [{key: arm[key] for key in ("model", "arm", "title", "seeds", "steps")} for arm in document["arms"]]
-    lines = [] if evaluation is None else _informative(evaluation, document)
+        found = planned(what, asked, price=price)
+    document = found.as_dict()
+    lines = [] if evaluation is None else _informative(evaluation, found)
+    rows = [
+        {"model": arm.job.model, "arm": arm.job.arm, "title": arm.title, "seeds": list(arm.seeds), "steps": arm.steps}
+        for arm in found.arms
+    ]
     return Result(
         json.loads(json.dumps(document | ({"informative_groups": lines} if lines else {}), default=list)),
-        lambda: "\n".join([as_text(document, brief=brief), *(["", *lines] if lines else [])]),
+        lambda: "\n".join([as_text(found, brief=brief), *(["", *lines] if lines else [])]),
         rows,
     )
 
@@ -246,12 +251,14 @@ def _without_null(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _informative(evaluation: str, document: Mapping[str, Any]) -> list[str]:
+def _informative(evaluation: str, planned: Plan) -> list[str]:
     """How many groups would teach something, for each group size of the plan."""
     from evals.stats import informative
     from harness.record.find import method
+    from harness.spec import Experiment
 
-    sizes = {arm["settings"]["group_size"]["value"] for arm in document["arms"] if "group_size" in arm["settings"]}
+    experiments = [arm.job.experiment for arm in planned.arms]
+    sizes = {e.group_size.value for e in experiments if isinstance(e, Experiment)}
     if not sizes:
         raise UsageError(f"evaluation={evaluation}: expected arms that sample groups of responses, got none")
     tables = method(evaluation).tables

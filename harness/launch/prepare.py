@@ -27,6 +27,7 @@ from harness.spec.scales import SCALES
 
 if TYPE_CHECKING:
     from harness.jobs.rehearsal import Rehearsed
+    from harness.plan.plan import Plan
 
 
 TAKEN = (
@@ -225,9 +226,11 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
 
 def planned(
     paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None, check: bool = True
-) -> dict[str, Any]:
-    """What a run would start: the document of `harness.plan.plan.plan`, and what this machine lacks, if it is planned
-    for (`missing`; else None) and this is to be checked. Where it has no GPU, real models are planned for `card`.
+) -> Plan:
+    """What a run would start. Where this machine has no GPU, real models are planned for `card`.
+
+    Args:
+        check: say what this machine lacks, if the plan is for this machine.
 
     Raises:
         UsageError: as `prepare`, but for the machine.
@@ -237,20 +240,20 @@ def planned(
     scale, gpus = values.get("scale", "tiny" if isinstance(paper, str) else "paper"), this_host().gpus
     named = any(key.startswith("hardware") for key in values)
     asked = _read(paper, values if gpus or named or scale not in REAL else {"hardware": card(scale), **values})
-    missing: list[str] | None = None
+    missing: tuple[str, ...] | None = None
     if check and (not named or asked.machine.profile in (None, AUTO) or gpus):  # else the plan is for another machine
-        missing = []
+        missing = ()
         try:
             asked.within_memory().check_machine()
         except UsageError as error:
-            missing = str(error).splitlines()
+            missing = tuple(str(error).splitlines())
     here = asked.machine.profile is None and scale in REAL
     machines = {k: replace(h, device="cpu") if here and h.on_cpu(gpus) else h for k, h in asked.hardware.items()}
     how: dict[str, Any] = {"machines": machines, "explicit": asked.machine.explicit, "watch": asked.watch}
     how |= {"moved": asked.moved, "price": price, "on_a_card": asked.machine.on_a_card}
-    document = plan(asked.jobs, asked.refused, paper=asked.paper, **how)
-    data = {"overlaps": at_hand(asked.jobs, asked.data_dir)}
-    return {"missing": missing, "hardware": asked.machine.profile, **document, **data}
+    found = plan(asked.jobs, asked.refused, paper=asked.paper, **how)
+    overlaps = tuple(at_hand(asked.jobs, asked.data_dir))
+    return replace(found, missing=missing, profile=asked.machine.profile, overlaps=overlaps)
 
 
 def card(scale: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,40 @@ from harness.spec.job import Job
 SAID = "3"  # a response, to see what the chat template writes after one
 
 
-def asked(jobs: Iterable[Job]) -> list[dict[str, Any]]:
-    """For each base model that is a folder here: its prompts as the model reads them, with an example problem and what
-    each is used for, its end tokens, and notes where it is not asked as it was trained. Other models are not read."""
+@dataclass(frozen=True)
+class Question:
+    """A prompt as the model reads it, with an example problem. `uses`: training, and benchmarks."""
+
+    prompt: Prompt
+    uses: tuple[str, ...]
+    text: str
+
+    def as_dict(self) -> dict[str, object]:
+        prompt = self.prompt
+        how = {"prompt": prompt.name, "for": list(self.uses), "chat": prompt.chat, "text": self.text}
+        return {**how, "policy": prompt.policy, "source": prompt.source}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How one base model is asked.
+
+    Args:
+        ends: its end tokens, with their numbers. notes: where it is not asked as it was trained.
+    """
+
+    base_model: str
+    ends: Mapping[str, int]
+    questions: tuple[Question, ...]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        prompts = [question.as_dict() for question in self.questions]
+        return {"base_model": self.base_model, "ends": dict(self.ends), "prompts": prompts, "notes": list(self.notes)}
+
+
+def asked(jobs: Iterable[Job]) -> list[Asked]:
+    """One for each base model that is a folder here. Other models are not read."""
     uses: dict[str, dict[Prompt, dict[str, None]]] = {}
     for job in jobs:
         if Path(job.base_model.value).is_dir():
@@ -28,24 +60,24 @@ def asked(jobs: Iterable[Job]) -> list[dict[str, Any]]:
     return [_of_model(base, by_prompt) for base, by_prompt in uses.items()]
 
 
-def _of_model(base: str, by_prompt: dict[Prompt, dict[str, None]]) -> dict[str, Any]:
-    made: dict[str, Any] = {"base_model": base, "ends": {}, "prompts": [], "notes": []}
+def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> Asked:
+    numbers: dict[str, int] = {}
+    questions: list[Question] = []
+    notes: dict[str, None] = {}
     try:
         tokenizer = load_tokenizer(base)
         ends = model_stop_tokens(base, tokenizer)
-        made["ends"] = {tokenizer.convert_ids_to_tokens(number): number for number in ends}
-        for prompt, use in by_prompt.items():
+        numbers = {tokenizer.convert_ids_to_tokens(number): number for number in ends}
+        for prompt, uses in by_prompt.items():
             text = prompts.render(prompt, PROBLEM, tokenizer)
-            how = {"prompt": prompt.name, "for": list(use), "chat": prompt.chat, "text": text, "policy": prompt.policy}
-            made["prompts"].append({**how, "source": prompt.source})
+            questions.append(Question(prompt, tuple(uses), text))
             if prompt.chat:
-                made["notes"] += _end_of_turn(prompt, text, tokenizer, ends)
+                notes |= dict.fromkeys(_end_of_turn(prompt, text, tokenizer, ends))
             elif tokenizer.chat_template:
-                made["notes"].append(f"prompt {prompt.name} is plain text: the model's chat template is not used")
+                notes[f"prompt {prompt.name} is plain text: the model's chat template is not used"] = None
     except UsageError as error:  # also an error of the check of a machine, if this one is to run it
-        made["notes"].append(str(error))
-    made["notes"] = list(dict.fromkeys(made["notes"]))
-    return made
+        notes[str(error)] = None
+    return Asked(base, numbers, tuple(questions), tuple(notes))
 
 
 def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> list[str]:
@@ -65,20 +97,18 @@ def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> 
     ]
 
 
-def as_lines(models: Iterable[dict[str, Any]]) -> list[str]:
+def as_lines(models: Iterable[Asked]) -> list[str]:
     """As text, a few lines for each model."""
     lines = []
     for one in models:
-        ends = ", ".join(f"{token} ({number})" for token, number in one["ends"].items())
-        lines += [
-            "",
-            f"what {one['base_model']} reads, with an example problem" + (f"; it ends at {ends}" * bool(ends)),
-        ]
-        for prompt in one["prompts"]:
-            how = "its chat template" if prompt["chat"] else "plain text"
+        ends = ", ".join(f"{token} ({number})" for token, number in one.ends.items())
+        lines += ["", f"what {one.base_model} reads, with an example problem" + (f"; it ends at {ends}" * bool(ends))]
+        for question in one.questions:
+            prompt = question.prompt
+            how = "its chat template" if prompt.chat else "plain text"
             lines += [
-                f"  {prompt['prompt']} ({', '.join(prompt['for'])}), {how}: {prompt['text']!r}",
-                f"    the answer is read by {prompt['policy']}; prompt: {prompt['source']}",
+                f"  {prompt.name} ({', '.join(question.uses)}), {how}: {question.text!r}",
+                f"    the answer is read by {prompt.policy}; prompt: {prompt.source}",
             ]
-        lines += [f"  note: {note}" for note in one["notes"]]
+        lines += [f"  note: {note}" for note in one.notes]
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from harness.errors import UsageError
 from harness.spec import Experiment
@@ -29,6 +29,17 @@ class ContextNeed:
     def fits(self) -> bool:
         """Whether nothing known is too long; a prompt has at least one token."""
         return self.positions is None or max(self.training, self.evaluation + 1) <= self.positions
+
+    @property
+    def remark(self) -> str:
+        """A context that is too short or not known, in words; "" for one that fits."""
+        longest = f"context: {max(self.training, self.evaluation):,} tokens"
+        if self.positions is None:
+            return f"{longest}; the model's positions are not known here: checked before a run"
+        return "" if self.fits else f"{longest} do not fit {self.positions:,} positions; see context.positions"
+
+    def as_dict(self) -> dict[str, int | bool | None]:
+        return {**asdict(self), "fits": self.fits}
 
 
 def context_need(job: Job) -> ContextNeed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from evals.data import benchmarks
 from evals.data.protocols import Protocol
@@ -23,6 +23,7 @@ from harness.spec.rejection import Rejection
 
 CHECKPOINTS = 2  # that a training keeps, of those that it saves; a third exists while it is written
 WHILE = "while it runs"  # a part of the disk
+CPU = "cpu"  # a device, and what stands for a kind of GPU there
 BYTES_A_TOKEN = 4  # of a response on disk; an assumption
 UNKNOWN = "a tiny model, or one of unknown shape: `hf download MODEL config.json` makes it known"
 
@@ -76,7 +77,7 @@ def in_rollouts_engine(job: Job, hardware: Hardware, watch: Watch) -> bool:
     return trainer.colocated(e, hardware) and watch.protocol(job.protocol).longest <= e.max_completion_tokens.value
 
 
-def tokens(job: Job, watch: Watch) -> dict[str, int]:
+def tokens(job: Job, watch: Watch) -> Tokens:
     """Tokens of one run, at most."""
     e, steps = job.experiment, training_steps(job)
     sampled = trained = 0
@@ -92,8 +93,7 @@ def tokens(job: Job, watch: Watch) -> dict[str, int]:
         sampled = (sequences + greedy) * e.max_completion_tokens.value
         trained = sequences * (e.max_completion_tokens.value + e.max_prompt_tokens.value)
     beside = evaluations(job, watch) * evaluated_tokens(watch.protocol(job.protocol))
-    evaluated = evaluated_tokens(job.protocol) + beside
-    return {"rollout_tokens": sampled, "trained_tokens": trained, "evaluation_tokens": evaluated}
+    return Tokens(sampled, trained, evaluated_tokens(job.protocol) + beside)
 
 
 def known_shape(job: Job) -> Architecture | None:
@@ -152,7 +152,7 @@ def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
     """
     a, e = architecture(job.base_model.value), job.experiment  # a tiny model's too
     counts = tokens(job, watch)
-    answers = counts["evaluation_tokens"] + (counts["rollout_tokens"] if isinstance(e, Rejection) else 0)
+    answers = counts.evaluation + (counts.rollout if isinstance(e, Rejection) else 0)
     parts = {"responses": answers * seconds.MIDDLE.mean_share * BYTES_A_TOKEN}
     if a is None or e is None:
         return parts
@@ -192,28 +192,110 @@ def host_memory(job: Job, hardware: Hardware) -> float | None:
     return 2.0 * a.parameters if job.experiment is None else backend(job.backend).host(a, job.experiment, hardware)
 
 
-def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float | None = None) -> dict[str, Any]:
-    """All of it for one run: `gpu_hours` (in which a GPU works) and `hours` with their range, and `gpu_hours_taken`,
-    which `price` is of: every GPU for all of the time. None for a model of unknown shape.
+@dataclass(frozen=True)
+class Span:
+    """An estimate in hours, and how far it may be off."""
+
+    low: float
+    middle: float
+    high: float
+
+
+def span_dict(name: str, span: Span | None) -> dict[str, float | None]:
+    """Three entries of a JSON document; null where the hours are not known."""
+    low, middle, high = (None, None, None) if span is None else (span.low, span.middle, span.high)
+    return {name: middle, f"{name}_low": low, f"{name}_high": high}
+
+
+def total(spans: Sequence[Span]) -> Span | None:
+    """The sum; None without any."""
+    ends = zip(*((span.low, span.middle, span.high) for span in spans), strict=True)
+    return Span(*map(sum, ends)) if spans else None
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens of a run, at most.
+
+    Args:
+        rollout, evaluation: sampled in training, and in evaluation. trained: prompts and responses.
+    """
+
+    rollout: int = 0
+    trained: int = 0
+    evaluation: int = 0
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(self.rollout + other.rollout, self.trained + other.trained, self.evaluation + other.evaluation)
+
+    def as_dict(self) -> dict[str, int]:
+        return {f"{name}_tokens": count for name, count in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run costs.
+
+    Args:
+        gpu: its kind, or "cpu". gpus: how many the run holds. rate: USD per hour of one GPU.
+        hours: by the clock. gpu_hours: in which a GPU works. None for a model of unknown shape.
+        disk, host_memory: bytes (`disk`, `host_memory`).
+    """
+
+    tokens: Tokens
+    gpu: str
+    gpus: int
+    rate: Sourced[float]
+    hours: Span | None
+    gpu_hours: Span | None
+    disk: Mapping[str, float]
+    host_memory: float | None
+
+    @property
+    def gpu_hours_taken(self) -> float | None:
+        """Every GPU for all of the time."""
+        return None if self.hours is None else self.hours.middle * self.gpus
+
+    @property
+    def price(self) -> float | None:
+        """USD of the GPU-hours taken; None on a CPU."""
+        taken = self.gpu_hours_taken
+        return None if self.gpu == CPU or taken is None else taken * self.rate.value
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            **self.tokens.as_dict(),
+            **span_dict("gpu_hours", self.gpu_hours),
+            **span_dict("hours", self.hours),
+            "price": self.price,
+            "gpu_hours_taken": self.gpu_hours_taken,
+            "gpu": self.gpu,
+            "price_per_gpu_hour": self.rate.as_dict(),
+            "disk": dict(self.disk),
+            "host_memory": self.host_memory,
+        }
+
+
+def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float | None = None) -> Cost:
+    """All of it for one run.
 
     Args:
         price: USD for an hour of one GPU; None: the assumed one.
     """
     watch = watch or Watch()
-    found: dict[str, Any] = dict(tokens(job, watch))
-    for suffix, rules in (("_low", seconds.FAST), ("", seconds.MIDDLE), ("_high", seconds.SLOW)):
-        both = hours(job, hardware, rules, watch) or (None, None)
-        found |= {f"{name}{suffix}": value for name, value in zip(("gpu_hours", "hours"), both, strict=True)}
-    rate, gpus = price_of(hardware, price), max(hardware.devices, hardware.gpus)
-    on_cpu = hardware.device == "cpu"
-    return found | {
-        "price": None if on_cpu or found["hours"] is None else found["hours"] * gpus * rate.value,
-        "gpu_hours_taken": None if found["hours"] is None else found["hours"] * gpus,
-        "gpu": "cpu" if on_cpu else hardware.gpu or "h100",
-        "price_per_gpu_hour": rate.as_dict(),
-        "disk": disk(job, hardware, watch),
-        "host_memory": host_memory(job, hardware),
-    }
+    ends = [hours(job, hardware, rules, watch) for rules in (seconds.FAST, seconds.MIDDLE, seconds.SLOW)]
+    known = [end for end in ends if end is not None]
+    gpu_hours, by_the_clock = (Span(*values) for values in zip(*known, strict=True)) if known else (None, None)
+    return Cost(
+        tokens=tokens(job, watch),
+        gpu=CPU if hardware.device == CPU else hardware.gpu or "h100",
+        gpus=max(hardware.devices, hardware.gpus),
+        rate=price_of(hardware, price),
+        hours=by_the_clock,
+        gpu_hours=gpu_hours,
+        disk=disk(job, hardware, watch),
+        host_memory=host_memory(job, hardware),
+    )
 
 
 def size_text(size: float) -> str:

@@ -1,40 +1,254 @@
-"""What a command would start: every run, every value with its source, and an estimate of the cost. Starts nothing."""
+"""What a command would start: every run, every value with its source, and an estimate of the cost. Starts nothing.
+
+`harness.plan.text` writes a `Plan` as text, and `Plan.as_dict` as JSON.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evals.notebook import text_table
 from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
-from harness.backends.memory import CONTEXT, USABLE
+from harness.backends.memory import USABLE, Need
 from harness.command.watch import Watch
-from harness.plan.asked import as_lines, asked
-from harness.plan.context import context_need
-from harness.plan.costs import UNKNOWN, WHILE, cost, disk_of_all, size_text, training_steps
-from harness.plan.profiles import changes, judge, measures
+from harness.plan.asked import Asked, asked
+from harness.plan.context import ContextNeed, context_need
+from harness.plan.costs import CPU, Cost, Span, Tokens, cost, disk_of_all, span_dict, total, training_steps
+from harness.plan.profiles import Fit, changes, judge, measures
 from harness.spec import Experiment, Finetune, Reproduction, catalogue
-from harness.spec.declarations import cited
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from harness.spec.scales import SCALES
 
-SUMMED = ("rollout_tokens", "trained_tokens", "evaluation_tokens")
-ESTIMATED = tuple(f"{name}{suffix}" for name in ("gpu_hours", "hours") for suffix in ("", "_low", "_high"))
-PROCESSOR = (
-    "by this machine's processor: its float32 FLOP/s and copying are measured, and training is taken to reach 60 % (36 "
-    "to 90 %) of the first; mean lengths are 30 % of the limit (10 to 90 %); other work on the machine makes it slower"
-)
-MINUTES = 0.1  # hours below which minutes are shown
-HEADER = ("arm", "steps", "fits", "GPU memory (of usable)", "hours (low to high)", "USD", "disk")
+Key = tuple[str, str]  # the model and the arm of a job
 
 
-def origins(settings: dict[str, Sourced[Any]]) -> dict[str, int]:
+@dataclass(frozen=True)
+class Memory:
+    """What a training needs on one device.
+
+    Args:
+        has: bytes of the device, or of the part of a card that a job has. devices: how many a run uses.
+        settings: of the hardware, as options of a command.
+    """
+
+    gpu: str
+    has: float
+    devices: int
+    settings: str
+    need: Need
+    fit: Fit
+
+    @property
+    def usable(self) -> float:
+        return USABLE * self.has
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "gpu": self.gpu,
+            "gpu_bytes": self.has,
+            "gpus": self.devices,
+            "settings": self.settings,
+            "training": dict(self.need.training),
+            "sampling": dict(self.need.sampling),
+            "peak": self.need.peak,
+            "fits": self.fit.fits,
+            "usable_bytes": self.usable,
+            "remedy": self.fit.remedy,
+            "advice": self.fit.advice,
+        }
+
+
+@dataclass(frozen=True)
+class ArmPlan:
+    """One arm, and one run of it.
+
+    Args:
+        job: its first one. label: its name for people. seeds: of its runs.
+        memory: None for an untrained arm, an unknown shape, or an arm that the backend refuses.
+        evaluation_fits: None where the model's shape is not known.
+        refused: why the backend cannot train it. why_backend: why another than the usual backend trains it.
+        one_step, one_more_rollout: hours of shorter runs; None where nobody asks (`shorter`).
+    """
+
+    job: Job
+    label: str
+    seeds: tuple[int, ...]
+    cost: Cost
+    memory: Memory | None
+    context: ContextNeed
+    evaluation_fits: bool | None
+    refused: str | None
+    why_backend: str | None
+    one_step: float | None
+    one_more_rollout: float | None
+
+    @property
+    def steps(self) -> int:
+        return training_steps(self.job)
+
+    @property
+    def title(self) -> str:
+        return self.job.title if self.job.experiment or self.job.trained == self.job.model else "untrained"
+
+    @property
+    def fits(self) -> tuple[str, str]:
+        """(yes, no, or – where it is not known or cannot run; the reason of a no or –, "" without any)"""
+        memory, base, context = self.memory, self.job.base_model.value, self.context.remark
+        place = "this machine" if self.cost.gpu == CPU else "these GPUs"
+        too_large = f"too large for {place}; {memory.fit.advice}" if memory is not None and not memory.fit.fits else ""
+        cases = (  # the first that is so
+            (self.refused, "–", self.refused or ""),
+            (too_large, "no", too_large),
+            (self.evaluation_fits is False, "no", f"the evaluation's GPUs do not hold {base}"),
+            (not self.context.fits, "no", context),
+            (self.evaluation_fits is None, "–", f"not known whether {base} fits"),
+            (self.steps and memory is None, "–", context),
+        )
+        return next(((word, why) for so, word, why in cases if so), ("yes", context))
+
+    def as_dict(self) -> dict[str, object]:
+        job = self.job
+        return {
+            "model": job.model,
+            "arm": job.arm,
+            "title": self.title,
+            "backend": job.backend,
+            "seeds": list(self.seeds),
+            "steps": self.steps,
+            "method": method(job),
+            "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
+            "origins": origins(job.settings()),
+            "cost_per_run": self.cost.as_dict(),
+            "one_step": self.one_step,
+            "one_more_rollout": self.one_more_rollout,
+            "memory": None if self.memory is None else self.memory.as_dict(),
+            "context": self.context.as_dict(),
+            "evaluation_fits": self.evaluation_fits,
+            "refused": self.refused,
+            "why_backend": self.why_backend,
+            "label": self.label,
+        }
+
+
+@dataclass(frozen=True)
+class Total:
+    """All runs, one after another.
+
+    Args:
+        runs: the cost of each.
+    """
+
+    runs: Sequence[Cost]
+
+    @property
+    def tokens(self) -> Tokens:
+        return sum((run.tokens for run in self.runs), Tokens())
+
+    @property
+    def hours(self) -> Span | None:
+        return total([run.hours for run in self.runs if run.hours is not None])
+
+    @property
+    def gpu_hours(self) -> Span | None:
+        return total([run.gpu_hours for run in self.runs if run.gpu_hours is not None])
+
+    @property
+    def gpu_hours_taken(self) -> float | None:
+        taken = [run.gpu_hours_taken for run in self.runs if run.gpu_hours_taken is not None]
+        return sum(taken) if taken else None
+
+    @property
+    def price(self) -> float | None:
+        return sum(priced) if (priced := [run.price for run in self.runs if run.price is not None]) else None
+
+    @property
+    def unknown(self) -> int:
+        """Runs whose hours are not known."""
+        return sum(run.gpu_hours is None for run in self.runs)
+
+    @property
+    def disk(self) -> float:
+        return disk_of_all([run.disk for run in self.runs])
+
+    @property
+    def host_memory(self) -> float | None:
+        return max((run.host_memory for run in self.runs if run.host_memory is not None), default=None)
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            **self.tokens.as_dict(),
+            **span_dict("gpu_hours", self.gpu_hours),
+            **span_dict("hours", self.hours),
+            "gpu_hours_taken": self.gpu_hours_taken,
+            "price": self.price,
+            "runs_without_gpu_hours": self.unknown,
+            "disk": self.disk,
+            "host_memory": self.host_memory,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a command would start.
+
+    Args:
+        runs: their names, without those of refused arms. on_a_card: jobs that share a GPU.
+        doubts: the paper's, and those of the plan.
+        missing: in this machine; None where the plan is for another. profile: the name of the hardware, or None.
+        overlaps: training problems in benchmarks, in words.
+    """
+
+    paper: Reproduction
+    scale: str
+    runs: tuple[str, ...]
+    backends: tuple[str, ...]
+    arms: tuple[ArmPlan, ...]
+    total: Total
+    on_a_card: int
+    asked: tuple[Asked, ...]
+    doubts: tuple[str, ...]
+    missing: tuple[str, ...] | None = None
+    profile: str | None = None
+    overlaps: tuple[str, ...] = ()
+
+    @property
+    def rates(self) -> dict[str, Sourced[float]]:
+        """USD per hour of each kind of GPU."""
+        return {arm.cost.gpu: arm.cost.rate for arm in self.arms}
+
+    def as_dict(self) -> dict[str, object]:
+        """The JSON document of `rlvr plan`."""
+        trainer = self.paper.trainer
+        return {
+            "missing": None if self.missing is None else list(self.missing),
+            "hardware": self.profile,
+            "paper": self.paper.key,
+            "title": self.paper.title,
+            "arxiv": self.paper.arxiv,
+            "scale": self.scale,
+            "scale_label": SCALES[self.scale].label,
+            "backends": list(self.backends),
+            "trainer": None if trainer is None else trainer.as_dict(),
+            "runs": list(self.runs),
+            "arms": [arm.as_dict() for arm in self.arms],
+            "total": self.total.as_dict(),
+            "on_a_card": self.on_a_card,
+            "prices": {gpu: rate.as_dict() for gpu, rate in self.rates.items()},
+            "cost_assumptions": seconds.ASSUMPTIONS,
+            "asked": [model.as_dict() for model in self.asked],
+            "departures": list(self.paper.departures),
+            "doubts": list(self.doubts),
+            "overlaps": list(self.overlaps),
+        }
+
+
+def origins(settings: Mapping[str, Sourced[Any]]) -> dict[str, int]:
     """The number of values of each origin, 0 included."""
     counted = Counter(str(sourced.origin) for sourced in settings.values())
     return {str(origin): counted[str(origin)] for origin in Origin}
@@ -67,7 +281,7 @@ def trainer_configs(jobs: Iterable[Job], machines: Machines) -> dict[str, dict[s
     return configs
 
 
-def labels(jobs: Iterable[Job]) -> dict[tuple[str, str], str]:
+def labels(jobs: Iterable[Job]) -> dict[Key, str]:
     """(model, arm) -> its name for people: by the model that is trained, or by the paper's where that tells two arms
     apart."""
     found = {(job.model, job.arm): job.label for job in jobs}
@@ -77,17 +291,17 @@ def labels(jobs: Iterable[Job]) -> dict[tuple[str, str], str]:
 
 def plan(
     jobs: list[Job],
-    refused: Mapping[tuple[str, str], Exception] | None = None,
+    refused: Mapping[Key, Exception] | None = None,
     *,
-    moved: Mapping[tuple[str, str], str] | None = None,
-    machines: Mapping[tuple[str, str], Hardware] | None = None,
+    moved: Mapping[Key, str] | None = None,
+    machines: Mapping[Key, Hardware] | None = None,
     explicit: frozenset[str] = frozenset(),
     paper: Reproduction | None = None,
     watch: Watch | None = None,
     price: float | None = None,
     on_a_card: int = 1,
-) -> dict[str, Any]:
-    """The plan as one JSON document.
+) -> Plan:
+    """The plan of these jobs.
 
     Args:
         watch: evaluations beside the training. price: USD for an hour of one GPU; None: an assumed one.
@@ -97,49 +311,49 @@ def plan(
         explicit: settings given on the command line, which a remedy keeps if possible.
         on_a_card: jobs that share a GPU, each with its part of the memory.
     """
-    refused, moved = refused or {}, moved or {}
-    machines = machines or {(job.model, job.arm): backend(job.backend).hardware() for job in jobs}
-    first = jobs[0]
-    reproduction = paper or catalogue.load(first.paper)
-    arms: dict[tuple[str, str], dict[str, Any]] = {}
+    refused, moved, watch, names = refused or {}, moved or {}, watch or Watch(), labels(jobs)
+    by_arm: dict[Key, list[Job]] = {}
     for job in jobs:
-        key = job.model, job.arm
-        if key not in arms:
-            arms[key] = _arm(job, machines[key], refused.get(key), explicit, watch or Watch(), price, on_a_card)
-            arms[key]["why_backend"] = moved.get(key)
-        arms[key]["seeds"].append(job.seed)
-    names = labels(jobs)
-    for key, arm in arms.items():
-        arm["label"] = names[key]
-    able = [job for job in jobs if (job.model, job.arm) not in refused]
-    costs = [arms[job.model, job.arm]["cost_per_run"] for job in able]
-    estimated = [c for c in costs if c["gpu_hours"] is not None]
-    return {
-        "paper": first.paper,
-        "title": reproduction.title,
-        "arxiv": reproduction.arxiv,
-        "scale": first.scale,
-        "scale_label": SCALES[first.scale].label,
-        "backends": list(dict.fromkeys(job.backend for job in jobs if job.experiment is not None)) or [first.backend],
-        "trainer": None if reproduction.trainer is None else reproduction.trainer.as_dict(),
-        "runs": [job.name for job in able],
-        "arms": list(arms.values()),
-        "total": {
-            **{key: sum(c[key] for c in costs) for key in SUMMED},
-            **{key: sum(c[key] for c in estimated) if estimated else None for key in ESTIMATED},
-            "gpu_hours_taken": sum(c["gpu_hours_taken"] for c in estimated) if estimated else None,
-            "price": sum(priced) if (priced := [c["price"] for c in estimated if c["price"] is not None]) else None,
-            "runs_without_gpu_hours": len(costs) - len(estimated),
-            "disk": disk_of_all([c["disk"] for c in costs]),
-            "host_memory": max((c["host_memory"] for c in costs if c["host_memory"] is not None), default=None),
-        },
-        "on_a_card": on_a_card,
-        "prices": {arm["cost_per_run"]["gpu"]: arm["cost_per_run"]["price_per_gpu_hour"] for arm in arms.values()},
-        "cost_assumptions": seconds.ASSUMPTIONS,
-        "asked": asked(able),
-        "departures": list(reproduction.departures),
-        "doubts": [*reproduction.doubts, *ratio_doubts(jobs)],
-    }
+        by_arm.setdefault((job.model, job.arm), []).append(job)
+    arms = {}
+    for key, (job, *_) in by_arm.items():
+        hardware = backend(job.backend).hardware() if machines is None else machines[key]
+        memory = None if key in refused else memory_of(job, hardware, explicit, on_a_card)
+        arms[key] = ArmPlan(
+            job=job,
+            label=names[key],
+            seeds=tuple(each.seed for each in by_arm[key]),
+            cost=_cost(job, hardware, memory, watch, price),
+            memory=memory,
+            context=context_need(job),
+            evaluation_fits=measures(job, hardware, memory=hardware.card.memory / on_a_card),
+            refused=str(refused[key]) if key in refused else None,
+            why_backend=moved.get(key),
+            one_step=shorter(job, hardware, watch, 1),
+            one_more_rollout=shorter(job, hardware, watch, 1 + _updates(job)),
+        )
+    first, able = jobs[0], [job for job in jobs if (job.model, job.arm) not in refused]
+    trained = dict.fromkeys(job.backend for job in jobs if job.experiment is not None)
+    declared = paper or catalogue.load(first.paper)
+    return Plan(
+        paper=declared,
+        scale=first.scale,
+        runs=tuple(job.name for job in able),
+        backends=tuple(trained) or (first.backend,),
+        arms=tuple(arms.values()),
+        total=Total([arms[job.model, job.arm].cost for job in able]),
+        on_a_card=on_a_card,
+        asked=tuple(asked(able)),
+        doubts=(*declared.doubts, *ratio_doubts(jobs)),
+    )
+
+
+def _cost(job: Job, hardware: Hardware, memory: Memory | None, watch: Watch, price: float | None) -> Cost:
+    """The cost of a run; on a processor its memory is the machine's."""
+    found = cost(job, hardware, watch, price)
+    if memory is None or hardware.device != CPU:
+        return found
+    return replace(found, host_memory=memory.need.peak * hardware.devices)
 
 
 def ratio_doubts(jobs: Iterable[Job]) -> list[str]:
@@ -157,35 +371,6 @@ def ratio_doubts(jobs: Iterable[Job]) -> list[str]:
     ]
 
 
-def _arm(
-    job: Job, hardware: Hardware, refusal: Exception | None, explicit: frozenset[str], watch: Watch,
-    price: float | None, on_a_card: int,
-) -> dict[str, Any]:  # fmt: skip
-    """The plan's entry for an arm; its seeds are added later."""
-    need, costs = context_need(job), cost(job, hardware, watch, price)
-    needs = memory(job, hardware, explicit, on_a_card) if refusal is None else None
-    if needs is not None and hardware.device == "cpu":  # its memory is the machine's
-        costs["host_memory"] = needs["peak"] * hardware.devices
-    return {
-        "model": job.model,
-        "arm": job.arm,
-        "title": job.title if job.experiment or job.trained == job.model else "untrained",
-        "backend": job.backend,
-        "seeds": [],
-        "steps": training_steps(job),
-        "method": method(job),
-        "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
-        "origins": origins(job.settings()),
-        "cost_per_run": costs,
-        "one_step": shorter(job, hardware, watch, 1),
-        "one_more_rollout": shorter(job, hardware, watch, 1 + _updates(job)),
-        "memory": needs,
-        "context": {**asdict(need), "fits": need.fits},
-        "evaluation_fits": measures(job, hardware, memory=hardware.card.memory / on_a_card),
-        "refused": None if refusal is None else str(refusal),
-    }
-
-
 def _updates(job: Job) -> int:
     """Optimiser steps of a rollout; 1 of a training without rollouts."""
     return job.experiment.updates_per_rollout.value if isinstance(job.experiment, Experiment) else 1
@@ -194,285 +379,21 @@ def _updates(job: Job) -> int:
 def shorter(job: Job, hardware: Hardware, watch: Watch, steps: int) -> float | None:
     """Hours of the same run with so many steps, on a machine's processor, where people try a run shorter; else None."""
     e = job.experiment
-    if hardware.device != "cpu" or e is None or isinstance(e, Rejection):
+    if hardware.device != CPU or e is None or isinstance(e, Rejection):
         return None
     short = replace(job, experiment=e.override({"max_steps": steps}, Origin.ASSUMED, "a shorter run"))
-    hours: float | None = cost(short, hardware, watch)["hours"]
-    return hours
+    hours = cost(short, hardware, watch).hours
+    return None if hours is None else hours.middle
 
 
-def _shorter(arm: Mapping[str, Any]) -> list[str]:
-    """What a shorter run needs, where that is known."""
-    first, second, steps = arm["one_step"], arm["one_more_rollout"], arm["steps"]
-    if first is None or second is None or steps < 2:
-        return []
-    updates = arm["settings"].get("updates_per_rollout", {}).get("value", 1)
-    further = "step" if updates == 1 else f"rollout of {updates} steps"
-    each = f"each further {further} {_time(second - first)}"
-    return [f"{arm['label']}: max_steps=1 takes about {_time(first)} with its evaluation, {each}"]
-
-
-def _context_text(need: dict[str, Any]) -> str:
-    """What is said of a context that is too short or not known."""
-    tokens = f"context: {max(need['training'], need['evaluation']):,} tokens"
-    if need["positions"] is None:
-        return f"{tokens}; the model's positions are not known here: checked before a run"
-    return "" if need["fits"] else f"{tokens} do not fit {need['positions']:,} positions; see context.positions"
-
-
-def memory(job: Job, hardware: Hardware, explicit: frozenset[str], on_a_card: int = 1) -> dict[str, Any] | None:
-    """Memory that one GPU needs, by part, and whether it fits, or fits the part of a card that several jobs share; None
-    for an untrained arm or an unknown shape."""
+def memory_of(job: Job, hardware: Hardware, explicit: frozenset[str], on_a_card: int = 1) -> Memory | None:
+    """Memory that one device needs, and whether it fits, or fits the part of a card that several jobs share; None for
+    an untrained arm or an unknown shape."""
     if job.experiment is None:
         return None
     has = hardware.card.memory / on_a_card
-    verdict = judge(job.experiment, job.backend, hardware, explicit, memory=has, shared=on_a_card > 1)
-    if verdict.need is None:
+    fit = judge(job.experiment, job.backend, hardware, explicit, memory=has, shared=on_a_card > 1)
+    if fit.need is None:
         return None
-    return {
-        "gpu": "cpu" if hardware.device == "cpu" else hardware.gpu or "h100",
-        "gpu_bytes": has,
-        "gpus": hardware.devices,
-        "settings": changes(type(hardware)(), hardware),
-        "training": dict(verdict.need.training),
-        "sampling": dict(verdict.need.sampling),
-        "peak": verdict.need.peak,
-        "fits": verdict.fits,
-        "usable_bytes": USABLE * has,
-        "remedy": verdict.remedy,
-        "advice": verdict.advice,
-    }
-
-
-def _memory_text(needs: dict[str, Any] | None) -> list[str]:
-    if needs is None:
-        return []
-    if needs["peak"] < 4e9:  # a tiny model fits any machine
-        return []
-    settings = needs["settings"] or "default settings"
-    lines = [f"  {needs['gpus']} x {needs['gpu']} ({needs['gpu_bytes'] / 1e9:.0f} GB each): {settings}"]
-    for phase in ("training", "sampling"):
-        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in needs[phase].items() if size >= 5e7)
-        if parts:
-            lines.append(f"    {phase}: {sum(needs[phase].values()) / 1e9:.1f} GB = {parts}")
-    answer = "fits" if needs["fits"] else f"does not fit; {needs['advice']}"
-    beside = "the libraries" if needs["gpu"] == "cpu" else "the GPU's context"
-    return [*lines, f"    peak {_compared(needs)} usable, with {CONTEXT / 1e9:g} GB for {beside}: {answer}"]
-
-
-def _compared(needs: Mapping[str, Any]) -> str:
-    """What is needed beside what it must fit, with the digits that tell them apart."""
-    return f"{needs['peak'] / 1e9:,.1f} GB of {needs['usable_bytes'] / 1e9:,.1f} GB"
-
-
-def as_text(document: dict[str, Any], *, brief: bool = False) -> str:
-    """The plan as text: runs and costs, then each arm's values with their sources (shared values once).
-
-    Args:
-        brief: runs, costs and what is missing here, without the values.
-    """
-    lines = [*_runs_text(document, brief), *_remarks(document["arms"]), *document.get("overlaps", ())]
-    lines += as_lines(document["asked"])
-    lines += _machine_text(document)
-    return "\n".join(lines if brief else [*lines, *_values_text(document)])
-
-
-def _runs_text(document: dict[str, Any], brief: bool) -> list[str]:
-    """What is run, a row an arm, and what all of it costs."""
-    total, prices = document["total"], document["prices"]
-    priced = "; price of a GPU-hour: " + "; ".join(
-        f"{gpu} {p['value']:g} USD ({p['origin']}: {p['note']})" for gpu, p in prices.items()
-    )
-    on_cpu, runs = prices.keys() == {"cpu"}, document["runs"]
-    rows = [HEADER, *(_row(arm) for arm in document["arms"])]
-    tiny = total["gpu_hours"] is None and SCALES[document["scale"]].family is not None
-    if tiny:  # what a GPU costs says nothing of it
-        rows = [row[:3] + row[-1:] for row in rows]
-    elif on_cpu:
-        rows = [tuple(cell.replace("GPU memory", "memory") for cell in row[:5] + row[-1:]) for row in rows]
-    return [
-        f"{document['paper']}: {cited(document['title'], document['arxiv'])}",
-        f"scale {document['scale']} ({document['scale_label']}), backend {' and '.join(document['backends'])}"
-        + (f", hardware {document['hardware']}" if document.get("hardware") else "")
-        + _trainer(document["trainer"]),
-        "",
-        f"{len(runs)} run{'s' * (len(runs) != 1)}" + ("" if brief else f": {', '.join(runs)}"),
-        "",
-        "a run of each arm:",
-        text_table(rows[0], rows[1:], left=1),
-        "",
-        f"all runs, one after another: {'minutes each on a CPU' if tiny else _hours(total)}; "
-        f"{size_text(total['disk'])} of disk{_passing(document['arms'])}"
-        + (f"; {size_text(total['host_memory'])} of a machine's memory at most" if total["host_memory"] else ""),
-        *_shared_card(document),
-        f"tokens, at most: {total['rollout_tokens']:,} sampled and {total['trained_tokens']:,} trained on in training, "
-        f"{total['evaluation_tokens']:,} sampled in evaluation",
-        *([] if tiny else [f"  ({PROCESSOR if on_cpu else document['cost_assumptions'] + priced})"]),
-        *(line for arm in document["arms"] for line in _shorter(arm)),
-    ]
-
-
-def fits(arm: Mapping[str, Any]) -> tuple[str, str]:
-    """(yes, no, or – where it is not known or cannot run; the reason of a no or –, "" without any)"""
-    memory, base = arm["memory"], arm["settings"]["base_model"]["value"]
-    context = _context_text(arm["context"])
-    place = "this machine" if arm["cost_per_run"]["gpu"] == "cpu" else "these GPUs"
-    too_large = f"too large for {place}; {memory['advice']}" if memory is not None and not memory["fits"] else ""
-    cases = (  # the first that is so
-        (arm["refused"], "–", arm["refused"]),
-        (too_large, "no", too_large),
-        (arm["evaluation_fits"] is False, "no", f"the evaluation's GPUs do not hold {base}"),
-        (not arm["context"]["fits"], "no", context),
-        (arm["evaluation_fits"] is None, "–", f"not known whether {base} fits"),
-        (arm["steps"] and memory is None, "–", context),
-    )
-    return next(((word, why) for so, word, why in cases if so), ("yes", context))
-
-
-def _remarks(arms: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Why arms cannot run or do not fit, and why another backend trains them; arms with one reason on one line."""
-    said: dict[str, list[str]] = {}
-    for arm in arms:
-        moved = f"backend={arm['backend']}: {arm['why_backend']}" if arm["why_backend"] else ""
-        for why in filter(None, (fits(arm)[1], moved, _rounded_away(arm["settings"]))):
-            said.setdefault(why, []).append(arm["label"])
-    return [f"{', '.join(names)}: {why}" for why, names in said.items()]
-
-
-def _rounded_away(settings: Mapping[str, Any]) -> str:
-    """Which weights an optimiser step can change at all, where they are stored in bfloat16.
-
-    A weight in [2^e, 2^(e+1)) has neighbours 2^(e-7) apart, and an Adam step is about one learning rate. It is rounded
-    to nothing if it is below half of that, so that weights from 512 learning rates on never move.
-    """
-    if settings.get("precision", {}).get("value") != "pure_bfloat16":
-        return ""
-    rate = settings["learning_rate"]["value"]
-    return (
-        f"precision=pure_bfloat16 with learning_rate={rate:g}: a step of this size is rounded to nothing in each "
-        f"weight of {512 * rate:.1g} or more. The run measures the share that changes. precision=bfloat16 keeps "
-        "float32 weights"
-    )
-
-
-def _machine_text(document: Mapping[str, Any]) -> list[str]:
-    missing = document.get("missing")
-    if missing is None or not document["runs"]:
-        return []
-    heading = "this machine lacks:" if missing else "this machine has all that these runs need"
-    return ["", heading, *(f"  - {line}" for line in missing)]
-
-
-def _values_text(document: Mapping[str, Any]) -> list[str]:
-    """Every value with its source: those of all trained arms, then each arm's own; departures and doubts."""
-    lines: list[str] = []
-    shared = _shared([arm["settings"] for arm in document["arms"] if arm["method"]])
-    if shared:
-        lines += ["", "every trained arm:", *_table(shared)]
-    for arm in document["arms"]:
-        differing = {key: value for key, value in arm["settings"].items() if shared.get(key) != value}
-        counts = ", ".join(f"{n} {origin}" for origin, n in arm["origins"].items() if n)
-        trained = " -> ".join(arm["method"]) + f", {arm['steps']} steps" if arm["method"] else "measured as it is"
-        lines += [
-            "",
-            f"{arm['label']} ({arm['title']}; {trained}; seeds {arm['seeds']}; values: {counts})",
-            *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
-            *_memory_text(arm["memory"]),
-            *_disk_text(arm["cost_per_run"]),
-            *_table(differing),
-        ]
-    for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
-        lines += ["", f"{heading}:", *(f"  - {note}" for note in notes)] if notes else []
-    return lines
-
-
-def _shared_card(document: Mapping[str, Any]) -> list[str]:
-    """What is said of jobs that share a card."""
-    jobs, hours = document["on_a_card"], document["total"]["hours"]
-    if jobs == 1:
-        return []
-    has = {size_text(arm["memory"]["gpu_bytes"]) for arm in document["arms"] if arm["memory"]}
-    by_clock = (
-        "" if hours is None else f"; by the clock {hours / jobs:.1f} to {hours:.1f} hours, as busy as one leaves it"
-    )
-    return [f"{jobs} jobs share each card{f', {min(has)} each' if has else ''}{by_clock}"]
-
-
-def _trainer(sourced: Mapping[str, Any] | None) -> str:
-    return "" if sourced is None else f"; the paper trained with {sourced['value']} ({sourced['note']})"
-
-
-def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
-    """An arm in the table of costs."""
-    costs, memory = arm["cost_per_run"], arm["memory"]
-    hours, price = costs["hours"], costs["price"]
-    return (
-        arm["label"],
-        str(arm["steps"]),
-        fits(arm)[0],
-        "–" if memory is None else _compared(memory),
-        "–" if hours is None else _span(costs, "hours", "min" if hours < MINUTES else ""),
-        "–" if price is None else _usd(price),
-        size_text(sum(costs["disk"].values())),
-    )
-
-
-def _span(costs: Mapping[str, Any], key: str, unit: str) -> str:
-    """ "1.9 hours (0.8 to 9.6)", in minutes where the unit says so."""
-    times, digits = (60, 0) if "min" in unit else (1, 1)
-    middle, low, high = (f"{times * costs[key + suffix]:,.{digits}f}" for suffix in ("", "_low", "_high"))
-    return f"{middle} {unit} ({low} to {high})".replace("  ", " ")
-
-
-def _time(hours: float) -> str:
-    return f"{60 * hours:.1f} minutes" if hours < MINUTES else f"{hours:.2f} hours"
-
-
-def _usd(price: float) -> str:
-    return f"{price:,.{2 if price < 10 else 0}f}"
-
-
-def _passing(arms: Sequence[Mapping[str, Any]]) -> str:
-    """Why the disk of all runs is less than the sum of the table's column."""
-    most = max((arm["cost_per_run"]["disk"].get(WHILE, 0.0) for arm in arms), default=0.0)
-    return f" (with the {size_text(most)} that only a run under way takes counted once)" if most >= 1e9 else ""
-
-
-def _disk_text(costs: Mapping[str, Any]) -> list[str]:
-    """Disk by part, and host memory, of a model that is not tiny."""
-    if costs["hours"] is None:
-        return []
-    parts = ", ".join(f"{name} {size_text(size)}" for name, size in costs["disk"].items())
-    return [f"  disk: {parts}; the machine's memory: {size_text(costs['host_memory'])}"]
-
-
-def _shared(settings: list[dict[str, Any]]) -> dict[str, Any]:
-    if len(settings) < 2:
-        return {}
-    return {key: value for key, value in settings[0].items() if all(s.get(key) == value for s in settings[1:])}
-
-
-def _table(settings: dict[str, Any]) -> list[str]:
-    width = max((len(key) for key in settings), default=0)
-    lines = []
-    for key, sourced in settings.items():
-        was = f" (was {sourced['was']['value']!r}, {sourced['was']['origin']})" if sourced["was"] else ""
-        lines.append(f"  {key:<{width}}  {sourced['value']!r}  [{sourced['origin']}: {sourced['note']}]{was}")
-    return lines
-
-
-def _hours(total: dict[str, Any]) -> str:
-    unknown = total["runs_without_gpu_hours"]
-    if total["gpu_hours"] is None:
-        return f"unknown hours ({UNKNOWN})" if unknown else "nothing to run"
-    spans = [
-        _span(total, key, word.replace("hours", "minutes") if total[key] < MINUTES else word)
-        for key, word in (("hours", "hours"), ("gpu_hours", "GPU-hours"))
-    ]
-    if total["price"] is None:
-        spans = spans[:1]
-    without = f", without {unknown} runs ({UNKNOWN})" if unknown else ""
-    price = "" if total["price"] is None else f", {_usd(total['price'])} USD"
-    if price and total["gpu_hours_taken"] > 1.005 * total["gpu_hours"]:
-        price += f" for {total['gpu_hours_taken']:,.1f} GPU-hours with those in which a GPU waits"
-    return f"about {', '.join(spans)}{price}{without}"
+    gpu = CPU if hardware.device == CPU else hardware.gpu or "h100"
+    return Memory(gpu, has, hardware.devices, changes(type(hardware)(), hardware), fit.need, fit)

@@ -66,10 +66,10 @@ def test_commands_of_the_pages_exist(page: str, line: str) -> None:
         return
     name, _, (_, given), _ = parse(shown)
     if name in ("run", "plan") and given["paper"] in papers():  # what would be trained can be
-        document = planned(*options_of(shown[1:]))
+        plan = planned(*options_of(shown[1:]))
         if any(word.startswith("hardware=") for word in shown):  # and on the named machine
-            needs = [arm["memory"] for arm in document["arms"] if arm["memory"] is not None]
-            assert needs and all(memory["fits"] for memory in needs)
+            needs = [arm.memory for arm in plan.arms if arm.memory is not None]
+            assert needs and all(memory.fit.fits for memory in needs)
 
 
 def test_the_page_for_users_of_other_tools_has_the_words_that_errors_have() -> None:

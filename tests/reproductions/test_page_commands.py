@@ -10,7 +10,6 @@ import pytest
 
 from harness.command.resolve import resolve
 from harness.launch.prepare import planned, rehearsed
-from harness.plan.plan import fits
 from harness.spec import catalogue
 from tests.options import options_of
 from tests.reproductions.test_pages import DECLARED, FOLDER, coverage
@@ -32,7 +31,7 @@ def in_coverage(key: str) -> list[str]:
 
 def obstacles(words: list[str]) -> dict[str, str]:
     """Arms that a plan says cannot run, with its reason."""
-    found = {arm["label"]: fits(arm) for arm in planned(*options_of(words))["arms"]}
+    found = {arm.label: arm.fits for arm in planned(*options_of(words)).arms}
     return {label: why for label, (word, why) in found.items() if word != "yes" and not UNKNOWN.search(why)}
 
 
@@ -62,7 +61,7 @@ def test_a_command_of_the_coverage_names_its_scale_and_has_what_it_compares(key:
         for line in re.findall(r"`rlvr run ([^`]*)`", row[2]):
             assert "scale=paper" in line.split(), line
             if row[0] == "Abstract":
-                arms = {arm["label"] for arm in planned(*options_of(line.split()))["arms"]}
+                arms = {arm.label for arm in planned(*options_of(line.split())).arms}
                 assert {f"{model}/{arm}" for model, trained in gains for arm in (trained, "dapo")} <= arms
                 assert {"8b/top20", "8b/dapo"} <= arms  # "about equal" is a comparison as well
 

@@ -14,7 +14,8 @@ from harness.command.config import parse_overrides, read_seeds
 from harness.command.resolve import BACKENDS, resolve
 from harness.errors import UsageError
 from harness.plan.machine import take_hardware
-from harness.plan.plan import as_text, plan
+from harness.plan.plan import plan
+from harness.plan.text import as_text
 
 ODD = (
     *(

@@ -16,7 +16,8 @@ from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.errors import UsageError
 from harness.plan.costs import cost, hours, mean_length, training_steps
-from harness.plan.plan import as_text, origins, plan
+from harness.plan.plan import origins, plan
+from harness.plan.text import as_text
 from harness.spec import catalogue
 
 TABLE = ["base", "grpo", "egsw"]  # of EGSW's tables
@@ -101,10 +102,10 @@ def test_costs_match_a_hand_computation() -> None:
     # 8523 problems / 128 a rollout = 66 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens
     assert training_steps(job) == 66
     costs = cost(job, TrlHardware())
-    assert costs["rollout_tokens"] == 66 * 896 * 1024
-    assert costs["trained_tokens"] == 66 * 896 * (1024 + 512)
+    assert costs.tokens.rollout == 66 * 896 * 1024
+    assert costs.tokens.trained == 66 * 896 * (1024 + 512)
     # one greedy sample of 500 + 30 + 30 + 198 problems, 3072 tokens each
-    assert costs["evaluation_tokens"] == 758 * 3072
+    assert costs.tokens.evaluation == 758 * 3072
 
 
 def test_mean_lengths_are_the_papers_where_it_publishes_them() -> None:
@@ -123,10 +124,9 @@ def test_gpu_hours_are_a_range_around_the_middle() -> None:
 
 
 def test_plan_counts_the_origin_of_every_value() -> None:
-    document = plan(resolve("egsw", scale="paper"))
-    for arm in document["arms"]:
-        assert sum(arm["origins"].values()) == len(arm["settings"])
-        assert all(value["note"] for value in arm["settings"].values())
+    for arm in plan(resolve("egsw", scale="paper")).arms:
+        settings = arm.job.settings()
+        assert sum(origins(settings).values()) == len(settings) and all(value.note for value in settings.values())
     job = resolve("egsw", overrides={"learning_rate": 1.0}, arms=["grpo"], seeds=[0])[0]
     assert origins(job.settings())["user"] == 1
 
@@ -136,20 +136,21 @@ def test_sft_costs_match_a_hand_computation() -> None:
     # ceil(8441 / 16) = 528 steps an epoch, 3 epochs; nothing is sampled; 16 rows of at most 2048 tokens a step
     assert training_steps(job) == 1584
     costs = cost(job, TrlHardware())
-    assert (costs["rollout_tokens"], costs["trained_tokens"]) == (0, 1584 * 16 * 2048)
+    assert (costs.tokens.rollout, costs.tokens.trained) == (0, 1584 * 16 * 2048)
     # 16 samples of 40 + 40 + 30 + 30 problems, 2048 tokens each
-    assert costs["evaluation_tokens"] == 16 * 140 * 2048
+    assert costs.tokens.evaluation == 16 * 140 * 2048
     # 1,584 x 16 x 2,048 = 51,904,512: supervised training samples nothing, and its tokens are in the total
     assert "0 sampled and 51,904,512 trained on in training" in as_text(plan([job]))
 
 
 def test_models_of_unknown_size_are_excluded_from_the_total_and_counted() -> None:
-    total = plan(resolve("erpo", scale="paper", arms=["base"]))["total"]
-    known = plan(resolve("erpo", scale="paper", arms=["base"], models=["qwen2.5-7b", "qwen3-235b-instruct"]))["total"]
-    assert total["runs_without_gpu_hours"] == 1 and known["runs_without_gpu_hours"] == 0
-    assert total["gpu_hours"] > known["gpu_hours"] > 0
-    alone = plan(resolve("erpo", scale="paper", arms=["base"], models=["deepseek-r1-0528"]))["total"]
-    assert alone["gpu_hours"] is None
+    total = plan(resolve("erpo", scale="paper", arms=["base"])).total
+    known = plan(resolve("erpo", scale="paper", arms=["base"], models=["qwen2.5-7b", "qwen3-235b-instruct"])).total
+    assert (total.unknown, known.unknown) == (1, 0)
+    assert total.gpu_hours is not None and known.gpu_hours is not None
+    assert total.gpu_hours.middle > known.gpu_hours.middle > 0
+    alone = plan(resolve("erpo", scale="paper", arms=["base"], models=["deepseek-r1-0528"])).total
+    assert alone.gpu_hours is None
 
 
 def test_a_scale_may_replace_a_value_of_one_arm_alone() -> None:

@@ -58,7 +58,7 @@ def test_a_run_on_its_own_test_set_is_refused_unless_it_is_allowed(
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     data = write(tmp_path / "both.jsonl", TRAIN)
-    assert "4 of the 4 problems of both are training problems" in str(planned("egsw", options(data, data)))
+    assert "4 of the 4 problems of both are training problems" in str(planned("egsw", options(data, data)).overlaps)
     with pytest.raises(UsageError, match=r"(?s)4 of the 4 problems of both are training problems.*allow_overlap=true"):
         prepare("egsw", options(data, data), "test")
     capsys.readouterr()
@@ -67,7 +67,7 @@ def test_a_run_on_its_own_test_set_is_refused_unless_it_is_allowed(
     other = write(tmp_path / "other.jsonl", [{"problem": "What is 9 + 9?", "answer": "18"}])
     prepare("egsw", options(data, other), "test")
     assert "training problems" not in capsys.readouterr().err
-    assert "0 of the 1 problems of other " in str(planned("egsw", options(data, other)))
+    assert "0 of the 1 problems of other " in str(planned("egsw", options(data, other)).overlaps)
 
 
 def test_the_record_says_it_in_words(tmp_path: Path) -> None:

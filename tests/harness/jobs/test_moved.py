@@ -61,7 +61,7 @@ def test_pure_bfloat16_loses_updates_below_half_a_spacing(tmp_path: Path) -> Non
     assert "25 % of 4 weights changed" in said and "rounded the update of the other 75 %" in said
     assert "rounded" not in sentence(change, "bfloat16")
     values = {"precision": "pure_bfloat16", "learning_rate": 2.0**-20, "seeds": 1, "scale": "small", "arm": "grpo"}
-    from harness.plan.plan import as_text
+    from harness.plan.text import as_text
 
     text = as_text(planned("egsw", {**values, "hardware": "rtx4090"}, check=False), brief=True)
     assert f"each weight of {2.0**-11:.1g} or more" in text and math.isclose(2.0**-11, 512 * step)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from harness.launch.prepare import _read, planned
+from harness.plan.plan import Plan
 from harness.spec.host import Host, given
 from tests.hosts import UNKNOWN, WITH_BFLOAT16, WITHOUT_BFLOAT16
 
 
 def backends(*words: str) -> dict[str, str]:
     """model/arm -> its backend, by the plan."""
-    document = plan(*words)
-    return {f"{arm['model']}/{arm['arm']}": arm["backend"] for arm in document["arms"]}
+    return {f"{arm.job.model}/{arm.job.arm}": arm.job.backend for arm in plan(*words).arms}
 
 
-def plan(*words: str) -> dict:  # type: ignore[type-arg]
+def plan(*words: str) -> Plan:
     values = dict(word.split("=", 1) for word in words)
     paper = values.pop("paper")
     return planned(paper, {k: v.split(",") if k == "arm" else v for k, v in values.items()}, check=False)
@@ -28,10 +28,11 @@ def test_verl_trains_all_arms_where_trl_cannot_train_one_of_them() -> None:
         "7b/grpo": "verl",
         "7b/ppo": "verl",
     }
-    document = plan("paper=entropy_advantage", "scale=paper", "model=7b", arms)
-    assert (document["backends"], document["trainer"]["value"]) == (["verl"], "veRL")
-    base, grpo, ppo = (arm["why_backend"] for arm in document["arms"])
-    assert base is None and grpo == "one backend then trains all arms" and "has no trainer with a critic" in ppo
+    found = plan("paper=entropy_advantage", "scale=paper", "model=7b", arms)
+    assert found.backends == ("verl",) and found.paper.trainer is not None and found.paper.trainer.value == "veRL"
+    base, grpo, ppo = (arm.why_backend for arm in found.arms)
+    assert base is None and grpo == "one backend then trains all arms"
+    assert ppo is not None and "has no trainer with a critic" in ppo
     assert backends("paper=entropy_advantage", "scale=paper", "model=7b", "arm=base,grpo") == {
         "7b/base": "trl",
         "7b/grpo": "trl",
@@ -43,8 +44,8 @@ def test_each_arm_has_its_own_backend_where_neither_can_train_all() -> None:
     words = ("paper=trial_and_error", "scale=paper")
     assert backends(*words, "arm=grpo,rft") == {"7b/grpo": "verl", "math-7b/grpo": "verl", "32b/rft": "trl"}
     assert backends(*words, "arm=grpo,rft", "backend=trl")["7b/grpo"] == "trl"  # as it was named: refused
-    refused = {arm["arm"]: arm["refused"] for arm in plan(*words, "arm=grpo,rft", "backend=trl")["arms"]}
-    assert refused["rft"] is None and "cannot express dynamic_sampling" in refused["grpo"]
+    refused = {arm.job.arm: arm.refused for arm in plan(*words, "arm=grpo,rft", "backend=trl").arms}
+    assert refused["rft"] is None and "cannot express dynamic_sampling" in (refused["grpo"] or "")
 
 
 def test_at_tiny_scale_and_with_settings_of_one_backend_nothing_moves() -> None:

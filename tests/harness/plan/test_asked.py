@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from harness.command.resolve import resolve
-from harness.plan.plan import as_text, plan
+from harness.plan.plan import Plan, plan
+from harness.plan.text import as_text
 from tests.experiments import save_random_model
 
 BOX = "What is 1 plus 2?\nPlease reason step by step, and put your final answer within \\boxed{}."
 
 
-def planned(model: str, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def planned(model: str, values: Mapping[str, Any] | None = None) -> Plan:
     overrides = {"base_model": model, "protocol.benchmarks": ["gsm8k"], **(values or {})}
     return plan(resolve("egsw", arms=["grpo"], scale="small", seeds=[0], overrides=overrides))
 
@@ -28,22 +29,22 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_small_scale_asks_in_the_model_s_chat_template(model: Path) -> None:
     document = planned(str(model))
-    (one,) = document["asked"]
-    assert list(one["ends"]) == ["<eos>"] and one["notes"] == []
-    (prompt,) = one["prompts"]
-    assert prompt["text"] == f"<user>{BOX}<assistant>"
-    assert (prompt["prompt"], prompt["for"], prompt["chat"]) == ("boxed_suffix", ["training", "gsm8k"], True)
+    (one,) = document.asked
+    assert list(one.ends) == ["<eos>"] and one.notes == ()
+    (asked,) = one.questions
+    assert asked.text == f"<user>{BOX}<assistant>"
+    assert (asked.prompt.name, asked.uses, asked.prompt.chat) == ("boxed_suffix", ("training", "gsm8k"), True)
     text = as_text(document, brief=True)
-    assert f"boxed_suffix (training, gsm8k), its chat template: {prompt['text']!r}" in text
-    assert f"what {model} reads, with an example problem; it ends at <eos> ({one['ends']['<eos>']})" in text
+    assert f"boxed_suffix (training, gsm8k), its chat template: {asked.text!r}" in text
+    assert f"what {model} reads, with an example problem; it ends at <eos> ({one.ends['<eos>']})" in text
 
 
 def test_a_prompt_beside_the_chat_template_is_said(model: Path) -> None:
-    (one,) = planned(str(model), {"prompt": "forking_tokens"})["asked"]
-    assert one["notes"] == ["prompt forking_tokens is plain text: the model's chat template is not used"]
-    assert [(p["prompt"], p["for"]) for p in one["prompts"]] == [
-        ("forking_tokens", ["training"]),
-        ("boxed_suffix", ["gsm8k"]),
+    (one,) = planned(str(model), {"prompt": "forking_tokens"}).asked
+    assert one.notes == ("prompt forking_tokens is plain text: the model's chat template is not used",)
+    assert [(asked.prompt.name, asked.uses) for asked in one.questions] == [
+        ("forking_tokens", ("training",)),
+        ("boxed_suffix", ("gsm8k",)),
     ]
 
 
@@ -52,9 +53,9 @@ def test_a_chat_template_that_ends_responses_otherwise_is_said(tmp_path: Path) -
     for name in ("tokenizer_config.json", "generation_config.json"):
         path, end = folder / name, {"eos_token": "<pad>", "eos_token_id": 0}
         path.write_text(json.dumps({key: end.get(key, value) for key, value in json.loads(path.read_text()).items()}))
-    (one,) = planned(str(folder))["asked"]
-    assert one["ends"] == {"<pad>": 0}
-    (note,) = one["notes"]
+    (one,) = planned(str(folder)).asked
+    assert one.ends == {"<pad>": 0}
+    (note,) = one.notes
     assert note.startswith("the chat template ends a response with '<eos>', which is none of the model's end tokens")
     assert f"note: {note}" in as_text(planned(str(folder)))
 
@@ -62,6 +63,6 @@ def test_a_chat_template_that_ends_responses_otherwise_is_said(tmp_path: Path) -
 def test_a_model_without_a_chat_template_and_one_that_is_not_here(tmp_path: Path) -> None:
     folder = save_random_model(tmp_path)
     (folder / "chat_template.jinja").unlink()
-    (one,) = planned(str(folder))["asked"]
-    assert len(one["notes"]) == 1 and "has no chat template" in one["notes"][0]
-    assert planned("Qwen/Qwen2.5-0.5B")["asked"] == []
+    (one,) = planned(str(folder)).asked
+    assert len(one.notes) == 1 and "has no chat template" in one.notes[0]
+    assert planned("Qwen/Qwen2.5-0.5B").asked == ()

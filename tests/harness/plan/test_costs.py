@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evals.provenance import Origin
 from harness.backends import backend
 from harness.backends.seconds import MIDDLE, evaluation_seconds, rollout_seconds
 from harness.backends.trl.hardware import TrlHardware
@@ -15,9 +16,10 @@ from harness.backends.verl.hardware import VerlHardware
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.plan import costs, machine
-from harness.plan.costs import cost, disk, host_memory, hours
+from harness.plan.costs import Cost, Span, Tokens, cost, disk, host_memory, hours
 from harness.plan.machine import check_machine
-from harness.plan.plan import _hours
+from harness.plan.plan import Total
+from harness.plan.text import _hours
 from harness.spec import Experiment, assumed
 from harness.spec.job import Job
 from tests.experiments import shape_of
@@ -88,13 +90,13 @@ def test_host_memory_by_hand() -> None:
 
 
 def test_the_price_is_that_of_all_gpus_for_as_long_as_the_run_takes() -> None:
-    costs = cost(job(), H100X8, price=2.0)
-    assert costs["price"] == pytest.approx(costs["hours"] * 8 * 2.0)
-    assert costs["price_per_gpu_hour"]["origin"] == "user"
-    assert cost(job(), H100X8)["price_per_gpu_hour"]["origin"] == "assumed"
+    found = cost(job(), H100X8, price=2.0)
+    assert found.hours is not None and found.gpu_hours is not None
+    assert found.price == pytest.approx(found.hours.middle * 8 * 2.0)
+    assert (found.rate.origin, cost(job(), H100X8).rate.origin) == (Origin.USER, Origin.ASSUMED)
     # every GPU is busy but for the end, when engines of one GPU each measure: eight of them share the responses
-    assert costs["gpu_hours"] == pytest.approx(8 * costs["hours"])
-    assert costs["gpu_hours_taken"] == 8 * costs["hours"]
+    assert found.gpu_hours.middle == pytest.approx(8 * found.hours.middle)
+    assert found.gpu_hours_taken == 8 * found.hours.middle
     with pytest.raises(ValueError, match="price: expected USD"):
         cost(job(), H100X8, price=-1.0)
 
@@ -207,12 +209,10 @@ def test_jobs_beside_each_other_have_a_checkpoint_in_progress_each() -> None:
 
 def test_a_price_of_gpu_hours_in_which_some_wait_says_so() -> None:
     # 10 hours of 8 GPUs are paid, 80 GPU-hours, of which 70 work: at 2 USD, 160 USD
-    spans = {
-        f"{key}{end}": value for key, value in (("hours", 10.0), ("gpu_hours", 70.0)) for end in ("", "_low", "_high")
-    }
-    total = {**spans, "price": 160.0, "gpu_hours_taken": 80.0, "runs_without_gpu_hours": 0}
-    assert _hours(total).endswith("160 USD for 80.0 GPU-hours with those in which a GPU waits")
-    assert _hours({**total, "gpu_hours": 80.0}).endswith("160 USD")
+    spans = {"hours": Span(10, 10, 10), "gpu_hours": Span(70, 70, 70)}
+    run = Cost(Tokens(), "h100", 8, assumed(2.0, "a test"), **spans, disk={}, host_memory=None)
+    assert _hours(Total([run])).endswith("160 USD for 80.0 GPU-hours with those in which a GPU waits")
+    assert _hours(Total([replace(run, gpu_hours=Span(80, 80, 80))])).endswith("160 USD")
 
 
 @pytest.mark.parametrize(("steps", "rollouts"), [(1, 1), (2, 1), (5, 3)])
@@ -220,10 +220,10 @@ def test_the_rollout_of_a_last_shorter_group_of_updates_is_counted(steps: int, r
     """Two updates a rollout of 16 x 8 responses of at most 64 tokens: five steps take three rollouts."""
     given: dict[str, Any] = {"arms": ["grpo"], "seeds": [0]}
     (job,) = resolve("egsw", **given, overrides={"max_steps": steps, "updates_per_rollout": 2})
-    assert costs.tokens(job, Watch())["rollout_tokens"] == rollouts * 16 * 8 * 64
+    assert costs.tokens(job, Watch()).rollout == rollouts * 16 * 8 * 64
 
 
 def test_the_greedy_responses_of_remax_are_counted() -> None:
     """One beside the group's eight for each of 16 prompts: 9 x 16 responses of at most 64 tokens."""
     (job,) = resolve("baselines", arms=["remax"], seeds=[0], overrides={"max_steps": 1})
-    assert costs.tokens(job, Watch())["rollout_tokens"] == 16 * 9 * 64
+    assert costs.tokens(job, Watch()).rollout == 16 * 9 * 64

@@ -11,8 +11,9 @@ from harness.backends import refusals
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.plan.machine import take_machine
-from harness.plan.plan import as_text, plan
+from harness.plan.plan import plan
 from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of
+from harness.plan.text import as_text
 from harness.spec import catalogue
 
 LARGEST = {"base_model": "Qwen/Qwen3-1.7B"}  # of this scale

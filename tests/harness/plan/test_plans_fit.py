@@ -26,17 +26,18 @@ def test_every_arm_fits_8_gpus_or_has_a_remedy(paper: str, profile: str) -> None
         machine = take_machine({"hardware": profile, "backend": name})
         machines = machine.by_arm(jobs)
         refused = refusals(jobs, machines)
-        for arm in plan(jobs, refused, machines=machines)["arms"]:
-            if not arm["method"]:
+        for arm in plan(jobs, refused, machines=machines).arms:
+            if arm.job.experiment is None:
                 continue
-            key, shape = (arm["model"], arm["arm"]), architecture(arm["settings"]["base_model"]["value"])
-            memory = arm["memory"]
+            key, shape = (arm.job.model, arm.job.arm), architecture(arm.job.base_model.value)
+            memory = arm.memory
             assert (memory is None) == (key in refused), key
             if memory is not None and shape is not None:
                 small = shape.parameters < 8.3e9
                 must_fit = small and machine.base.processes == 8
-                assert memory["fits"] or not (small or profile == "h100x8") or (memory["remedy"] and not must_fit), key
-                trained.setdefault(key, []).append(memory["fits"])
+                fit = memory.fit
+                assert fit.fits or not (small or profile == "h100x8") or (fit.remedy and not must_fit), key
+                trained.setdefault(key, []).append(fit.fits)
     if profile == "h100x8":
         assert all(any(fits) for fits in trained.values()), trained  # with one of the two backends every arm fits
 

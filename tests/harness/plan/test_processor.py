@@ -13,7 +13,8 @@ import rlvr
 from harness.backends.seconds import FAST, MIDDLE, SLOW, reached
 from harness.command.config import parse_overrides
 from harness.plan import profiles
-from harness.plan.plan import _span, _time
+from harness.plan.costs import Span
+from harness.plan.text import _span, _time
 from harness.spec.architecture import architecture
 from harness.spec.hardware import processor
 from harness.spec.host import Host, given
@@ -97,9 +98,8 @@ def test_what_does_not_fit_is_shown_with_what_it_exceeds(host: Host) -> None:
 
 
 def test_minutes_are_no_zero_hours() -> None:
-    costs = {"hours": 0.04, "hours_low": 0.02, "hours_high": 0.15}
-    assert _span(costs, "hours", "min") == "2 min (1 to 9)"  # 2.4, 1.2 and 9
-    assert _span(costs | {"hours": 1.9}, "hours", "") == "1.9 (0.0 to 0.1)"
+    assert _span(Span(0.02, 0.04, 0.15), "min") == "2 min (1 to 9)"  # 1.2, 2.4 and 9
+    assert _span(Span(0.02, 1.9, 0.15), "") == "1.9 (0.0 to 0.1)"
     assert (_time(0.04), _time(0.1)) == ("2.4 minutes", "0.10 hours")
 
 
