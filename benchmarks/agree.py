@@ -5,9 +5,14 @@ Writes results/agree.md, in a few minutes. One model is sampled twice, so each "
 
 from __future__ import annotations
 
+import io
+import math
 import sys
-from collections.abc import Callable, Iterator
+import tarfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +21,27 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evals.stats.acceptance import accept, crossing
-from evals.stats.agree import DIFFERENCE, LEVEL, RHO, TYPICAL_LEVEL, Score, _Tails, answer, chance, typical_probability
+from evals.stats.agree import (
+    DIFFERENCE,
+    LEVEL,
+    RHO,
+    TYPICAL_LEVEL,
+    Score,
+    _Tails,
+    answer,
+    chance,
+    measured_spread,
+    typical_probability,
+)
 
 Vector = NDArray[np.float64]
+Whole = NDArray[np.int64]
 ROOT = Path(__file__).parents[1]
+RATES = ROOT / "results" / "ledger" / "rates.csv"
+OWN = ROOT / "results" / "real" / "runs.tar.xz"
 PAGE = ROOT / "results" / "agree.md"
 RUNS = 2000
+SUBSETS = 20  # of the problems of a model
 PROBLEMS = (15, 30, 83, 198, 500, 1319)
 SAMPLES = ((1, 1), (1, 4), (4, 4), (1, 64), (16, 16), (16, 64), (64, 64))
 GAPS = (0.05, 0.1, 0.2)
@@ -61,6 +81,71 @@ def typical(mean: float, rho: float) -> Callable[[int, np.random.Generator], Vec
     return rates
 
 
+@dataclass(frozen=True)
+class Measured:
+    """How many of `samples` responses are correct, of each problem.
+
+    Attributes:
+        correct: [P]. made_up: the task was made for an experiment, and is no public benchmark.
+    """
+
+    source: str
+    what: str
+    samples: int
+    correct: Whole
+    made_up: bool
+
+    @property
+    def mean(self) -> float:
+        return float(self.correct.mean()) / self.samples
+
+    @property
+    def spread(self) -> float | None:
+        return measured_spread(self.correct, self.samples)
+
+    @property
+    def rates(self) -> Vector:
+        """The shares, drawn towards their mean until they have the measured spread: shares of few samples spread more
+        than the rates behind them, and a larger spread means less noise."""
+        share = self.correct / self.samples
+        raw = float(share.var()) / (self.mean * (1 - self.mean))
+        return self.mean + math.sqrt((self.spread or 0.0) / raw) * (share - self.mean)
+
+    def false(self, problems: int, samples: tuple[int, int], runs: int) -> float:
+        """How often this model, sampled twice, is called different from itself: on so many of its problems, which are
+        chosen anew for each twentieth of the runs."""
+        rng = np.random.default_rng([problems, *samples])
+        chosen = [rng.choice(self.rates, problems, replace=False) for _ in range(SUBSETS)]
+        return float(np.mean([share((rates, rates), samples, rng, runs // SUBSETS) for rates in chosen]))
+
+    def split(self, samples: tuple[int, int], rng: np.random.Generator, runs: int) -> tuple[Whole, Whole]:
+        """Correct ones of both sides [runs], if each side gets so many of the measured samples, none of them twice. No
+        rate is assumed: these are samples that one model did give."""
+        a, b = samples
+        x = rng.hypergeometric(self.correct, self.samples - self.correct, a, (runs, len(self.correct)))
+        rest = self.correct - x
+        y = rng.hypergeometric(rest, self.samples - a - rest, b)
+        return x.sum(axis=1), y.sum(axis=1)
+
+
+def measured() -> list[Measured]:
+    """Public models (results/ledger/rates.csv), and the untrained model of the study on real weights."""
+    found = []
+    rows: list[dict[Any, Any]] = pd.read_csv(RATES).to_dict("records")
+    for row in rows:
+        pairs = [map(int, pair.split(":")) for pair in row["correct"].split()]
+        correct = np.repeat(*np.array([*map(list, pairs)]).T)
+        what = f"{row['recipe']}, {row['benchmark']}"
+        found.append(Measured(row["repository"], what, row["samples"], correct, row["benchmark"] == "Countdown"))
+    with tarfile.open(OWN) as archive:
+        (name,) = (n for n in archive.getnames() if "-base-" in n and n.endswith("/two_steps_sampled/verdicts.parquet"))
+        table = pd.read_parquet(io.BytesIO(archive.extractfile(name).read()))  # type: ignore[union-attr]
+    scored = table.assign(correct=table["verdict"] == "correct").groupby("problem_id")["correct"]
+    model = name.split("/")[2].split("-base-")[0]
+    what = f"{model} (small scale), a·b ± c"
+    return [*found, Measured("results/real", what, int(scored.size().min()), scored.sum().to_numpy(int), True)]
+
+
 HOSTILE = {
     "all 0.5": alike(0.5),
     "all 0.1": alike(0.1),
@@ -88,8 +173,13 @@ def differs(x: int, n: int, y: int, m: int) -> bool:
 
 def share(rates: tuple[Vector, Vector], samples: tuple[int, int], rng: np.random.Generator, runs: int) -> float:
     """How often two scores of models with these rates are called a difference."""
-    counts = [rng.binomial(n, r, (runs, len(r))).sum(axis=1) for n, r in zip(samples, rates, strict=True)]
-    tries = [len(r) * n for n, r in zip(samples, rates, strict=True)]
+    x, y = (rng.binomial(n, r, (runs, len(r))).sum(axis=1) for n, r in zip(samples, rates, strict=True))
+    return called((x, y), samples, len(rates[0]))
+
+
+def called(counts: tuple[Whole, Whole], samples: tuple[int, int], problems: int) -> float:
+    """The share of pairs of counts that are called a difference."""
+    tries = [problems * n for n in samples]
     return float(np.mean([differs(int(x), tries[0], int(y), tries[1]) for x, y in zip(*counts, strict=True)]))
 
 
@@ -130,24 +220,12 @@ def false_with_seeds(problems: int, samples: int, seeds: tuple[int, int], spread
 def spreads() -> Iterator[tuple[str, str, float, float]]:
     """(source, model and benchmark, mean, spread of rates) of public models.
 
-    From several samples of each problem: pass@2 = 2m - E[p^2], so Var(p) = 2m - pass@2 - m^2. From the standard
-    deviation s of a score of one sample per problem over seeds: P s^2 = m (1 - m)(1 - rho). Means of 10 to 90 %.
+    From several samples of each problem, or from the standard deviation s of a score of one sample per problem over
+    seeds: P s^2 = m (1 - m)(1 - rho). Means of 10 to 90 %.
     """
-    series = pd.read_csv(ROOT / "results" / "ledger" / "series.csv")
-    several: list[dict[Any, Any]] = series[series["several_samples"].fillna("").str.startswith("pass@2 ")].to_dict(
-        "records"
-    )
-    for row in several:
-        mean = row["last"] / 100
-        if not 0.1 <= mean <= 0.9:
-            continue
-        twice = float(row["several_samples"].split()[1]) / 100
-        yield (
-            row["repository"],
-            f"{row['recipe']}, {row['benchmark']}",
-            mean,
-            (2 * mean - twice - mean**2) / (mean * (1 - mean)),
-        )
+    for one in measured():
+        if 0.1 <= one.mean <= 0.9 and one.spread is not None:
+            yield one.source, one.what, one.mean, one.spread
     sizes = {"AIME": 30, "AMC": 40, "M": 272}
     base = pd.read_csv(ROOT / "results" / "ledger" / "base_rows.csv")
     seen = set()
@@ -196,6 +274,33 @@ def typical_rows() -> Iterator[str]:
             yield f"| typical, spread {rho:g} | {problems:,} | {shown} |"
 
 
+def real_rows(found: Sequence[Measured]) -> Iterator[str]:
+    """The rows of false differences with measured rates: all problems, then 30 of them. Those of one made-up task are
+    one row, with the largest of each cell."""
+    for _, group in groupby(found, lambda one: one.source if one.made_up else one.what):
+        several = list(group)
+        what = f"{several[0].source}: " + (
+            several[0].what if len(several) == 1 else f"Countdown, {len(several)} models"
+        )
+        spreads = [f"{one.spread:.2f}" for one in several]
+        spread = "–".join(dict.fromkeys((min(spreads), max(spreads))))
+        for problems in dict.fromkeys((len(several[0].correct), 30)):
+            worst = [max(one.false(problems, samples, RUNS) for one in several) for samples in SAMPLES]
+            yield f"| {what} | {spread} | {problems:,} | {' | '.join(f'{100 * value:.1f}' for value in worst)} |"
+
+
+def split_rows(found: Sequence[Measured]) -> Iterator[str]:
+    """The rows of false differences between two sets of the measured samples."""
+    for one in found:
+        cells = []
+        for samples in SAMPLES:
+            rng = np.random.default_rng([len(one.correct), *samples])
+            enough = sum(samples) <= one.samples
+            problems = len(one.correct)
+            cells.append(f"{100 * called(one.split(samples, rng, RUNS), samples, problems):.1f}" if enough else "–")
+        yield f"| {one.source}: {one.what} | {one.spread:.2f} | {len(one.correct):,} | {' | '.join(cells)} |"
+
+
 def document() -> Iterator[str]:
     """The page, line by line."""
     yield "# Do two scores agree? False answers and power"
@@ -225,6 +330,28 @@ def document() -> Iterator[str]:
         f"\nAt the assumed spread of {RHO:g} the rule errs in about 1 % of cases, by its construction. At smaller "
         "spreads, such as those of Countdown below, it errs more often, up to the shares of the hostile rows."
     )
+    found = [one for one in measured() if 0.1 <= one.mean <= 0.95]
+    real, made_up = ([one for one in found if one.made_up == kind] for kind in (False, True))
+    yield "\n## False differences with measured rates\n"
+    yield (
+        f"These models have several samples of each problem ([the counts](ledger/rates.csv), [licences]("
+        f"ledger/repositories.csv)). The limit is {100 * TYPICAL_LEVEL:g} % where the rates have the assumed spread "
+        f"of {RHO:g} or more, and {100 * LEVEL:g} % everywhere. No public file with several samples per problem of "
+        "AIME, AMC or MATH-500 was found. Means are 10 to 95 %. One standard deviation of a cell is "
+        f"{100 * (0.01 * 0.99 / RUNS) ** 0.5:.1f} at 1 %.\n"
+    )
+    columns = (
+        f"| model, benchmark | spread | problems | {' | '.join(header)} |\n|---|---:|---:|{'---:|' * len(SAMPLES)}"
+    )
+    yield "Rates: the measured shares, drawn towards their mean until they have the measured spread.\n"
+    yield columns
+    yield from real_rows(real)
+    yield "\nNo rates: both sides get measured samples, none of them twice. A dash: there are too few samples.\n"
+    yield columns
+    yield from split_rows(real)
+    yield "\nMade-up tasks, whose problems are alike. A cell of several models is the largest of them.\n"
+    yield columns
+    yield from real_rows(made_up)
     yield "\n## False differences with training seeds\n"
     yield (
         "Both sides train the same method, with a normal spread of the seeds of 1.9 points that is given. Rates have a "

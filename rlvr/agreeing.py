@@ -273,6 +273,7 @@ def _with_run(texts: list[str], place: int, options: Mapping[str, Any], seed_sd:
 
 def _of_table(table: VerdictTable) -> tuple[Side, float | None]:
     """(its score as a count, the spread of its rates; None if there is one sample of each problem)."""
+    from evals.stats.agree import measured_spread
     from evals.stats.agreement import Side
 
     if table.n is None or table.unscored:
@@ -282,12 +283,7 @@ def _of_table(table: VerdictTable) -> tuple[Side, float | None]:
         )
     seeds, problems = table.correct.shape
     tries = seeds * problems * table.n
-    mean = float(table.correct.sum()) / tries
-    rho = None
-    if table.n > 1 and 0 < mean < 1:
-        share = table.correct / table.n
-        within = float((share * (1 - share)).mean()) * table.n / (table.n - 1)
-        rho = min(1.0, max(0.0, 1 - within / (mean * (1 - mean))))
+    rho = measured_spread(table.correct, table.n)
     return Side(f"{int(table.correct.sum())}/{tries}", problems, table.n, seeds), rho
 
 

@@ -45,7 +45,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,6 +198,22 @@ def _tilted_tail(x: Vector, pmf: Vector, mean: float, least: int, end: int, part
             break
         theta -= max(-1.0, min(1.0, off / variance))
     return float(weights[kept >= least - mean - 1e-9].sum())
+
+
+def measured_spread(correct: NDArray[Any], samples: int) -> float | None:
+    """rho = Var(p) / (m (1 - m)) from counts, 0 to 1: the variance of the shares less the part that sampling makes.
+
+    Args:
+        correct: of each problem (and seed), of `samples` each.
+    Returns:
+        None with one sample per problem, or if all samples are alike.
+    """
+    share = np.asarray(correct) / samples
+    mean = float(share.mean())
+    if samples < 2 or not 0 < mean < 1:
+        return None
+    within = float((share * (1 - share)).mean()) * samples / (samples - 1)  # E[p (1 - p)], unbiased
+    return min(1.0, max(0.0, 1 - within / (mean * (1 - mean))))
 
 
 def hypergeometric(tries_a: int, tries_b: int, total: int) -> tuple[Vector, Vector]:

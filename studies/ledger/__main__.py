@@ -20,7 +20,7 @@ from studies.ledger.graded import disagreements, graded_samples, several_samples
 from studies.ledger.page import page
 from studies.ledger.rejected import by_reading, rejected_rows, with_readings
 from studies.ledger.samples import sample_rows
-from studies.ledger.tables import base_rows, claim_row, evaluation_rows, grade_row, history_rows, series_row
+from studies.ledger.tables import base_rows, claim_row, evaluation_rows, grade_row, history_rows, rate_row, series_row
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "results" / "ledger"
@@ -78,6 +78,8 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
         several = several_samples(series, files, evidence, grader)
         rows["series"].append(series_row(series, evidence) | {"several_samples": several})
         evaluations.append(evaluation_rows(series, evidence))
+        if (rates := rate_row(series, evidence)) is not None:
+            rows["rates"].append(rates)
         if series.verdicts and "history" in series.verdicts:
             histories.append(history_rows(evidence))
         print(f"{about.name}: {series.recipe}, {series.benchmark}", flush=True)

@@ -104,6 +104,25 @@ def evaluation_rows(series: Series, evidence: Evidence) -> pd.DataFrame:
     return points.assign(**about)[[*about, *points]]
 
 
+def rate_row(series: Series, evidence: Evidence) -> dict[str, Any] | None:
+    """How many problems have how many correct samples at the last checkpoint, as `correct:problems`; None if a problem
+    has one sample, or another number than the others."""
+    if evidence.samples is None or evidence.samples_per_problem < 2:
+        return None
+    labels = evidence.at(evidence.last.iloc[-1]).groupby("problem_id")["label"]
+    if labels.size().nunique() > 1 or (labels.count() < labels.size()).any():
+        return None
+    counts = labels.sum().astype(int).value_counts().sort_index()
+    return {
+        "repository": series.repository.name,
+        "recipe": series.recipe,
+        "benchmark": series.benchmark,
+        "samples": int(labels.size().iloc[0]),
+        "problems": int(counts.sum()),
+        "correct": " ".join(f"{correct}:{problems}" for correct, problems in counts.items()),
+    }
+
+
 def history_rows(evidence: Evidence) -> pd.DataFrame:
     """Of problems that a training saw again and again: the mean rate and its standard deviation over time, also of
     every second time alone."""

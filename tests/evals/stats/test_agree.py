@@ -24,6 +24,7 @@ from evals.stats.agree import (
     hypergeometric,
     largest_by_hoeffding,
     largest_probability,
+    measured_spread,
     needed,
     smallest_gap,
     typical_probability,
@@ -172,10 +173,59 @@ def test_one_model_is_rarely_called_different_from_itself() -> None:
     assert simulated.power(0.2, 198, (4, 4), 50) > 0.9
 
 
+@pytest.mark.parametrize("samples", [2, 3, 8])
+def test_a_measured_spread_has_no_noise_of_its_samples(samples: int) -> None:
+    # rates 0.2 and 0.9 on half of the problems each: m = 0.55, Var(p) = 0.35^2, so rho = 0.1225 / (0.55 * 0.45). Every
+    # pair of counts as often as it is expected (weights of 1e-6, rounded to whole problems)
+    def counts(rate: float) -> list[int]:
+        weights = poisson_binomial([rate], samples)
+        return [c for c, weight in enumerate(weights) for _ in range(round(1e5 * weight))]
+
+    found = measured_spread(np.array(counts(0.2) + counts(0.9)), samples)
+    assert found == pytest.approx(0.1225 / (0.55 * 0.45), abs=1e-3)
+
+
+def test_a_spread_needs_two_samples_and_both_verdicts() -> None:
+    assert measured_spread(np.array([1, 0, 1]), 1) is None
+    assert measured_spread(np.array([2, 2]), 2) is None
+    assert measured_spread(np.array([1, 1]), 2) == 0  # less than the noise alone would make
+    assert measured_spread(np.array([0, 2]), 2) == 1
+
+
+def test_a_split_gives_each_side_its_own_samples() -> None:
+    one = simulated.Measured("here", "it", 4, np.array([0, 1, 4, 3]), False)
+    x, y = one.split((1, 3), np.random.default_rng(0), 4000)
+    assert set(x + y) == {8}  # all 4 samples of a problem are given away, so all 8 correct ones
+    assert x.mean() == pytest.approx(8 / 4, abs=0.05)  # a quarter of them; the standard error is 0.01
+    assert set(x) == {1, 2, 3}  # problem 3 always gives one, problems 2 and 4 may
+
+
+def test_measured_rates_have_the_measured_mean_and_spread() -> None:
+    for one in simulated.measured():
+        if one.spread:
+            assert one.rates.mean() == pytest.approx(one.mean)
+            assert one.rates.var() / (one.mean * (1 - one.mean)) == pytest.approx(one.spread)
+            assert one.rates.min() >= 0 and one.rates.max() <= 1
+
+
+def test_the_page_has_every_model_with_several_samples_and_keeps_the_limits() -> None:
+    page = simulated.PAGE.read_text(encoding="utf-8")
+    part = page.split("## False differences with measured rates")[1].split("\n## ")[0]
+    rows = [line.split(" | ") for line in part.splitlines() if line.startswith("| ") and "model, benchmark" not in line]
+    for one in simulated.measured():
+        if 0.1 <= one.mean <= 0.95 and not one.made_up:
+            assert sum(row[0] == f"| {one.source}: {one.what}" for row in rows) in (2, 3)  # rates, and their split
+    assert rows
+    for name, spread, _, *cells in rows:
+        limit = 1.5 if min(map(float, spread.split("–"))) >= RHO else 5.0  # 1 % and two standard deviations of 2,000
+        assert all(float(cell.strip(" |")) <= limit for cell in cells if cell.strip(" |") != "–"), name
+
+
 def test_the_page_has_the_spreads_of_the_ledger() -> None:
     page = simulated.PAGE.read_text(encoding="utf-8")
     rows = list(simulated.spreads())
     for source, what, mean, rho in rows:
         assert f"| {source} | {what} | {100 * mean:.1f} | {rho:.2f} |" in page
-    mathematics = [rho for source, what, mean, rho in rows if "Countdown" not in what and "arXiv" not in source]
+    made_up = {one.what for one in simulated.measured() if one.made_up}
+    mathematics = [rho for source, what, mean, rho in rows if what not in made_up and "arXiv" not in source]
     assert min(mathematics) + 0.02 > RHO  # 0.29 of eight samples of 30 problems is the lowest

@@ -182,6 +182,8 @@ def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
     assert (row["labels"], row["ours"], row["agree"]) == pytest.approx((25, 75, 0))
     assert row["causes"].startswith("scientific notation +50.0")
     assert tables["series"]["several_samples"][0].startswith("pass@2 50.0 ")  # one of two problems has a correct one
+    rates = tables["rates"].iloc[0]  # two samples of two problems: no correct one of one, one correct of the other
+    assert (rates["samples"], rates["problems"], rates["correct"]) == (2, 2, "0:1 1:1")
     of_graded, of_curve = tables["claims"].to_dict("records")
     assert (of_graded["file"], of_graded["verdict"]) == (25, "not found among N readings")
     assert (of_curve["file"], of_curve["verdict"]) == (pytest.approx(55), "within selection")

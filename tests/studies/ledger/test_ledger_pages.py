@@ -47,6 +47,22 @@ def numbers_of_tables() -> list[float]:
     return [*found, means["percent"].max() - means["percent"].iloc[-1]]
 
 
+def test_the_counts_of_several_samples_give_the_last_score_and_pass_at_2() -> None:
+    # pass@2 of a problem with c correct of n samples: 1 - C(n - c, 2) / C(n, 2)
+    series = pd.read_csv(TABLES / "series.csv").set_index(["repository", "recipe", "benchmark"])
+    several = series[series["several_samples"].notna()]
+    rates = pd.read_csv(TABLES / "rates.csv").set_index(several.index.names)
+    assert set(rates.index) == set(several.index)
+    for name, row in rates.iterrows():
+        pairs = [tuple(map(int, pair.split(":"))) for pair in row["correct"].split()]
+        n, problems = row["samples"], sum(count for _, count in pairs)
+        assert problems == row["problems"]
+        score = sum(c * count for c, count in pairs) / (n * problems)
+        assert 100 * score == pytest.approx(several.loc[name, "last"], abs=5e-5)
+        twice = sum(count * (1 - (n - c) * (n - c - 1) / (n * (n - 1))) for c, count in pairs) / problems
+        assert several.loc[name, "several_samples"].startswith(f"pass@2 {100 * twice:.1f} ")
+
+
 def test_every_decimal_of_the_page_is_in_the_tables() -> None:
     text = re.sub(
         r"```.*?```|`[^`]*`|\(http[^)]*\)|arXiv \d+\.\d+|Qwen2\.5\S*|Sober Reasoning measures.*?seeds",
