@@ -6,8 +6,8 @@ of LaTeX; what it does not read is not equal.
 - Two expressions are equal when they agree to 150 digits at every point, negative and whole ones included, at which
   both have a real value, and these are three at least (for polynomials this is the Schwartz-Zippel test).
 - Where 200 digits do not decide, exact values do (`evals.grading.exact`): whole numbers of up to 100,000 digits, sums
-  over an index; beyond that the size, which shows what differs, and the structure, which shows what is equal. What is
-  left raises `UndecidedError`.
+  over an index; beyond that the size, which shows what differs, and the structure, which shows what is equal. An
+  answer that is left is wrong where the gold's value is known and its own is not. Else `UndecidedError` is raised.
 - What cancels is exactly 0. A constant without a value (1/0, \log 0, 0 \cdot \tan\frac{\pi}{2}), or with parts too
   large to write, equals nothing.
 - Where readings differ (`\log` is natural or decimal, `i` a symbol or the imaginary unit) one that agrees is enough.
@@ -38,7 +38,7 @@ Point = Mapping[str, Any]  # Fractions; the imaginary unit; how a logarithm is r
 
 
 class UndecidedError(ArithmeticError):
-    """Two constants are too large for their values to be compared, and have no common structure."""
+    """The gold is too large for its value to be compared, and has no common structure with the answer."""
 
 
 class _TooLargeError(ArithmeticError):
@@ -342,7 +342,7 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
     points = _points((symbols(left) | symbols(right)).difference(fixed), indexed)
     if (_work(left) + _work(right)) * len(points) > _MOST_WORK and (_binds(left) or _binds(right)):
         return False
-    undecided = False
+    undecided, known = False, True  # known: where it is undecided, the gold's value is known and the answer's is not
     verdicts: list[bool | None] = []
     digits = DIGITS_LEFT if _to_fewer_digits(left) or _to_fewer_digits(right) else DIGITS
     with mp.workdps(digits):
@@ -357,6 +357,7 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
                     return False
                 else:
                     undecided = True
+                    known = known and b is _UNKNOWN and _to_the_last_digit(left, a, point)
     if False in verdicts:
         return False
     if verdicts.count(True) >= min(_FEWEST, len(points)):
@@ -365,10 +366,10 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
         return True
     if undecided and not points[0] and _algebraic(left) and _algebraic(right):
         with mp.workdps(MORE_DIGITS):
-            known = _same(*(_number(side, fixed, imaginary) for side in (left, right)))
-        if known is not None:
-            return known
-    if undecided:
+            same = _same(*(_number(side, fixed, imaginary) for side in (left, right)))
+        if same is not None:
+            return same
+    if undecided and not known:
         raise UndecidedError("size: the values are too large to be compared, and their structures differ")
     return False
 
@@ -382,6 +383,11 @@ def _size(tree: Node, value: Any, point: Point) -> tuple[float, float] | None:
         return bounds(tree[1] if tree[0] == "negative" else tree, _rational(point))
     except UnknownError:
         return None
+
+
+def _to_the_last_digit(tree: Node, value: Any, point: Point) -> bool:
+    """Whether the value of a tree is known as far as a comparison asks."""
+    return (value is not _UNKNOWN and abs(value) <= _largest()) or exact(tree, _rational(point)) is not None
 
 
 def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> bool:

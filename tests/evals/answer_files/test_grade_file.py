@@ -18,6 +18,7 @@ RESPONSES = [
     {"problem_id": "a", "answer": "5", "response": r"\boxed{4}", "note": 3},
     {"problem_id": "b", "answer": 7, "response": "no idea", "finish_reason": "length", "note": 4},
 ]
+UNREAD = r"\text{So }24^{2}\text{ divides }9!\text{ and the power }24^{3}\text{ does not.}"  # unscored
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_responses_of_a_file_are_graded_and_scored(write, tmp_path):
 
 
 def test_agreement_with_the_labels(write):
-    answers = ["0.5", "0.6", "0.5", "0.7", "9!!!!!!", "0.7"]
+    answers = ["0.5", "0.6", "0.5", "0.7", UNREAD, "0.7"]
     expected = [True, True, False, False, False, None]
     rows = [
         {"gold": "1/2", "response": f"\\boxed{{{answer}}}", "expected": label}
@@ -59,7 +60,7 @@ def test_agreement_with_the_labels(write):
     ]
     report = grade_file(write(rows))
     assert report.verdicts == {"correct": 2, "unscored": 1, "wrong": 3}
-    assert report.unscored_reasons == {"size: the values are too large to be compared, and their structures differ": 1}
+    assert report.unscored_reasons == {"prose: a sentence or derivation whose conclusion is not read": 1}
     total = report.agreement
     assert total is not None and total.rate == pytest.approx(2 / 5)  # an unscored row does not agree
     assert (total.true_accepted, total.true_refused, total.false_accepted, total.false_refused) == (1, 1, 1, 1)
@@ -108,7 +109,7 @@ def test_rows_of_one_problem_apart_and_columns_that_begin_late(write, tmp_path):
         {"problem_id": "2", "answer": 7, "response": r"\boxed{8}", "finish_reason": "stop"},
         {"problem_id": 1, "answer": "5", "response": r"\boxed{5.0}", "expected": False, "note": 1},
         {"problem_id": "2", "answer": 7, "response": "it is 7", "note": 2.5},
-        {"problem_id": 1, "answer": "5", "response": r"\boxed{9!!!!!!}", "verdict": "theirs"},
+        {"problem_id": 1, "answer": "5", "response": rf"\boxed{{{UNREAD}}}", "verdict": "theirs"},
         {"problem_id": "2", "answer": 7, "response": r"\boxed{8.0}", "nested": {"a": [None]}},
         {"problem_id": 1, "answer": "5", "response": r"\boxed{4.0}", "nested": {"a": [1], "b": "x"}},
         {"problem_id": "2", "answer": 7, "response": "cut", "finish_reason": "length", "expected": True},
@@ -119,19 +120,19 @@ def test_rows_of_one_problem_apart_and_columns_that_begin_late(write, tmp_path):
     others = [at for at in progress if at[0] == "other policies"]
     assert others == [("other policies", done, len(report.policies)) for done in range(len(report.policies))] and others
     assert {row: explanation.gold for row, explanation in report.explanations.items()} == {4: "7", 8: "7"}
-    # 4 and 4.0 are one wrong answer of problem 1, in rows 1 and 7; 5.0 is correct; 9!!!!!! has no verdict
+    # 4 and 4.0 are one wrong answer of problem 1, in rows 1 and 7; 5.0 is correct; a sentence has no verdict
     written = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["answer_class"] for row in written] == [0, 0, 1, None, None, 0, 0, None]
     assert [row["sample"] for row in written] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert written[4]["verdict_in_file"] == "theirs"
 
 
-LARGE = r"\boxed{9!!!!!!}"  # its value is too large to be computed: unscored
+SENTENCE = rf"\boxed{{{UNREAD}}}"
 TOWER = r"\boxed{9^{9^{9^{9}}}}"  # not 4, and plainly so
 
 
 @pytest.mark.parametrize(
-    ("rest", "ends"), [(LARGE, ("100.0", "25.0 to 100.0 whatever they are")), (TOWER, ("25.0", None))]
+    ("rest", "ends"), [(SENTENCE, ("100.0", "25.0 to 100.0 whatever they are")), (TOWER, ("25.0", None))]
 )
 def test_one_correct_and_three_unscored_samples(
     rest: str, ends: tuple[str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]

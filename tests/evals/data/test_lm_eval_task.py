@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 N, KS = 6, (1, 2, 3, 6)
 SAMPLING = {"do_sample": True, "temperature": 1.0}
-HOSTILE = "\\boxed{9!!!!!!}"  # its value is too large to be computed: unscored
+UNREAD = r"\boxed{\text{So }24^{2}\text{ divides }9!\text{ and the power }24^{3}\text{ does not.}}"  # unscored
 CUT, CUT_IN_A_BOX, ENDED_IN_A_BOX = "well, let us", "so \\boxed{1", "so \\boxed{2"  # the last as if by an end token
 SCRIPTS = [
     "RRRRRR", "WWWWWW", "RWWVNC", "VRWRVC", "NCNCNB", "RBEWRR", "UURWVN", "UUUUUR", "UUUUUU", "WVRNCU", "RRVVWW",
@@ -44,7 +44,7 @@ def response(letter: str, gold: str) -> tuple[str, str]:
         "C": (CUT, "length"),
         "B": (CUT_IN_A_BOX, "length"),
         "E": (ENDED_IN_A_BOX, "stop"),
-        "U": (HOSTILE, "stop"),
+        "U": (UNREAD, "stop"),
     }[letter]
 
 

@@ -1,4 +1,4 @@
-r"""An answer too large to be read, and far larger than its gold, is wrong: no policy escapes by writing much."""
+r"""An answer too large to be read or computed, whose gold is not, is wrong: no policy escapes by writing much."""
 
 from __future__ import annotations
 
@@ -78,3 +78,54 @@ def test_a_repeated_text_is_never_unscored_for_its_size(gold: str, part: str, ti
     [grade] = Grader().grade_answers([(gold, answer)])
     assert grade.verdict is not Verdict.UNSCORED or "characters" not in str(grade.reason), (part, times)
     assert "nested" not in str(grade.reason), depth(answer)
+
+
+NOT_COMPUTED = [  # short texts: the value has no digits that are known, or too many terms
+    "9!!!!!!",
+    "-9!!!!!!",
+    r"\sin(10^{100})",
+    r"\sin^2(10^{100})+\cos^2(10^{100})",
+    r"\lfloor 10^{300}\pi\rfloor",
+    r"\sum_{n=1}^{10^9}\sqrt{n}",
+    r"\binom{10^{70}}{10^{60}}",
+    r"5+10^{-10^{10}}",
+    r"\sin(x\cdot 10^{100})",
+    r"x=9!!!!!!",
+    r"9!!!!!!\text{ cm}",
+    r"\log_{10}(10^{10^{100}})",
+]
+
+
+@pytest.mark.parametrize("gold", ["5", r"\frac{1}{2}", r"\sqrt{2}", "x^2+1", "x=5", r"5\text{ cm}", "1:2", "100!"])
+@pytest.mark.parametrize("answer", NOT_COMPUTED)
+def test_a_value_that_is_not_computed_is_wrong_where_the_gold_is(answer: str, gold: str) -> None:
+    assert verdict(gold, answer) is Verdict.WRONG
+
+
+@pytest.mark.parametrize("gold", [r"\sin(10^{100})", "9!!!!!!", r"2^{100000000}+1"])
+def test_beside_a_gold_of_that_kind_it_is_unscored_and_the_same_structure_is_correct(gold: str) -> None:
+    assert verdict(gold, r"\sin(10^{99})") is Verdict.UNSCORED
+    assert verdict(gold, f"{gold}+0") is Verdict.CORRECT
+
+
+def test_sums_up_to_the_year_are_computed() -> None:
+    """1 + ... + 2024 = 2024 * 2025 / 2 = 2049300."""
+    assert verdict("2049300", r"\sum_{n=1}^{2024} n") is Verdict.CORRECT
+
+
+@given(
+    st.sampled_from(["5", r"\frac{1}{2}", r"\sqrt{2}", "x+1"]),
+    st.recursive(
+        st.sampled_from(["9!!!!", "10^{100}", "5", "x"]),
+        lambda part: st.one_of(
+            part.map(lambda text: rf"\sin({text})"),
+            part.map(lambda text: f"({text})!"),
+            st.tuples(part, part).map(lambda two: "({})+({})".format(*two)),
+            st.tuples(part, part).map(lambda two: r"\frac{{{}}}{{{}}}".format(*two)),
+        ),
+        max_leaves=4,
+    ),
+)
+def test_no_short_expression_escapes(gold: str, answer: str) -> None:
+    [grade] = Grader().grade_answers([(gold, answer)])
+    assert grade.verdict is not Verdict.UNSCORED, grade.reason

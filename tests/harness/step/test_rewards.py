@@ -40,7 +40,7 @@ def test_responses_are_graded_once_for_all_rewards() -> None:
     assert got == {"accuracy": [1.0, 0.0, 0.0], "boxed_format": [1.0, 1.0, 0.0]}
 
 
-LOST = r"\boxed{9!!!!!!}"  # its value is too large to be computed: unscored
+LOST = r"\boxed{\text{So }24^{2}\text{ divides }9!\text{ and the power }24^{3}\text{ does not.}}"  # not read: unscored
 RESPONSES = [r"\boxed{4}", LOST, r"\boxed{5}", "four"]
 EARNED = {
     "skip": {"accuracy": [1.0, None, 0.0, 0.0], "signed_accuracy": [1.0, None, -1.0, -1.0]},
@@ -63,7 +63,7 @@ def test_the_reward_of_unscored_answers_is_declared(unscored: str) -> None:
 
 def test_an_unscored_answer_may_be_an_error() -> None:
     grader = Grader()
-    with pytest.raises(UnscoredError, match=r"could not be scored \(size: .* unscored=error"):
+    with pytest.raises(UnscoredError, match=r"could not be scored \(prose: .* unscored=error"):
         score_responses(("accuracy",), RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored="error")
     assert score_responses(("accuracy",), RESPONSES[:1], ["4"], grader, policy="boxed_last", unscored="error") == {
         "accuracy": [1.0]
