@@ -27,7 +27,7 @@ def options() -> Iterator[tuple[str, str, str]]:
 
 
 def sentences(text: str) -> list[str]:
-    return re.split(r"(?<=[.?!])\s+(?=[A-Z])|\n\n", text)
+    return re.split(r"(?<=[.?!])\s+|\n\n", text)
 
 
 def faults(text: str) -> list[str]:
