@@ -118,7 +118,7 @@ def test_two_seeds_decide_nothing_about_a_method(tmp_path: Path, monkeypatch: py
 
 
 def test_the_page_begins_with_the_answer_and_a_picture(made: PaperTables, tmp_path: Path) -> None:
-    """No claim is decided, because EGSW is not measured. GRPO's gain, averaged over benchmarks, is the figure's one row:
+    """EGSW is not measured, so no claim is decided. GRPO's gain over benchmarks is the figure's one row:
     481 - 262, 2, 3 and 65 - 59 problems, without two of each benchmark that one seed has unscored: 16.3 points."""
     lines = made.markdown().splitlines()
     assert lines[2].startswith("## Printed numbers that are measured at paper scale: 8 (")  # two arms, four benchmarks
