@@ -60,8 +60,8 @@ def audit(
             Default for runs: the score that `rlvr tables` prints.
         metric: curves: the name of the score. Runs: the benchmark, if they have several.
         files: the meaning of one file. Default: a curve is one seed, and a file of responses or verdicts is one
-            checkpoint. But names that differ by seed or run and a number are seeds, and names that differ by rs, sample
-            or repeat and a number are samples of one checkpoint. recipes: each file is one recipe, and the printed
+            checkpoint. But names that differ by seed or run and a number are seeds. Names that differ by rs, sample or
+            repeat and a number are samples of one checkpoint. With recipes, each file is one recipe, and the printed
             score may be the best of them.
         base: files of the model to compare with, or a glob. The audit then gives the gain over this model, with its
             interval.
@@ -73,8 +73,8 @@ def audit(
         label: the authors' verdict to use, if a file has several.
         label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
             verdicts.
-        golds: how to read several golds of one problem. any: a response is right if it gives one of them. all: it must
-            list all.
+        golds: the way to read several golds of one problem. any: a response is right if it gives one of them. all: it
+            must list all.
         columns: pairs of our column and theirs, as in `rlvr grade`, also for a table of verdicts.
         k: the k, if the printed score is pass@k.
         where: the place of the printed score, for example "Table 2".

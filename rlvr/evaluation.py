@@ -446,15 +446,15 @@ def grade(
         label: the authors' verdict to show beside ours, if a file has several.
         label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
             verdicts.
-        golds: how to read several golds of one problem. any: a response is right if it gives one of them. all: it must
-            list all. Default: any for tools that count them so (lm-eval, lighteval, inspect, oat, OpenCompass), an
+        golds: the way to read several golds of one problem. any: a response is right if it gives one of them. all: it
+            must list all. Default: any for tools that count them so (lm-eval, lighteval, inspect, oat, OpenCompass), an
             error for other files.
         benchmark: the name of the problems in out=.
         explain: row numbers: show what was extracted, how it was read and what decided. wrong: show this for the first
             twenty wrong rows.
         ks: the k of pass@k and maj@k (default: powers of two, up to the fewest samples per problem).
-        **conventions: how to read answers. digits=3: significant digits that a decimal must show to stand for an exact
-            value. decimal_comma=false: 1000,99 is not the decimal 1000.99. missing_unit=false: a unit may not be
+        **conventions: the way to read answers. digits=3: significant digits that a decimal must show to stand for an
+            exact value. decimal_comma=false: 1000,99 is not the decimal 1000.99. missing_unit=false: a unit may not be
             missing. percent_sign=true: 42% may stand for 42.
 
     Raises:

@@ -27,10 +27,10 @@ def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> 
     """List papers, arms, benchmarks, protocols, prompts, engines, backends and scales.
 
     Args:
-        what: what to list: papers, benchmarks, protocols, prompts, engines, backends, scales (default: all of these).
-            More lists: hardware (machines, and the settings of machines and launchers for `rlvr run`), policies (how an
-            answer is extracted, for mathematics and for code), methods (every declared equation by its stage, with its
-            first line), signals (values that a method may read), stages (values that a method may make).
+        what: the lists to print: papers, benchmarks, protocols, prompts, engines, backends, scales (default: all of
+            these). hardware: machines, and the settings of machines and launchers for `rlvr run`. policies: ways to
+            extract an answer, for mathematics and for code. methods: every declared equation by its stage, with its
+            first line. signals: values that a method may read. stages: values that a method may make.
         protocol: print every value of this protocol with its source, instead of the lists.
     """
     if protocol is not None:

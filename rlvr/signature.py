@@ -250,6 +250,7 @@ def _as(kind: str, value: Any, text: str) -> Any:
 def _described(function: Callable[..., Any]) -> dict[str, str]:
     """Parameter -> its description in the docstring."""
     arguments = inspect.cleandoc(function.__doc__ or "").partition("\nArgs:\n")[2]
+    arguments = re.split(r"\n(?:Returns|Raises):\n", arguments)[0]
     found = re.findall(r"^    \**(\w+): (.*(?:\n {8,}.*)*)", arguments, flags=re.MULTILINE)
     return {name: " ".join(text.split()) for name, text in found}
 

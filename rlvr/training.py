@@ -115,12 +115,12 @@ def run(
         force: run what does not fit memory or disk by the plan.
         allow_overlap: train on problems that a benchmark contains, which is an error otherwise. The record, the summary
             and each table say how many there are.
-        **values: any value of the declaration by its key, as `rlvr plan` lists it. The record marks it as yours. Also:
-            protocol.benchmarks=[FILE] protocol.columns=OUR:THEIRS,... (your own benchmark), like=FRAMEWORK (GRPO as
-            that framework computes it: trl, verl, openrlhf, open_r1, prime_rl, nemo_rl, skyrl, areal), eval.every=K
-            (evaluate every K optimiser steps, with values of the protocol as eval.n, with several GPUs after the
-            training), keep=N (keep the model of every N-th step), unscored=skip|incorrect|error (what a response earns
-            that cannot be graded), prompt=FILE.yaml, protocol.KEY=VALUE.
+        **values: any value of the declaration by its key, as `rlvr plan` lists it. The record marks it as yours. More
+            keys: prompt=FILE.yaml and protocol.KEY=VALUE. Your own benchmark: protocol.benchmarks=[FILE]
+            protocol.columns=OUR:THEIRS,... GRPO as a framework computes it: like=FRAMEWORK (trl, verl, openrlhf,
+            open_r1, prime_rl, nemo_rl, skyrl, areal). Evaluate every K optimiser steps: eval.every=K, with values of
+            the protocol as eval.n=4. With several GPUs, these evaluations follow the training. Keep the model of every
+            N-th step: keep=N. A response that cannot be graded: unscored=skip|incorrect|error.
 
     Returns:
         The summary of the runs, with `runs` by arm.

@@ -11,6 +11,7 @@ import pytest
 
 from evals.stats.score import p_text
 from harness.command.resolve import resolve
+from harness.record import write
 from harness.record.find import runs
 from harness.spec import catalogue
 from harness.tables.elsewhere import elsewhere_grid
@@ -18,6 +19,7 @@ from harness.tables.measured import Measured, comparable, gather, other_versions
 from harness.tables.published import published_grids
 from harness.tables.tabulate import PaperTables, contributions, report
 from rlvr.cli import main
+from tests.harness.record import folders
 from tests.harness.record.folders import SETTINGS, finished
 
 BENCHMARKS = {"math500": 500, "aime24": 30, "aime25": 30, "gpqa_diamond": 198}
@@ -25,9 +27,14 @@ BENCHMARKS = {"math500": 500, "aime24": 30, "aime25": 30, "gpqa_diamond": 198}
 
 def log_arm(home: Path, arm: str, seed: int, right: dict[str, int], unscored: int = 0) -> None:
     """One finished run: of each benchmark the first `right` problems are correct."""
-    settings = {key: value for key, value in SETTINGS.items() if key.startswith("protocol.")}
-    more = {"arm": arm, "seed": seed, "scale": "paper", "settings": settings}
-    finished(home, right, problems=BENCHMARKS, unscored=unscored, **more)
+    finished(home, right, problems=BENCHMARKS, unscored=unscored, arm=arm, seed=seed, scale="paper")
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All runs end at one time, so that no order depends on how fast the machine is."""
+    for module in (folders, write):
+        monkeypatch.setattr(module, "now", lambda: "2026-01-01T00:00:00Z")
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +52,7 @@ def made(store: Path) -> PaperTables:
     log_arm(home, "base", 0, base)
     log_arm(home, "grpo", 0, {"math500": 480, "aime24": 6, "aime25": 3, "gpqa_diamond": 65})
     log_arm(home, "grpo", 1, {"math500": 482, "aime24": 6, "aime25": 3, "gpqa_diamond": 66}, unscored=2)
+    log_arm(home, "grpo", 2, {"math500": 481, "aime24": 6, "aime25": 3, "gpqa_diamond": 64})
     result = report("egsw", runs())
     patch.undo()
     return result
@@ -72,7 +80,7 @@ def test_published_beside_measured(made: PaperTables) -> None:
     # 480/500 and 482/498 scored: far above the published 73.0 on 500 problems
     assert grpo["Math-500"]["measured [95 %]"].endswith("(2 unscored: 96.2 to 96.6 whatever they are)")  # 0 or 1
     assert grpo["Math-500"]["answer"] == "does not come back"
-    assert grpo["Math-500"]["n x seeds"] == "1 x 2"
+    assert grpo["Math-500"]["n x seeds"] == "1 x 3"
     assert rows(made, "GRPO + EGSW") == {}
     assert "Not measured: GRPO + EGSW." in next(g for g in made.grids if "measured" in g.caption).notes
 
@@ -92,14 +100,26 @@ def test_missing_cells_say_why(made: PaperTables) -> None:
 def test_differences_are_paired_and_named(made: PaperTables) -> None:
     grid = made.grids[-1]
     verdicts = {(r[0], r[3]): r[-1] for r in grid.rows}
-    assert verdicts["grpo − base", "math500"] == "higher"  # two seeds of grpo; base needs none
+    assert verdicts["grpo − base", "math500"] == "higher without collapses"  # three seeds of grpo, base needs none
     assert verdicts["grpo − base", "aime24"] == "not resolved"  # 2 of 30 problems
     assert "one difference on one model and scale, over its benchmarks" in grid.notes[0]
 
 
+def test_two_seeds_decide_nothing_about_a_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 218 of 500 problems between them: a third seed is what the rule asks for, not a larger difference."""
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    log_arm(tmp_path, "base", 0, {"math500": 262})
+    log_arm(tmp_path, "grpo", 0, {"math500": 480})
+    log_arm(tmp_path, "grpo", 1, {"math500": 482})
+    grid = report("egsw", runs()).grids[-1]
+    assert [row[6] for row in grid.rows] == ["–"]
+    assert "A dash for p: a trained arm has fewer than three" in grid.notes[0]
+    assert not {"higher", "lower", "higher without collapses"} & set(grid.rows[0])
+
+
 def test_the_page_begins_with_the_answer_and_a_picture(made: PaperTables, tmp_path: Path) -> None:
-    """GRPO has two seeds, so no claim about it is decided; its gain, averaged over benchmarks, is the figure's one row:
-    481 - 262, 2, 3 and 65.5 - 59 problems, without two of each benchmark that one seed has unscored: 16.3 points."""
+    """EGSW is not measured, so no claim is decided. GRPO's gain over benchmarks is the figure's one row:
+    481 - 262, 2, 3 and 65 - 59 problems, without two of each benchmark that one seed has unscored: 16.3 points."""
     lines = made.markdown().splitlines()
     assert lines[2].startswith("## Printed numbers that are measured at paper scale: 8 (")  # two arms, four benchmarks
     assert "At paper scale 0 of " in lines[2] and lines[4].endswith("(egsw.svg)")
@@ -108,7 +128,7 @@ def test_the_page_begins_with_the_answer_and_a_picture(made: PaperTables, tmp_pa
     assert made.picture is not None
     (row,) = made.picture.numbers.itertuples()
     assert row.difference == "grpo − base" and row.low < row.mean < row.high
-    assert row.mean == pytest.approx(25 * (219 / 498 + 2 / 28 + 3 / 28 + 6.5 / 196))
+    assert row.mean == pytest.approx(25 * (219 / 498 + 2 / 28 + 3 / 28 + 6 / 196))
     assert {path.name for path in made.write(tmp_path)} == {"tables.md", "tables.csv", "egsw.svg"}
 
 

@@ -1,0 +1,55 @@
+"""The help of each option can be read alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from rlvr import signature
+from rlvr.commands import COMMANDS, command
+
+LONGEST = 45  # words of a sentence in the help, where an option lists its values
+# An option's text begins with a noun or a verb, or with an article before a noun. It never begins with these.
+OPENERS = re.findall(
+    r"\w+",
+    "of as likewise where those that these this it its they their some which what how who whose whether also in on by "
+    "from with if when only instead and or but because since for to at",
+)
+
+
+def options() -> Iterator[tuple[str, str, str]]:
+    """(command, option, text) of all options."""
+    for name in COMMANDS:
+        for option, text in signature._described(command(name)).items():
+            yield name, option, text
+
+
+def sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[.?!])\s+|\n\n", text)
+
+
+def faults(text: str) -> list[str]:
+    """What to change in a help text."""
+    bare = "\n\n".join(part for part in text.split("\n\n") if not part.startswith("        "))  # examples
+    bare = re.sub(r"`[^`]*`", "CODE", bare)
+    long = [sentence for sentence in sentences(bare) if len(sentence.split()) > LONGEST]
+    found = [f"over {LONGEST} words, split it: {sentence}" for sentence in long]
+    found += ["a semicolon, write two sentences"] * (";" in bare)
+    return found + ["'likewise', repeat the noun"] * ("likewise" in bare.lower())
+
+
+@pytest.mark.parametrize(("name", "option", "text"), list(options()))
+def test_an_option_can_be_read_alone(name: str, option: str, text: str) -> None:
+    first = re.split(r"\W", text, maxsplit=1)[0]
+    assert first.lower() not in OPENERS, f"rlvr help {name}, {option}=: begin with a noun or a verb, not {first!r}"
+    assert not faults(text), f"rlvr help {name}, {option}=: {faults(text)}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_begins_with_a_verb_and_has_short_sentences(name: str) -> None:
+    text = (command(name).__doc__ or "").partition("Args:")[0]
+    assert not faults(text), f"rlvr help {name}: {faults(text)}"
+    first = text.split()[0]
+    assert first.istitle() and first not in ("The", "A", "An", "What", "How", "Any"), f"rlvr help {name}: {first}"
