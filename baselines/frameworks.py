@@ -36,10 +36,10 @@ SKYRL_GROUP = SKYRL + "backends/skyrl_train/utils/ppo_utils.py: "
 
 DIFFERS = {  # arm -> what our declaration of it leaves out
     "grpo_openrlhf": "the k1 penalty is taken at the sampling policy, as OpenRLHF does before its updates",
-    "grpo_open_r1": "the token mean is over the whole step; TRL 0.18 takes it over each device's micro-batch",
-    "grpo_prime_rl": "without its drift term, 0.001 (log r)^2; the ratio has no upper bound there, 1e6 here; its token "
+    "grpo_open_r1": "the token mean is over the whole step. TRL 0.18 takes it over each device's micro-batch",
+    "grpo_prime_rl": "without its drift term, 0.001 (log r)^2. The ratio has no upper bound there, 1e6 here. Its token "
     "mean is over what its filter of groups leaves, ours over the whole step",
-    "grpo_areal": "the batch deviation has 1e-8 under the root; AReaL adds 1e-5 to it. Its reward scale and "
+    "grpo_areal": "the batch deviation has 1e-8 under the root. AReaL adds 1e-5 to it. Its reward scale and "
     "decoupled loss are not compared",
 }
 FILTERS = {  # arm -> (are truncated responses masked, are groups without a signal dropped), by default

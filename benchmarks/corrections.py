@@ -138,11 +138,12 @@ def page(found: dict[str, list[tuple[float, float]]]) -> str:
         [
             "# Corrections of the mismatch between trainer and sampler: exact bias and variance",
             made_by("python -m benchmarks.corrections") if "--write" in sys.argv else "",
-            f"Policies that can be enumerated: {TOKENS} tokens, texts of {LENGTH}, {POLICIES} random tables; the "
+            f"The policies can be enumerated: {TOKENS} tokens, texts of {LENGTH}, {POLICIES} random tables. The "
             "sampler's logits are the trainer's plus normal noise of the stated deviation. Each cell is *bias / "
-            "standard deviation* of the gradient estimate from one text, as shares of the exact gradient's norm. **No "
-            "language model: it shows how the corrections differ, not how large a mismatch is.** A geometric mean over "
-            "texts this short varies far more than over thousands of tokens, so its mask drops more here.",
+            "standard deviation* of the gradient estimate from one text, as shares of the exact gradient's "
+            "norm.\n\n**This is no language model. It shows how the corrections differ, not how large a mismatch "
+            "is.** A geometric mean over texts this short varies far more than over thousands of tokens, so its "
+            "mask drops more here.",
             table,
             "![Deviation against bias](corrections.svg)",
         ]

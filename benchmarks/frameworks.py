@@ -152,15 +152,15 @@ def page() -> str:
         [
             "# What GRPO means in eight frameworks",
             made,
-            "Defaults at a stated commit, each value with its source in `baselines/frameworks.py`; each is an arm, "
-            "as in `rlvr run paper=baselines arm=grpo_verl`, and a value for the arms of any paper, as in `rlvr run "
-            "paper=egsw arm=grpo like=verl`. *Cosine* and *norm ratio* compare the gradient of the "
-            "loss on one identical batch with that of TRL's defaults.",
+            "The table has the defaults of each framework at a stated commit. `baselines/frameworks.py` has the "
+            "source of each value. Each framework is an arm (`rlvr run paper=baselines arm=grpo_verl`). It is "
+            "also a value for the arms of any paper (`rlvr run paper=egsw arm=grpo like=verl`). *Cosine* and "
+            "*norm ratio* compare the gradient of the loss on one identical batch with that of TRL's defaults.",
             markdown_table(header, rows, left=9),
-            f"The batch: {PROMPTS} tiny problems, {GROUP} responses each of the tiny base model ({100 * solved:.0f} % "
-            f"correct), log-ratios to the sampling policy with a deviation of {float(gaps.std()):.3f}, so clipping "
-            "hardly acts. **Tiny scale: a model of under 2M parameters on made-up arithmetic.** What our declarations "
-            "leave out:",
+            f"The batch contains {PROMPTS} tiny problems with {GROUP} responses each of the tiny base model "
+            f"({100 * solved:.0f} % correct). The log-ratios to the sampling policy have a deviation of "
+            f"{float(gaps.std()):.3f}, so clipping hardly acts. **Tiny scale: a model of under 2M parameters on made-up "
+            "arithmetic.** Our declarations leave this out:",
             notes,
         ]
     )

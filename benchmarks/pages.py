@@ -18,7 +18,7 @@ def made_by(command: str) -> str:
     if changed := git("status", "--porcelain", "--untracked-files=no").splitlines():
         raise RuntimeError(f"uncommitted changes in {len(changed)} files; a page is made from a commit")
     commit = git("rev-parse", "--short=10", "HEAD").strip()
-    return f"Made by `{command} --write` at commit {commit} on {time.strftime('%Y-%m-%d')}; not edited by hand."
+    return f"Made by `{command} --write` at commit {commit} on {time.strftime('%Y-%m-%d')}. It is not edited by hand."
 
 
 def write(path: Path, text: str) -> None:

@@ -32,10 +32,10 @@ from harness.spec import catalogue
 SCALES = ("paper", "small")
 PAGE = ROOT / "results" / "rehearsal.md"
 ABOUT = """\
-A dwarf has the model's own configuration with one narrow layer; plan and configuration are those of the real run on the
-machine named. *Tokens trained* are those of the arm's longest sequence (prompt and response), *evaluated* those of its
-longest response: one response of a rollout has that length, the others are short. vLLM checks the arguments of an
-engine for both. `(verl)`: TRL cannot train the arm."""
+A dwarf has the model's own configuration with one narrow layer. Plan and configuration are those of the real run on the
+machine named. *Tokens trained* counts the arm's longest sequence (prompt and response). *Evaluated* counts its longest
+response. One response of a rollout has that length, and the others are short. vLLM checks the arguments of an engine
+for both. `(verl)`: TRL cannot train the arm."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def index_page(made: Mapping[str, Any]) -> str:
     scales = dict.fromkeys(str(m["scale"]) for m in models if "scale" in m)
     if any(benchmark in MADE for benchmark in benchmarks):  # also of checkpoints, whose scale nothing else says
         scales["tiny"] = None
-    lines = ["# Analysis", "", f"Written by {code(made['command'])}; not edited by hand.", ""]
+    lines = ["# Analysis", "", f"Written by {code(made['command'])}. It is not edited by hand.", ""]
     lines += [f"**{label[:1].upper()}{label[1:]}.**\n" for s in scales if s in SCALES and (label := SCALES[s].label)]
     lines += ["| model | paper | arm | scale | backend | training seeds |", "| --- | --- | --- | --- | --- | --- |"]
     lines += [f"| {' | '.join(markdown_text(str(m.get(key, '–'))) for key in COLUMNS)} |" for m in models]

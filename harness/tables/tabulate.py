@@ -115,7 +115,7 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
         f"## {_answer(reproduction, measured, scales, rows)}",
         "",
         *([f"![{picture.title}]({picture.name}.svg)", "", picture.caption, ""] if picture else []),
-        f"{origin}Written by `rlvr tables paper={paper}` from the runs' verdicts; not edited by hand.",
+        f"{origin}Written by `rlvr tables paper={paper}` from the runs' verdicts. It is not edited by hand.",
         "",
     ]
     commits = sorted({c for m in measured for c in m.commits})
