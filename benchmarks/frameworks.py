@@ -159,8 +159,8 @@ def page() -> str:
             markdown_table(header, rows, left=9),
             f"The batch contains {PROMPTS} tiny problems with {GROUP} responses each of the tiny base model "
             f"({100 * solved:.0f} % correct). The log-ratios to the sampling policy have a deviation of "
-            f"{float(gaps.std()):.3f}, so clipping hardly acts. **Tiny scale: a model of under 2M parameters on made-up "
-            "arithmetic.** Our declarations leave this out:",
+            f"{float(gaps.std()):.3f}, so clipping hardly acts. **Tiny scale: a model of under 2M parameters on "
+            "made-up arithmetic.** Our declarations leave this out:",
             notes,
         ]
     )
