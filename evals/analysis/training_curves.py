@@ -32,8 +32,12 @@ LABELS = {
     "train/zero_variance_groups": "groups without variance (fraction)",
     "train/shaping_ratio": "shaping / advantage",
     "train/step_seconds": "time of a step (seconds)",
+    "train/token_gini": "Gini coefficient",
+    "train/token_effective_share": "effective share of tokens",
+    "train/token_top_share": "share of |advantage| on 1 %",
 }
-SHARES = ("train/accuracy", "train/zero_variance_groups")
+SPREAD = ("train/token_gini", "train/token_effective_share", "train/token_top_share")
+SHARES = ("train/accuracy", "train/zero_variance_groups", *SPREAD)
 SMOOTHING = 20  # a moving average is over a twentieth of the steps
 
 
@@ -162,7 +166,8 @@ SINGLE = {
 
 
 def plot_training(names: Sequence[str], curves: pd.DataFrame) -> list[Plot]:
-    """Performance, entropy, gradient norm and KL in one figure; each of SINGLE that the curves have in one.
+    """Performance, entropy, gradient norm and KL in one figure; each of SINGLE that the curves have in one; how updates
+    are spread over tokens in one.
 
     Args:
         names: all runs, the base model first; decides how each looks.
@@ -176,6 +181,12 @@ def plot_training(names: Sequence[str], curves: pd.DataFrame) -> list[Plot]:
         title, source, what = SINGLE[metric]
         name = metric.replace("train/", "training_")
         plots.append(_of_training(name, title, what, source, curves, names, [metric]))
+    if spread := measured(curves, SPREAD):
+        what = (
+            "Over the step's tokens that have an advantage before shaping. The first two are of |advantage x weight|."
+        )
+        title, source = "How the update is spread over tokens", "arXiv 2606.00257"
+        plots.append(_of_training("training_token_spread", title, what, source, curves, names, spread))
     return plots
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
 from harness.step.finite import check_output, check_tensor
 from harness.step.loss import policy_loss
-from harness.step.step_metrics import with_rewards
+from harness.step.spread import spread_metrics
+from harness.step.step_metrics import step_metrics, with_rewards
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,7 +27,7 @@ class Applied:
     """A method's output for one optimiser step.
 
     Args:
-        shaped: its output. batch: with the advantages before shaping, for `step_metrics`.
+        shaped: its output. batch: with the advantages before shaping.
         rewards: [B], as the advantage reads them, after the method (or a control) has changed them.
         shaped_advantages: None if the method has no shaping.
         coefficient: of the entropy, in this step's loss. next_coefficient: from which the search goes on.
@@ -38,6 +39,19 @@ class Applied:
     shaped_advantages: Tensor | None
     coefficient: float
     next_coefficient: float
+
+    def metrics(self, entropies: Tensor | None = None) -> dict[str, float]:
+        """The metrics of the step that every backend logs.
+
+        Args:
+            entropies: [B, T], those that the loss's own pass computed; None: those of the batch.
+        """
+        batch = self.batch if entropies is None else replace(self.batch, entropies=entropies)
+        unshaped = self.shaped.advantages if self.shaped_advantages is None else batch.need("advantages")
+        return {
+            **step_metrics(batch, rewards=self.rewards, shaped_advantages=self.shaped_advantages),
+            **spread_metrics(self.shaped, unshaped, batch.mask),
+        }
 
 
 def apply_method(experiment: Experiment, batch: TokenBatch, coefficient: float) -> Applied:

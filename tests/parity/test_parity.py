@@ -16,13 +16,20 @@ from tests.needs_verl import need_verl
 
 need_verl()
 
+from harness.step.spread import SPREAD_METRICS  # noqa: E402
 from tests.harness.backends.test_trl_trainer import declared_with, fast, make_trainer, rollout  # noqa: E402
 from tests.harness.cases import CASES  # noqa: E402
 from tests.parity.local_verl import make_worker, step  # noqa: E402
 from tests.parity.rows import VERL, verl_rows  # noqa: E402
 
 RELATIVE = 1e-5  # float32
-METRICS = ("train/zero_variance_groups", "train/accuracy", "train/shaping_ratio", "train/response_length_positive")
+METRICS = (
+    "train/zero_variance_groups",
+    "train/accuracy",
+    "train/shaping_ratio",
+    "train/response_length_positive",
+    *SPREAD_METRICS,
+)
 
 
 @pytest.fixture(scope="module")

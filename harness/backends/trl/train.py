@@ -25,6 +25,7 @@ from harness.step.learning import UNEQUAL_BOXES
 from harness.step.mismatch import MISMATCH_METRICS
 from harness.step.own_rewards import is_own, limit_of
 from harness.step.rewards import unequal_boxes
+from harness.step.spread import SPREAD_METRICS
 from harness.step.step_metrics import STEP_METRICS
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ OUR_NAMES = {
     "completions/mean_length": "train/response_length",
     "completions/clipped_ratio": "train/truncated_fraction",
     "step_time": "train/step_seconds",
-    **{name: name for name in (*STEP_METRICS, *MISMATCH_METRICS, UNEQUAL_BOXES)},
+    **{name: name for name in (*STEP_METRICS, *SPREAD_METRICS, *MISMATCH_METRICS, UNEQUAL_BOXES)},
 }
 # environment variables that TRL sets for its vLLM; a later training would take itself for one of several processes
 LAUNCHED = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ from harness.step.draws import response_draws
 from harness.step.finite import Diverged
 from harness.step.loss import clipped_tokens, k3
 from harness.step.mismatch import mismatch_metrics
-from harness.step.step_metrics import correct_responses, step_metrics
+from harness.step.step_metrics import correct_responses
 
 LEAST_ROWS = 16  # a matrix product of fewer rows uses a kernel that rounds differently from `generate`'s
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, if needed
@@ -387,11 +386,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._entropies.append(entropies)
         if len(self._entropies) < self._micro_batches:
             return
-        batch = replace(self._applied.batch, entropies=self._gather(torch.cat(self._entropies)))
+        metrics = self._applied.metrics(self._gather(torch.cat(self._entropies)))
         self._entropies = []
-        applied = self._applied
-        shaped = applied.shaped_advantages
-        metrics = step_metrics(batch, rewards=applied.rewards, shaped_advantages=shaped)
         if self._rollout_gaps:
             old_logp, rollout_logp, mask = self._gather(torch.cat(self._rollout_gaps, dim=1).transpose(0, 1)).unbind(1)
             self._rollout_gaps = []

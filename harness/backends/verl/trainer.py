@@ -40,7 +40,7 @@ from harness.backends.verl.rollout import group_key
 from harness.step.batch import SEQUENCE_SIGNALS, TokenBatch
 from harness.step.finite import Diverged, check_metrics, leave_word
 from harness.step.learning import UNEQUAL_BOXES
-from harness.step.step_metrics import step_metrics, with_rewards
+from harness.step.step_metrics import with_rewards
 
 CURRENT = ("logp", "entropies", "pi_squared")  # the current policy's
 
@@ -299,7 +299,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         part = self._put(part, {name: values for name, values in shaped.items() if values is not None})
         part.extra_info[COEFFICIENT] = applied.coefficient
         extras = [reward_extras(fields) for fields in data["extra_fields"]]
-        metrics = step_metrics(applied.batch, rewards=applied.rewards, shaped_advantages=applied.shaped_advantages)
+        metrics = applied.metrics()
         metrics[UNEQUAL_BOXES] = sum(of[UNEQUAL] for of in extras) / len(extras)
         if self.order.experiment.entropy_search is not None:
             metrics["train/entropy_coefficient"] = applied.coefficient

@@ -8,6 +8,7 @@ import pytest
 
 from evals.analysis.training_curves import (
     AVERAGE,
+    SPREAD,
     fair_performance,
     mean_over_seeds,
     plot_scores,
@@ -16,6 +17,7 @@ from evals.analysis.training_curves import (
     with_average,
 )
 from evals.stats.score import score
+from harness.step.spread import SPREAD_METRICS
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.verdict_tables import table
 
@@ -63,6 +65,23 @@ def test_accuracy_compares_runs_only_where_all_have_it() -> None:
     with_accuracy = curves(**{"train/accuracy": 0.4})
     assert fair_performance(with_accuracy) == "train/accuracy"
     assert fair_performance(joined(with_accuracy, curves(NAMES[2]))) == "train/reward"
+
+
+def test_how_updates_are_spread_is_one_figure_of_all_methods() -> None:
+    assert SPREAD == SPREAD_METRICS  # evals imports nothing of the harness
+    values = {"train/token_gini": 0.2, "train/token_effective_share": 0.9, "train/token_top_share": 0.02}
+    both = joined(curves(**values), curves(NAMES[2], **{"train/token_gini": 0.8}))
+    plots = {plot.name: plot for plot in plot_training(NAMES, both)}
+    plot = plots["training_token_spread"]
+    check_renders(plot)
+    found = plot.numbers.groupby(["panel", "model"])["mean"].unique().map(list).to_dict()
+    assert found == {
+        ("train/token_gini", "GRPO"): [0.2],
+        ("train/token_gini", NAMES[2]): [0.8],
+        ("train/token_effective_share", "GRPO"): [0.9],
+        ("train/token_top_share", "GRPO"): [0.02],
+    }
+    assert "training_token_spread" not in {plot.name for plot in plot_training(NAMES, curves())}
 
 
 def test_a_band_of_a_share_ends_at_its_limits() -> None:

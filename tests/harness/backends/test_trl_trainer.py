@@ -18,8 +18,10 @@ from evals.provenance import Origin
 from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
+from harness.step.spread import SPREAD_METRICS
 from tests.experiments import experiment
 from tests.harness.cases import CASES, Case, with_grpo
+from tests.harness.step.test_spread import slow_effective_share, slow_gini, slow_top_share
 
 pytestmark = pytest.mark.slow
 
@@ -225,6 +227,26 @@ def test_a_step_is_measured_whole(name: str, micro_batch: int | None, random_mod
     assert ("train/shaping_ratio" in trainer._metrics["train"]) == (name == "entropy_advantage")
 
 
+@pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
+def test_the_spread_is_that_of_the_whole_step(micro_batch: int | None, random_model: Path, tmp_path: Path) -> None:
+    trainer = make_trainer(declared_with(CASES["grpo"]), random_model, tmp_path, micro_batch)
+    fast(trainer, rollout(trainer.model.config.vocab_size))
+    # |A| of the first group (two of four correct) and of the second (three of four); each response weighs as much as
+    # another, so a token 1 / length of it. The last group has no advantage.
+    std = (math.sqrt(4 * 0.5**2 / 3), math.sqrt((3 * 0.25**2 + 0.75**2) / 3))
+    means = (0.5, 0.75)
+    advantages = [abs(r - means[i // GROUP]) / (std[i // GROUP] + 1e-4) for i, r in enumerate(REWARDS[: 2 * GROUP])]
+    rows = list(zip(advantages, LENGTHS, strict=False))
+    sizes = [a / length for a, length in rows for _ in range(length)]
+    logged = {key.removeprefix("train/token_"): trainer._metrics["train"][key] for key in SPREAD_METRICS}
+    assert logged == {
+        "gini": [pytest.approx(slow_gini(sizes), rel=1e-5)],
+        "effective_share": [pytest.approx(slow_effective_share(sizes), rel=1e-5)],
+        "top_share": [pytest.approx(slow_top_share([a for a, length in rows for _ in range(length)]), rel=1e-5)],
+    }
+    assert 0.1 < logged["gini"][0] < 0.9
+
+
 def test_kl_and_clip_fraction_are_of_the_whole_step(random_model: Path, tmp_path: Path) -> None:
     """Sums over counts of all tokens, however the step is cut; a token of advantage 0 can not be clipped."""
     measured = []
@@ -264,7 +286,7 @@ def step_log(trainer: Any) -> dict[str, float]:
     """What was logged of the one step that was made, but for what its method adds."""
     logged = {key: values for key, values in trainer._metrics["train"].items() if key.startswith("train/")}
     assert all(len(values) == 1 for values in logged.values())
-    return {key: values[0] for key, values in logged.items() if key != "train/shaping_ratio"}
+    return {key: values[0] for key, values in logged.items() if key not in ("train/shaping_ratio", *SPREAD_METRICS)}
 
 
 def measured_by_hand(random_model: Path, fixed: dict[str, torch.Tensor], equal: float = 1 / 3) -> dict[str, Any]:

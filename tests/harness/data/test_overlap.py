@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evals.data.benchmarks import Benchmark, Problem
+from evals.data.benchmarks import Benchmark, Problem, load
+from harness.data.named import SETS, at_levels, without_math500
 from harness.data.overlap import overlap, refuse
 from harness.data.problems import load_problems
 from harness.errors import UsageError
 from harness.launch.prepare import planned, prepare
 from harness.record.run import Run
 from harness.record.write import Recorder
+from tests.reproductions.test_pages import FOLDER
+from tests.shared import shared_file
 
 TRAIN = [
     {"problem": "What is 1 + 1?", "answer": "2"},
@@ -118,3 +122,35 @@ def test_summary_and_tables_say_it(
     tables = report("egsw", runs()).markdown()
     rows = [line for line in tables.splitlines() if line.startswith(("| grpo |", "| base |")) and "(trained on" in line]
     assert said in tables and rows and all(row.startswith("| grpo |") for row in rows)
+
+
+def shared_rows(name: str) -> list[dict[str, Any]]:
+    with shared_file(f"data/benchmarks/{name}.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def counted(rows: list[dict[str, Any]], *names: str) -> list[int]:
+    folder = shared_file("data/benchmarks/manifest.json").parent
+    return [overlap(rows, load(name, data_dir=folder, allow_changed_data=True)).shared for name in names]
+
+
+@pytest.mark.parametrize("key", ["egsw", "erpo", "anchors", "entropy_advantage", "forking_tokens", "trial_and_error"])
+def test_a_papers_page_says_how_many_training_problems_its_benchmarks_hold(key: str) -> None:
+    """The numbers on the pages, counted; a page whose file is not here says so, and its names of sets exist."""
+    page = " ".join((FOLDER / key / "README.md").read_text("utf-8").split())
+    if key == "anchors":
+        train, test = shared_rows("gsm8k_train"), shared_rows("math_test5000")
+        assert counted(train, "gsm8k") == [0] and f"GSM8K's {len(train):,} hold none of its 1,319 test problems" in page
+        rest = without_math500(test)
+        assert counted(rest, "math500") == [0] and f"The {len(rest):,} problems of MATH's test split in" in page
+    if key in ("egsw", "erpo"):
+        rows = at_levels(shared_rows("math_test5000"), (3, 4, 5))
+        assert f"The {len(rows):,} test problems" in page or f"the {len(rows):,} test problems of MATH" in page
+        names = ("math500", "aime24", "aime25") if key == "egsw" else ("aime25", "amc23", "minerva", "aime24")
+        (most, *others) = counted(rows, *names)
+        assert not any(others)
+        assert "hold none of " + ("AIME24 or AIME25" if key == "egsw" else "AMC23, Minerva, AIME24 or AIME25") in page
+        assert (f"at most {most} of 500" in page) if key == "egsw" else most == 0
+    assert "not counted, because" in page
+    for name in re.findall(r"`dataset=([^`:]+):\S+", page):
+        assert name in SETS
