@@ -102,11 +102,13 @@ def at_hand(jobs: Iterable[Job], data_dir: str | None) -> list[str]:
                 later[name] = None
     lines = []
     for data, names in here.items():
+        left = list(names)
         try:
             for one in _compared(data, names, data_dir):
+                left.pop(0)
                 lines.append(f"{one}: a run refuses it without allow_overlap=true" if one.shared else str(one))
         except UsageError as error:  # a run ends with it; a plan goes on
-            lines.append(f"the training problems are not compared with {', '.join(names)}: {error}")
+            lines.append(f"the training problems are not compared with {', '.join(left)}: {error}")
     if later:
         lines.append(f"the start of a run compares the training problems with {', '.join(later)} (a download)")
     return list(dict.fromkeys(lines))

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from evals.data.benchmarks import Benchmark, Problem, load
+from harness.command.resolve import resolve
 from harness.data.named import SETS, at_levels, without_math500
-from harness.data.overlap import overlap, refuse
+from harness.data.overlap import at_hand, overlap, refuse
 from harness.data.problems import load_problems
 from harness.errors import UsageError
 from harness.launch.prepare import planned, prepare
@@ -72,6 +73,17 @@ def test_a_run_on_its_own_test_set_is_refused_unless_it_is_allowed(
     prepare("egsw", options(data, other), "test")
     assert "training problems" not in capsys.readouterr().err
     assert "0 of the 1 problems of other " in str(planned("egsw", options(data, other)).overlaps)
+
+
+def test_a_plan_names_only_the_benchmarks_that_it_could_not_compare(tmp_path: Path) -> None:
+    """It named all of them, beside the count of one."""
+    data = write(tmp_path / "data.jsonl", TRAIN)
+    write(tmp_path / "gsm8k.jsonl", [{"problem": "What is 5 + 5?", "answer": "10"}])
+    own = {"dataset": str(data), "protocol.benchmarks": ["gsm8k", "minerva"], "prompts_per_rollout": 2}
+    jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides=own)
+    first, second = at_hand(jobs, str(tmp_path))
+    assert first == "0 of the 1 problems of gsm8k are training problems"
+    assert second.startswith("the training problems are not compared with minerva: data_dir=")
 
 
 def test_the_record_says_it_in_words(tmp_path: Path) -> None:
