@@ -61,7 +61,8 @@ def challengers(recipe: Experiment) -> Arms:
     return {**_sequence_ratios(recipe), **_token_ratios(recipe), **_advantages(recipe), "scalerl": _scalerl(recipe)}
 
 
-def _objective(recipe: Experiment, equation: Use, why: str, aggregation: Sourced[Aggregation]) -> Experiment:
+def with_objective(recipe: Experiment, equation: Use, why: str, aggregation: Sourced[Aggregation]) -> Experiment:
+    """The recipe with an objective and its aggregation, without the clipping whose place it takes."""
     method = replace(recipe.method, objective=equation, aggregation=aggregation)
     return _unclipped(recipe, method, why + "its objective takes the place of the clipped surrogate")
 
@@ -84,8 +85,8 @@ def _sequence_ratios(recipe: Experiment) -> Arms:
         "sequence_sum", TRL + "loss_type='luspo': a sequence's loss times its length"
     )
     return {
-        "gspo": ("GSPO", _objective(recipe, use(gspo, **clip), GSPO, paper("sequence_mean", GSPO + "Eq. 5"))),
-        "luspo": ("LUSPO", _objective(recipe, use(gspo, **borrowed), LUSPO, length_weighted)),
+        "gspo": ("GSPO", with_objective(recipe, use(gspo, **clip), GSPO, paper("sequence_mean", GSPO + "Eq. 5"))),
+        "luspo": ("LUSPO", with_objective(recipe, use(gspo, **borrowed), LUSPO, length_weighted)),
     }
 
 
@@ -127,14 +128,16 @@ def _token_ratios(recipe: Experiment) -> Arms:
     )
     token_mean: Sourced[Aggregation] = code("token_mean", VERL + "compute_policy_loss_dppo_tv: loss_agg_mode")
     return {
-        "cispo": ("CISPO", _objective(recipe, cispo_use, CISPO, code("token_mean", TRL + "loss_type='cispo'"))),
-        "gmpo": ("GMPO", _objective(recipe, gmpo_use, GMPO, code("sequence_mean", "TRL 1.16, experimental.gmpo"))),
-        "sapo": ("SAPO", _objective(recipe, sapo_use, SAPO, code("sequence_mean", TRL + "loss_type='sapo'"))),
+        "cispo": ("CISPO", with_objective(recipe, cispo_use, CISPO, code("token_mean", TRL + "loss_type='cispo'"))),
+        "gmpo": ("GMPO", with_objective(recipe, gmpo_use, GMPO, code("sequence_mean", "TRL 1.16, experimental.gmpo"))),
+        "sapo": ("SAPO", with_objective(recipe, sapo_use, SAPO, code("sequence_mean", TRL + "loss_type='sapo'"))),
         "vespo": (
             "VESPO",
-            _objective(recipe, vespo_use, "VESPO (arXiv 2602.10693), ", code("token_mean", TRL + "loss_type='vespo'")),
+            with_objective(
+                recipe, vespo_use, "VESPO (arXiv 2602.10693), ", code("token_mean", TRL + "loss_type='vespo'")
+            ),
         ),
-        "dppo": ("DPPO (binary TV)", _objective(recipe, dppo_use, DPPO, token_mean)),
+        "dppo": ("DPPO (binary TV)", with_objective(recipe, dppo_use, DPPO, token_mean)),
     }
 
 
@@ -155,13 +158,13 @@ def _advantages(recipe: Experiment) -> Arms:
     )
     apart = use(gdpo, epsilon=code(1e-4, TRL + "multi_objective_aggregation='normalize_then_sum'"))
     summed: Sourced[Aggregation] = code("sequence_sum", A_STAR_CODE + "verl/trainer/apo/core_algos.py")
-    regression = _objective(recipe, use(policy_gradient), A_STAR, summed)
+    regression = with_objective(recipe, use(policy_gradient), A_STAR, summed)
     value = use(
         a_star_po,
         beta1=code(0.5, A_STAR_CODE + "scripts/apo_math.sh: beta1"),
         beta2=code(1e-3, A_STAR_CODE + "scripts/apo_math.sh: beta2"),
     )
-    plain = _objective(recipe, use(policy_gradient), GPG, token_mean)
+    plain = with_objective(recipe, use(policy_gradient), GPG, token_mean)
     scaled = use(gpg, scale=code(1.0, VERL + "compute_gpg_outcome_advantage: f_norm"))
     return {
         "gpg": ("GPG", replace(plain, method=replace(plain.method, advantage=scaled))),
@@ -224,5 +227,5 @@ def _scalerl(recipe: Experiment) -> tuple[str, Experiment]:
         high=code(4.0, SKYRL_CISPO + "cispo_eps_clip_high: an upper bound of 1 + 4, following ScaleRL"),
     )
     aggregation: Sourced[Aggregation] = assumed("prompt_mean", SCALERL + NOT_READ + "prompt average")
-    arm = _objective(replace(recipe, method=method), cispo_use, SCALERL, aggregation)
+    arm = with_objective(replace(recipe, method=method), cispo_use, SCALERL, aggregation)
     return "ScaleRL", replace(arm, head_precision=code("float32", TRL + "cast_lm_head_to_fp32, which cites ScaleRL"))

@@ -16,6 +16,7 @@ from baselines.distillation import reverse_kl, towards_teacher
 from baselines.frameworks import OPENRLHF, frameworks
 from baselines.kl_cov import kl_cov
 from baselines.nsr import weighted_reinforce
+from baselines.of_2026 import of_2026
 from baselines.passk import passk
 from baselines.rollout_correction import rollout_correction, rollout_rejection
 from harness.spec import Arm, EntropySearch, Experiment, Method, Reproduction, Sourced, Use, assumed, code, paper, use
@@ -273,6 +274,7 @@ ARMS = {
     **challengers(RECIPE),
 }
 AS_RELEASED = {"clip_cov_as_released": ("Clip-Cov, candidates as in the released code", CLIP_COV_AS_RELEASED)}
+BY_NAME = {**AS_RELEASED, **of_2026(RECIPE), **CORRECTED, **DISTILLED, **frameworks(RECIPE)}
 SCALES: dict[str, dict[str, dict[str, Any]]] = {
     "kl_reset": {"tiny": {"reference_reset_every": 20}},
     # pairs of four times as many prompts: as many responses as the other arms
@@ -291,10 +293,10 @@ REPRODUCTION = Reproduction(
         *(Arm(key, "7b", title, experiment, scales=SCALES.get(key, {})) for key, (title, experiment) in ARMS.items()),
         *(
             Arm(key, "7b", title, experiment, scales=SCALES.get(key, {}), sweep=True)
-            for key, (title, experiment) in {**AS_RELEASED, **CORRECTED, **DISTILLED, **frameworks(RECIPE)}.items()
+            for key, (title, experiment) in BY_NAME.items()
         ),
     ),
-    sets={"frameworks": tuple(frameworks(RECIPE))},
+    sets={"frameworks": tuple(frameworks(RECIPE)), "of_2026": tuple(of_2026(RECIPE))},
     protocol="trial_and_error",
     seeds=assumed(1, "no published number to compare with; give seeds=N"),
     departures=(

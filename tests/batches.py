@@ -46,6 +46,7 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
         logp=-field(1.0, positive=True),
         old_logp=-field(1.0, positive=True),
         ref_logp=-field(1.0, positive=True),
+        old_entropies=field(1.5, positive=True),
         values=field(1.0),
         greedy_rewards=of_prompts(st.sampled_from([0.0, 1.0, float("nan")])),
         base_accuracy=of_prompts(st.sampled_from([0.0, 0.25, 1.0])),

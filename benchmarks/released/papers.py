@@ -13,12 +13,15 @@ from unittest import mock
 import torch
 from torch import Tensor
 
+from baselines.ce_gppo import ce_gppo
 from baselines.cispo import cispo
 from baselines.clip_cov import clip_cov, clip_cov_as_released
+from baselines.erc import erc
 from baselines.gmpo import gmpo
 from baselines.grpo import grpo
 from baselines.gspo import gspo
 from baselines.kl_cov import kl_cov
+from baselines.stare import stare
 from benchmarks.released.batches import Drawn, flat_gradient
 from benchmarks.released.cases import ACTOR, CORE, TRIAL_CORE, Place
 from benchmarks.released.drivers import in_row_order
@@ -70,6 +73,7 @@ def token_batch(step: Drawn) -> TokenBatch:
         entropies=step.entropies,
         logp=step.logp.detach(),
         old_logp=step.old_logp,
+        old_entropies=step.old_entropies,
     )
 
 
@@ -231,10 +235,7 @@ def preserved(step: Drawn, *, beta1: float, beta2: float, dual_clip: float | Non
     """CE-GPPO with clip 0.2: outside of it, where PPO has no gradient, that of beta times the bound."""
 
     def objective(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-        ratio = (logp - old_logp).exp()
-        own = ratio / ratio.detach()  # 1, with the gradient of log pi
-        low, high = (ratio < 0.8) & (advantages < 0), (ratio > 1.2) & (advantages > 0)
-        term = torch.where(low, beta1 * 0.8 * own, torch.where(high, beta2 * 1.2 * own, ratio)) * advantages
+        term = ce_gppo(logp, old_logp, advantages, mask, low=0.2, high=0.2, beta1=beta1, beta2=beta2)
         return term if dual_clip is None else term.where(advantages >= 0, term.maximum(dual_clip * advantages))
 
     return loss(step, objective=objective, **keys)
@@ -248,8 +249,7 @@ def likelihood_of_correct(step: Drawn) -> Tensor:
 
 def entropy_ratio_gates(step: Drawn) -> Tensor:
     """1 where 0.95 < H_new / H_old < 1.05."""
-    ratio = (step.entropies + 1e-8) / (step.old_entropies + 1e-8)
-    return ((ratio > 0.95) & (ratio < 1.05) & step.mask).double()
+    return erc(token_batch(step), low=0.05, high=0.05)
 
 
 def with_two_terms(base: Callable[..., Tensor], coefficient: str) -> tuple[Difference, ...]:
@@ -280,13 +280,8 @@ def half_preserved(step: Drawn, dual_clip: float | None = None) -> Tensor:
 
 def surprising(step: Drawn, dual_clip: float | None = None) -> Tensor:
     """STARE's O1 with its gate open: 1.1 on the tenth of the tokens with A > 0 that surprises most."""
-    weights = torch.ones_like(step.advantages)
-    candidates = step.mask & (step.advantages > 0)
-    surprisal = -step.logp.detach()[candidates]
-    chosen = torch.ones_like(surprisal)
-    chosen[surprisal.topk(-(-len(surprisal) // 10)).indices] = 1.1
-    weights[candidates] = chosen
-    return loss(step, weights=weights, dual_clip=dual_clip, **CLIP_HIGHER)
+    shaped = stare(token_batch(step), share=0.1, positive=1.1, negative=1.0, target_entropy=1e9)
+    return loss(step, advantages=shaped, dual_clip=dual_clip, **CLIP_HIGHER)
 
 
 def top_mixed(step: Drawn, alpha: float = 0.01, penalty: float = 1.1, along_tokens: bool = False) -> Tensor:
@@ -393,23 +388,21 @@ PAPERS: dict[str, Paper] = {
     "ce_gppo": Paper(
         half_preserved,
         lambda step: loss(step, **CLIP),
-        "our reading of arXiv 2509.20712",
+        "baselines/ce_gppo.py, Eq. 8",
         with_two_terms(half_preserved, "positive_loss_coeff != 0"),
     ),
-    "ce_gppo_only_high": Paper(half_preserved, lambda step: loss(step, **CLIP), "our reading of arXiv 2509.20712"),
-    "erc_dapo": Paper(
-        erc_dapo, dapo_loss, "our reading of arXiv 2512.05591", with_two_terms(erc_dapo, "postive_loss_coeff != 0")
-    ),
+    "ce_gppo_only_high": Paper(half_preserved, lambda step: loss(step, **CLIP), "baselines/ce_gppo.py, Eq. 8"),
+    "erc_dapo": Paper(erc_dapo, dapo_loss, "baselines/erc.py", with_two_terms(erc_dapo, "postive_loss_coeff != 0")),
     "erc_gppo": Paper(
         erc_gppo,
         lambda step: preserved(step, beta1=1.0, beta2=1.0),
-        "our reading of arXiv 2512.05591",
+        "baselines/erc.py on baselines/ce_gppo.py",
         with_two_terms(erc_gppo, "postive_loss_coeff != 0"),
     ),
     "stare": Paper(
         surprising,
         dapo_loss,
-        "our reading of the repository's README, variant O1",
+        "baselines/stare.py, variant O1",
         (Difference(DUAL_CLIP.says, DUAL_CLIP.place, lambda step: surprising(step, DUAL)),),
     ),
     "simko": Paper(top_mixed, plain_ratio, "our reading of arXiv 2510.14807", (SIMKO_SHAPE,)),

@@ -40,6 +40,7 @@ class TokenBatch:
         pi_squared: [B, T], the sum over the vocabulary of the squared probabilities, likewise.
         logp: [B, T], log-probabilities of the sampled tokens under the policy being updated.
         old_logp: [B, T], the same under the policy that sampled them.
+        old_entropies: [B, T], as `entropies`, of the policy that sampled.
         ref_logp: [B, T], the same under the reference policy.
         rollout_logp: [B, T], the same as the sampler (vLLM) computed them; NaN where it gave none. None: the trainer
             sampled.
@@ -69,6 +70,7 @@ class TokenBatch:
     pi_squared: Tensor | None = None
     logp: Tensor | None = None
     old_logp: Tensor | None = None
+    old_entropies: Tensor | None = None
     ref_logp: Tensor | None = None
     rollout_logp: Tensor | None = None
     values: Tensor | None = None
@@ -117,7 +119,7 @@ class TokenBatch:
         return replace(self, rewards=rewards)
 
 
-TOKEN_SIGNALS = ("entropies", "pi_squared", "logp", "old_logp", "ref_logp", "rollout_logp", "values")
+TOKEN_SIGNALS = ("entropies", "pi_squared", "logp", "old_logp", "old_entropies", "ref_logp", "rollout_logp", "values")
 DATA_SIGNALS = ("base_accuracy",)  # columns of the training data
 DRAWS = ("response_draw", "answer_draw")
 SEQUENCE_SIGNALS = ("greedy_rewards", *DATA_SIGNALS, "correct", *DRAWS)

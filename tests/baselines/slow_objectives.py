@@ -47,4 +47,22 @@ def _term(name: str, i: int, k: int, d: list[Any], tensors: Any, v: dict[str, An
         power, decay = (v["k_neg"], v["lambda_neg"]) if a < 0 else (v["k_pos"], v["lambda_pos"])
         w = float(sum(d).detach().exp())
         return w**power * math.exp(decay * (1 - w)) * a * logp[i, k]
+    if name == "dro":
+        return a * logp[i, k] - v["beta"] / 2 * d[k] * d[k]
+    if name in ("ipo", "kimi_k25"):
+        r = float(ratio.detach())
+        inside = 1 - v["low"] <= r <= 1 + v["high"] if name == "kimi_k25" else _near(logp[i, k], old[i, k], v)
+        bound = max(1 - v["low"], min(1 + v["high"], r)) if name == "kimi_k25" else 0.0
+        return (ratio if inside else bound) * a - v["drift"] * d[k] * d[k]
+    if name == "ce_gppo":  # the paper's three cases, one by one
+        own, r = ratio / ratio.detach(), float(ratio.detach())
+        if a < 0 and r < 1 - v["low"]:
+            return v["beta1"] * (1 - v["low"]) * own * a
+        if a > 0 and r > 1 + v["high"]:
+            return v["beta2"] * (1 + v["high"]) * own * a
+        return ratio * a
     return a * logp[i, k]
+
+
+def _near(logp: torch.Tensor, old: torch.Tensor, v: dict[str, Any]) -> bool:
+    return bool((logp.detach().exp() - old.exp()).abs() <= v["threshold"])

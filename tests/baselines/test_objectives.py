@@ -14,12 +14,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from baselines.ce_gppo import ce_gppo
 from baselines.cispo import cispo
 from baselines.distillation import reverse_kl
 from baselines.dppo import dppo
+from baselines.dro import dro
 from baselines.gmpo import gmpo
 from baselines.gpg import policy_gradient
 from baselines.gspo import gspo
+from baselines.ipo import ipo, kimi_k25
 from baselines.sapo import sapo
 from baselines.vespo import vespo
 from evals.provenance import assumed
@@ -53,6 +56,10 @@ CASES: dict[str, tuple[Callable[..., torch.Tensor], dict[str, Any]]] = {
     "dppo-kl": (dppo, {"divergence": "binary_kl", "low": 0.01, "high": 0.02, "truncate": 20.0}),
     "vespo": (vespo, {"k_pos": 2.0, "lambda_pos": 3.0, "k_neg": 3.0, "lambda_neg": 2.0}),
     "gpg": (policy_gradient, {}),
+    "dro": (dro, {"beta": 0.7}),
+    "ce_gppo": (ce_gppo, {"low": 0.2, "high": 0.3, "beta1": 0.5, "beta2": 0.8}),
+    "ipo": (ipo, {"threshold": 0.05, "drift": 0.1}),
+    "kimi_k25": (kimi_k25, {"low": 0.2, "high": 0.3, "drift": 0.1}),
 }
 
 
@@ -115,6 +122,15 @@ def test_special_cases_equal_simpler_objectives() -> None:
     # DPPO with a trust region that nothing leaves and no truncation is CISPO without bounds
     wide = {"divergence": "binary_tv", "low": 1.0, "high": 1.0, "truncate": 1e9}
     torch.testing.assert_close(dppo(**t, **wide), cispo(**t, low=None, high=1e9))  # type: ignore[arg-type]
+    # CE-GPPO whose betas are 0 has the gradient of PPO's clipping
+    _, none_kept = weighted(ce_gppo, t, {"low": 0.2, "high": 0.3, "beta1": 0.0, "beta2": 0.0}, "token_mean")
+    _, clipped = weighted(
+        lambda logp, old, a, mask: clipped_objective(logp, old, a, clip_low=0.2, clip_high=0.3), t, {}, "token_mean"
+    )
+    torch.testing.assert_close(none_kept, clipped)
+    # DRO without its penalty is the plain policy gradient; without bounds Kimi K2.5's and prime-rl's are one
+    torch.testing.assert_close(dro(**t, beta=0.0), policy_gradient(**t))
+    torch.testing.assert_close(ipo(**t, threshold=1.0, drift=0.2), kimi_k25(**t, low=1.0, high=1e9, drift=0.2))
     # LUSPO weighs a response of GSPO by its length
     lengths = t["mask"].sum(1, keepdim=True)
     luspo, of_gspo = (weighted(gspo, t, CASES["gspo"][1], how)[1] for how in ("sequence_sum", "sequence_mean"))

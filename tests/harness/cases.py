@@ -10,15 +10,20 @@ import torch
 
 from baselines import dapo, dr_grpo
 from baselines.a_star_po import a_star_po
+from baselines.ce_gppo import ce_gppo
 from baselines.cispo import cispo
 from baselines.clip_cov import clip_cov, clip_cov_as_released
 from baselines.distillation import reverse_kl, towards_teacher
 from baselines.dppo import dppo
+from baselines.dro import dro
+from baselines.erc import erc
+from baselines.fipo import fipo
 from baselines.gdpo import gdpo
 from baselines.gmpo import gmpo
 from baselines.gpg import gpg, policy_gradient
 from baselines.gspo import gspo
 from baselines.informative import informative
+from baselines.ipo import ipo, kimi_k25
 from baselines.kl_cov import kl_cov
 from baselines.kl_in_reward import kl_in_reward
 from baselines.leave_one_out import leave_one_out
@@ -30,11 +35,16 @@ from baselines.off_policy_mask import off_policy_mask
 from baselines.opo import opo
 from baselines.otb import otb
 from baselines.passk import passk
+from baselines.qae import qae
+from baselines.real import real
 from baselines.reinforce_pp import reinforce_pp
 from baselines.remax import remax
+from baselines.repo_r import repo_r
 from baselines.rloo import rloo
 from baselines.rollout_correction import rollout_correction, rollout_rejection
 from baselines.sapo import sapo
+from baselines.stapo import stapo
+from baselines.stare import stare
 from baselines.vespo import vespo
 from evals.provenance import assumed
 from harness.spec import Method, use
@@ -45,7 +55,7 @@ from reproductions.entropy_advantage.method import entropy_advantage
 from reproductions.erpo.method import erpo
 from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
-from tests.baselines import test_advantages, test_newest
+from tests.baselines import test_advantages, test_newest, test_of_2026
 from tests.baselines.slow_objectives import slow_objective
 from tests.baselines.test_cov import slow_clip_cov, slow_kl_cov
 from tests.baselines.test_grpo import slow_grpo
@@ -196,6 +206,30 @@ CASES = {
     "sapo": objective("sapo", sapo, "sequence_mean", tau_pos=1.0, tau_neg=1.05),
     "dppo": objective("dppo", dppo, "token_mean", divergence="binary_tv", low=0.01, high=0.01, truncate=20.0),
     "vespo": objective("vespo", vespo, "token_mean", k_pos=2.0, lambda_pos=3.0, k_neg=3.0, lambda_neg=2.0),
+    "dro": objective("dro", dro, "token_mean", beta=0.5),
+    "ce_gppo": objective("ce_gppo", ce_gppo, "token_mean", low=0.2, high=0.2, beta1=0.75, beta2=1.0),
+    "ipo": objective("ipo", ipo, "token_mean", threshold=0.05, drift=0.1),
+    "kimi_k25": objective("kimi_k25", kimi_k25, "token_mean", low=0.2, high=0.2, drift=0.1),
+    "stare": case("shaping", stare, test_of_2026.slow_stare, share=0.3, positive=1.5, negative=0.7, target_entropy=4.0),
+    "erc": case("gates", erc, test_of_2026.slow_erc, low=0.6, high=0.9),
+    "repo_r": case("shaping", repo_r, test_of_2026.slow_repo_r, zeta=0.3),
+    "fipo": case("shaping", fipo, test_of_2026.slow_fipo, half_life=2.0, low=0.2, high=0.3, counted=1.5, safe=1.1),
+    "stapo": replace(
+        case("gates", stapo, test_of_2026.slow_stapo, rarity=0.5, quantile=0.5),
+        method=replace(
+            GRPO, gates=(use(stapo, **sourced(rarity=0.5, quantile=0.5)),), denominator=assumed("kept", WHY)
+        ),
+    ),
+    "qae": case("advantage", qae, test_of_2026.slow_qae, quantile=0.4, epsilon=1e-6),
+    "real": replace(
+        objective(
+            "policy_gradient",
+            policy_gradient,
+            "sequence_mean",
+            replace(GRPO, advantage=use(real, **sourced(tau=0.5))),
+        ),
+        slow=lambda b: Slow(advantages=per_response(test_of_2026.slow_real(b, 0.5), b)),
+    ),
     "m2po": case("gates", m2po, test_newest.slow_m2po, UNCLIPPED, threshold=0.5),
     "leave_one_out": case(
         "advantage", leave_one_out, lambda b, epsilon: test_newest.slow_leave_one_out(b), epsilon=1e-6

@@ -109,7 +109,7 @@ def _batch() -> TokenBatch:
         vocab_size=50,
         max_tokens=9,
         **{name: field() for name in ("logp", "old_logp", "ref_logp", "rollout_logp", "values")},
-        **{name: -field() for name in ("entropies", "pi_squared")},
+        **{name: -field() for name in ("entropies", "pi_squared", "old_entropies")},
         greedy_rewards=torch.tensor([0.0, 0.0, 1.0, 1.0], dtype=torch.float64),
         correct=torch.tensor([1.0, 0.0, 1.0, 0.0], dtype=torch.float64),
         response_draw=torch.tensor([0.1, 0.9, 0.5, 0.7], dtype=torch.float64),

@@ -44,4 +44,6 @@ def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
                 }
             },
         }
+        if "old_entropies" in fixed:
+            rows[f"00000001-{i // GROUP:06d}_{i % GROUP}_0"]["entropy"] = fixed["old_entropies"][i, :length]
     return rows

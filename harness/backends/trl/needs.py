@@ -140,9 +140,11 @@ def step_seconds(
     a: Architecture, gpu: Gpu, e: Experiment, hardware: TrlHardware, rules: Rules, mean: float | None
 ) -> StepSeconds:
     """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's where a rollout has
-    several updates, one for the signals that the method reads, and one more for pi_squared."""
+    several updates (twice for its entropies), one for the signals that the method reads, and one more for
+    pi_squared."""
     reads = not e.method.reads <= {*SEQUENCE_SIGNALS} or e.entropy_search is not None
-    passes = needs_reference(e) + (e.updates_per_rollout.value > 1) + reads + ("pi_squared" in e.method.reads)
+    old = (e.updates_per_rollout.value > 1) * (1 + ("old_entropies" in e.method.reads))
+    passes = needs_reference(e) + old + reads + ("pi_squared" in e.method.reads)
     rules = replace(rules, token_s=LOGPROBS * rules.token_s)
     return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=passes, eager=hardware.rollouts == "transformers")
 

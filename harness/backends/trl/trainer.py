@@ -156,6 +156,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             output["old_per_token_logps"] = output["sampling_per_token_logps"]
         output["groups"] = groups[first : first + len(inputs)]
         output |= self._draws
+        if "old_entropies" in self.experiment.method.reads and "old_per_token_logps" in output:
+            output["old_entropies"] = self._now_entropies(output)  # before the updates that make it the old policy
         if "base_accuracy" in self.experiment.method.reads:
             shares = [float(row["base_accuracy"]) for row in inputs]
             output["base_accuracy"] = torch.tensor(shares, device=rewards.device)
@@ -167,6 +169,11 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             if is_self_taught(self.experiment):
                 output["ref_per_token_logps"] = self._self_taught(inputs, output, correct.tolist())
         return output
+
+    @torch.no_grad()
+    def _now_entropies(self, output: dict[str, Any]) -> Tensor:
+        """The policy's entropies at the completion tokens, [b, T], from a pass of its own."""
+        return self._signals(self.model, output, batch_size=self.args.per_device_train_batch_size)[1]
 
     @torch.no_grad()
     def _self_taught(self, inputs: list[dict[str, Any]], output: dict[str, Any], correct: list[float]) -> Tensor:
@@ -256,6 +263,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             fields["old_logp"] = torch.cat(
                 [m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp, strict=True)]
             )
+            if "old_entropies" in self.experiment.method.reads:
+                fields["old_entropies"] = torch.cat(
+                    [m.get("old_entropies", h) for m, h in zip(micro_batches, entropies, strict=True)]
+                )
             if "pi_squared" in self.experiment.method.reads:
                 fields["pi_squared"] = torch.cat([self._pi_squared(micro) for micro in micro_batches])
             for ours, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):

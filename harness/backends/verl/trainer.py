@@ -42,7 +42,7 @@ from harness.step.finite import Diverged, check_metrics, leave_word
 from harness.step.learning import UNEQUAL_BOXES
 from harness.step.step_metrics import with_rewards
 
-CURRENT = ("logp", "entropies", "pi_squared")  # the current policy's
+CURRENT = ("logp", "entropies", "pi_squared", "old_entropies")  # what a pass before an update leaves, by our names
 
 
 def register(order: Order) -> None:
@@ -205,6 +205,10 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _compute_current_policy(self, part: KVBatchMeta) -> KVBatchMeta:
         """The current policy's log-probabilities and entropies, in addition to those of the policy that sampled."""
+        fields: dict[str, Tensor] = {}
+        if "old_entropies" in self.order.experiment.method.reads:  # which this pass overwrites
+            asked = {"keys": part.keys, "partition_id": part.partition_id, "select_fields": ["entropy"]}
+            fields["old_entropies"] = tq.kv_batch_get(**asked)["entropy"]
         part.extra_info.update(
             calculate_entropy=True,
             calculate_sum_pi_squared=self._reads_pi_squared(),
@@ -216,7 +220,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         theirs |= {"pi_squared": "sum_pi_squared"} if self._reads_pi_squared() else {}
         names = [*theirs.values(), "response_mask"]
         data = tq.kv_batch_get(keys=part.keys, partition_id=part.partition_id, select_fields=names)
-        fields = {ours: response_from_nested(data[name], data["response_mask"]) for ours, name in theirs.items()}
+        fields |= {ours: response_from_nested(data[name], data["response_mask"]) for ours, name in theirs.items()}
         return tq.kv_batch_put(
             keys=part.keys, partition_id=part.partition_id, fields=TensorDict(fields, batch_size=len(part))
         )
@@ -245,7 +249,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             values: Tensor = data[name].to_padded_tensor(0.0).float()
             return values
 
-        current = {"logp": "old_log_probs", "entropies": "entropy"} if fresh else {name: name for name in CURRENT}
+        at_rollout = {"logp": "old_log_probs", "entropies": "entropy", "old_entropies": "entropy"}
+        current = at_rollout if fresh else {name: name for name in CURRENT}
         signals = {ours: padded(theirs) for ours, theirs in current.items() if theirs in data}
         signals["old_logp"] = padded("old_log_probs")
         if "rollout_log_probs" in data:
@@ -286,7 +291,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _apply_method(self, part: KVBatchMeta, *, fresh: bool) -> tuple[KVBatchMeta, dict[str, float]]:
         """The method's output for this optimiser step, sent to the workers; and the metrics of the step."""
-        current = () if fresh or not self._reads_policy() else CURRENT[: 3 if self._reads_pi_squared() else 2]
+        optional = {"pi_squared", "old_entropies"} - self.order.experiment.method.reads
+        current = () if fresh or not self._reads_policy() else (name for name in CURRENT if name not in optional)
         data = self._fetch(part, *current)
         tokens = self._token_batch(part, data, fresh=fresh)
         try:

@@ -59,6 +59,8 @@ def rollout(vocab: int, declared: Experiment | None = None) -> dict[str, torch.T
         "ref_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3,
         "old_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3 - 3,
     }
+    if declared is not None and "old_entropies" in declared.method.reads:
+        fixed["old_entropies"] = torch.rand(rows, TOKENS, generator=torch.Generator().manual_seed(5)) * 4
     if declared is not None and ("rollout_logp" in declared.method.reads or declared.old_policy.value == "sampler"):
         noise = torch.randn(rows, TOKENS, generator=torch.Generator().manual_seed(4))
         fixed["sampling_per_token_logps"] = fixed["old_per_token_logps"] + 0.3 * noise
@@ -130,6 +132,7 @@ def slow(
         pi_squared=pi_squared.double(),
         logp=logp.detach().double(),
         old_logp=fixed["old_per_token_logps"].double(),
+        old_entropies=fixed.get("old_entropies"),
         ref_logp=fixed["ref_per_token_logps"].double(),
         base_accuracy=fixed["base_accuracy"].double(),
         greedy_rewards=fixed["greedy_rewards"].double(),
@@ -383,6 +386,27 @@ def test_the_greedy_response_of_each_prompt_is_scored(random_model: Path, tmp_pa
         start = len(tokenizer(prompt)["input_ids"])
         lengths[prompt] = len(tokenizer.decode(ids[0, start:], skip_special_tokens=True))
     assert got.tolist() == [1.5 * lengths[row["prompt"]] for row in rows]
+
+
+def test_the_old_entropies_are_those_of_the_policy_that_sampled(random_model: Path, tmp_path: Path) -> None:
+    """ERC: three updates of a rollout; with one update the old policy is the current one."""
+    several = declared_with(CASES["erc"]).override({"updates_per_rollout": PROMPTS}, Origin.USER, "a test")
+    trainer = make_trainer(several, random_model, tmp_path, None)
+    trainer.model.train()
+    rollout = trainer._generate_and_score_completions([{"prompt": "2 + 2"}] * (PROMPTS * GROUP))
+    _, entropies = trainer._signals(trainer.model, rollout)
+    mask = rollout["completion_mask"].bool()
+    torch.testing.assert_close(rollout["old_entropies"][mask], entropies[mask])
+    with torch.no_grad():
+        for weight in trainer.model.parameters():
+            weight.mul_(1.5)
+    parts = [{key: value[4 * i : 4 * i + 4] for key, value in rollout.items() if value.dim()} for i in range(PROMPTS)]
+    trainer._apply_method(parts[1:2], None)
+    ratio = trainer._signals(trainer.model, parts[1])[1] / parts[1]["old_entropies"]
+    kept = (ratio > 0.4) & (ratio < 1.9) & parts[1]["completion_mask"].bool()
+    assert torch.equal(parts[1]["gates"], kept.float()) and not torch.allclose(ratio, torch.ones(()))
+    alone = make_trainer(declared_with(CASES["erc"]), random_model, tmp_path, None)
+    assert "old_entropies" not in alone._generate_and_score_completions([{"prompt": "2 + 2"}] * (PROMPTS * GROUP))
 
 
 def test_rewards_read_what_follows_a_thought_whose_marker_is_a_special_token(

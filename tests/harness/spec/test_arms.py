@@ -57,7 +57,8 @@ def step_of(experiment: Experiment, step: int) -> TokenBatch:
     lengths = (torch.arange(rows) + 1) * tokens // rows
     rewards = (noise(rows) > 0).double()
     rewards[::4], rewards[1::4] = 1.0, 0.0  # no group without a signal
-    logp = -noise(rows, tokens).abs() - 0.1
+    logp = -(noise(rows, tokens) ** 2) - 0.1  # some are rare
+    entropies = noise(rows, tokens).abs() * (2 if step % 2 else 0.2)  # above STARE's target, and below
     drift = 0.4 * noise(rows, tokens) if experiment.updates_per_rollout.value > 1 else 0.0  # ratios differ from 1
     weights = experiment.reward_weights.value
     parts = torch.stack([rewards, *((noise(rows) > 0).double() for _ in weights[1:])], 1)
@@ -70,7 +71,8 @@ def step_of(experiment: Experiment, step: int) -> TokenBatch:
         vocab_size=100,
         max_tokens=limit,
         advantages=None,
-        entropies=noise(rows, tokens).abs() * 2,
+        entropies=entropies,
+        old_entropies=entropies * (1 + 0.08 * noise(rows, tokens)),
         logp=logp,
         old_logp=logp - drift,
         ref_logp=logp - 0.3 * noise(rows, tokens),
