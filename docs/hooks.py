@@ -24,6 +24,7 @@ PAGES = {
     **{f"results/{path.stem}.md": path for path in ROOT.glob("results/*.md") if path.stem != "README"},
     "results/index.md": ROOT / "results" / "README.md",
     "results/ledger.md": ROOT / "results" / "ledger" / "README.md",
+    "results/anchors-seconds.md": ROOT / "results" / "anchors" / "seconds.md",
     "results/real.md": ROOT / "results" / "real" / "README.md",
     "results/real-preregistration.md": ROOT / "results" / "real" / "preregistration.md",
     "results/study.md": ROOT / "results" / "study" / "README.md",

@@ -2,7 +2,8 @@
 
 Training: floating-point operations (Kaplan et al., arXiv 2001.08361, section 2.1; attention counted apart) at a share
 of the GPU's peak. Sampling: each decoding step reads the weights and the cache, at a share of the bandwidth; a batch
-runs as long as its longest response. tests/harness/backends/test_seconds.py compares it with published measurements.
+runs as long as its longest response. tests/harness/backends/test_seconds.py compares the parts with published
+measurements. results/anchors/seconds.md compares whole steps with published runs on several GPUs.
 """
 
 from __future__ import annotations
@@ -21,14 +22,19 @@ from harness.spec.rejection import Rejection
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules of thumb; all but `token_s` are not measurements of ours.
+    """Rules of thumb. Only the middle of `token_s` is a measurement of ours.
 
     Args:
         compute: share of an H100's peak FLOP/s that training reaches, recomputation counted as work (`reached`).
         bandwidth: share of the bandwidth that decoding reaches. launch_s: of one decoding step beside that (vLLM);
-        eager_s: of one with transformers. mean_share: mean length of a response as a share of its limit, where no mean
-        is published. resampling: rollouts sampled for one that is used, with dynamic sampling. token_s: vLLM's work for
-        each token, beside the model and at the same time; the middle is measured (results/gpu.md).
+        eager_s: of one with transformers. mean_share: mean length of a solution to train on, as a share of its limit.
+        resampling: rollouts sampled for one that is used, with dynamic sampling. token_s: vLLM's work for each token,
+        beside the model and at the same time; the middle is measured (results/gpu.md).
+        length, longest_share: of `typical_length`.
+        slack: seconds of a step of a trainer on several GPUs, as a multiple of its parts. The middle is the geometric
+        mean of the published runs, and low and high hold all of them (results/anchors/seconds.md).
+        start_s: until a process has its libraries and weights. engine_s: until a vLLM samples. grade_s: of one
+        response. send, write: bytes/s of weights to an engine, and of a checkpoint to the disk. These are assumptions.
     """
 
     compute: float
@@ -38,16 +44,52 @@ class Rules:
     mean_share: float
     resampling: float
     token_s: float
+    length: float
+    longest_share: float
+    slack: float
+    start_s: float
+    engine_s: float
+    grade_s: float
+    send: float
+    write: float
 
 
-MIDDLE = Rules(0.30, 0.80, 0.0015, 0.030, 0.30, 1.5, 19e-6)
-FAST = Rules(0.45, 0.90, 0.0010, 0.020, 0.10, 1.0, 10e-6)
-SLOW = Rules(0.18, 0.50, 0.0040, 0.060, 0.90, 3.0, 40e-6)
+MIDDLE = Rules(
+    compute=0.30, bandwidth=0.80, launch_s=0.0015, eager_s=0.030, mean_share=0.30, resampling=1.5, token_s=19e-6,
+    length=20, longest_share=0.9, slack=1.6, start_s=60, engine_s=120, grade_s=2e-3, send=5e9, write=1e9,
+)  # fmt: skip
+FAST = Rules(
+    compute=0.45, bandwidth=0.90, launch_s=0.0010, eager_s=0.020, mean_share=0.10, resampling=1.0, token_s=10e-6,
+    length=6, longest_share=0.9, slack=1.0, start_s=20, engine_s=40, grade_s=5e-4, send=20e9, write=3e9,
+)  # fmt: skip
+SLOW = Rules(
+    compute=0.18, bandwidth=0.50, launch_s=0.0040, eager_s=0.060, mean_share=0.90, resampling=3.0, token_s=40e-6,
+    length=60, longest_share=0.9, slack=4.0, start_s=180, engine_s=400, grade_s=20e-3, send=1e9, write=0.2e9,
+)  # fmt: skip
+
+
+def typical_length(limit: int, rules: Rules) -> float:
+    """Mean tokens of a response with this limit, where none is published: `length` times the limit's square root.
+
+    Public logs have 639 tokens of 1,024, 1,267 of 3,072, and 800 to 6,000 of 8,192. A share of the limit fits one of
+    them alone.
+    """
+    return min(rules.length * math.sqrt(limit), rules.longest_share * limit)
+
+
+def _ends(name: str, form: str = "g") -> str:
+    """ "2 (1 to 4)": the middle of a rule, then its ends."""
+    low, high = sorted(getattr(rules, name) for rules in (FAST, SLOW))
+    return f"{getattr(MIDDLE, name):{form}} ({low:{form}} to {high:{form}})"
+
+
+LENGTHS = f"mean lengths as published, else {_ends('length')} times the square root of the limit"
 ASSUMPTIONS = (
-    f"training at {MIDDLE.compute:.0%} of the peak ({SLOW.compute:.0%} to {FAST.compute:.0%}; less below 4B), decoding "
-    f"at {MIDDLE.bandwidth:.0%} of the bandwidth ({SLOW.bandwidth:.0%} to {FAST.bandwidth:.0%}); mean lengths as "
-    f"published, else {MIDDLE.mean_share:.0%} of the limit ({FAST.mean_share:.0%} to {SLOW.mean_share:.0%}); dynamic "
-    f"sampling samples {MIDDLE.resampling:g} times ({FAST.resampling:g} to {SLOW.resampling:g}) what it uses"
+    f"training at {_ends('compute', '.0%')} of the peak, less below 4B. Decoding at {_ends('bandwidth', '.0%')} of the "
+    f"bandwidth. {LENGTHS.capitalize()}. Dynamic sampling samples {_ends('resampling')} times what it uses. A step on "
+    f"several GPUs takes {_ends('slack')} times the sum of its parts, as published runs do. A start takes "
+    f"{_ends('start_s')} s, and with vLLM {_ends('engine_s')} s more. Grading, sending weights and checkpoints are "
+    "counted"
 )
 
 
@@ -119,7 +161,7 @@ def rollout_seconds(
         passes: forward passes without gradients, beside the critic's.
     """
     limit, prompt = e.max_completion_tokens.value, 0.3 * e.max_prompt_tokens.value
-    mean = limit * rules.mean_share if mean is None else min(mean, limit)
+    mean = typical_length(limit, rules) if mean is None else min(mean, limit)
     sequences = e.prompts_per_rollout.value * e.group_size.value
     engines = max(1, hardware.devices // hardware.vllm_tensor_parallel)
     sampled = sequences * (rules.resampling if e.dynamic_sampling.value else 1.0)
@@ -137,14 +179,25 @@ def rollout_seconds(
     return StepSeconds(sample, (passes + critic) * forward / speed, (1 + critic) * backward / speed)
 
 
+def whole_rollout(
+    a: Architecture, e: Experiment, hardware: Hardware, rules: Rules, step: StepSeconds, *, colocated: bool
+) -> float:
+    """Seconds of a rollout by the clock: the parts of its step, grading, and weights sent to the engine (`colocated`),
+    with the slack of several GPUs."""
+    grading = rules.grade_s * e.prompts_per_rollout.value * e.group_size.value
+    sending = 2.0 * a.parameters / rules.send if colocated else 0.0
+    return (rules.slack if hardware.devices > 1 else 1.0) * step.total + grading + sending
+
+
 def training_seconds(
     a: Architecture, gpu: Gpu, e: Experiment | Finetune, steps: int, hardware: Hardware, rules: Rules,
-    mean: float | None, step: Callable[..., StepSeconds],
+    mean: float | None, step: Callable[..., StepSeconds], *, colocated: bool,
 ) -> float:  # fmt: skip
-    """Seconds of a training of `steps` optimiser steps. `step`: the backend's `step_seconds`."""
+    """Seconds of a training of `steps` optimiser steps, without its start. `step`: the backend's `step_seconds`."""
     if isinstance(e, Experiment):
         rollouts = math.ceil(steps / e.updates_per_rollout.value)
-        return rollouts * step(a, gpu, e, hardware, rules, mean).total
+        parts = step(a, gpu, e, hardware, rules, mean)
+        return rollouts * whole_rollout(a, e, hardware, rules, parts, colocated=colocated)
     length = e.max_tokens.value * rules.mean_share
     flops = pass_flops(
         a, length, backward=True, recompute=hardware.gradient_checkpointing, frozen=e.lora_rank.value is not None
@@ -153,7 +206,7 @@ def training_seconds(
     if isinstance(e, Rejection):
         sequences = e.problems_per_round.value * e.samples_per_problem.value
         limit = e.max_completion_tokens.value
-        mean = limit * rules.mean_share if mean is None else min(mean, limit)
+        mean = typical_length(limit, rules) if mean is None else min(mean, limit)
         each = sequences / hardware.engine_replicas
         sampling = decode_seconds(
             a, gpu, each, mean, limit, 200, rules, tensor_parallel=hardware.engine_tensor_parallel,
@@ -174,6 +227,7 @@ def evaluation_seconds(
         limit = protocol.value("max_tokens", name)
         sequences = rows * protocol.value("n", name)
         seconds += tensor_parallel * decode_seconds(
-            a, gpu, sequences, limit * rules.mean_share, limit, 200, rules, tensor_parallel=tensor_parallel, eager=eager
-        )
+            a, gpu, sequences, typical_length(limit, rules), limit, 200, rules, tensor_parallel=tensor_parallel,
+            eager=eager,
+        )  # fmt: skip
     return seconds

@@ -11,11 +11,12 @@ from pathlib import Path
 from evals.data import benchmarks
 from evals.data.protocols import Protocol
 from evals.provenance import Origin, Sourced
+from evals.provenance import paper as published
 from harness.backends import backend, seconds
 from harness.backends.common import optimiser_steps
 from harness.command.watch import Watch, due
 from harness.errors import UsageError
-from harness.spec import Experiment, Finetune, catalogue
+from harness.spec import Experiment, Finetune, Training, catalogue
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -33,8 +34,9 @@ def training_steps(job: Job) -> int:
     return 0 if job.experiment is None else optimiser_steps(job.experiment)
 
 
-def mean_length(job: Job) -> float | None:
-    """The mean response length that the paper publishes for this arm, over its benchmarks; None if it does not."""
+def mean_length(job: Job) -> Sourced[float] | None:
+    """The mean response length that the paper publishes for this arm, over its benchmarks, or a public log of its
+    recipe; None where neither is known."""
     if job.scale != "paper" or job.paper not in catalogue.papers():
         return None
     rows = [
@@ -43,7 +45,9 @@ def mean_length(job: Job) -> float | None:
         if (cell.model, cell.arm, cell.metric) == (job.model, job.arm, "mean_tokens")
     ]
     means = [cell.value for cell in rows if cell.benchmark == catalogue.AVERAGE] or [cell.value for cell in rows]
-    return sum(means) / len(means) if means else None
+    if means and job.experiment is not None:
+        return published(sum(means) / len(means), rows[0].table)
+    return None if job.experiment is None else catalogue.load(job.paper).response_length
 
 
 def evaluated_tokens(protocol: Protocol) -> int:
@@ -108,21 +112,35 @@ def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> t
     if a is None:
         return None
     gpu, engine, eager = hardware.card, hardware.engine_tensor_parallel, not hardware.sampler.continuous
-    final = training = 0.0
+    final = training = starts = 0.0
+    engines = hardware.engine_replicas * engine
     if not hardware.sampler.served:  # a server has its own GPUs
         final = seconds.evaluation_seconds(a, gpu, job.protocol, rules, eager=eager, tensor_parallel=engine)
+        starts = rules.start_s + (0.0 if eager else rules.engine_s)
     if job.experiment is not None:
-        step = backend(job.backend).step_seconds
-        mean = mean_length(job)
-        training = seconds.training_seconds(a, gpu, job.experiment, training_steps(job), hardware, rules, mean, step)
+        training = training_time(a, job, hardware, rules)
         count, protocol = evaluations(job, watch), watch.protocol(job.protocol)
         if in_rollouts_engine(job, hardware, watch):
             training += count * seconds.evaluation_seconds(a, gpu, protocol, rules, eager=False)
         else:
             each = seconds.evaluation_seconds(a, gpu, protocol, rules, eager=eager, tensor_parallel=engine)
             final += count * each
-    used = training * hardware.devices + final
-    return used / 3600, (training + final / (hardware.engine_replicas * engine)) / 3600
+    used = training * hardware.devices + final + starts * engines
+    return used / 3600, (training + final / engines + starts) / 3600
+
+
+def training_time(a: Architecture, job: Job, hardware: Hardware, rules: seconds.Rules) -> float:
+    """Seconds of a training by the clock: its start, its steps, its checkpoints and its model on disk."""
+    e, trainer, mean = job.experiment, backend(job.backend), mean_length(job)
+    if e is None:
+        return 0.0
+    colocated = isinstance(e, Experiment) and trainer.colocated(e, hardware)
+    length = None if mean is None else mean.value
+    steps = seconds.training_seconds(
+        a, hardware.card, e, training_steps(job), hardware, rules, length, trainer.step_seconds, colocated=colocated
+    )
+    written = _checkpoints(job, hardware) * checkpoint_bytes(a, e) + 4.0 * a.parameters
+    return rules.start_s + (rules.engine_s if colocated else 0.0) + steps + written / rules.write
 
 
 @cache
@@ -156,9 +174,7 @@ def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
     parts = {"responses": answers * seconds.MIDDLE.mean_share * BYTES_A_TOKEN}
     if a is None or e is None:
         return parts
-    rank, model = e.lora_rank.value, 4.0 * a.parameters
-    each = 6 if e.precision.value == "pure_bfloat16" else 14
-    checkpoint = each * (a.parameters if rank is None else a.lora(rank))
+    model, checkpoint = 4.0 * a.parameters, checkpoint_bytes(a, e)
     saved = _checkpoints(job, hardware)
     kept_checkpoints, writing = min(CHECKPOINTS, saved), checkpoint if saved > CHECKPOINTS else 0.0
     before = kept_checkpoints * checkpoint + model if isinstance(e, Rejection) and e.rounds.value > 1 else 0.0
@@ -167,6 +183,12 @@ def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
     if not in_rollouts_engine(job, hardware, watch):
         before += len(due_steps(job, watch.every) - stay) * model
     return {"checkpoints": kept_checkpoints * checkpoint, WHILE: writing + before, "models": kept * model, **parts}
+
+
+def checkpoint_bytes(a: Architecture, e: Training) -> float:
+    """Bytes of one checkpoint (`disk`)."""
+    rank, each = e.lora_rank.value, 6 if e.precision.value == "pure_bfloat16" else 14
+    return each * (a.parameters if rank is None else a.lora(rank))
 
 
 def _checkpoints(job: Job, hardware: Hardware) -> int:

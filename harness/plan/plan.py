@@ -17,7 +17,7 @@ from harness.backends.memory import USABLE, Need
 from harness.command.watch import Watch
 from harness.plan.asked import Asked, asked
 from harness.plan.context import ContextNeed, context_need
-from harness.plan.costs import CPU, Cost, Span, Tokens, cost, disk_of_all, span_dict, total, training_steps
+from harness.plan.costs import CPU, Cost, Span, Tokens, cost, disk_of_all, mean_length, span_dict, total, training_steps
 from harness.plan.profiles import Fit, changes, judge, measures
 from harness.spec import Experiment, Finetune, Reproduction, catalogue
 from harness.spec.hardware import Hardware, Machines, of_job
@@ -72,6 +72,7 @@ class ArmPlan:
         job: its first one. label: its name for people. seeds: of its runs.
         memory: None for an untrained arm, an unknown shape, or an arm that the backend refuses.
         evaluation_fits: None where the model's shape is not known.
+        mean_length: tokens of a response, published or in a public log; None: by a rule (`seconds.ASSUMPTIONS`).
         refused: why the backend cannot train it. why_backend: why another than the usual backend trains it.
         one_step, one_more_rollout: hours of shorter runs; None where nobody asks (`shorter`).
     """
@@ -83,6 +84,7 @@ class ArmPlan:
     memory: Memory | None
     context: ContextNeed
     evaluation_fits: bool | None
+    mean_length: Sourced[float] | None
     refused: str | None
     why_backend: str | None
     one_step: float | None
@@ -130,6 +132,7 @@ class ArmPlan:
             "memory": None if self.memory is None else self.memory.as_dict(),
             "context": self.context.as_dict(),
             "evaluation_fits": self.evaluation_fits,
+            "mean_length": None if self.mean_length is None else self.mean_length.as_dict(),
             "refused": self.refused,
             "why_backend": self.why_backend,
             "label": self.label,
@@ -327,6 +330,7 @@ def plan(
             memory=memory,
             context=context_need(job),
             evaluation_fits=measures(job, hardware, memory=hardware.card.memory / on_a_card),
+            mean_length=mean_length(job),
             refused=str(refused[key]) if key in refused else None,
             why_backend=moved.get(key),
             one_step=shorter(job, hardware, watch, 1),

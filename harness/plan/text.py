@@ -17,7 +17,7 @@ from harness.spec.scales import SCALES
 
 PROCESSOR = (
     "by this machine's processor: its float32 FLOP/s and copying are measured, and training is taken to reach 60 % (36 "
-    "to 90 %) of the first; mean lengths are 30 % of the limit (10 to 90 %); other work on the machine makes it slower"
+    f"to 90 %) of the first. {seconds.LENGTHS.capitalize()}. Other work on the machine makes it slower"
 )
 MINUTES = 0.1  # hours below which minutes are shown
 HEADER = ("arm", "steps", "fits", "GPU memory (of usable)", "hours (low to high)", "USD", "disk")
@@ -173,6 +173,7 @@ def _values_text(plan: Plan) -> list[str]:
             *([f"  cannot run: {arm.refused}"] if arm.refused else []),
             *_memory_text(arm.memory),
             *_disk_text(arm.cost),
+            *_length_text(arm),
             *_table({key: value for key, value in settings.items() if shared.get(key) != value}),
         ]
     for heading, notes in (("departures", plan.paper.departures), ("doubts", plan.doubts)):
@@ -202,7 +203,11 @@ def _compared(memory: Memory) -> str:
 def _span(span: Span, unit: str) -> str:
     """ "1.9 hours (0.8 to 9.6)", in minutes where the unit says so."""
     times, digits = (60, 0) if "min" in unit else (1, 1)
-    middle, low, high = (f"{times * value:,.{digits}f}" for value in (span.middle, span.low, span.high))
+    least = 10.0**-digits
+    middle, low, high = (
+        f"{times * value:,.{digits}f}" if times * value >= least / 2 or value == 0 else f"< {least:g}"
+        for value in (span.middle, span.low, span.high)
+    )
     return f"{middle} {unit} ({low} to {high})".replace("  ", " ")
 
 
@@ -226,6 +231,12 @@ def _disk_text(cost: Cost) -> list[str]:
         return []
     parts = ", ".join(f"{name} {size_text(size)}" for name, size in cost.disk.items())
     return [f"  disk: {parts}; the machine's memory: {size_text(cost.host_memory)}"]
+
+
+def _length_text(arm: ArmPlan) -> list[str]:
+    """The mean length that the hours are for, where it is known."""
+    mean = arm.mean_length
+    return [] if mean is None else [f"  mean response: {mean.value:,.0f} tokens [{mean.origin}: {mean.note}]"]
 
 
 def _shared(settings: Sequence[Settings]) -> Settings:

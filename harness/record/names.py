@@ -53,7 +53,15 @@ READABLE = 120  # characters of a name
 _FOLDERS = re.compile(r"(?<![\w.~/-])(?:/[^\s/'\",?&\]]+)+/(?=[^\s/'\",?&\]])")  # of an absolute path
 
 
+_FOLDER = "FOLDER/"  # stands for a folder of the machine that measured
+
+
+def without_folders(text: str) -> str:
+    """A command or its values for a page: `base_model=/data/models/m` is `base_model=FOLDER/m`."""
+    return _FOLDERS.sub(_FOLDER, text)
+
+
 def readable(text: str) -> str:
     """A name of values, where it only has to be recognised: of paths their last part, and no more than `READABLE`."""
-    short = _FOLDERS.sub("", text)
+    short = _FOLDERS.sub("", text).replace(_FOLDER, "")
     return short if len(short) <= READABLE else f"{short[: READABLE - 1]}…"

@@ -318,6 +318,8 @@ class Reproduction:
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contexts: Mapping[str, Context] = field(default_factory=dict)  # by model, where its own context is too short
     trainer: Sourced[str] | None = None  # what the paper trained with; None: no paper's training
+    # mean tokens of a response in a public log of the paper's recipe, where the paper publishes none; for the plan
+    response_length: Sourced[float] | None = None
     before: Mapping[str, Any] = field(default_factory=dict)  # what a run did whose record lacks a value, added later
 
     def __post_init__(self) -> None:

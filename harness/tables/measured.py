@@ -20,7 +20,7 @@ from evals.stats.verdict_table import VerdictTable
 from harness.backends import backend
 from harness.command.resolve import BACKENDS, resolve
 from harness.errors import UsageError
-from harness.record.names import readable
+from harness.record.names import readable, without_folders
 from harness.record.run import Points, Run, counted
 from harness.spec import Experiment, catalogue
 from harness.spec.declarations import BEFORE
@@ -299,10 +299,10 @@ def _measured(digest: str, runs: dict[int, Run]) -> Measured:
         title=str(first.record["title"]),
         scale=first.scale,
         backend=first.backend,
-        overrides=first.overrides,
+        overrides=without_folders(first.overrides),
         digest=digest,
         seeds=tuple(seed for seed, run in runs.items() if not run.diverged and not run.trained_nothing),
-        commands=tuple(dict.fromkeys(run.command for run in runs.values())),
+        commands=tuple(dict.fromkeys(without_folders(run.command) for run in runs.values())),
         commits=tuple(dict.fromkeys(run.commit for run in runs.values())),
         origins=origins,
         n={b: int(_by_benchmark(first.settings["protocol.n"]["value"], b)) for b in verdicts},

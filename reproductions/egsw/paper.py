@@ -172,6 +172,9 @@ REPRODUCTION = Reproduction(
     sets={"search": tuple(dict.fromkeys(arm.key for arm in sweep(EXPERIMENT, "math-7b")))},
     protocol="egsw",
     trainer=paper("open-r1, TRL", "section 5"),
+    response_length=code(
+        639.0, "github.com/huggingface/open-r1, issue 251: completion_length in a log of the recipe, step 3 of 468"
+    ),
     seeds=paper(3, "section 5: three different seeds, scores averaged"),
     before={"egsw.micro_batch": None},
     departures=(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.backends.memory import activations
-from harness.backends.seconds import FAST, MIDDLE, SLOW, Rules, decode_seconds, pass_flops, reached
+from harness.backends.seconds import FAST, MIDDLE, SLOW, decode_seconds, pass_flops, reached
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.needs import step_seconds as trl_seconds
 from harness.backends.verl.hardware import VerlHardware
@@ -137,7 +137,8 @@ def test_flops_of_a_pass_by_hand() -> None:
 
 
 def test_decoding_reads_weights_and_cache_each_step() -> None:
-    rules = Rules(1.0, 1.0, 0.0, 1.0, 0.5, 1.0, 0.0)
+    exact = {"compute": 1.0, "bandwidth": 1.0, "launch_s": 0.0, "eager_s": 1.0, "token_s": 0.0}
+    rules = replace(MIDDLE, **exact)
     gpu = Gpu(1e12, 1e30, 1e9)
     a = shape_of("Qwen/Qwen2.5-7B")
     # one response of 100 tokens: each step reads 2N bytes and the cache of 50 tokens on average

@@ -109,10 +109,17 @@ def test_costs_match_a_hand_computation() -> None:
 
 
 def test_mean_lengths_are_the_papers_where_it_publishes_them() -> None:
-    # forking tokens, Table 2: 32B DAPO, mean over its benchmarks 5849; egsw publishes none
+    # forking tokens, Table 2: 32B DAPO, mean over its benchmarks 5849
     (job,) = resolve("forking_tokens", scale="paper", models=["32b"], arms=["dapo"], backend="verl", seeds=[0])
-    assert mean_length(job) == pytest.approx(5849, abs=60)
-    assert mean_length(resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])[0]) is None
+    length = mean_length(job)
+    assert length is not None and length.value == pytest.approx(5849, abs=60) and length.note == "Table 2"
+    # egsw publishes none, and a public log of its recipe has one; entropy_advantage has neither
+    base, grpo = resolve("egsw", scale="paper", models=["math-7b"], arms=["base", "grpo"], seeds=[0])
+    log = mean_length(grpo)
+    assert mean_length(base) is None and log is not None and (log.value, "issue 251" in log.note) == (639, True)
+    small = resolve("egsw", scale="small", models=["math-7b"], arms=["grpo"], seeds=[0])[0]
+    none = resolve("entropy_advantage", scale="paper", models=["7b"], arms=["grpo"], seeds=[0])[0]
+    assert mean_length(small) is mean_length(none) is None
 
 
 def test_gpu_hours_are_a_range_around_the_middle() -> None:

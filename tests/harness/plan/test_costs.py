@@ -10,7 +10,7 @@ import pytest
 
 from evals.provenance import Origin
 from harness.backends import backend
-from harness.backends.seconds import MIDDLE, evaluation_seconds, rollout_seconds
+from harness.backends.seconds import MIDDLE, evaluation_seconds, rollout_seconds, whole_rollout
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.verl.hardware import VerlHardware
 from harness.command.resolve import resolve
@@ -227,3 +227,19 @@ def test_the_greedy_responses_of_remax_are_counted() -> None:
     """One beside the group's eight for each of 16 prompts: 9 x 16 responses of at most 64 tokens."""
     (job,) = resolve("baselines", arms=["remax"], seeds=[0], overrides={"max_steps": 1})
     assert costs.tokens(job, Watch()).rollout == 16 * 9 * 64
+
+
+def test_start_and_checkpoints_are_counted_by_hand() -> None:
+    trained, hardware = job(), replace(H100X8, rollouts="vllm_colocate")
+    n, e = parameters(trained), trained.experiment
+    assert isinstance(e, Experiment)
+    shape, steps = shape_of(trained.base_model.value), 66
+    parts = backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, 639.0)
+    each = whole_rollout(shape, e, hardware, MIDDLE, parts, colocated=True)
+    # 60 s and vLLM's 120 s; after rollouts 50 and 66 a checkpoint of 14 bytes a parameter, then the model, at 1e9 bytes/s
+    seconds = 180 + steps * each + (2 * 14 + 4) * n / 1e9
+    assert costs.training_time(shape, trained, hardware, MIDDLE) == pytest.approx(seconds)
+    # an untrained model: the same start, then the evaluation; by the clock an eighth of its GPU-seconds
+    found = hours(job(arm="base"), hardware, MIDDLE, Watch())
+    measured = evaluation_seconds(shape, hardware.card, trained.protocol, MIDDLE, eager=False)
+    assert found == pytest.approx(((measured + 8 * 180) / 3600, (measured / 8 + 180) / 3600))
