@@ -129,7 +129,9 @@ def audit(
     shares = {"file": result.file, "ours": result.ours}
     shares |= {key: getattr(result.interval, key, None) for key in ("low", "high")}
     percent = {key: None if share is None else round(100 * share, 4) for key, share in shares.items()}
-    row = {"printed": claim.text.removesuffix("%").strip(), "verdict": result.in_words, **percent}
+    read_as = result.printed  # a share, such as 0.467, if the files say so
+    number = f"{100 * read_as.value:g}" if read_as.share else read_as.digits
+    row = {"printed": number, "verdict": result.in_words, **percent}
     text = f"{result}\n  {LAST}" if ours else "\n".join([*audit_lines(reads), str(result)])
     if declaration is not None and not result.differing:
         same = sorted(read[0].settings.keys() & declaration.keys())

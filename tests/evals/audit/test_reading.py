@@ -186,6 +186,8 @@ def test_a_table_of_an_audit_is_in_percent_throughout(tmp_path: Path) -> None:
     row = rlvr.audit(path, printed="50.0").rows()[0]  # 3 of 8 are correct
     assert (row["printed"], row["file"]) == ("50.0", 37.5)
     assert 0 < row["low"] < 37.5 < row["high"] < 100 and row["high"] > 1
+    assert rlvr.audit(path, printed="3/8").rows()[0]["printed"] == "37.50"
+    assert rlvr.audit(path, printed="0.375").rows()[0]["printed"] == "37.5"
     out = tmp_path / "audit.csv"
     assert main(["audit", str(path), "printed=50.0%", f"out={out}"]) == 0
     assert out.read_text().splitlines()[1].startswith("50.0,") and ",37.5," in out.read_text()
