@@ -126,8 +126,12 @@ def audit(
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
     document = {"read": [asdict(one) for one in reads], **asdict(result)}
     document |= {"printed": claim.text, "where": where, "verdict": result.in_words}
-    bounds = {key: getattr(result.interval, key, None) for key in ("low", "high")}
-    row = {"printed": claim.text, "verdict": result.in_words, "file": result.file, **bounds, "ours": result.ours}
+    shares = {"file": result.file, "ours": result.ours}
+    shares |= {key: getattr(result.interval, key, None) for key in ("low", "high")}
+    percent = {key: None if share is None else round(100 * share, 4) for key, share in shares.items()}
+    read_as = result.printed  # a share, such as 0.467, if the files say so
+    number = f"{100 * read_as.value:g}" if read_as.share else read_as.digits
+    row = {"printed": number, "verdict": result.in_words, **percent}
     text = f"{result}\n  {LAST}" if ours else "\n".join([*audit_lines(reads), str(result)])
     if declaration is not None and not result.differing:
         same = sorted(read[0].settings.keys() & declaration.keys())

@@ -331,10 +331,9 @@ def _scores(
             blocks = [f"  {blocks_of[name]}"] if name in blocks_of else []
             beyond = [f"  not reported: {ks}" for ks in (run.measured_by(name).get("not reported"),) if ks]
             lines += [
-                f"\n{name}: {path}",
+                f"\n{name}, policy {protocol.prompt_of(name).policy}: {path}",
                 *beyond,
                 *(f"  unscored: {count} x {reason}" for reason, count in unscored[name].most_common()),
-                f"  policy {protocol.prompt_of(name).policy}",
                 *blocks,
                 *(f"  {effect}" for effect in effects[name]),
             ]
@@ -429,8 +428,8 @@ def grade(
     The report begins with one row as it was read. Our own verdicts are graded again under the policy that decided them.
 
     Args:
-        *file: a file of answers, the folder of an evaluation of one benchmark, or its name in `rlvr show`. Python also
-            takes rows. The rows of several files are samples of the same problems.
+        *file: a file of answers, the folder of an evaluation of one benchmark, or its name in `rlvr show`. Type - to
+            read standard input. Python also takes rows. The rows of several files are samples of the same problems.
         policy: the way to extract an answer: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default if the golds are
             letters), whole. `rlvr list what=policies` describes them.
@@ -531,8 +530,25 @@ def grade(
     return Result(report.as_dict(), report.__str__, table.rows())
 
 
+def _piped() -> Path:
+    """Standard input as a file under RLVR_HOME. Its format is found in its content, as that of any file."""
+    from evals.files import write_bytes
+    from harness.runs.track import make_home
+
+    if sys.stdin.isatty():
+        raise UsageError("-: nothing is piped in. Type cat FILE | rlvr grade -")
+    content = sys.stdin.buffer.read()
+    path = make_home() / "objects" / f"piped-{hashlib.sha256(content).hexdigest()[:16]}"
+    path.parent.mkdir(exist_ok=True)
+    write_bytes(path, content)
+    return path
+
+
 def _one_file(given: PathLike | Records, beginning: Callable[[str], Sequence[Path]]) -> Path:
-    """The file that a user means: by its path, the beginning of its name in `rlvr show`, or rows."""
+    """The file that a user means: by its path, the beginning of its name in `rlvr show`, rows, or - for what is piped
+    in."""
+    if given == "-":
+        return _piped()
     if not isinstance(given, (str, os.PathLike)):
         return Path(rows_as_file("file", given))
     named = [] if Path(given).exists() else beginning(str(given))

@@ -49,6 +49,7 @@ def power(
     _check_power(power)
     from evals.data import benchmarks
     from evals.stats.compare import measured_differently
+    from evals.stats.intervals import MIN_SEEDS
     from evals.stats.power import MOST, chance, default_spread, measured_spread, seeds_needed
     from harness.record.find import check_names, method
 
@@ -83,21 +84,25 @@ def power(
         raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
     if problems is None:
         problems = benchmarks.count(benchmark or "")
-    rows, flat, cells = [], [], []
+    rows, flat, cells, apart = [], [], [], []
     for n in samples or (1, 4, 16, 64):
         sizes = {"problems": problems, "samples": n}
         chances = {str(k): chance(difference, noise, **sizes, seeds=k) for k in seeds or (1, 3, 5, 10)}
         needed = seeds_needed(difference, noise, **sizes, target_power=power)
         rows.append({"samples": n, "power_by_seeds": chances, "seeds_needed": needed})
-        shares = {f"{k} seed{'s' * (k != '1')}": c for k, c in chances.items()}
-        flat.append({"samples": n, **{k: round(c, 4) for k, c in shares.items()}, f"seeds for {power:.0%}": needed})
-        cells.append((f"{n}", *(f"{c:.0%}" for c in shares.values()), f"{needed or f'> {MOST}'}"))
+        methods = {f"{k} seeds": c for k, c in chances.items() if int(k) >= MIN_SEEDS}
+        single = {f"{k} seed{'s' * (k != '1')}, problems only": c for k, c in chances.items() if int(k) < MIN_SEEDS}
+        shares, asked = {k: round(c, 4) for k, c in methods.items()}, f"seeds for {power:.0%}"
+        flat.append({"samples": n, **shares, asked: needed, **{k: round(c, 4) for k, c in single.items()}})
+        cells.append((f"{n}", *(f"{c:.0%}" for c in methods.values()), f"{needed or f'> {MOST}'}"))
+        apart.append((f"{n}", *(f"{c:.0%}" for c in single.values())))
     model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
     said: dict[str, Any] = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
     said |= {"runs": [*names], "note": note or None}
     document = {**said, "model": model, "most": MOST, "rows": rows}
-    table = (list(flat[0]), cells)
-    return Result(document, lambda: _power_text(said, model, table), flat, printed=[table])
+    table = (["samples", *methods, asked], cells)
+    checkpoints = [(["samples", *(name.partition(",")[0] for name in single)], apart)] if single else []
+    return Result(document, lambda: _power_text(said, model, table, checkpoints), flat, printed=[table, *checkpoints])
 
 
 def _check_power(power: float) -> None:
@@ -112,15 +117,24 @@ _ADVICE = (
 )  # with no run, one, two
 
 
-def _power_text(said: Mapping[str, Any], model: Mapping[str, Any], table: TextTable) -> str:
+def _power_text(
+    said: Mapping[str, Any], model: Mapping[str, Any], table: TextTable, checkpoints: Sequence[TextTable]
+) -> str:
+    """`checkpoints`: the table of the test that covers problems alone, if it was asked for."""
     from evals.notebook import text_table
     from evals.stats.intervals import MIN_SEEDS
 
     lines = [
         f"The chance to resolve a difference of {100 * said['difference']:g} points between two methods on the same "
-        f"{said['problems']} problems, two-sided test at the 5 % level; seeds are for each method.",
+        f"{said['problems']} problems, two-sided test at the 5 % level. Seeds are for each method.",
         text_table(*table),
-        f"With fewer than {MIN_SEEDS} seeds the test covers problems only, not other training seeds.",
+    ]
+    for apart in checkpoints:
+        lines += [
+            f"Another test, with fewer than {MIN_SEEDS} seeds: do two checkpoints differ? It ignores other seeds.",
+            text_table(*apart),
+        ]
+    lines += [
         "Standard deviations in points, and where they come from:",
     ]
     for key, of in model.items():

@@ -216,7 +216,7 @@ def page(
 
     Args:
         runs: the runs, one word each (A0,A1,A2 B: the seeds of A, and B), or runs=[A,B], in the forms of `rlvr
-            compare`.
+            compare`. Each later run is compared with the first one: B - A.
         only: families of figures to draw, as in `rlvr analyze`. none: only the figures of the scores.
         curves: other tools' training curves (`rlvr curves`) to draw beside these runs. Join the seeds of one method
             with commas.

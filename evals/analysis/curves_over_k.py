@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+FEW = 0.05  # of the problems, that are excluded for one unscored sample so that the curves reach the last k
+
+
 @dataclass(frozen=True)
 class CommonProblems:
     """Verdict tables of several models, restricted to the problems that all of them have scored.
@@ -32,7 +35,7 @@ class CommonProblems:
     Args:
         tables: model -> its table, scored rows only, with a column `train_seed`.
         problems: the problems kept, sorted. excluded: how many were excluded.
-        k: the fewest scored samples of a kept problem, in every model and training seed.
+        k: every kept problem has so many scored samples at least, in every model and training seed.
         unscored: rows without a verdict, of all models.
     """
 
@@ -46,14 +49,17 @@ class CommonProblems:
         """For a caption: what was excluded, or ""."""
         parts = []
         if self.excluded:
-            parts.append(f" Problems excluded, without a scored sample in every run: {self.excluded}.")
+            parts.append(f" Problems excluded, without {self.k} scored samples in every run: {self.excluded}.")
         if self.unscored:
             parts.append(f" Responses excluded, because they could not be scored: {self.unscored}.")
         return "".join(parts)
 
 
 def keep_common_problems(tables: Mapping[str, pd.DataFrame]) -> CommonProblems:
-    """Restrict tables of one benchmark to the problems with a scored sample in every model and training seed.
+    """Restrict tables of one benchmark to the problems with k scored samples in every model and training seed.
+
+    k is the fewest samples of a problem, so that pass@k ends where the tables of scores end. The problems of which a
+    sample could not be scored are excluded, if they are few. Else k is the fewest scored samples of a problem.
 
     Args:
         tables: model -> verdict table (`evals.grading.verdicts.schema`, and maybe `train_seed`).
@@ -66,10 +72,13 @@ def keep_common_problems(tables: Mapping[str, pd.DataFrame]) -> CommonProblems:
         raise ValueError("tables: expected at least one model, got none")
     every = pd.concat([t.assign(model=m, train_seed=t.get("train_seed", 0)) for m, t in tables.items()])
     scored = every["verdict"] != Verdict.UNSCORED
-    counts = every.assign(scored=scored).pivot_table(
-        index="problem_id", columns=["model", "train_seed"], values="scored", aggfunc="sum", fill_value=0
-    )
-    kept = counts[(counts >= 1).all(axis=1)]
+    by_run = every.assign(scored=scored).groupby(["problem_id", "model", "train_seed"])["scored"]
+    counts, sampled = by_run.sum().unstack([1, 2], 0), by_run.count().unstack([1, 2], 0)
+    common = sampled[(sampled >= 1).all(axis=1)]
+    k = int(common.to_numpy().min()) if len(common) else 1
+    scored_once, kept = counts[(counts >= 1).all(axis=1)], counts[(counts >= k).all(axis=1)]
+    if len(kept) < (1 - FEW) * len(scored_once):
+        kept = scored_once
     if kept.empty:
         raise ValueError(f"no problem has a scored sample in each of: {', '.join(tables)}")
     every = every[scored & every["problem_id"].isin(kept.index)]

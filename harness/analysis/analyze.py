@@ -90,7 +90,7 @@ def index_page(made: Mapping[str, Any]) -> str:
         for f in figures:
             if f["family"] == family:
                 at = f"{family}/{f['name']}"
-                source = f" Corresponds to {f['source']}." if f["source"] else ""
+                source = f" Drawn like {f['source']}." if f["source"] else ""
                 title, caption = markdown_text(f["title"]), markdown_text(f["caption"])
                 lines += [f"### {title}", "", f"![{title}]({at}.svg)", ""]
                 lines += [f"{caption}{source} [Numbers]({at}.csv).", ""]

@@ -135,7 +135,7 @@ def _send(folder: Path, call: str, tracker: Tracker) -> bool:
     show_samples(tracker, run_id, run)
     for name in (*run.record["files"], RECORD):
         tracker.client.log_artifact(run_id, str(folder / name), name.rpartition("/")[0] or None)
-    tracker.client.set_terminated(run_id, "FINISHED", ended)
+    tracker.end(run_id, "FINISHED", ms(run.record["started"]), ended)
     return True
 
 

@@ -94,7 +94,8 @@ def beginning(text: str) -> list[Path]:
     kept = ("evaluations", "curves", *(f"*/{scale}" for scale in SCALES))
     found = [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
     begun = sorted(file.parents[1] for file in home().glob(f"evaluations/{begins}*/*/{GROWING}"))
-    return [*dict.fromkeys([*found, *begun])]
+    sampled = [folder for folder in begun if any(folder.glob("*/shards/*.parquet"))]
+    return [*dict.fromkeys([*found, *sampled])] or begun  # one without a sample only where nothing else begins so
 
 
 def method(text: str) -> MeasuredRun:

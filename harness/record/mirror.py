@@ -125,7 +125,7 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
             client.log_artifact(run_id, str(run.folder / RECORD))  # last: it lists the others
         client.update_run(run_id, status="RUNNING")
         if (status := STATUS[record["state"]]) != "RUNNING":
-            client.set_terminated(run_id, status, ms(record["finished"]) if run.is_finished else None)
+            tracker.end(run_id, status, ms(record["started"]), ms(record["finished"]) if run.is_finished else None)
         if run.is_finished:  # its curve grows no more
             client.set_tag(run_id, WHOLE, record["sha256"])
         link["record"] = record["sha256"]

@@ -152,7 +152,7 @@ def document(
         claims=tuple(claim_row(c) for c in checked),
         results=(*results, *compared),
         tables=tuple(published),
-        figures=_figures(plotted),
+        figures=_figures(plotted, paper.arxiv),
         values=values_grid(chosen.measured, every=True),
         assumed=values_grid(chosen.measured, every=False),
         departures=paper.departures,
@@ -173,7 +173,7 @@ def document_of_runs(
         UsageError: runs whose problems or golds differ.
     """
     measured = [together(model.sources, model.name) for model in models]
-    header = ("run", "benchmark", "policy", "metric", "value", "samples", "problems", "unscored")
+    header = ("run", "benchmark", "metric", "value", "samples", "problems", "unscored", "policy")
     rows, shown = [], []
     for run, model in zip(measured, models, strict=True):
         for benchmark, table in run.tables.items():
@@ -184,16 +184,18 @@ def document_of_runs(
                 name = f"{s.name}, {s.unit}" if s.unit == "%" else s.name
                 policy = (source.graded_by(benchmark) or "–").removeprefix("policy ")
                 counts = (str(s.samples), str(s.problems), str(s.unscored))
-                rows.append((run.name, source.title(benchmark), policy, name, score_text(s), *counts))
+                rows.append((run.name, source.title(benchmark), name, score_text(s), *counts, policy))
     rough = (f"{ROUGH}.",) if any(s.interval and s.interval.rough for s in shown) else ()
     notes_of_scores = (f"{meanings(shown)}.", *rough)
     grids = [Grid("Scores", header, tuple(rows), notes_of_scores), *_measured_by(models)]
-    columns = ("benchmark", "metric", "A", "B", "A - B", *TESTED)
+    columns = ("benchmark", "metric", "A", "B", "B - A", *TESTED)
     answer: list[str] = []
     drawn: list[Figure] = []
     of_pairs: list[Grid] = []
     pairs = [compare_runs(other, measured[0], metrics=COMPARED, allow_different=True) for other in measured[1:]]
     for number, (other, compared) in enumerate(zip(measured[1:], pairs, strict=True)):
+        # the letters are those of `rlvr compare FIRST OTHER`, the difference is what the other run gains
+        lettered = compare_runs(measured[0], other, metrics=COMPARED, allow_different=True)
         unlike = "MEASURED DIFFERENTLY (said below the table): " if compared.different else ""
         words = [line_in_words(line, other.name, measured[0].name) for line in compared.lines if line.metric == "avg"]
         answer += [f"{unlike}{text}" for text in words]
@@ -206,11 +208,11 @@ def document_of_runs(
         counted = tuple(f"{name}: {problems_in_both(lines)}." for name, lines in over)
         of_pairs.append(
             Grid(
-                f"A: {other.name}; B: {measured[0].name}",
+                f"A: {measured[0].name}; B: {other.name}",
                 columns,
-                tuple((line.benchmark, f"{line.name} ({line.unit})", *cells(line)[1:]) for line in compared.lines),
-                (*counted, *notes_under(compared)),
-                names=(("A", other.name), ("B", measured[0].name), ("A - B", "difference")),
+                tuple(_gained(*lines) for lines in zip(lettered.lines, compared.lines, strict=True)),
+                (*counted, *notes_under(lettered)),
+                names=(("A", measured[0].name), ("B", other.name), ("B - A", "difference")),
             )
         )
     if len(pairs) > 1 and (whole := whole_table(families(pairs))):
@@ -310,14 +312,25 @@ def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...
     return (line.benchmark, model, f"{line.name} ({line.unit})", *values, difference, interval, p_value, line.verdict)
 
 
-def _figures(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[str, tuple[Figure, ...]], ...]:
-    return tuple((title, tuple(map(rendered, plots))) for title, plots in plotted.items() if plots)
+def _gained(line: Line, reversed_line: Line) -> tuple[str, ...]:
+    """The cells of a compared pair: values and verdict as of A and B, the difference as B - A."""
+    _, a, b, _, _, p_value, verdict = cells(line)
+    _, _, _, difference, interval, *_ = cells(reversed_line)
+    return (line.benchmark, f"{line.name} ({line.unit})", a, b, difference, interval, p_value, verdict)
 
 
-def rendered(plot: Plot) -> Figure:
-    """A plot as the page wants it."""
+def _figures(
+    plotted: Mapping[str, Sequence[Plot]], arxiv: str | None = None
+) -> tuple[tuple[str, tuple[Figure, ...]], ...]:
+    return tuple((title, tuple(rendered(plot, arxiv) for plot in plots)) for title, plots in plotted.items() if plots)
+
+
+def rendered(plot: Plot, arxiv: str | None = None) -> Figure:
+    """A plot as the page wants it. Its source is named in the report of the paper `arxiv` alone: elsewhere neither the
+    runs nor the benchmarks are that paper's."""
     svg, numbers = plot.rendered("svg").decode(), csv_text(plot.numbers)
-    return Figure(plot.name, plot.title, plot.caption, plot.source, svg, numbers)
+    source = "; ".join(part for part in plot.source.split("; ") if arxiv and arxiv in part)
+    return Figure(plot.name, plot.title, plot.caption, source, svg, numbers)
 
 
 def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:

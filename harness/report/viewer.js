@@ -1,11 +1,37 @@
 "use strict";
 // The response viewer. Everything from a model is set as text (textContent), never as markup.
+
+// The rows of a list of responses: of each problem, the i-th response of every run beside the i-th of the others, and
+// null where a run has no more. A row is never split over pages.
+function paired(matches, runs) {
+  const problems = new Map();
+  for (const r of matches) {
+    if (!problems.has(r.problem)) problems.set(r.problem, { rows: [], counts: runs.map(() => 0) });
+    const { rows, counts } = problems.get(r.problem);
+    const column = runs.indexOf(r.run);
+    const i = counts[column]++;
+    rows[i] ??= { problem: r.problem, cells: runs.map(() => null) };
+    rows[i].cells[column] = r;
+  }
+  return [...problems.values()].flatMap(({ rows }) => rows);
+}
+
+// the page that a problem begins on; -1: no row is of a problem with this id, or one that begins so
+function pageOf(rows, names, wanted, size) {
+  const id = wanted.trim().toLowerCase();
+  const exact = rows.findIndex((row) => names[row.problem].toLowerCase() === id);
+  const at = exact >= 0 ? exact : rows.findIndex((row) => id !== "" && names[row.problem].toLowerCase().startsWith(id));
+  return at < 0 ? -1 : Math.floor(at / size);
+}
+
+if (typeof module !== "undefined") module.exports = { paired, pageOf }; // for a test without a browser
+
 (() => {
+  if (typeof document === "undefined") return;
   const block = document.getElementById("data");
   if (!block) return;
   const data = JSON.parse(block.textContent);
   const byId = (id) => document.getElementById(id);
-  const PAGE = 4;
   const TINTS = 9;
   const VERDICTS = { correct: "correct", wrong: "wrong", no_answer: "no answer", truncated: "truncated", unscored: "unscored" };
 
@@ -110,6 +136,7 @@
     problem: byId("f-problem"), run: byId("f-run"), verdict: byId("f-verdict"), compare: byId("f-compare"), search: byId("f-search"),
   };
   const rendered = byId("v-rendered");
+  const size = byId("v-size");
   let page = 0;
   let only = null; // one response, by the number of its row: what a deep link to it shows
 
@@ -218,6 +245,7 @@
     if (filters.compare.value !== "") parts.set("compare", filters.compare.value.split(",").map((i) => data.runs[Number(i)]?.name ?? i).join(">"));
     if (filters.search.value.trim() !== "") parts.set("search", filters.search.value.trim());
     if (page > 0) parts.set("page", String(page + 1));
+    if (size.selectedIndex > 0) parts.set("rows", size.value);
     return `#responses?${parts}`;
   }
 
@@ -239,6 +267,8 @@
     if (filters.compare.selectedIndex < 0) filters.compare.value = "";
     if (filters.verdict.selectedIndex < 0) filters.verdict.value = "";
     filters.search.value = parts.get("search") ?? "";
+    size.value = parts.get("rows") ?? size.options[0].value;
+    if (size.selectedIndex < 0) size.selectedIndex = 0;
     page = Math.max(0, Number(parts.get("page") ?? 1) - 1 || 0);
     only = null;
     if (parts.has("sample")) {
@@ -258,7 +288,9 @@
     const name = data.runs[r.run].name;
     const sample = `sample ${r.sample}` + (r.seed === null ? "" : `, seed ${r.seed}`);
     const head = make("h4");
-    head.append(make("span", name, "run"), make("span", VERDICTS[r.verdict] || r.verdict, `verdict ${r.verdict}`));
+    const run = make("span", name, "run");
+    run.title = name;
+    head.append(run, make("span", VERDICTS[r.verdict] || r.verdict, `verdict ${r.verdict}`));
     const to = make("a", "link", "deep");
     to.href = link(r);
     to.setAttribute("aria-label", `Link to this response: ${name}, problem ${problem.id}, ${sample}`);
@@ -360,17 +392,40 @@
 
   // the page of responses
 
+  // the runs side by side: those that are compared or chosen, or all
+  function columns() {
+    if (only !== null) return [responses[only].run];
+    if (filters.compare.value !== "") return filters.compare.value.split(",").slice(0, 2).map(Number);
+    if (filters.run.value !== "") return [Number(filters.run.value)];
+    return data.runs.map((_, i) => i);
+  }
+
+  const listed = (matches) => paired(matches, columns());
+
+  function pair(row) {
+    const box = make("div", undefined, "pair");
+    columns().forEach((run, i) => {
+      const r = row.cells[i];
+      if (r !== null) return box.append(article(r));
+      const unscored = responses.filter((o) => o.run === run && o.problem === row.problem && o.verdict === "unscored").length;
+      const why = unscored ? `${unscored} unscored` : "no further response matches";
+      box.append(make("p", `${data.runs[run].name}: ${why}`, "response facts"));
+    });
+    return box;
+  }
+
   function show() {
     const matches = matching();
     if (only !== null) filters.problem.value = String(responses[only].problem);
-    const pages = Math.max(1, Math.ceil(matches.length / PAGE));
+    const rows = listed(matches);
+    const pages = Math.max(1, Math.ceil(rows.length / Number(size.value)));
     page = Math.min(Math.max(page, 0), pages - 1);
     const problem = filters.problem.value === "" ? null : data.problems[Number(filters.problem.value)];
     const head = byId("v-problem");
     head.replaceChildren(...(problem ? asked(problem) : []));
-    const shown = matches.slice(page * PAGE, (page + 1) * PAGE);
-    const heads = (r, i) => (problem || (i && shown[i - 1].problem === r.problem) ? [] : asked(data.problems[r.problem]));
-    byId("v-list").replaceChildren(...shown.flatMap((r, i) => [...heads(r, i), article(r)]));
+    const shown = rows.slice(page * size.value, (page + 1) * size.value);
+    const heads = (row, i) => (problem || (i && shown[i - 1].problem === row.problem) ? [] : asked(data.problems[row.problem]));
+    byId("v-list").replaceChildren(...shown.flatMap((row, i) => [...heads(row, i), pair(row)]));
     const kept = data.kept === data.of ? `all ${data.of} kept` : `${data.kept} of ${data.of} kept in this file`;
     const order = filters.compare.value === "" || only !== null ? "" : " Problems with the largest difference in accuracy come first.";
     byId("v-count").textContent =
@@ -425,8 +480,28 @@
     start();
     changed();
   });
-  byId("v-previous").addEventListener("click", () => { page -= 1; update(); });
-  byId("v-next").addEventListener("click", () => { page += 1; update(); });
+  const turn = (by) => { page += by; update(); };
+  byId("v-previous").addEventListener("click", () => turn(-1));
+  byId("v-next").addEventListener("click", () => turn(1));
+  size.addEventListener("change", changed);
+  const go = byId("v-go");
+  go.addEventListener("change", () => {
+    if (go.value.trim() === "") return;
+    filters.problem.value = "";
+    only = null;
+    const found = pageOf(listed(matching()), data.problems.map((problem) => problem.id), go.value, Number(size.value));
+    if (found >= 0) page = found;
+    update();
+    if (found < 0) byId("v-count").textContent = `No response that matches is of problem ${go.value}.`;
+  });
+  addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, select, textarea, .text");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || byId("viewer").hidden) return;
+    const does = { n: () => turn(1), p: () => turn(-1), g: () => go.focus(), "/": () => filters.search.focus() }[event.key];
+    if (!does) return;
+    event.preventDefault();
+    does();
+  });
   addEventListener("hashchange", follow);
   fill();
   legend();

@@ -148,6 +148,14 @@ class Tracker:
         run = self.client.create_run(experiment_id, start_time=start_time, run_name=name, tags={TOKEN: token})
         return str(run.info.run_id)
 
+    def end(self, run_id: str, status: str, started: int, ended: int | None) -> None:
+        """Set a run's last status, at a time in milliseconds. A run that ended as it started was imported: how long it
+        took is unknown, so it gets no end, and MLflow shows no duration."""
+        if ended is not None and ended <= started:
+            self.client.update_run(run_id, status=status)
+        else:
+            self.client.set_terminated(run_id, status, ended)
+
     def has_run(self, run_id: str) -> bool:
         """Whether the store has this run, not deleted."""
         from mlflow.exceptions import MlflowException

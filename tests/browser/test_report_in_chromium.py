@@ -57,7 +57,7 @@ def page(browser: Any, file: Path) -> Iterator[Any]:
 
 
 def shown(page: Any) -> list[str]:
-    """Run and verdict of every response on the page."""
+    """Run and verdict of every response on the page, row by row."""
     return [" ".join(head.inner_text().split()).removesuffix(" link") for head in page.query_selector_all("article h4")]
 
 
@@ -71,14 +71,12 @@ def test_it_loads_without_a_message_or_a_request(page: Any) -> None:
 
 
 def test_filters_choose_the_responses_shown(page: Any) -> None:
-    # 2 runs x 4 samples of p1; the page opens on the first problem and shows four of them, the runs side by side
+    # 2 runs x 4 samples of p1; the page opens on the first problem and shows its four pairs
     assert count(page).startswith("8 responses match (16 of 20 kept")
-    assert shown(page) == ["base correct", "grpo correct"] * 2
-    page.click("#v-next")
     last = ["base wrong", "grpo wrong"]
-    assert shown(page) == ["base correct", "grpo correct", *last] and page.is_disabled("#v-next")
+    assert shown(page) == [*["base correct", "grpo correct"] * 3, *last] and page.is_disabled("#v-next")
     page.select_option("#f-run", label="grpo")
-    assert shown(page) == ["grpo correct"] * 3 + last[1:]  # and back on the first page
+    assert shown(page) == ["grpo correct"] * 3 + last[1:]
     page.select_option("#f-verdict", label="wrong")
     assert shown(page) == last[1:]
     page.select_option("#f-problem", label="p2")
@@ -103,7 +101,31 @@ def test_a_correct_b_incorrect(page: Any) -> None:
     page.select_option("#f-compare", label="base correct, grpo incorrect")
     # p1: base is correct in 3 of 4, grpo wrong in one; p2: nobody is correct
     assert count(page).startswith("4 responses match")
-    assert shown(page) == ["base correct"] * 3 + ["grpo wrong"]
+    assert shown(page) == ["base correct", "grpo wrong", "base correct", "base correct"]
+    assert page.locator(".pair p").all_inner_texts() == ["grpo: no further response matches"] * 2
+
+
+def test_pairs_stand_side_by_side_and_pages_turn_by_keys(page: Any) -> None:
+    first = [e.bounding_box() for e in page.query_selector_all(".pair:first-of-type article")]
+    assert first[0]["y"] == first[1]["y"] and first[0]["x"] < first[1]["x"]
+    page.select_option("#f-problem", value="")
+    assert page.inner_text("#v-page") == "1 of 2"
+    page.click("h1")
+    page.keyboard.press("n")
+    assert page.inner_text("#v-page") == "2 of 2" and "truncated" in shown(page)[0]
+    page.keyboard.press("p")
+    assert page.inner_text("#v-page") == "1 of 2"
+    page.select_option("#v-size", label="20")
+    assert page.inner_text("#v-page") == "1 of 1" and page.url.endswith("rows=20")
+    page.select_option("#v-size", label="4")
+    page.click("h1")
+    page.keyboard.press("g")
+    page.keyboard.type("p2")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#v-page") == "2 of 2"
+    page.fill("#v-go", "none")
+    page.keyboard.press("Enter")
+    assert count(page) == "No response that matches is of problem none."
 
 
 def test_an_address_leads_back_to_what_was_shown(page: Any, browser: Any) -> None:
@@ -116,7 +138,7 @@ def test_an_address_leads_back_to_what_was_shown(page: Any, browser: Any) -> Non
     again.goto(address)
     again.wait_for_selector("article")
     assert shown(again) == shown(page) == ["grpo truncated"] * 3
-    again.click("article:nth-of-type(2) .deep")
+    again.click(".pair:nth-of-type(2) .deep")
     assert shown(again) == ["grpo truncated"] and "One response" in count(again)
     assert again.url.endswith("#responses?problem=b%2Fp2&run=grpo&sample=1")
     again.goto(f"{address.partition('#')[0]}#responses?problem=b/none&run=nobody&verdict=odd&page=x")
@@ -140,10 +162,7 @@ def test_tokens_are_tinted_and_forks_marked(page: Any) -> None:
 def test_text_from_a_model_cannot_run(page: Any) -> None:
     for problem in ("p1", "p2"):
         page.select_option("#f-problem", label=problem)
-        for number in range(2):
-            if number:
-                page.click("#v-next")
-            assert page.evaluate("window.hit") is None
+        assert page.evaluate("window.hit") is None
     texts = [e.evaluate("e => e.textContent") for e in page.query_selector_all("article .text")]
     assert HOSTILE in texts  # shown, as text
     assert page.query_selector_all("main img:not(figure img), main script, article b") == []

@@ -191,8 +191,12 @@ def test_a_page_of_two_says_which_problems_are_compared(
     capsys.readouterr()
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", Path(page).read_text()))
     assert "b-graded 20.0 %, a-graded 60.0 % on the 5 problems with a value in both" in text
+    # the letters are those of `rlvr compare a b`, and the difference is what b gains
+    assert re.search(
+        r"A: a-graded; B: b-graded benchmark metric A B B - A .*? answers avg@1 \(%\) 60\.0 20\.0 -40\.0", text
+    )
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
-    for form, named in (("csv", "A: b-graded; B: a-graded,"), ("md", "| b-graded |")):  # of the two of a comparison
+    for form, named in (("csv", "A: a-graded; B: b-graded,"), ("md", "| b-graded |")):  # of the two of a comparison
         assert main(["page", a, b, f"out={tmp_path / f'page.{form}'}"]) == 0
         assert named in re.sub(" +", " ", (tmp_path / f"page.{form}").read_text())
     assert "b-graded minus a-graded -40.0 points" in text  # the first is what the others are compared with
@@ -258,11 +262,22 @@ def test_a_page_says_under_each_table_how_many_tests_and_what_each_seed_has(tmp_
     page = tmp_path / "page.html"
     assert main(["page", *sides, "tokens=false", "only=none", f"out={page}"]) == 0
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.read_text()))
-    first, second = text.index("A: egsw"), text.index("A: gspo")
+    first, second = text.index("B: egsw"), text.index("B: gspo")
     assert text.count("Holm&#39;s correction is over the benchmarks of one metric") == 2
     assert first < text.index("Tests in this table: 2.") < second < text.rindex("Tests in this table: 2.")
-    assert "Each seed on b, avg@1: A 87.5, 87.5, 12.5; B 62.5, 62.5, 62.5." in text[first:second]
-    assert "A: 1 of 3 seeds collapsed: the mean of all is 62.5, of the others 87.5." in text[first:second]
+    assert "Each seed on b, avg@1: A 62.5, 62.5, 62.5; B 87.5, 87.5, 12.5." in text[first:second]
+    assert "B: 1 of 3 seeds collapsed: the mean of all is 62.5, of the others 87.5." in text[first:second]
     # two families of two tests: 1 - 0.95^2
     assert "All 2 tables: Each of the 2 families errs in up to 5 % of such tables, some of them in up to 10 %." in text
     assert "collapsed" not in text[second:]
+
+
+def test_power_prints_the_test_of_two_checkpoints_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["power", "difference=0.02", "benchmark=math500", "samples=1", "seeds=[1,3,5]"]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    methods, apart = text.split("Another test, with fewer than 3 seeds:")
+    assert re.search(r"samples +3 seeds +5 seeds +seeds for 80%", methods) and "1 seed" not in methods
+    assert re.search(r"samples +1 seed\n", apart) and "3 seeds" not in apart.split("Standard deviations")[0]
+    assert main([*command[:-1], "seeds=[3,5]"]) == 0
+    assert "Another test" not in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,8 @@ def test_the_same_command_again_reads_its_verdicts(
     assert main(command) == 0
     first = capsys.readouterr().out
     assert "policy answer_line" in first  # what another extraction policy would change, from the verdict table
+    assert re.search(r"^tiny_short, policy \w+: /", first, re.MULTILINE)  # the one that decided has no empty line
+    assert not re.search(r"^ *policy \w+$", first, re.MULTILINE)
     table = (tmp_path / "out" / "tiny_short" / "verdicts.parquet").read_bytes()
     record = (tmp_path / "out" / "run.json").read_bytes()
 

@@ -71,6 +71,18 @@ def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
     assert keep_common_problems({"b": b}).note() == ""
 
 
+def test_one_unscored_response_does_not_end_the_curves_early() -> None:
+    # 20 problems of 4 samples, one response unscored: its problem (5 %) goes, and pass@4 is over the 19 others, which
+    # all have a correct response. With two such problems (10 %) all stay, and the curves end at k = 3.
+    whole = {f"p{i}": "cwww" for i in range(19)}
+    frame, same = pass_curves({"a": table({**whole, "q": "wwwu"})})
+    assert frame["k"].tolist() == [1, 2, 4] and (same.k, same.excluded) == (4, 1)
+    assert frame["mean"].iloc[-1] == 1
+    assert "without 4 scored samples in every run: 1." in same.note()
+    frame, same = pass_curves({"a": table({**whole, "q": "wwwu", "p0": "cwwu"})})
+    assert frame["k"].tolist() == [1, 2, 3] and (same.k, same.excluded) == (3, 0)
+
+
 def test_every_training_seed_counts() -> None:
     two = pd.concat([table({"p": "cc", "q": "cc"}, train_seed=0), table({"p": "c", "q": "uu"}, train_seed=1)])
     same = keep_common_problems({"a": two})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -186,3 +188,16 @@ def test_a_share_of_scored_samples_names_how_many() -> None:
     assert "10.0 % correct, 90.0 % have its form" in str(PolicyEffect("qwen", 10, 1, 1, 0, 0, 9, 10, 1))
     # two replies were withheld: 6 of the 8 that came are boxed
     assert "12.5 % correct of 8 scored, 75.0 % have its form; 0" in str(PolicyEffect("qwen", 10, 1, 0, 0, 2, 6, 8, 0))
+
+
+def test_a_file_can_be_piped_in(tmp_path, monkeypatch, capsys):
+    # two responses, one of them right; the answers of any format are found in the content
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    rows = [{"problem_id": p, "gold": "4", "response": rf"\boxed{{{p}}}"} for p in ("4", "5")]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False))
+    assert main(["grade", "-", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdicts"] == {"correct": 1, "wrong": 1}
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    assert main(["grade", "-"]) == 2
+    assert "-: nothing is piped in. Type cat FILE | rlvr grade -" in capsys.readouterr().err

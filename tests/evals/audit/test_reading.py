@@ -25,6 +25,7 @@ from evals.files import file_sha256, write_json
 from evals.grading import Grader
 from harness.errors import UsageError
 from harness.record.record import with_sha256
+from rlvr.cli import main
 from tests.harness.record.folders import finished, rows_of
 
 VERL = (
@@ -177,6 +178,19 @@ def test_verdicts_that_are_numbers_or_lists(tmp_path: Path) -> None:
     lists.write_text(json.dumps(rows))
     columns = {"id": "question_id", "correct": "graded_list"}
     assert rlvr.audit(lists, printed="75.0", columns=columns)["file"] == pytest.approx(3 / 4)
+
+
+def test_a_table_of_an_audit_is_in_percent_throughout(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.csv"
+    path.write_text("id,correct\n" + "".join(f"{i},{int(i < 3)}\n" for i in range(8)))
+    row = rlvr.audit(path, printed="50.0").rows()[0]  # 3 of 8 are correct
+    assert (row["printed"], row["file"]) == ("50.0", 37.5)
+    assert 0 < row["low"] < 37.5 < row["high"] < 100 and row["high"] > 1
+    assert rlvr.audit(path, printed="3/8").rows()[0]["printed"] == "37.50"
+    assert rlvr.audit(path, printed="0.375").rows()[0]["printed"] == "37.5"
+    out = tmp_path / "audit.csv"
+    assert main(["audit", str(path), "printed=50.0%", f"out={out}"]) == 0
+    assert out.read_text().splitlines()[1].startswith("50.0,") and ",37.5," in out.read_text()
 
 
 def test_the_command_names_what_is_missing(tmp_path: Path) -> None:

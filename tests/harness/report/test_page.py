@@ -65,6 +65,20 @@ def test_claims_of_no_paper_are_not_called_a_papers_and_one_is_one() -> None:
     assert "1 claim that was not measured" in own
 
 
+def test_a_claim_says_its_scale_in_the_badge_and_in_the_sentence() -> None:
+    # so that a cropped screenshot of one line is still true
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render(document())))
+    assert "holds at tiny scale At tiny scale, with a stand-in for the model: New is better." in text
+    whole = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render(document(scale="paper"))))
+    assert "holds New is better." in whole and "stand-in for the model:" not in whole
+
+
+def test_a_long_name_of_a_row_is_whole_in_its_title() -> None:
+    name = "a-run-whose-name-is-longer-than-its-column"
+    page = render(document(results=(Grid("Scores", ("run", "value"), ((name, "1"), ("short", "2"))),)))
+    assert f"<th scope='row' title='{name}'>{name}</th>" in page and "<th scope='row'>short</th>" in page
+
+
 def test_hostile_text_adds_no_element_and_no_attribute() -> None:
     page = render(document())
     elements = Elements(page)

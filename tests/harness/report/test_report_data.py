@@ -13,8 +13,9 @@ from unittest.mock import Mock
 import pandas as pd
 import pytest
 
+from evals.plots.plot import Plot
 from harness.record.mirror import sync
-from harness.report.data import environment_grid, values_grid
+from harness.report.data import environment_grid, rendered, values_grid
 from harness.tables.measured import Measured
 from rlvr.cli import main
 from tests.harness.tables.test_tabulate import BENCHMARKS, log_arm
@@ -143,3 +144,12 @@ def test_nulls_of_a_table_are_not_printed_as_text() -> None:
     row = {"problem_id": "p", "sample": 0, "verdict": "unscored", "answer": None, "gold": "1", "response": "r"}
     (shown,) = _shown("a", "b", pd.DataFrame([{**row, "tokens": float("nan")}]), {}, None, {})
     assert shown.answer is None and shown.length is None and shown.prompt is None and shown.tokens is None
+
+
+def test_a_figure_names_a_paper_in_that_papers_report_alone() -> None:
+    plot = Plot(
+        "f", "A figure", "n = 1", "arXiv 1111.1, Fig. 2; arXiv 2222.2, Fig. 1a", pd.DataFrame(), lambda figure: None
+    )
+    assert rendered(plot).source == ""  # a page on any runs: a private benchmark is no paper's
+    assert rendered(plot, "2222.2").source == "arXiv 2222.2, Fig. 1a"
+    assert rendered(plot, "3333.3").source == ""

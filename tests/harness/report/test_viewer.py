@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -82,3 +86,42 @@ def test_the_viewers_threshold_is_that_of_the_forks(tmp_path: Path, monkeypatch:
     # the least entropy at or above the 0.8 quantile of 41 equally spaced values is the 33rd, 1.6
     assert given == {"a": pytest.approx(fork_threshold(ENTROPIES))}
     assert given["a"] == pytest.approx(1.6)
+
+
+NODE = shutil.which("node")
+
+
+def in_node(expression: str) -> Any:
+    """The value of an expression with the viewer's functions, as Node evaluates it."""
+    assert NODE is not None
+    script = Path(str(resources.files("harness.report").joinpath("viewer.js")))
+    code = f"const v = require({json.dumps(str(script))}); console.log(JSON.stringify({expression}))"
+    done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+def test_runs_stand_side_by_side_and_no_pair_is_split() -> None:
+    # problem 7: two responses of run 0, one of run 1; problem 3: one of run 1 alone
+    listed = [{"problem": 7, "run": 0, "n": 1}, {"problem": 7, "run": 1, "n": 2}, {"problem": 7, "run": 0, "n": 3},
+              {"problem": 3, "run": 1, "n": 4}]  # fmt: skip
+    rows = in_node(f"v.paired({json.dumps(listed)}, [0, 1])")
+    assert [row["problem"] for row in rows] == [7, 7, 3]
+    assert [[cell and cell["n"] for cell in row["cells"]] for row in rows] == [[1, 2], [3, None], [None, 4]]
+    assert in_node(f"v.paired({json.dumps(listed[1:2])}, [1])")[0]["cells"][0]["n"] == 2
+
+
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+def test_a_problem_is_found_on_its_page() -> None:
+    rows = json.dumps([{"problem": p} for p in (0, 0, 1, 2)])
+    names = json.dumps(["p1", "p10", "Q"])
+    for wanted, size, page in (
+        ("p10", 2, 1),
+        (" P1 ", 2, 0),
+        ("q", 1, 3),
+        ("q", 4, 0),
+        ("p", 2, 0),
+        ("z", 2, -1),
+        ("", 2, -1),
+    ):
+        assert in_node(f"v.pageOf({rows}, {names}, {json.dumps(wanted)}, {size})") == page, wanted
