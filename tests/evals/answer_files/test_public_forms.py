@@ -181,7 +181,7 @@ def test_columns_find_the_list_that_has_them(tmp_path: Path, capsys: pytest.Capt
 
 def _helm(number: int, text: str) -> dict[str, Any]:
     reference = {"output": {"text": "2"}, "tags": ["correct"]}
-    instance = {"id": f"id{number}", "input": {"text": "q"}, "references": [reference]}
+    instance = {"id": f"id{number}", "input": {"text": f"q{number}"}, "references": [reference]}
     return {"instance": instance, "result": {"success": True, "completions": [{"text": text}]}}
 
 
