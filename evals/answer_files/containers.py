@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 import zlib
@@ -12,12 +13,12 @@ from types import MappingProxyType
 from typing import Any, TypeGuard
 
 from evals.answer_files.formats import format_of
-from evals.answer_files.paths import ABSENT, reach
 from evals.answer_files.proposal import holds_rows, proposal
 from evals.answer_files.values import is_conversation
 from evals.answer_files.what_to_type import given_by, may_be_row
 from evals.data.rows import parsed, read_rows
 from evals.files import UsageError, most_unpacked
+from evals.paths import ABSENT, reach
 
 NOTHING_NAMED: Mapping[str, str] = MappingProxyType({})
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
@@ -36,6 +37,7 @@ CONVERTED = {  # suffix -> what it is, and how Python makes a file of it that is
     ),
 }
 FEWEST_BY_ID = 5  # rows of an object that has an id for each; fewer may be settings of the same kind
+LONGEST_NAME = 40  # characters of a word beside scores, as of a model or a split
 DEEPEST = 5  # objects around a list of rows
 
 
@@ -127,11 +129,8 @@ def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) 
             f"it has several lists of rows. {there}. Name columns of one of them, as in "
             f"{given_by(max(lists.values(), key=lambda rows: (proposal(rows).score, len(rows[0]))))}"
         )
-    if _is_scores(whole):
-        raise UsageError(
-            f"these are scores without samples ({', '.join(whole)}). Give the file that the same tool writes with its "
-            "responses or verdicts. To ask whether two scores differ, type rlvr agree"
-        )
+    if is_scores(whole):
+        raise UsageError(without_samples(whole))
     return [whole]
 
 
@@ -155,12 +154,35 @@ def _by_id(whole: dict[str, Any]) -> list[dict[str, Any]]:
     return rows if alike else []
 
 
-def _is_scores(whole: dict[str, Any]) -> bool:
-    """Whether an object holds numbers, or objects that do, and no text or list beside them."""
+def is_scores(whole: Mapping[str, Any], words: bool = False) -> bool:
+    """Whether an object holds numbers, or objects that do, and nothing beside them.
+
+    Args:
+        words: or the only row of a table, which may have a few words, as of a model or a split.
+    """
     values = [value for name, value in whole.items() if name != "config"]
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = [value for value in values if _number(value)]
     groups = [value for value in values if isinstance(value, dict)]
-    return bool(values) and len(numbers) + len(groups) == len(values) and all(map(_is_scores, groups))
+    named = (
+        [of for of in values if isinstance(of, str) and len(of) <= LONGEST_NAME and not _number(of)] if words else []
+    )
+    known = len(numbers) + len(groups) + len(named) == len(values) and len(named) <= len(numbers)
+    return bool(values) and known and all(map(is_scores, groups))
+
+
+def _number(value: object) -> bool:
+    """A number, also as a CSV has it; true is none."""
+    if isinstance(value, str):
+        return re.fullmatch(r"[-+]?\d*\.?\d+%?", value.strip()) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def without_samples(whole: Mapping[str, Any]) -> str:
+    """What to say of scores."""
+    return (
+        f"these are scores without samples ({', '.join(whole)}). Give the file that the same tool writes with its "
+        "responses or verdicts. To ask whether two scores differ, type rlvr agree"
+    )
 
 
 NO_SAMPLES = "this is an inspect log without samples. Its evaluation was not finished, or only its header was saved"

@@ -9,10 +9,10 @@ from functools import cached_property
 from statistics import median
 
 from evals.answer_files.labels import as_label
-from evals.answer_files.paths import ABSENT, opened, reach
 from evals.answer_files.values import is_conversation, output_of, text_of
 from evals.data.rows import is_nothing
 from evals.files import UsageError
+from evals.paths import ABSENT, opened, reach
 
 Objects = Sequence[Mapping[str, object]]
 SEEN = 200  # rows whose values are looked at

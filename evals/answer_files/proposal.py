@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from evals.answer_files import columns as our_columns
 from evals.answer_files.leaves import Leaf, Objects, items, leaves, snake, text_in
-from evals.answer_files.paths import ABSENT, opened
 from evals.answer_files.sample import Sample
 from evals.data.rows import is_nothing
+from evals.paths import ABSENT, opened
 
 Ranks = Sequence[tuple[str, float]]
 GOLD: Ranks = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from evals.answer_files.paths import opened
 from evals.data.rows import is_nothing
 from evals.files import UsageError
+from evals.paths import opened
 
 
 class Unread(tuple[str, ...]):

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from evals.answer_files.leaves import Leaf, is_label
-from evals.answer_files.paths import in_jq
 from evals.answer_files.proposal import proposal, verdict_columns
+from evals.paths import in_jq
 
 _GOLDS = (
     *("gold", "answer", "expected_answer", "ground_truth", "target", "reference", "references", "gt", "gts"),

@@ -173,6 +173,8 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     found = next((column for column in known if column in table), None)
     if found is None or (step is None and found == _PLANNED and len(table) > 1 and table[found].nunique() == 1):
         there = ", ".join(map(str, table)) or "no row"
+        if len(table) == 1:
+            raise UsageError(f"{name}: no column of steps. Its only row holds final scores and no curve ({there})")
         raise UsageError(
             f"{name}: no column of steps (columns=step:{_growing(table)}); expected one of {', '.join(known)}, "
             f"got {there}"
@@ -584,7 +586,7 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
 
 def _by_our_names(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     """A row of verdicts by our names. An object inside is no column; a path of `columns` reaches what is in it."""
-    from evals.answer_files.paths import ABSENT, reach
+    from evals.paths import ABSENT, reach
 
     away = {*columns, *columns.values()}
     own = {name: value for name, value in row.items() if name not in away and not isinstance(value, dict)}

@@ -16,9 +16,12 @@ from typing import Any
 
 import pytest
 
-from evals.answer_files.paths import ABSENT, in_jq, reach
+from evals.answer_files.prose import value_in
 from evals.audit.reading import read_curve
+from evals.data import benchmarks
+from evals.data.rows import read_rows
 from evals.files import UsageError
+from evals.paths import ABSENT, in_jq, reach
 from rlvr.cli import main
 
 GOLDS = ("17", "23", "31", "47")
@@ -309,3 +312,65 @@ def test_the_column_of_steps_and_the_reward_are_advised(tmp_path: Path, capsys: 
     assert "columns=train/reward:fitness,step:generation" in said
     assert main(["audit", str(path), "printed=0.7", "metric=fitness", "columns=step:generation", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(0.7)
+
+
+# -- files without samples, and files of problems ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [[], ["metric=Overall"]])
+def test_a_row_of_final_shares_is_said_to_have_no_samples(
+    metric: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """VLMEvalKit's *_acc.csv."""
+    path = tmp_path / "acc.csv"
+    path.write_text('"split","Overall","AR"\n"dev","0.7328","0.7638"\n')
+    said = message(capsys, "audit", path, "printed=73.3", *metric)
+    assert "scores without samples" in said or "final scores and no curve" in said
+    assert "THEIRS" not in said
+
+
+def test_problems_stand_inside_objects_of_a_json_file(tmp_path: Path) -> None:
+    """Open-Reasoner-Zero's evaluation data."""
+    rows = [{"prompt": [{"from": "user", "value": q}], "final_answer": g} for q, g, _, _ in ROWS]
+    path = write(tmp_path / "aime.json", {"x": rows})
+    path.write_text(json.dumps(rows))
+    name = benchmarks.adopt(f"{path}?problem=prompt.0.value&answer=final_answer")
+    try:
+        found = [(problem.problem, problem.answer) for problem in benchmarks.load(name).problems]
+    finally:
+        benchmarks.forget_files()
+    assert found == [(q, g) for q, g, _, _ in ROWS]
+
+
+@pytest.mark.parametrize("choices", [{"options": ["(A)2", "(B)4"]}, {"A": "2 cm", "B": "4 cm"}])
+@pytest.mark.parametrize("shown", [False, True])
+def test_choices_that_no_problem_shows_are_refused(choices: dict[str, Any], shown: bool, tmp_path: Path) -> None:
+    """AGIEval and VLMEvalKit: letters as answers, and the choices in columns of their own."""
+    texts = choices.get("options", [*choices.values()])
+    asked = "What is x?" + (" ".join(texts) if shown else "")
+    path = tmp_path / "sat.jsonl"
+    path.write_text("".join(json.dumps({"question": asked, "label": letter, **choices}) + "\n" for letter in "AB"))
+    name = benchmarks.adopt(f"{path}?problem=question&answer=label")
+    try:
+        if shown:
+            assert len(benchmarks.load(name).problems) == 2
+        else:
+            with pytest.raises(UsageError, match=r"no problem shows its choices.*jq -c '\.problem = \.question"):
+                benchmarks.load(name)
+    finally:
+        benchmarks.forget_files()
+
+
+@pytest.mark.parametrize(("gold", "value"), [("# 18", "18"), ("24.1@@kJ", "24.1 kJ"), ("-2.5@@", "-2.5"), ("#3", None)])
+def test_signs_around_a_gold_are_read_away(gold: str, value: str | None) -> None:
+    assert value_in(gold) == value
+
+
+def test_several_json_values_one_after_another_are_rows(tmp_path: Path) -> None:
+    """As `jq .` and `cat` write them."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"gold": g, "response": r}, indent=2) for _, g, r, _ in ROWS))
+    assert [row["gold"] for row in read_rows(path)] == list(GOLDS)
+    path.write_text(path.read_text() + "{")
+    with pytest.raises(UsageError, match="not JSON"):
+        list(read_rows(path))
