@@ -104,6 +104,7 @@ def audit(
         refuse_unused("of runs of this project, which record it", problems=problems, files=files, **of_responses)
     elif metric is not None:
         of_responses["k"] = None if k == 1 else k
+        of_responses["columns"] = None if set(columns or ()) <= {"step"} else columns
         refuse_unused("with metric=, which is of training curves; files of responses need none", **of_responses)
     try:
         reading = Reading(columns or {}, None, None, label, label_threshold, golds)
@@ -186,7 +187,11 @@ def _evidence(
         if files in ("checkpoints", "samples"):
             raise UsageError(f"files={files}: a curve has all checkpoints of a seed; expected seeds or recipes")
         texts = [path.read_text(errors="replace") for path in paths]
-        curves = {name: read_curve(text, name=str(path)) for name, path, text in zip(names, paths, texts, strict=True)}
+        step = reading.columns.get("step")
+        curves = {
+            name: read_curve(text, name=str(path), step=step)
+            for name, path, text in zip(names, paths, texts, strict=True)
+        }
         settings = verl_settings(texts[0])
         evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
         reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
@@ -215,6 +220,8 @@ def _evidence(
         note = f"the names differ by {said[1]} and a number, so the files are {said[0]}"
         before = f"{reads[-1].note}. " if reads[-1].note else ""
         reads[-1] = replace(reads[-1], note=f"{before}{note}. To say otherwise, type {' or '.join(others)}")
+    if files is None:
+        _refuse_apart(paths, tables)
     samples = pd.concat(tables, ignore_index=True)
     named = [*map(str, samples.get("benchmark", pd.Series(dtype=str)).unique())] or [path.name for path in paths]
     evidence = Evidence.of_samples(samples, problems=problems)
@@ -222,6 +229,21 @@ def _evidence(
     if problems is None and known is not None and found < known <= 1.25 * found:
         evidence = replace(evidence, stated=known)
     return replace(evidence, names=called, recipes=files == "recipes")
+
+
+def _refuse_apart(paths: Sequence[Path], tables: Sequence[pd.DataFrame]) -> None:
+    """Refuse files that share no problem, as those of a tool that writes one for each problem: they are no checkpoints.
+
+    Raises:
+        UsageError: it says how to make one file of them.
+    """
+    problems = [{*map(str, table["problem_id"])} for table in tables]
+    if len(tables) > 1 and sum(map(len, problems)) == len(set().union(*problems)):
+        raise UsageError(
+            f"{paths[0]} and {len(paths) - 1} more: no two of these files share a problem, so they are no checkpoints "
+            "of one run. If they are parts of one evaluation, join them first: cat FILES > all.jsonl. If they are "
+            "different benchmarks, audit each file by itself"
+        )
 
 
 def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
@@ -244,10 +266,13 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     try:
         file = read_answers(path, reading)
     except UsageError as error:
-        if "no known format" not in str(error):
+        given = verdicts_by(contents(path))
+        if "no known format" in str(error):
+            verdicts = given or "columns=id:THEIRS,correct:THEIRS"
+            raise UsageError(f"{error}. A curve needs metric=NAME, and verdicts alone need {verdicts}") from error
+        if "no gold answer" not in str(error) or given is None or reading.columns:
             raise
-        given = verdicts_by(contents(path)) or "columns=id:THEIRS,correct:THEIRS"
-        raise UsageError(f"{error}. A curve needs metric=NAME, and verdicts without answers need {given}") from error
+        raise UsageError(f"{error}. For the verdicts alone, type {given}") from error
     if not file.labelled:
         raise UsageError(f"{path}: no verdicts of the authors; {file.note or 'it has none'}. A curve needs metric=NAME")
     of_programs = programs(file)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from evals.answer_files.paths import ABSENT, in_jq, reach
 from evals.answer_files.sample import Sample
 from evals.answer_files.values import (
     as_str,
@@ -19,6 +18,7 @@ from evals.answer_files.values import (
 )
 from evals.data.rows import is_nothing
 from evals.files import UsageError
+from evals.paths import ABSENT, in_jq, reach
 
 PARTS = ("level", "subject", "type", "difficulty", "category", "source")
 READ = (
@@ -36,7 +36,7 @@ def given(row: Mapping[str, object], columns: Mapping[str, str], read: Mapping[s
     """Our column -> its value in a row, of those that the user names.
 
     Args:
-        columns: our column -> theirs (`evals.answer_files.paths.reach`).
+        columns: our column -> theirs (`evals.paths.reach`).
         read: our columns as they are read without the user, which `columns` may name as well, as in
             problem_id -> problem.
     Raises:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 from evals.answer_files.formats import format_of
-from evals.answer_files.paths import ABSENT, reach
+from evals.answer_files.proposal import holds_rows, proposal
+from evals.answer_files.values import is_conversation
 from evals.answer_files.what_to_type import given_by, may_be_row
 from evals.data.rows import parsed, read_rows
 from evals.files import UsageError, most_unpacked
+from evals.paths import ABSENT, reach
 
 NOTHING_NAMED: Mapping[str, str] = MappingProxyType({})
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
@@ -33,6 +36,8 @@ CONVERTED = {  # suffix -> what it is, and how Python makes a file of it that is
         "import pandas; print(pandas.read_pickle('{}').to_json(orient='records', lines=True))",
     ),
 }
+FEWEST_BY_ID = 5  # rows of an object that has an id for each; fewer may be settings of the same kind
+LONGEST_NAME = 40  # characters of a word beside scores, as of a model or a split
 DEEPEST = 5  # objects around a list of rows
 
 
@@ -74,16 +79,17 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
     """
     if format_of(whole) is not None:
         return [whole]
+    if columns and all(reach(whole, of) is not ABSENT for of in columns.values()):
+        return [whole]
     for name in HOLDERS:
-        if _is_rows(whole.get(name)):
-            rows: list[Any] = whole[name]
-            return rows
+        if _is_rows(rows := whole.get(name)) and holds_rows(whole, rows):
+            return list(rows)
     tasks = whole.get("eval")  # of evalplus: task -> samples
     if isinstance(tasks, dict) and tasks and all(_is_rows(of) for of in tasks.values()):
         return [sample for samples in tasks.values() for sample in samples]
     if isinstance(tasks, dict) and {"version", "status"} <= whole.keys():
         raise UsageError(NO_SAMPLES)
-    lists = {} if columns and all(reach(whole, of) is not ABSENT for of in columns.values()) else _lists(whole)
+    lists = _lists(whole)
     fitting = [rows for rows in lists.values() if all(reach(rows[0], of) is not ABSENT for of in columns.values())]
     if columns and len(fitting) == 1:
         return fitting[0]
@@ -102,9 +108,11 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
     if isinstance(details, dict):
         rows_by_id = {key: row for key, row in details.items() if isinstance(row, dict)}
         rest = details.keys() - rows_by_id.keys() - {"type"}
-        if rows_by_id and not rest and len({tuple(row) for row in rows_by_id.values()}) == 1:
+        holds = len(rows_by_id) > 1 or not lists  # an object with one object in it, which has lists, is no table
+        if rows_by_id and holds and not rest and len({tuple(row) for row in rows_by_id.values()}) == 1:
             return [{"idx": key, **row} for key, row in rows_by_id.items()]
-    return [whole] if may_be_row(whole) else _of_lists(whole, lists)
+    is_row = may_be_row(whole) or any(_is_rows(whole.get(name)) for name in HOLDERS)
+    return [whole] if is_row else _of_lists(whole, lists)
 
 
 def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) -> list[Any]:
@@ -119,13 +127,10 @@ def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) 
         there = "; ".join(f"{path} has {', '.join(rows[0])}" for path, rows in lists.items())
         raise UsageError(
             f"it has several lists of rows. {there}. Name columns of one of them, as in "
-            f"{given_by(max(lists.values(), key=lambda rows: len(rows[0])))}"
+            f"{given_by(max(lists.values(), key=lambda rows: (proposal(rows).score, len(rows[0]))))}"
         )
-    if _is_scores(whole):
-        raise UsageError(
-            f"these are scores without samples ({', '.join(whole)}). Give the file that the same tool writes with its "
-            "responses or verdicts. To ask whether two scores differ, type rlvr agree"
-        )
+    if is_scores(whole):
+        raise UsageError(without_samples(whole))
     return [whole]
 
 
@@ -133,25 +138,57 @@ def _lists(value: dict[str, Any], at: str = "", depth: int = DEEPEST) -> dict[st
     """Path -> a list of rows inside an object. A conversation is none."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name, inside in value.items():
-        if _is_rows(inside) and "role" not in inside[0]:
+        if _is_rows(inside) and not is_conversation(inside):
             found[f"{at}{name}"] = inside
+        elif isinstance(inside, dict) and (rows := _by_id(inside)):
+            found[f"{at}{name}"] = rows
         elif isinstance(inside, dict) and depth:
             found |= _lists(inside, f"{at}{name}.", depth - 1)
     return found
 
 
-def _is_scores(whole: dict[str, Any]) -> bool:
-    """Whether an object holds numbers, or objects that do, and no text or list beside them."""
+def _by_id(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an object of id -> row, with the id as `idx`; [] of another object. Rows have the same names."""
+    rows = [{"idx": key, **row} for key, row in whole.items() if isinstance(row, dict)]
+    alike = len(rows) >= FEWEST_BY_ID and len(rows) == len(whole) and len({tuple(row) for row in rows}) == 1
+    return rows if alike else []
+
+
+def is_scores(whole: Mapping[str, Any], words: bool = False) -> bool:
+    """Whether an object holds numbers, or objects that do, and nothing beside them.
+
+    Args:
+        words: or the only row of a table, which may have a few words, as of a model or a split.
+    """
     values = [value for name, value in whole.items() if name != "config"]
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = [value for value in values if _number(value)]
     groups = [value for value in values if isinstance(value, dict)]
-    return bool(values) and len(numbers) + len(groups) == len(values) and all(map(_is_scores, groups))
+    named = (
+        [of for of in values if isinstance(of, str) and len(of) <= LONGEST_NAME and not _number(of)] if words else []
+    )
+    known = len(numbers) + len(groups) + len(named) == len(values) and len(named) <= len(numbers)
+    return bool(values) and known and all(map(is_scores, groups))
+
+
+def _number(value: object) -> bool:
+    """A number, also as a CSV has it; true is none."""
+    if isinstance(value, str):
+        return re.fullmatch(r"[-+]?\d*\.?\d+%?", value.strip()) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def without_samples(whole: Mapping[str, Any]) -> str:
+    """What to say of scores."""
+    return (
+        f"these are scores without samples ({', '.join(whole)}). Give the file that the same tool writes with its "
+        "responses or verdicts. To ask whether two scores differ, type rlvr agree"
+    )
 
 
 NO_SAMPLES = "this is an inspect log without samples. Its evaluation was not finished, or only its header was saved"
 
 
-def _is_rows(value: object) -> bool:
+def _is_rows(value: object) -> TypeGuard[list[dict[str, Any]]]:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 

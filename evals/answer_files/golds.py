@@ -8,11 +8,11 @@ from pathlib import Path
 
 from evals.answer_files.containers import contents
 from evals.answer_files.formats.programs import is_program, test_of
-from evals.answer_files.paths import ABSENT, reach
 from evals.answer_files.sample import Sample
 from evals.answer_files.values import Unread, golds_of, short
 from evals.data.program_rows import humaneval_plus, mbpp_plus
 from evals.files import UsageError
+from evals.paths import ABSENT, reach
 
 _TEXTS = ("problem", "prompt", "question")
 

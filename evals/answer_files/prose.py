@@ -10,8 +10,9 @@ from evals.answer_files.sample import Sample
 from evals.answer_files.values import short
 
 SHOWN = 3  # golds that a note shows
-_LABEL = re.compile(r"\s*(?:[A-H]|(?i:ans|answer|final answer|result|solution))\s*:\s+(?=\S)")
+_LABEL = re.compile(r"\s*(?:[A-H]|(?i:ans|answer|final answer|result|solution))\s*:\s+(?=\S)|\s*#{1,4}\s+(?=[-\d$.])")
 _FUNCTIONS = r"(?:mod|sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|max|min|gcd|lcm|det|arcsin|arccos|arctan)\b"
+_UNIT = re.compile(r"\s*@@\s*(?=[A-Za-z%]|$)")  # SciBench's sign between a value and its unit
 _REMARK = re.compile(rf"(?<=\S)\s+\((?!\s*{_FUNCTIONS})(?=[^()]*[A-Za-z]{{3}})[^()\\]*\)\s*$")
 _VALUE = re.compile(
     r"(?P<number>[-+\u2212]?\s*\\?[$\u00a3\u20ac]?\s*(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\s*/\s*\d+)?)\s*(?P<unit>%|[A-Za-z]+)?\.?"
@@ -26,6 +27,7 @@ def value_in(gold: str) -> str | None:
 
     last = gold.rstrip().rpartition("\n")[2]  # of a solution: `A: 18`
     stated = last if _LABEL.match(last) else gold
+    stated = _UNIT.sub(" ", stated)
     bare = _REMARK.sub("", _LABEL.sub("", stated, count=1) if _LABEL.match(stated) else stated).strip()
     value = _VALUE.fullmatch(bare)
     if bare == gold.strip() or value is None:

@@ -9,13 +9,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evals.answer_files import columns as our_columns
-from evals.answer_files.containers import contents
+from evals.answer_files.containers import contents, is_scores, without_samples
 from evals.answer_files.formats import format_of, nearest
 from evals.answer_files.formats.ours import Rows
 from evals.answer_files.formats.schema import Format, faults
 from evals.answer_files.golds import Golds, as_asked
 from evals.answer_files.labels import as_label
-from evals.answer_files.paths import ABSENT, reach
 from evals.answer_files.prose import read_prose
 from evals.answer_files.sample import Sample, settled
 from evals.answer_files.their_scores import TheirScore, recomputed
@@ -23,6 +22,7 @@ from evals.answer_files.values import Unread, short
 from evals.answer_files.what_to_type import given_by, missing_gold, unread
 from evals.code_execution.program_grader import is_gold
 from evals.files import UsageError
+from evals.paths import ABSENT, reach
 from evals.suggest import expected
 
 LOST = "gold: the file's is empty; the tool that wrote it left nothing of it"
@@ -222,6 +222,8 @@ def _form(path: Path, objects: Sequence[Mapping[str, object]], reading: Reading)
     form = format_of(first)
     if form is not None or reading.columns or (reading.gold is not None and "response" in first):
         return form
+    if len(objects) == 1 and is_scores(first, words=True):
+        raise UsageError(f"{path}: {without_samples(first)}")
     near = nearest(first)
     raise UsageError(
         f"{path}: no known format has the fields {', '.join(first)}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from evals.data.rows import is_nothing
 from evals.files import UsageError
+from evals.paths import opened
 
 
 class Unread(tuple[str, ...]):
@@ -69,7 +70,7 @@ def response_of(value: object) -> str | None:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, str):
-        return value
+        return said(talk) if value.startswith("[{") and is_conversation(talk := opened(value)) else value
     if (output := output_of(value)) is not None:
         return last_message(output)
     if is_conversation(value):
@@ -102,23 +103,29 @@ def text_of(messages: object) -> str:
         return messages or ""
     if not isinstance(messages, list):
         raise UsageError(f"expected a text or a list of messages, got {short(messages)}")
-    parts = (m.get("content", m.get("text", m.get("prompt"))) if isinstance(m, dict) else m for m in messages)
+    parts = (next((m[key] for key in _CONTENT if key in m), None) if isinstance(m, dict) else m for m in messages)
     return "\n".join(text_of(part) for part in parts)
+
+
+_CONTENT = ("content", "text", "prompt", "value")  # of a message, or of a part of one
+_MODEL = ("assistant", "bot", "gpt", "model", "ai", "chatgpt")  # who the model is in a conversation
+
+
+def _role(message: object) -> str | None:
+    """Who says a message: its `role`, or `from` as ShareGPT has it."""
+    role = message.get("role", message.get("from")) if isinstance(message, dict) else None
+    return role.lower() if isinstance(role, str) else None
 
 
 def is_conversation(value: object) -> bool:
     """Whether it is a list of messages, each with a role."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(m, dict) and isinstance(m.get("role"), str) for m in value)
-    )
+    return isinstance(value, list) and bool(value) and all(_role(message) is not None for message in value)
 
 
 def said(messages: object) -> str:
     """What the model said in a conversation."""
     turns = messages if isinstance(messages, list) else []
-    return text_of([message for message in turns if message["role"].lower() in ("assistant", "bot")])
+    return text_of([message for message in turns if _role(message) in _MODEL])
 
 
 def output_of(value: object) -> list[dict[str, object]] | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evals.audit.console import NUMBER, counted, has_objects, printed
 from evals.audit.evidence import NOT_COLUMNS, Evidence, resolution_of
 from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice
 from evals.files import UsageError, text_sha256
@@ -37,9 +38,7 @@ STEPS = (
 )
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_PRINTED = re.compile(r"\{'[^'{}\n\r]+': [^{}\n\r]*\}")
-_PRINTED_VALUE = re.compile(r"'([^'{}]+)': '?([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan)'?(?=[,}])")
+_NUMBER = re.compile(NUMBER)
 _LIGHTEVAL = re.compile(r"\|\s*\w+:(\w+):\d+\s*\|\s*\d+\|\w+\s*\|\s*([\d.]+)\s*\|")
 
 
@@ -57,12 +56,6 @@ def _verl(text: str) -> Iterable[dict[str, float]]:
 def _trainer_state(text: str) -> Iterable[dict[str, float]]:
     """trainer_state.json of transformers and TRL."""
     return [_numbers(entry) for entry in parsed(text, "the file")["log_history"]]
-
-
-def _printed(text: str) -> Iterable[dict[str, float]]:
-    """The lines that transformers and TRL print, `{'loss': 0.1, 'epoch': 0.5}`; they name no step, so each is one."""
-    for number, line in enumerate(_PRINTED.findall(text), 1):
-        yield {"step": number} | {name: float(value) for name, value in _PRINTED_VALUE.findall(line)}
 
 
 def _mllog(text: str) -> Iterable[dict[str, float]]:
@@ -139,15 +132,19 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
         return _verl
     if _LIGHTEVAL.search(text):
         return _lighteval
-    if _PRINTED.search(text):
-        return _printed
-    if text.lstrip().startswith(("{", "[")):
+    if text.lstrip().startswith(('{"', "{\n", "{\r", "[\n", "[{", "[[")):
         return _lines
-    if _separator(text) is not None:
+    if has_objects(text):
+        return printed
+    if text.lstrip().startswith(("{", "[{")):
+        return _lines
+    if _separator(text) is not None and not counted(text):
         return _csv
+    if counted(text):
+        return counted
     raise UsageError(
-        f"{name}: no curve was recognised; expected a console log of veRL, trainer_state.json, lines that TRL prints, "
-        "a log of MLPerf, tables of lighteval, CSV or JSON Lines"
+        f"{name}: no curve was recognised; expected a console log of veRL, trainer_state.json, lines such as "
+        "`{'loss': 0.1}` and `step 3 | reward: 0.4`, a log of MLPerf, tables of lighteval, CSV or JSON Lines"
     )
 
 
@@ -176,8 +173,11 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     found = next((column for column in known if column in table), None)
     if found is None or (step is None and found == _PLANNED and len(table) > 1 and table[found].nunique() == 1):
         there = ", ".join(map(str, table)) or "no row"
+        if len(table) == 1:
+            raise UsageError(f"{name}: no column of steps. Its only row holds final scores and no curve ({there})")
         raise UsageError(
-            f"{name}: no column of steps (columns=step:NAME); expected one of {', '.join(known)}, got {there}"
+            f"{name}: no column of steps (columns=step:{_growing(table)}); expected one of {', '.join(known)}, "
+            f"got {there}"
         )
     table = table.rename(columns={found: "step"}).dropna(subset=["step"])
     curve = table.groupby("step").last().reset_index()
@@ -185,6 +185,14 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     curve.attrs["nan"] = _nans(rows, found)
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
+
+
+def _growing(table: pd.DataFrame) -> str:
+    """The first column of whole numbers that grow from row to row; NAME without one."""
+    for name in table:
+        if (table[name].dropna() % 1 == 0).all() and (table[name].diff()[1:] > 0).all():
+            return str(name)
+    return "NAME"
 
 
 def _nans(rows: Sequence[Mapping[str, float]], step: str) -> dict[str, float]:
@@ -578,7 +586,7 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
 
 def _by_our_names(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     """A row of verdicts by our names. An object inside is no column; a path of `columns` reaches what is in it."""
-    from evals.answer_files.paths import ABSENT, reach
+    from evals.paths import ABSENT, reach
 
     away = {*columns, *columns.values()}
     own = {name: value for name, value in row.items() if name not in away and not isinstance(value, dict)}

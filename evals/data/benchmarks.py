@@ -41,10 +41,11 @@ from evals.data.hub import check_hub
 from evals.data.program_rows import READERS
 from evals.data.rows import is_nothing, read_rows
 from evals.files import UsageError
+from evals.paths import ABSENT, reach
 from evals.suggest import expected, nearest
 
 TASKS = Path(__file__).parent / "tasks"
-SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv")
+SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv", ".json")
 LETTERS = "ABCDEFGHIJ"
 USUAL = {"problem": ("question", "prompt", "query"), "answer": ("label", "gold", "target", "solution")}  # of others
 
@@ -183,7 +184,7 @@ def load(
     allow_changed_data: bool = False,
     choice_seed: int | None = 0,
 ) -> Benchmark:
-    """Read a benchmark from `data_dir/<name>.jsonl|.jsonl.gz|.parquet|.csv` if `data_dir` is given, else from the hub.
+    """Read a benchmark from `data_dir/<name>.jsonl` (or another of `SUFFIXES`) if it is given, else from the hub.
 
     Args:
         data_dir: a folder with files of the hub's columns or of ours (id, problem, answer).
@@ -205,6 +206,8 @@ def load(
     if name in OWN:
         rows = [_as_named(row, OWN[name][1], f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
+    if name in OWN:
+        _refuse_hidden_choices(rows, problems, f"{name}, row 1 of {source}")
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
     if wrong and not allow_changed_data:
@@ -295,14 +298,40 @@ def _problems(
 
 def _as_named(row: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
     """A row of a user's file, with the columns that they named in place of those of our names that it has too."""
+    found = {ours: reach(row, theirs) for ours, theirs in columns.items()}
     for ours, theirs in columns.items():
-        if theirs not in row:
+        if found[ours] is ABSENT:
             near = nearest(theirs, list(row))
             hint = f"did you mean {near!r}? " if near else ""
             raise UsageError(
                 f"{where}: no column {theirs!r} (columns={ours}:{theirs}); {hint}it has {', '.join(map(repr, row))}"
             )
-    return {**row, **{ours: row[theirs] for ours, theirs in columns.items()}}
+    return {**row, **found}
+
+
+def _refuse_hidden_choices(rows: Sequence[Mapping[str, Any]], problems: Sequence[Problem], where: str) -> None:
+    """Refuse a file of multiple choice whose problems do not show the choices, which stand in columns of their own.
+
+    Raises:
+        UsageError: it says how to put them into the problem.
+    """
+    if not all(re.fullmatch(r"\(?[A-J]\)?", problem.answer) for problem in problems):
+        return
+    row = rows[0]
+    listed = next((name for name in ("options", "choices") if isinstance(row.get(name), list)), None)
+    letters = [letter for letter in LETTERS if isinstance(row.get(letter), str)]
+    if listed is None and len(letters) < 2:
+        return
+    shown = [str(choice) for choice in row[listed]] if listed else [row[letter] for letter in letters]
+    if any(choice in problems[0].problem for choice in shown):
+        return
+    text = next((name for name, of in row.items() if of == row["problem"]), "problem")
+    joined = f'(.{listed} | join("\\n"))' if listed else " + ".join(f'"\\n{name}. " + .{name}' for name in letters)
+    raise UsageError(
+        f"{where}: the answers are letters, but no problem shows its choices. They stand in "
+        f"{listed or ', '.join(letters)}. Put them into the problems: "
+        f"jq -c '.problem = .{text} + \"\\n\" + {joined}' FILE > shown.jsonl. Then type columns=answer:COLUMN alone"
+    )
 
 
 def _read_as(reader: str, row: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -60,14 +60,33 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             value = parsed(line, where)
         except ValueError:
-            if not first or not (rest := "".join(text for _, text in lines)):
+            if not first:
                 raise
-            value = parsed(line + rest, where)
+            value = _whole(line + "".join(text for _, text in lines), where)
         if first and isinstance(value, list):
             yield from (_object(row, f"{path}, row {at}") for at, row in enumerate(value, 1))
         else:
             yield _object(value, where)
         first = False
+
+
+def _whole(text: str, where: str) -> Any:
+    """The JSON value of a text, or the list of those that stand in it one after another, as `jq` and `cat` write
+    them."""
+    try:
+        return parsed(text, where)
+    except TwiceError:
+        raise
+    except UsageError as error:
+        decoder, values, at = json.JSONDecoder(object_pairs_hook=_once), [], 0
+        while at < len(text):
+            try:
+                value, at = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                raise error from None
+            values.append(value)
+            at = len(text) - len(text[at:].lstrip())
+        return values
 
 
 def _start(path: Path) -> bytes:

@@ -23,14 +23,16 @@ from harness.runs.track import make_home
 if TYPE_CHECKING:
     import pandas as pd
 
-NAMES = {  # ours -> what veRL and TRL call it, the latter in trackers with train/ before it
-    "train/reward": ("critic/score/mean", "reward", "critic/rewards/mean"),  # the last after the penalty for KL
-    "train/entropy": ("actor/entropy", "actor/entropy_loss", "entropy"),
+NAMES = {  # ours -> what veRL, slime and TRL call it, the last in trackers with train/ before it
+    "train/reward": ("critic/score/mean", "reward", "rollout/raw_reward", "critic/rewards/mean"),
+    "train/entropy": ("actor/entropy", "actor/entropy_loss", "entropy", "entropy_loss"),
     "train/grad_norm": ("actor/grad_norm", "grad_norm"),
     "train/kl": ("actor/kl_loss", "kl"),
     "train/response_length": ("response_length/mean", "completions/mean_length"),
     "train/step_seconds": ("timing_s/step", "step_time"),
 }
+
+_REWARD = re.compile(r"reward|return|score|fitness|correct|acc|success")  # names that a reward may have
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,13 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
     if missing := [theirs for theirs in found.values() if theirs not in curve]:
         raise UsageError(f"columns: {path}: no metric {missing[0]!r}; it has {there}")
     if not found:
-        raise UsageError(f"{path}: no metric of a known name; it has {there}. Give columns=train/reward:NAME,...")
+        named = [str(column) for column in curve if column != "step"]
+        reward = next((name for name in named if _REWARD.search(name)), named[0] if named else "NAME")
+        step = f",step:{columns['step']}" if "step" in columns else ""
+        raise UsageError(
+            f"{path}: no metric of a known name; it has {there}. Type columns=train/reward:{reward}{step}, or "
+            "another of these names"
+        )
     return Curve(path, curve, found, known_faults(text, curve))
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import pandas as pd
 
-from evals.answer_files.paths import ABSENT, reach
 from evals.audit import Evidence
 from evals.audit.reading import curve_evidence, read_curve
+from evals.paths import ABSENT, reach
 
 UNLICENSED = "none stated"
 CORPUS = Path(__file__).with_name("corpus.toml")

@@ -144,8 +144,9 @@ def test_turns_and_choices_with_golds_by_another_name(tmp_path: Path, capsys: py
     path = lines(tmp_path / "answers.jsonl", *answers)
     gold = lines(tmp_path / "question.jsonl", *({"question_id": q, "ground_truth": "2"} for q in "ab"))
     said = refused(capsys, "grade", path)
-    assert "choices.0.turns.0" in said
-    columns = "columns=problem_id:question_id,response:choices.0.turns.0,gold:ground_truth"
+    columns = "columns=problem_id:question_id,response:choices.*.turns.0"
+    assert f"gold=FILE '{columns}'" in said
+    columns += ",gold:ground_truth"
     assert score(done(capsys, "grade", path, f"gold={gold}", columns)) == pytest.approx(1 / 2)
 
 
@@ -180,7 +181,7 @@ def test_columns_find_the_list_that_has_them(tmp_path: Path, capsys: pytest.Capt
 
 def _helm(number: int, text: str) -> dict[str, Any]:
     reference = {"output": {"text": "2"}, "tags": ["correct"]}
-    instance = {"id": f"id{number}", "input": {"text": "q"}, "references": [reference]}
+    instance = {"id": f"id{number}", "input": {"text": f"q{number}"}, "references": [reference]}
     return {"instance": instance, "result": {"success": True, "completions": [{"text": text}]}}
 
 
@@ -189,9 +190,10 @@ def test_the_only_list_is_the_rows_and_its_texts_are_named(tmp_path: Path, capsy
     state = {"adapter_spec": {"method": "generation"}, "request_states": [_helm(1, RIGHT), _helm(2, WRONG)]}
     path = whole(tmp_path / "scenario_state.json", state)
     said = refused(capsys, "grade", path)
-    assert "instance.references.0.output.text" in said and "result.completions.0.text" in said
-    columns = "problem_id:instance.id,gold:instance.references.0.output.text,response:result.completions.0.text"
-    assert score(done(capsys, "grade", path, f"columns={columns}")) == pytest.approx(1 / 2)
+    ids = "problem_id:instance.id,problem:instance.input.text"
+    columns = f"columns={ids},answer:instance.references.*.output.text,response:result.completions.*.text"
+    assert f"'{columns}'" in said
+    assert score(done(capsys, "grade", path, columns)) == pytest.approx(1 / 2)
 
 
 def test_a_conversation_is_no_list_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -207,11 +207,12 @@ def test_each_format_can_be_compared(name: str, tmp_path: Path) -> None:
 def test_an_unknown_table_gets_the_option_with_its_own_columns(tmp_path: Path) -> None:
     row = {"index": 1, "question": "q", "meta": {"ground_truth": "5"}, "model_output": "5", "is_correct": True}
     with pytest.raises(
-        ValueError, match=r"columns=problem:question,answer:meta\.ground_truth,response:model_output,exp"
+        ValueError,
+        match=r"=problem_id:index,problem:question,answer:meta\.ground_truth,response:model_output,exp",
     ):
         read_answers(lines(tmp_path / "a.jsonl", [row]))
     bare = {"input": "q", "output": "r", "score": 1.0, "step": 1}  # veRL's dumps before version 0.5: no golds
-    message = r"columns=problem:input,answer:THEIRS,response:output,expected:score \(or, instead of answer, gold=FILE\)"
+    message = r"columns=problem:input,answer:THEIRS,response:output,expected:score \(or, instead of answer, gold=FILE, "
     with pytest.raises(ValueError, match=message):
         read_answers(lines(tmp_path / "b.jsonl", [bare]))
     lines(tmp_path / "gold.jsonl", [{"problem": "q", "answer": "r"}])

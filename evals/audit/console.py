@@ -1,0 +1,64 @@
+"""Metrics in the lines that a training prints: `{'loss': 0.1}`, `eval 20: {"acc": 0.3}`, `Step 3 | reward:0.4`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_OBJECT = re.compile(r"\{['\"][^'\"{}\n\r]+['\"]: [^{}\n\r]*\}")
+_ENTRY = re.compile(rf"['\"]([^'\"{{}}]+)['\"]: ['\"]?({NUMBER}|nan|NaN)['\"]?(?=[,}}])")
+_COUNTERS = ("step", "iteration", "iter", "update", "rollout", "generation", "batch", "round", "episode", "epoch")
+"""Words before the number of a step, the surest first: an epoch has steps."""
+_COUNTER = re.compile(
+    rf"(?<![\w/.-])(?:global[_ ]|train[_ ]|training[_ ])?({'|'.join(_COUNTERS)})s?\s*[:=#]?\s*\[?\s*"
+    r"(\d+)(?:\s*/\s*\d+)?(?![\w.:]*\d)",
+    re.IGNORECASE,
+)
+_BEFORE_OBJECT = re.compile(r"(?<![\w/.-])[A-Za-z]\w*\s*[:=#]?\s*\[?(\d+)\]?\s*[:|-]?\s*$")
+_PROCESS = re.compile(r"(?:\x1b\[[\d;]*m)|^\(\w+ pid=\d+[^)]*\)\s*|^\S*\[?\d{4}-\d\d-\d\d[T ][\d:.,]+\]?\s*")
+_PAIR = re.compile(rf"(?<![\w/.@%-])([A-Za-z_][\w/.@%-]*)\s*[:=]\s*({NUMBER}|nan)%?(?![\w:.]*\w)", re.IGNORECASE)
+_PHRASE = re.compile(rf"\s*([A-Za-z_][\w /.@%()-]*?)\s*[:=]\s*({NUMBER}|nan)\s*%?\s*", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s*[|,;]\s*|\s+-\s+")
+_FEWEST = 2  # lines that make a log
+
+
+def printed(text: str) -> Iterator[dict[str, float]]:
+    """The objects in lines of text. The step is in it, or before it (`eval 20: {...}`); without any, each line is a
+    step."""
+    found = [(match, _BEFORE_OBJECT.search(_before(text, match))) for match in _OBJECT.finditer(text)]
+    counted = any(before for _, before in found)
+    for number, (match, before) in enumerate(found, 1):
+        values = {name: float(value) for name, value in _ENTRY.findall(match[0])}
+        if before is not None or not counted:
+            yield {"step": int(before[1]) if before else number} | values
+
+
+def has_objects(text: str) -> bool:
+    """Whether a text has such objects."""
+    return any(_ENTRY.search(match[0]) for match in _OBJECT.finditer(text))
+
+
+def counted(text: str) -> list[dict[str, float]]:
+    """The lines that count a step and have names with values behind it; [] where there are fewer than two."""
+    rows = [row for line in text.splitlines() if (row := _counted(line)) is not None]
+    return rows if len(rows) >= _FEWEST else []
+
+
+def _counted(line: str) -> dict[str, float] | None:
+    plain = _PROCESS.sub("", _PROCESS.sub("", line))
+    counters = list(_COUNTER.finditer(plain))
+    if not counters:
+        return None
+    counter = min(counters, key=lambda one: _COUNTERS.index(one[1].lower()))
+    rest = plain[: counter.start()] + "|" + plain[counter.end() :]
+    values: dict[str, float] = {}
+    for part in _BETWEEN.split(rest):
+        whole = _PHRASE.fullmatch(part)
+        for name, value in [whole.groups()] if whole else _PAIR.findall(part):
+            values.setdefault(name.strip(), float(value))
+    return {"step": int(counter[2]), **values} if values else None
+
+
+def _before(text: str, match: re.Match[str]) -> str:
+    return text[text.rfind("\n", 0, match.start()) + 1 : match.start()]

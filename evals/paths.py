@@ -1,0 +1,102 @@
+"""A path into a row: `doc.id`, `output.-1`, `responses.*.content`, `status?OK`."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import Any
+
+
+class Absent:
+    """The value of a path that leads nowhere."""
+
+
+ABSENT = Absent()
+
+
+def reach(value: object, name: str) -> Any:
+    """The value at a path; `ABSENT` where there is none.
+
+    `a.b` is value["a"]["b"] (or value["a.b"]), `a.-1` the last item of a list, `a.*.b` the list of the b of all items,
+    `a|b` the first of two that has a value, and `a?OK` whether a is OK. A path also leads into a text that is JSON, or
+    an object or list as Python prints it.
+    """
+    path, equals, wanted = name.partition("?")
+    if equals and not (isinstance(value, dict) and name in value):
+        return _equals(reach(value, path), wanted)
+    found = [there for path in name.split("|") if (there := _reach(value, path)) is not ABSENT]
+    return next((there for there in found if there is not None), None if found else ABSENT)
+
+
+def opened(text: str) -> object:
+    """The object or list that a text is; None of any other text."""
+    if text.strip()[:1] not in ("{", "["):
+        return None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, dict | list):
+            return value
+    return None
+
+
+_INDEX = re.compile(r"-?\d+")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def in_jq(path: str) -> str:
+    """A path as jq writes it: `data.correct` as `.data.correct`, `output.-1` as `.output[-1]`."""
+    first, *others = path.partition("?")[0].split("|")[0].split(".")
+    begun = f".{first}" if _NAME.fullmatch(first) else f".[{json.dumps(first)}]"
+    return begun + "".join(
+        "[]"
+        if part == "*"
+        else f"[{part}]"
+        if _INDEX.fullmatch(part)
+        else f".{part}"
+        if _NAME.fullmatch(part)
+        else f"[{json.dumps(part)}]"
+        for part in others
+    )
+
+
+def _equals(value: object, wanted: str) -> object:
+    """Whether a value is the wanted one, as text or number; of a list, of each item. Nothing stays nothing."""
+    if value is ABSENT or value is None or value == "":
+        return value
+    if isinstance(value, list):
+        return [_equals(item, wanted) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return value == float(wanted)
+        except ValueError:
+            return False
+    return str(value).strip().lower() == wanted.strip().lower()
+
+
+def _reach(value: object, path: str) -> Any:
+    if isinstance(value, dict) and path in value:
+        return value[path]
+    if isinstance(value, str):
+        value = opened(value)
+    first, dot, rest = path.partition(".")
+    if first == "*" and isinstance(value, list | dict):
+        return _of_each(list(value.values()) if isinstance(value, dict) else value, rest)
+    if isinstance(value, list) and _INDEX.fullmatch(first) and -len(value) <= int(first) < len(value):
+        inside = value[int(first)]
+    elif isinstance(value, dict) and first in value:
+        inside = value[first]
+    else:
+        return ABSENT
+    return _reach(inside, rest) if dot else inside
+
+
+def _of_each(items: list[Any], path: str) -> Any:
+    """What the path leads to in each item; None in an item where it leads nowhere, ABSENT where it does in all."""
+    found = [_reach(item, path) if path else item for item in items]
+    if items and all(value is ABSENT for value in found):
+        return ABSENT
+    return [None if value is ABSENT else value for value in found]

@@ -1,0 +1,376 @@
+"""A file of no known format is refused, and the advised `columns=` is typed: it must give the right number.
+
+Each case is a public tool's shape with texts of ours, in which two of four responses are right (`RIGHT`, then `WRONG`,
+in turn). The advice is taken from the message, as a shell reads it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.answer_files.prose import value_in
+from evals.audit.reading import read_curve
+from evals.data import benchmarks
+from evals.data.rows import read_rows
+from evals.files import UsageError
+from evals.paths import ABSENT, in_jq, reach
+from rlvr.cli import main
+
+GOLDS = ("17", "23", "31", "47")
+RIGHT = [True, False, True, False]
+ASKED = [f"What is {gold} + 0, if you think about it for a while?" for gold in GOLDS]
+SAID = [
+    rf"We add nothing to the number, so it stays as it is: \boxed{{{gold if right else 5}}}."
+    for gold, right in zip(GOLDS, RIGHT, strict=True)
+]
+ROWS = list(zip(ASKED, GOLDS, SAID, RIGHT, strict=True))
+
+
+def talk(question: str, said: str, who: str = "role", what: str = "content") -> list[dict[str, str]]:
+    return [{who: "user", what: question}, {who: "assistant" if who == "role" else "gpt", what: said}]
+
+
+def each(make: Any) -> list[dict[str, Any]]:
+    return [make(at, *row) for at, row in enumerate(ROWS)]
+
+
+SHAPES: dict[str, list[dict[str, Any]]] = {
+    "two lists of responses, a verdict of all and one of each": each(
+        lambda i, q, g, r, ok: {
+            "question": q, "generated_responses": [r], "generated_answers": ["5"], "id": i, "gold_answer": g,
+            "is_correct": True, "answers_correctness": [ok],
+        }
+    ),
+    "responses are objects": each(
+        lambda i, q, g, r, ok: {
+            "idx": i, "problem": q, "solution": f"It is {g}.", "answer": g, "input_conversation": talk(q, "")[:1],
+            "responses": [{"content": r, "correctness": ok, "reason": "because"}], "token_usages": {"0": [1]},
+        }
+    ),
+    "the best response stands beside all": each(
+        lambda i, q, g, r, ok: {
+            "question": q, "expected_answer": g, "best_model_answer": g, "best_full_model_response": rf"\boxed{{{g}}}",
+            "best_score": 1.0, "mean_score": 0.5,
+            "completions": [{"model_answer": "5", "full_model_response": r, "score": float(ok)}],
+        }
+    ),
+    "correct is a list with the gold": each(
+        lambda i, q, g, r, ok: {"question": q, "correct": [g, float(g)], "solution": r, "pred": "5"}
+    ),
+    "names with spaces": each(
+        lambda i, q, g, r, ok: {"correct": ok, "gpt solution": r, "correct answer": g, "gpt answer": "5"}
+    ),
+    "answer is the response": each(
+        lambda i, q, g, r, ok: {
+            "problem_idx": i, "problem": q, "model_name": "m", "user_message": q, "answer": r, "output_tokens": 5,
+            "gold_answer": g, "parsed_answer": "5", "correct": ok,
+        }
+    ),
+    "objects around everything": each(
+        lambda i, q, g, r, ok: {
+            "testIdx": i, "vars": {"question": q, "answer": g}, "prompt": {"raw": q, "label": "p1"}, "success": ok,
+            "response": {"output": r, "finishReason": "stop", "cached": False}, "provider": {"id": "m"},
+        }
+    ),
+    "a reply of a chat server": each(
+        lambda i, q, g, r, ok: {
+            "custom_id": f"q{i}", "target": g,
+            "response": {"status_code": 200, "body": {"id": f"c{i}", "choices": [
+                {"index": 0, "message": {"role": "assistant", "content": r}, "finish_reason": "stop"}]}},
+        }
+    ),
+    "a conversation": each(lambda i, q, g, r, ok: {"messages": talk(q, r), "ground_truth": {"answer": g, "why": q}}),
+    "a conversation as ShareGPT has it": each(
+        lambda i, q, g, r, ok: {"conversations": talk(q, r, "from", "value"), "gt": g, "score": float(ok)}
+    ),
+    "a conversation as JSON in a cell": each(
+        lambda i, q, g, r, ok: {"transcript": json.dumps(talk(q, r)), "reference": g, "label": int(ok)}
+    ),
+    "metadata as JSON in a cell": each(
+        lambda i, q, g, r, ok: {"prompt": q, "extra": json.dumps({"gold": g, "src": "x"}), "model_output": r}
+    ),
+    "tokens and logprobs beside the text": each(
+        lambda i, q, g, r, ok: {
+            "prompt": q, "prompt_tokens": [1, 2], "output_text": r, "output_tokens": [3, 4], "logprobs": [-0.1, -2.0],
+            "label": g, "reward": float(ok), "advantage": 0.5,
+        }
+    ),
+    "golds as GSM8K has them": each(
+        lambda i, q, g, r, ok: {"question": q, "answer": f"We add nothing.\n#### {g}", "prediction": r, "acc": ok}
+    ),
+    "golds in the box of a solution": each(
+        lambda i, q, g, r, ok: {"problem": q, "solution": rf"So it is \boxed{{{g}}}.", "generated_text": r}
+    ),
+    "a verdict in words": each(
+        lambda i, q, g, r, ok: {"input": q, "ideal": g, "sampled": r, "result": "match ok" if ok else "no match"}
+    ),
+    "names in capital letters": each(
+        lambda i, q, g, r, ok: {"Question": q, "GroundTruth": g, "ModelResponse": r, "IsCorrect": ok}
+    ),
+}  # fmt: skip
+
+
+def write(path: Path, rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) if isinstance(rows, list) else json.dumps(rows))
+    return path
+
+
+def message(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
+    code = main([str(word) for word in words])
+    said = capsys.readouterr()
+    assert code == 2, said.out
+    return said.err
+
+
+def advised(said: str, last: bool = False) -> str:
+    """The advised `columns=`, as a shell reads it; `last`: of several, that for verdicts alone."""
+    found = re.findall(r"'columns=[^']*'|columns=[^\s;']+", said)
+    assert found and "THEIRS" not in found[-last], said
+    return shlex.split(found[-last])[0].rstrip(".")
+
+
+def graded(capsys: pytest.CaptureFixture[str], path: Path, *words: str) -> Mapping[str, Any]:
+    code = main(["grade", str(path), *words, "--json"])
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    document: dict[str, Any] = json.loads(said.out)
+    return document
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_advice_gives_the_right_number(shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", SHAPES[shape])
+    found = graded(capsys, path, advised(message(capsys, "grade", path)))
+    assert found["verdicts"] == {"correct": 2, "wrong": 2}
+    assert found["samples"] == [1, 1] and found["rows"] == 4
+    if (agreement := found["agreement"]) is not None:  # a verdict that is advised is that of the response
+        assert agreement["rate"] == 1.0
+
+
+def test_a_csv_of_a_data_frame_has_lists_in_its_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """pandas writes a list of responses as Python prints it."""
+    path = tmp_path / "a.csv"
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["task", "expected", "outputs", "passed"])
+        out.writerows([q, g, repr([r, r]), repr([str(ok), str(ok)])] for q, g, r, ok in ROWS)
+    found = graded(capsys, path, advised(message(capsys, "grade", path)))
+    assert found["verdicts"] == {"correct": 4, "wrong": 4} and found["samples"] == [2, 2]
+
+
+def test_a_container_with_several_lists_names_columns_of_the_responses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = {"results": {"prompts": [{"raw": "p", "label": "l"}], "results": SHAPES["objects around everything"]}}
+    path = write(tmp_path / "r.json", whole)
+    assert graded(capsys, path, advised(message(capsys, "grade", path)))["verdicts"] == {"correct": 2, "wrong": 2}
+
+
+def test_responses_that_are_json_are_read_at_their_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ZeroEval: the gold is `# 17`, and one response was cut before its JSON ended: it is wrong, and stays."""
+    texts = [json.dumps({"reasoning": "so it is", "answer": g if ok else "5"}) for _, g, _, ok in ROWS]
+    rows = [
+        {"id": f"q{i}", "output": [t], "answer": f"# {g}"} for i, (t, g) in enumerate(zip(texts, GOLDS, strict=True))
+    ]
+    rows[2]["output"] = [texts[2][:-4]]
+    path = write(tmp_path / "a.jsonl", rows)
+    columns = advised(message(capsys, "grade", path))
+    assert graded(capsys, path, columns, "policy=whole")["verdicts"] == {"correct": 1, "wrong": 3}
+
+
+def test_rows_of_several_models_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"question": q, "target": g, "completion": r, "model": m} for q, g, r, _ in ROWS for m in ("a", "b")]
+    said = message(capsys, "grade", write(tmp_path / "a.jsonl", rows))
+    assert "Several models" in said and """jq -c 'select(.model == "a")'""" in said
+
+
+# -- verdicts alone ----------------------------------------------------------------------------------------------------
+
+STATUSES = ["pass", "fail", "pass", "timeout"]
+VERDICTS: dict[str, Any] = {
+    "statuses of programs": {"eval": {f"T/{i}": [{"task_id": f"T/{i}", "solution": "x = 1", "status": s, "details": {}}]
+                                      for i, s in enumerate(STATUSES)}},
+    "rewards of 10": [{"step": 1, "prompt_idx": i, "reward": 10.0 * (s == "pass"), "tokens": [1], "advantage": 0.1}
+                      for i, s in enumerate(STATUSES)],
+    "an object by id": {"accuracy": 0.5, "per_task": {f"m-{i}": {"acc": float(s == "pass"), "parse_rate": 1.0}
+                                                      for i, s in enumerate([*STATUSES, "pass", "fail"])}},
+    "an exit code beside the status": [
+        {"name": f"T{i}", "prompt": "def f():", "results": [
+            {"program": "x", "exit_code": int(s != "pass"), "status": "OK" if s == "pass" else "Exception"}]}
+        for i, s in enumerate(STATUSES)],
+    "a list with one reward": [{"content": [talk("q", "r")], "rewards": [float(s == "pass")], "idx": i}
+                               for i, s in enumerate(STATUSES)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", VERDICTS)
+def test_the_advice_for_verdicts_gives_their_share(
+    shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of four are right (three of six by id)."""
+    path = write(tmp_path / "v.json", VERDICTS[shape])
+    columns = advised(message(capsys, "audit", path, "printed=50.0"), last=True)
+    assert main(["audit", str(path), "printed=50.0", columns, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(1 / 2)
+
+
+def test_one_file_for_each_problem_is_no_series_of_checkpoints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """MultiPL-E writes one file per problem. After `cat`, JSON stands after JSON without a line between."""
+    rows = VERDICTS["an exit code beside the status"]
+    paths = [write(tmp_path / f"{row['name']}.results.json", row) for row in rows]
+    columns = "columns=id:name,correct:results.*.status?OK"
+    said = message(capsys, "audit", *paths, "printed=50.0", columns)
+    assert "no two of these files share a problem" in said and "cat" in said
+    joined = tmp_path / "all.jsonl"
+    joined.write_text("".join(path.read_text() for path in paths))
+    assert main(["audit", str(joined), "printed=50.0", columns, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(1 / 2)
+
+
+# -- paths -------------------------------------------------------------------------------------------------------------
+
+ROW = {"a": [{"b": 1, "s": "OK"}, {"b": 2, "s": "fail"}], "t": '{"x": {"y": 3}}', "n": None, "p": "['u', 'v']", "q?": 7}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("a.*.b", [1, 2]),
+        ("a.-1.b", 2),
+        ("a.*.s?ok", [True, False]),
+        ("a.*.c", ABSENT),
+        ("a.0.b?1", True),
+        ("a.0.b?1.0", True),
+        ("a.0.b?x", False),
+        ("t.x.y", 3),
+        ("p.*", ["u", "v"]),
+        ("p.1", "v"),
+        ("n?x", None),
+        ("z?x", ABSENT),
+        ("z|t.x.y", 3),
+        ("q?", 7),
+    ],
+)
+def test_paths_reach_into_lists_and_texts(path: str, value: object) -> None:
+    assert reach(ROW, path) == value
+
+
+def test_an_item_without_the_key_keeps_its_place() -> None:
+    assert reach({"a": [{"b": 1}, {}]}, "a.*.b") == [1, None]
+
+
+def test_a_path_as_jq_writes_it() -> None:
+    assert in_jq("a.*.s?OK") == ".a[].s" and in_jq("b.-1") == ".b[-1]"
+
+
+# -- curves ------------------------------------------------------------------------------------------------------------
+
+LOGS = {
+    "torchtune": "Step {s} | rewards:1.5 acc:{v} lr:1e-06 \n",
+    "a logger": "2025-09-01 10:03:00,123 - INFO - step: {s}, loss: 0.25, acc: {v}\n",
+    "Ray": "(Actor pid=12) [2025-09-01 10:03:00] m.py:9 - eval {s}: {{'acc': {v}, 'len': 3.0}}\n",
+    "JSON behind a word": 'INFO step {s}: {{"acc": {v}, "note": "x"}}\n',
+    "Megatron": " iteration {s:8d}/ 100 | elapsed time per iteration (ms): 3.4 | acc: {v} | lm loss: 2.3E+00 |\n",
+    "equals": "[Epoch 1] [step {s}/60] acc={v} kl=0.01\n",
+    "a step in the object": "{{'acc': {v}, 'step': {s}}}\n",
+}
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_lines_that_count_a_step_are_a_curve(log: str) -> None:
+    points = [(0, 0.25), (20, 0.5), (40, 0.75)]
+    text = "some words: 3 of them\n" + "".join(LOGS[log].format(s=step, v=value) for step, value in points)
+    curve = read_curve(text)
+    assert list(curve["step"]) == [0, 20, 40] and list(curve["acc"]) == [0.25, 0.5, 0.75]
+
+
+def test_lines_without_a_count_are_steps_as_they_stand() -> None:
+    curve = read_curve("{'loss': 0.5, 'epoch': 0.1}\n{'loss': 0.25, 'epoch': 0.2}\n")
+    assert list(curve["step"]) == [1, 2]
+
+
+def test_prose_is_no_curve() -> None:
+    with pytest.raises(UsageError, match="no curve was recognised"):
+        read_curve("In step 3 we found: nothing.\nThe answer is 5.\n")
+
+
+def test_the_column_of_steps_and_the_reward_are_advised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"fitness": 0.5 + g / 10, "generation": g, "seconds": 2.5} for g in range(3)]
+    path = write(tmp_path / "h.jsonl", rows)
+    assert advised(message(capsys, "curves", path).replace(")", " ")) == "columns=step:generation"
+    said = message(capsys, "curves", path, "columns=step:generation")
+    assert "columns=train/reward:fitness,step:generation" in said
+    assert main(["audit", str(path), "printed=0.7", "metric=fitness", "columns=step:generation", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(0.7)
+
+
+# -- files without samples, and files of problems ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [[], ["metric=Overall"]])
+def test_a_row_of_final_shares_is_said_to_have_no_samples(
+    metric: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """VLMEvalKit's *_acc.csv."""
+    path = tmp_path / "acc.csv"
+    path.write_text('"split","Overall","AR"\n"dev","0.7328","0.7638"\n')
+    said = message(capsys, "audit", path, "printed=73.3", *metric)
+    assert "scores without samples" in said or "final scores and no curve" in said
+    assert "THEIRS" not in said
+
+
+def test_problems_stand_inside_objects_of_a_json_file(tmp_path: Path) -> None:
+    """Open-Reasoner-Zero's evaluation data."""
+    rows = [{"prompt": [{"from": "user", "value": q}], "final_answer": g} for q, g, _, _ in ROWS]
+    path = write(tmp_path / "aime.json", {"x": rows})
+    path.write_text(json.dumps(rows))
+    name = benchmarks.adopt(f"{path}?problem=prompt.0.value&answer=final_answer")
+    try:
+        found = [(problem.problem, problem.answer) for problem in benchmarks.load(name).problems]
+    finally:
+        benchmarks.forget_files()
+    assert found == [(q, g) for q, g, _, _ in ROWS]
+
+
+@pytest.mark.parametrize("choices", [{"options": ["(A)2", "(B)4"]}, {"A": "2 cm", "B": "4 cm"}])
+@pytest.mark.parametrize("shown", [False, True])
+def test_choices_that_no_problem_shows_are_refused(choices: dict[str, Any], shown: bool, tmp_path: Path) -> None:
+    """AGIEval and VLMEvalKit: letters as answers, and the choices in columns of their own."""
+    texts = choices.get("options", [*choices.values()])
+    asked = "What is x?" + (" ".join(texts) if shown else "")
+    path = tmp_path / "sat.jsonl"
+    path.write_text("".join(json.dumps({"question": asked, "label": letter, **choices}) + "\n" for letter in "AB"))
+    name = benchmarks.adopt(f"{path}?problem=question&answer=label")
+    try:
+        if shown:
+            assert len(benchmarks.load(name).problems) == 2
+        else:
+            with pytest.raises(UsageError, match=r"no problem shows its choices.*jq -c '\.problem = \.question"):
+                benchmarks.load(name)
+    finally:
+        benchmarks.forget_files()
+
+
+@pytest.mark.parametrize(("gold", "value"), [("# 18", "18"), ("24.1@@kJ", "24.1 kJ"), ("-2.5@@", "-2.5"), ("#3", None)])
+def test_signs_around_a_gold_are_read_away(gold: str, value: str | None) -> None:
+    assert value_in(gold) == value
+
+
+def test_several_json_values_one_after_another_are_rows(tmp_path: Path) -> None:
+    """As `jq .` and `cat` write them."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"gold": g, "response": r}, indent=2) for _, g, r, _ in ROWS))
+    assert [row["gold"] for row in read_rows(path)] == list(GOLDS)
+    path.write_text(path.read_text() + "{")
+    with pytest.raises(UsageError, match="not JSON"):
+        list(read_rows(path))
