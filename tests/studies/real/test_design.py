@@ -67,7 +67,9 @@ def test_one_command_makes_the_base_model(
     from studies.real import __main__ as study
     from studies.real import weights
 
-    monkeypatch.setattr(weights, "model", lambda folder: folder / "smollm2-135m-instruct")
+    monkeypatch.setattr(weights, "model", lambda folder, source=weights.SMOLLM2: folder / source.name)
     assert study.main(["model", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{tmp_path.resolve() / 'smollm2-135m-instruct'}\n"
     assert tmp_path / study.MODEL.name == weights.model(tmp_path)  # where `run` takes it from
+    assert study.main(["model", str(tmp_path), "--name", "gemma-3-270m"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path.resolve() / 'gemma-3-270m'}\n"
