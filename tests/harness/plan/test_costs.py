@@ -236,7 +236,8 @@ def test_start_and_checkpoints_are_counted_by_hand() -> None:
     shape, steps = shape_of(trained.base_model.value), 66
     parts = backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, 639.0)
     each = whole_rollout(shape, e, hardware, MIDDLE, parts, colocated=True)
-    # 60 s and vLLM's 120 s; after rollouts 50 and 66 a checkpoint of 14 bytes a parameter, then the model, at 1e9 bytes/s
+    # 60 s and vLLM's 120 s; after rollouts 50 and 66 a checkpoint of 14 bytes per parameter, then the model,
+    # at 1e9 bytes/s
     seconds = 180 + steps * each + (2 * 14 + 4) * n / 1e9
     assert costs.training_time(shape, trained, hardware, MIDDLE) == pytest.approx(seconds)
     # an untrained model: the same start, then the evaluation; by the clock an eighth of its GPU-seconds
