@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
+from evals.answer_files.columnar import table_of
 from evals.answer_files.formats import format_of
 from evals.answer_files.proposal import holds_rows, proposal
 from evals.answer_files.values import is_conversation
@@ -79,6 +80,8 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
     """
     if format_of(whole) is not None:
         return [whole]
+    if (table := table_of(whole)) is not None:
+        return table
     if columns and all(reach(whole, of) is not ABSENT for of in columns.values()):
         return [whole]
     for name in HOLDERS:

@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import median
 
 from evals.answer_files.labels import as_label
-from evals.answer_files.values import is_conversation, output_of, text_of
+from evals.answer_files.values import is_conversation, is_parts, output_of, text_of
 from evals.data.rows import is_nothing
 from evals.files import UsageError
 from evals.paths import ABSENT, opened, reach
@@ -36,7 +36,7 @@ class Leaf:
     def names(self) -> tuple[str, ...]:
         """The names on the path in small letters, its words joined by `_`; the innermost first."""
         parts = [part for part in self.path.split(".") if part != "*" and not re.fullmatch(r"-?\d+", part)]
-        return tuple(snake(part) for part in reversed(parts))
+        return tuple(re.sub(r"_(list|texts?|strings?|array)$", "", snake(part)) for part in reversed(parts))
 
     @property
     def name(self) -> str:
@@ -94,7 +94,7 @@ class Leaf:
 
 def items(value: object) -> list[object]:
     """The values in a value: those of a list that is no conversation, else itself."""
-    return value if isinstance(value, list) and not is_conversation(value) and output_of(value) is None else [value]
+    return value if isinstance(value, list) and text_in(value) is None else [value]
 
 
 def is_label(value: object) -> bool:
@@ -108,7 +108,7 @@ def is_label(value: object) -> bool:
 
 def text_in(value: object) -> str | None:
     """The text of a conversation or of an OpenAI response; None of anything else."""
-    spoken = isinstance(value, list) and (is_conversation(value) or output_of(value) is not None)
+    spoken = isinstance(value, list) and (is_conversation(value) or is_parts(value) or output_of(value) is not None)
     try:
         return text_of(value) if spoken else None
     except UsageError:

@@ -53,7 +53,10 @@ NO_RESPONSE = (
 )
 VERDICT: Ranks = (
     (r"correct|^acc(uracy)?$|^pass(ed)?$|^em$|exact_match|solved$|^success(es)?$|verdict|^right$|is_right|judg", 8),
-    (r"scores?$|rewards?$|^labels?$|status$|^matche?[sd]?$|^ok$|grade[ds]?$|^results?$|outcome|^equal|_acc$|^eval", 5),
+    (
+        r"scores?$|rewards?$|^labels?$|status$|^matche?[sd]?$|^ok$|(^|_)grade[ds]?$|resolved$|^results?$|outcome|^equal|_acc$|^eval",
+        5,
+    ),
 )
 NO_VERDICT = (
     r"trunc|\bcut|error|abort|valid|format|cache|stream|finish|stop|timeout|flag|done|mean|best|avg|advantage|turn|use"

@@ -75,6 +75,8 @@ def response_of(value: object) -> str | None:
         return last_message(output)
     if is_conversation(value):
         return said(value)
+    if is_parts(value):
+        return text_of(value)
     inside = ". Type columns=response:COLUMN.KEY, which reaches inside" if isinstance(value, dict) else ""
     raise UsageError(f"response is {short(value)}; expected a string{inside}")
 
@@ -85,7 +87,8 @@ def responses_of(value: object) -> list[str | None]:
     Raises:
         UsageError: one is of another type.
     """
-    several = isinstance(value, list) and not is_conversation(value) and output_of(value) is None
+    whole = is_conversation(value) or is_parts(value) or output_of(value) is not None
+    several = isinstance(value, list) and not whole
     return [response_of(one) for one in value] if isinstance(value, list) and several else [response_of(value)]
 
 
@@ -120,6 +123,13 @@ def _role(message: object) -> str | None:
 def is_conversation(value: object) -> bool:
     """Whether it is a list of messages, each with a role."""
     return isinstance(value, list) and bool(value) and all(_role(message) is not None for message in value)
+
+
+def is_parts(value: object) -> bool:
+    """Whether it is a message in parts, each with a type, of which one has a text."""
+    parts = value if isinstance(value, list) and all(isinstance(part, dict) for part in value) else []
+    typed = all(isinstance(part.get("type"), str) for part in parts)
+    return typed and any(isinstance(part.get("text"), str) for part in parts)
 
 
 def said(messages: object) -> str:

@@ -1,9 +1,11 @@
-"""Metrics in the lines that a training prints: `{'loss': 0.1}`, `eval 20: {"acc": 0.3}`, `Step 3 | reward:0.4`."""
+"""Metrics in the lines that a training prints: `{'loss': 0.1}`, `eval 20: {"acc": 0.3}`, `Step 3 | reward:0.4`, and
+blocks of lines below `step 3`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _OBJECT = re.compile(r"\{['\"][^'\"{}\n\r]+['\"]: [^{}\n\r]*\}")
@@ -18,9 +20,10 @@ _COUNTER = re.compile(
 _BEFORE_OBJECT = re.compile(r"(?<![\w/.-])[A-Za-z]\w*\s*[:=#]?\s*\[?(\d+)\]?\s*[:|-]?\s*$")
 _PROCESS = re.compile(r"(?:\x1b\[[\d;]*m)|^\(\w+ pid=\d+[^)]*\)\s*|^\S*\[?\d{4}-\d\d-\d\d[T ][\d:.,]+\]?\s*")
 _PAIR = re.compile(rf"(?<![\w/.@%-])([A-Za-z_][\w/.@%-]*)\s*[:=]\s*({NUMBER}|nan)%?(?![\w:.]*\w)", re.IGNORECASE)
-_PHRASE = re.compile(rf"\s*([A-Za-z_][\w /.@%()-]*?)\s*[:=]\s*({NUMBER}|nan)\s*%?\s*", re.IGNORECASE)
+_PHRASE = re.compile(
+    rf"[^\w\n]*([A-Za-z_][\w /.@%()-]*?)(?:\s*[:=]\s*|\s+)({NUMBER}|nan)\s*(?:%|ms|s|sec|tokens/s)?\s*", re.IGNORECASE
+)
 _BETWEEN = re.compile(r"\s*[|,;]\s*|\s+-\s+")
-_FEWEST = 2  # lines that make a log
 
 
 def printed(text: str) -> Iterator[dict[str, float]]:
@@ -40,24 +43,31 @@ def has_objects(text: str) -> bool:
 
 
 def counted(text: str) -> list[dict[str, float]]:
-    """The lines that count a step and have names with values behind it; [] where there are fewer than two."""
-    rows = [row for line in text.splitlines() if (row := _counted(line)) is not None]
-    return rows if len(rows) >= _FEWEST else []
+    """The steps that lines count, each with the names and values behind it or in the lines below it; [] where no two
+    steps share a name."""
+    rows: list[dict[str, float]] = []
+    for line in text.splitlines():
+        plain = _PROCESS.sub("", _PROCESS.sub("", line))
+        counters = list(_COUNTER.finditer(plain))
+        if counters:
+            counter = min(counters, key=lambda one: _COUNTERS.index(one[1].lower()))
+            rest = plain[: counter.start()] + "|" + plain[counter.end() :]
+            rows.append({"step": int(counter[2]), **_values(rest)})
+        elif rows and (below := _PHRASE.fullmatch(plain)) is not None:
+            rows[-1].setdefault(below[1].strip(), float(below[2]))
+    named = [row for row in rows if len(row) > 1]
+    shared = any((one.keys() & other.keys()) - {"step"} for one, other in pairwise(named))
+    return named if shared else []
 
 
-def _counted(line: str) -> dict[str, float] | None:
-    plain = _PROCESS.sub("", _PROCESS.sub("", line))
-    counters = list(_COUNTER.finditer(plain))
-    if not counters:
-        return None
-    counter = min(counters, key=lambda one: _COUNTERS.index(one[1].lower()))
-    rest = plain[: counter.start()] + "|" + plain[counter.end() :]
+def _values(text: str) -> dict[str, float]:
+    """The names and values in a line: those between `|`, `,` and ` - `, else `name:value` and `name=value`."""
     values: dict[str, float] = {}
-    for part in _BETWEEN.split(rest):
+    for part in _BETWEEN.split(text):
         whole = _PHRASE.fullmatch(part)
         for name, value in [whole.groups()] if whole else _PAIR.findall(part):
             values.setdefault(name.strip(), float(value))
-    return {"step": int(counter[2]), **values} if values else None
+    return values
 
 
 def _before(text: str, match: re.Match[str]) -> str:

@@ -112,6 +112,25 @@ SHAPES: dict[str, list[dict[str, Any]]] = {
     "a verdict in words": each(
         lambda i, q, g, r, ok: {"input": q, "ideal": g, "sampled": r, "result": "match ok" if ok else "no match"}
     ),
+    "a message in parts": each(
+        lambda i, q, g, r, ok: {
+            "custom_id": f"q{i}", "expected_output": g,
+            "result": {"type": "succeeded", "message": {"id": "m", "content": [
+                {"type": "thinking", "thinking": "hm"}, {"type": "text", "text": r}]}},
+        }
+    ),
+    "candidates with parts": each(
+        lambda i, q, g, r, ok: {
+            "key": f"q{i}", "groundTruth": g, "modelVersion": "m",
+            "response": {"candidates": [{"content": {"parts": [{"text": r}], "role": "model"}}]},
+        }
+    ),
+    "names that end in list": each(
+        lambda i, q, g, r, ok: {
+            "question_id": i, "question_content": q, "output_list": [r], "code_list": ["5"], "graded_list": [ok],
+            "reference_answer": g, "pass@1": float(ok),
+        }
+    ),
     "names in capital letters": each(
         lambda i, q, g, r, ok: {"Question": q, "GroundTruth": g, "ModelResponse": r, "IsCorrect": ok}
     ),
@@ -190,6 +209,22 @@ def test_rows_of_several_models_are_said(tmp_path: Path, capsys: pytest.CaptureF
     rows = [{"question": q, "target": g, "completion": r, "model": m} for q, g, r, _ in ROWS for m in ("a", "b")]
     said = message(capsys, "grade", write(tmp_path / "a.jsonl", rows))
     assert "Several models" in said and """jq -c 'select(.model == "a")'""" in said
+
+
+PANDAS = {"question": ASKED, "target": list(GOLDS), "completion": SAID, "correct": RIGHT}
+TABLES: dict[str, Any] = {
+    "columns and data": {"columns": [*PANDAS], "data": [list(row) for row in ROWS]},
+    "lists of one length": PANDAS,
+    "a data frame's columns": {name: {str(i): of for i, of in enumerate(values)} for name, values in PANDAS.items()},
+}
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_a_table_that_is_one_object_has_rows(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "t.json", TABLES[form])
+    found = graded(capsys, path, advised(message(capsys, "grade", path)))
+    assert found["verdicts"] == {"correct": 2, "wrong": 2} and found["problems"] == 4
+    assert found["agreement"]["rate"] == 1.0
 
 
 # -- verdicts alone ----------------------------------------------------------------------------------------------------
@@ -282,6 +317,8 @@ LOGS = {
     "JSON behind a word": 'INFO step {s}: {{"acc": {v}, "note": "x"}}\n',
     "Megatron": " iteration {s:8d}/ 100 | elapsed time per iteration (ms): 3.4 | acc: {v} | lm loss: 2.3E+00 |\n",
     "equals": "[Epoch 1] [step {s}/60] acc={v} kl=0.01\n",
+    "nanoGPT": "step {s}: train loss 1.9876, acc {v}\n",
+    "a block below a step": "Validation at step {s}:\n    - acc: {v}\n    - length: 310.5 tokens/s\n",
     "a step in the object": "{{'acc': {v}, 'step': {s}}}\n",
 }
 
