@@ -48,7 +48,8 @@ class TokenBatch:
         base_accuracy: [B], the share of correct ones among the base model's responses to the same prompt, from the
             training data.
         correct: [B], 1 correct, 0 incorrect, NaN not scored; None if no reward tells.
-        response_draw, answer_draw: [B], numbers in [0, 1) from hashes, for controls (`harness.step.draws`).
+        response_draw: [B], a number in [0, 1) from a hash of prompt and response, for controls (`harness.step.draws`).
+        answer_draw: [B], a number in [0, 1) from a hash of prompt and answer, likewise; NaN without an answer.
         values: [B, T], the critic's estimates before each token; None without a critic.
 
     Raises:
