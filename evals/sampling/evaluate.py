@@ -38,7 +38,8 @@ from evals.sampling.engines.base import Key, Messages, sample_seed
 from evals.sampling.engines.encode import encode, model_stop_tokens
 from evals.sampling.engines.local import LocalModel
 from evals.sampling.progress import Live
-from evals.sampling.store import OWNER, SampleStore
+from evals.sampling.prompt_nats import PromptNats
+from evals.sampling.store import OWNER, PROMPT_NATS, SampleStore
 
 Greedy = dict[tuple[str, str], Completion]
 """The response to a prompt, by decoding (as JSON) and text."""
@@ -306,6 +307,8 @@ def _run(
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
                 if check is not None:
                     check(live.state)  # before the engine loads its model, or begins the next batch
+                if PROMPT_NATS not in record:
+                    record = {**record, PROMPT_NATS: _prompt_nats(engine, chunk, name)}
                 for completions in engine.generate(chunk, plan.decoding, on_step):
                     store.add(completions)
                     samples.update((c.key, c) for c in completions)
@@ -325,6 +328,16 @@ def _run(
         store.describe(record)
     greedy.update((asked[key], sample) for key, sample in samples.items())
     return path
+
+
+def _prompt_nats(engine: Engine, requests: Sequence[Request], name: str) -> dict[str, float] | None:
+    """How well the model predicts the first prompts, for the record; None: this engine does not measure it. Warns of a
+    model that cannot read them."""
+    measure: Callable[[Sequence[Request]], PromptNats | None] | None = getattr(engine, "prompt_nats", None)
+    measured = None if measure is None else measure(requests)
+    if measured is not None and measured.warning:
+        print(f"WARNING: {name}: {measured.warning}", file=sys.stderr)
+    return None if measured is None else measured.as_record()
 
 
 def _missing(

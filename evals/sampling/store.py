@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 GROWING = "growing.json"
 SHARD = re.compile(r"\d{6,}-[0-9a-f]{16}\.parquet")
+PROMPT_NATS = "prompt_nats"  # key of a record: how well the model predicts its prompts, null if not measured
 OWNER = "rlvr.owner"  # key in the metadata of verdicts.parquet
 
 
@@ -158,10 +159,12 @@ class SampleStore:
 
     def describe(self, record: Mapping[str, Any]) -> None:
         """Note what the verdicts, which have just been written, are of: the values of this call, and the versions with
-        which the sampling began."""
+        which the sampling began. How well the model read its prompts stays, if this call has not measured it."""
         manifest = self.read_manifest()
         assert manifest is not None, "open() comes first"
-        now = {**record, **{key: value for key, value in manifest["record"].items() if key == "versions"}}
+        before = manifest["record"]
+        now = {**{key: before[key] for key in (PROMPT_NATS,) if key in before}, **record}
+        now |= {key: before[key] for key in ("versions",) if key in before}
         write_json(self.manifest, {**manifest, "record": now, "grown": self._grown()})
         self._growing.unlink(missing_ok=True)
 

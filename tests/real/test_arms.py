@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from evals.files import read_json, read_jsonl
+from evals.sampling.prompt_nats import MOST_NATS
 from rlvr.cli import main
 from tests.real.training import ROLLOUT, words
 
@@ -62,6 +63,7 @@ def test_an_update_of_each_main_method(name: str, model: Path, tmp_path: Path, m
     assert all(math.isfinite(value) for value in step.values())
     assert step["train/grad_norm"] > 1e-6
     assert record["training"]["steps"] == 1 and record["scores"]
+    assert 0 < record["training"]["prompt_nats"]["nats_per_byte"] < MOST_NATS
     from safetensors.torch import load_file
 
     before, after = (load_file(folder / "model.safetensors") for folder in (model, run / "train" / "final"))

@@ -12,16 +12,17 @@ batch's shape; the same batches give the same samples exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evals.environment import jobs_on_card
 from evals.files import UsageError
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
-from evals.sampling.engines.encode import cut_at, encode, response_text, stop_tokens, texts_of
+from evals.sampling.engines.encode import cut_at, encode, prompt_tokens, response_text, stop_tokens, texts_of
 from evals.sampling.engines.local import LocalModel
 from evals.sampling.engines.reading import Reading
+from evals.sampling.prompt_nats import PROMPTS, PromptNats, prompt_nats
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -81,6 +82,11 @@ class TransformersEngine(LocalModel):
 
         versions = {package: version(package) for package in ("torch", "transformers")}
         return {"name": "transformers", "device": self.device.split(":")[0], "dtype": self.dtype, **versions}
+
+    def prompt_nats(self, requests: Iterable[Request]) -> PromptNats | None:
+        """How well the model predicts the first prompts; loads the model."""
+        texts = list(dict.fromkeys(request.prompt_text for request in requests))[:PROMPTS]
+        return prompt_nats(self.model, self.tokenizer, [prompt_tokens(self.tokenizer, text) for text in texts])
 
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None

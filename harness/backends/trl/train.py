@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
 from evals.library_output import bars_too
+from evals.sampling.engines.encode import prompt_tokens
 from evals.sampling.engines.vllm import set_up, shut_down
+from evals.sampling.prompt_nats import PROMPTS, prompt_nats
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
@@ -98,6 +101,12 @@ def train(
             peft_config=None if lora is None else peft.LoraConfig(**lora),
             callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
         )
+    read = None
+    if hardware.processes == 1 and not hardware.deepspeed:  # others hold a part of the weights each
+        first = [prompt_tokens(tokenizer, row["prompt"]) for row in rows[:PROMPTS]]
+        read = prompt_nats(trainer.model, tokenizer, first)
+    if read is not None and read.warning:
+        print(f"    warning: {read.warning}", file=sys.stderr, flush=True)
     try:
         with Pulse(trainer) if trainer.is_world_process_zero() else nullcontext():
             last = run_to_end(
@@ -118,6 +127,7 @@ def train(
         "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
+        "prompt_nats": None if read is None else read.as_record(),
         "reward_limits_s": {name: limit_of(name) for name in filter(is_own, experiment.rewards.value)},
         "train_seconds": round(time.monotonic() - started, 1),
     }
