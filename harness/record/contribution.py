@@ -1,5 +1,6 @@
 """What a run of somebody else needs beside whole files and true scores before its numbers stand beside the published
-ones: code that everybody has, and the values that are declared here."""
+ones: code that everybody has, the values that are declared here, and for an equation or data of its own their source.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +11,12 @@ from typing import Any
 
 from evals.provenance import Origin
 from harness.command.resolve import resolve
+from harness.data.pinned import is_public
 from harness.record.run import Run
 from harness.runs.record import ROOT
+from harness.spec.job import Job
+
+EQUATION = "equation "  # how `Job.own_files` names one
 
 
 def obstacles(run: Run) -> list[str]:
@@ -22,14 +27,34 @@ def obstacles(run: Run) -> list[str]:
     """
     if run.record.get("kind") != "arm":
         return ["expected a run of a paper's arm (rlvr export paper=KEY)"]
-    return [*_of_who(run), *_of_the_code(run), *_of_the_values(run)]
+    found = [*_of_who(run), *_of_the_code(run)]
+    try:
+        job = _declared(run)
+    except ValueError as error:
+        return [*found, f"its command line does not resolve here: {error}"]
+    return [*found, *_of_own_files(run, job), *_of_the_values(run, job)]
 
 
 def _of_who(run: Run) -> Iterator[str]:
     if not run.record.get("by"):
         yield "by: missing; export it with by=NAME"
-    if run.record.get("own_files"):
-        yield f"files or equations of your own decide it: {', '.join(run.record['own_files'])}"
+
+
+def _of_own_files(run: Run, job: Job) -> Iterator[str]:
+    """An equation of one's own counts if its source is here with the hash of the run. A file counts if everybody can
+    make it."""
+    here = job.own_files()
+    for name, sha256 in (run.record.get("own_files") or {}).items():
+        if name.startswith(EQUATION):
+            if name not in here:
+                yield f"{name}: its source is not here. Commit reproductions/{run.paper} in the same pull request"
+            elif here[name] != sha256:
+                yield (
+                    f"{name}: its source here has SHA-256 {here[name][:12]}, and the run was trained with "
+                    f"{sha256[:12]}. Commit the source that was trained"
+                )
+        elif not is_public(sha256):
+            yield f"{name}: a file that only you have decides it. Use public data, such as GSM8K's pinned file"
 
 
 def _of_the_code(run: Run) -> Iterator[str]:
@@ -47,21 +72,15 @@ def _of_the_code(run: Run) -> Iterator[str]:
         yield f"commit: {commit[:10]} is not in the history of {ROOT}"
 
 
-def _of_the_values(run: Run) -> Iterator[str]:
+def _declared(run: Run) -> Job:
+    """The run's job as it is declared here. Raises ValueError for names or values that do not resolve."""
+    where: dict[str, Any] = {"scale": run.scale, "backend": run.backend, "seeds": [run.seed]}
+    (job,) = resolve(run.paper, models=[run.model], arms=[run.arm], overrides=run.record["overrides"], **where)
+    return job
+
+
+def _of_the_values(run: Run, job: Job) -> Iterator[str]:
     record = run.record
-    try:
-        (job,) = resolve(
-            run.paper,
-            models=[run.model],
-            arms=[run.arm],
-            scale=run.scale,
-            backend=run.backend,
-            seeds=[run.seed],
-            overrides=record["overrides"],
-        )
-    except ValueError as error:
-        yield f"its command line does not resolve here: {error}"
-        return
     declared = {key: _plain(sourced.value) for key, sourced in job.settings().items()}
     for key, sourced in record["settings"].items():
         if sourced["origin"] == Origin.USER:

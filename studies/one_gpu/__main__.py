@@ -1,11 +1,13 @@
 """Trainings of one small model on one GPU, in pieces of a quarter of an hour (README.md beside this file).
 
+python -m studies.one_gpu data FOLDER                     GSM8K's training and test problems, checked by hash
 python -m studies.one_gpu commands                        the command of every run
 python -m studies.one_gpu pack OUT SOURCE...              cut files and folders into pieces to carry
 python -m studies.one_gpu receive PIECE STORE             keep a piece; the last one unpacks all
 python -m studies.one_gpu slim SOURCE.gguf TARGET.gguf    a GGUF file without its second embedding
 python -m studies.one_gpu run --model M --data F --benchmarks D --out DIR --minutes N [--at-once K]
-python -m studies.one_gpu run --enter PAPER ARM ...       GRPO, somebody's own method and its placebo instead
+python -m studies.one_gpu page                            results/one_gpu/README.md, from the archives of runs
+python -m studies.one_gpu run --enter PAPER ARM ...       GRPO, that arm and its placebo instead
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from studies.one_gpu.design import STUDY, Entry, arguments, entered
-from studies.one_gpu.pack import pack, receive, smaller_gguf
+from studies.one_gpu.pack import PIECE, pack, receive, smaller_gguf
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,9 +31,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("commands")
+    commands.add_parser("page")
+    data = commands.add_parser("data")
+    data.add_argument("folder", type=Path)
+    data.add_argument("--source", help="a folder with the authors' train.jsonl and test.jsonl; default: their server")
     packing = commands.add_parser("pack")
     packing.add_argument("out", type=Path)
     packing.add_argument("sources", type=Path, nargs="+")
+    packing.add_argument("--piece", type=float, default=PIECE / 2**20, help="MiB of a piece")
     for name in ("receive", "slim"):
         two = commands.add_parser(name)
         two.add_argument("source", type=Path)
@@ -45,13 +52,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     run.add_argument("--seeds", type=int, nargs="+", default=[0])
     run.add_argument("--rollouts", type=int, default=STUDY.rollouts, help="fewer: a rehearsal")
     run.add_argument("--only", nargs="+", help="PAPER/ARM of the design")
-    run.add_argument("--enter", nargs=2, metavar=("PAPER", "ARM"), help="somebody's own method")
+    run.add_argument("--enter", nargs=2, metavar=("PAPER", "ARM"), help="one arm, GRPO and a placebo instead")
+    run.add_argument("--by", help="your name, as a table should show it, to contribute the runs")
     run.add_argument("--with", dest="more", nargs="*", default=[], help="KEY=VALUE for every run: the machine's")
     options = parser.parse_args(argv)
     if options.command == "pack":
-        print(f"{pack(options.sources, options.out)} pieces in {options.out}")
+        print(f"{pack(options.sources, options.out, piece=int(options.piece * 2**20))} pieces in {options.out}")
     elif options.command == "receive":
         print(receive(options.source, options.target))
+    elif options.command == "data":
+        from studies.one_gpu.data import SOURCE, fetch
+
+        print("\n".join(map(str, fetch(options.folder, options.source or SOURCE))))
+    elif options.command == "page":
+        from studies.one_gpu.page import write
+
+        print(write())
     elif options.command == "slim":
         smaller_gguf(options.source, options.target)
     elif options.command == "commands":
@@ -84,15 +100,16 @@ def train(options: argparse.Namespace) -> int:
     end, bad = time.monotonic() + 60 * options.minutes, 0
     running: dict[str, subprocess.Popen[bytes]] = {}
     started: dict[str, float] = {}
+    logs: dict[str, Path] = {}
     stopped = False
     while waiting or running:
         while waiting and len(running) < options.at_once and time.monotonic() < end:
             entry, seed = waiting.pop(0)
             name = f"{entry.key}, seed {seed}"
             words = arguments(entry, seed, model=options.model, data=options.data, rollouts=options.rollouts, more=more)
-            log = options.out / "log.txt"
-            with log.open("a") as out:
-                print(f"== {name}: rlvr run {shlex.join(words)}", file=out, flush=True)
+            logs[name] = options.out / f"{entry.key.replace('/', '-')}-seed{seed}.log"
+            with logs[name].open("a") as out:
+                print(f"== rlvr run {shlex.join(words)}", file=out, flush=True)
                 process = subprocess.Popen(
                     [sys.executable, "-m", "rlvr", "run", *words],
                     stdout=out,
@@ -111,21 +128,32 @@ def train(options: argparse.Namespace) -> int:
                 del running[name]
                 bad += process.returncode != 0
                 took = time.monotonic() - started[name]
-                print(f"{name}: exit code {process.returncode} after {took:.0f} s", flush=True)
-                bring_back(options.out)
+                print(f"{name}: {ended(process.returncode, logs[name], stopped)} after {took:.0f} s", flush=True)
+                bring_back(options.out, options.by)
         time.sleep(1)
     return int(bad > 0)
 
 
-def bring_back(out: Path) -> None:
-    """One archive of all finished runs, without models, and the curves of the unfinished ones."""
+def ended(code: int, log: Path, stopped: bool) -> str:
+    """How a run ended, in words, with the reason of a failure: the log's last error, or its last line."""
+    if code == 0:
+        return "finished"
+    if stopped:
+        return "stopped, because the time is over (the same command goes on)"
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith("error") or "Error: " in line]
+    return f"failed with exit code {code}: {(errors or lines)[-1]} (all of it: {log})"
+
+
+def bring_back(out: Path, by: str | None = None) -> None:
+    """One archive of all finished runs, without models, and the curves of the unfinished ones. `by`: who measured."""
     from harness.record.archive import write_archive
     from harness.record.find import runs
     from harness.runs.track import home
 
     finished = [run for run in runs() if run.is_finished]
     if finished:
-        write_archive(finished, out / "runs.tar.xz", responses=False)
+        write_archive(finished, out / "runs.tar.xz", responses=False, by=by)
     curves = _unfinished(home().glob("*/small/*/metrics.jsonl"), {run.folder for run in finished})
     (out / "unfinished.jsonl").write_text("".join(curves))
 

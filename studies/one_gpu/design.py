@@ -95,8 +95,28 @@ STUDY = Design(
 
 
 def entered(paper: str, arm: str) -> tuple[Entry, ...]:
-    """The rows of somebody's own method (`rlvr new NAME` makes its paper): GRPO, the method, its placebo."""
-    return Entry(paper, "grpo", ""), Entry(paper, arm), Entry(paper, "placebo")
+    """The rows of a method: GRPO, the method, its placebo.
+
+    A paper that `rlvr new NAME` made has its placebo as an arm. Others get their signals shuffled, or random rewards
+    where the method reads no signal.
+
+    Raises:
+        UsageError: no such paper or arm, or one that is not trained with rewards.
+    """
+    from harness.errors import UsageError, choose
+    from harness.spec import Experiment, catalogue
+    from harness.step.batch import TOKEN_SIGNALS
+
+    choose("paper", [paper], catalogue.papers())
+    arms = {each.key: each.train for each in catalogue.load(paper).arms}
+    choose("arm", [arm], list(arms))
+    training = arms[arm]
+    if not isinstance(training, Experiment):
+        raise UsageError(f"arm={arm}: it is not trained with rewards, so it has no place beside GRPO")
+    control = "random_reward" if training.method.reads.isdisjoint(TOKEN_SIGNALS) else "shuffled_signal"
+    placebo = "placebo" if "placebo" in arms else f"{arm}+{control}"
+    reference = Entry(paper if "grpo" in arms else STUDY.entries[0].paper, "grpo", "")
+    return reference, *((Entry(paper, arm),) if arm != "grpo" else ()), Entry(paper, placebo)
 
 
 def arguments(

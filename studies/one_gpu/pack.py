@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-PIECE = 38 * 2**20  # beside a working tree of 20 MB in a transfer of 64 MiB
+PIECE = 38 * 2**20  # bytes
 INDEX = "index.json"
 
 

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from harness.command.resolve import resolve
+from harness.data.pinned import FILES
 from harness.record.archive import read_archive
 from harness.record.contribution import obstacles
 from harness.record.run import Run
 from harness.runs.record import ROOT, environment
+from harness.spec.job import Job
 from harness.tables.tabulate import report
 from rlvr.cli import main
 from tests.harness.record.folders import finished
@@ -58,7 +60,8 @@ def test_a_run_of_committed_code_with_declared_values_and_a_name_is_taken(tmp_pa
         ({"commit": None}, "commit: unknown"),
         ({"commit": "0" * 40}, f"commit: 0000000000 is not in the history of {ROOT}"),
         ({"changed": True}, "with uncommitted changes"),
-        ({"own_files": {"data.jsonl": "00"}}, "of your own decide it: data.jsonl"),
+        ({"own_files": {"dataset data.jsonl": "00"}}, "dataset data.jsonl: a file that only you have decides it"),
+        ({"own_files": {"equation mine": "00"}}, "equation mine: its source is not here. Commit reproductions/egsw"),
         ({"overrides": {"no_such": 1}}, "does not resolve here: no_such=1"),
     ],
 )
@@ -68,6 +71,18 @@ def test_what_keeps_a_run_out_is_named(more: dict[str, Any], said: str, tmp_path
     assert any(said in line for line in obstacles(run)), obstacles(run)
     assert main(["verify", str(tmp_path / "egsw.tar.xz"), "contribution=true"]) == 1
     assert main(["verify", str(tmp_path / "egsw.tar.xz")]) == 0  # whole all the same
+
+
+def test_an_equation_counts_by_its_source_here_and_data_by_its_public_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Job, "own_files", lambda job: {"equation mine": "ab" * 32})
+    own = {"equation mine": "ab" * 32, "dataset gsm8k_train.jsonl": FILES[0].ours_sha256}
+    (run,) = exported(tmp_path, "by=Jane", own_files=own)
+    assert not any("equation" in line or "dataset" in line for line in obstacles(run))
+    monkeypatch.setattr(Job, "own_files", lambda job: {"equation mine": "cd" * 32})
+    (said,) = (line for line in obstacles(run) if "equation" in line)
+    assert said.startswith("equation mine: its source here has SHA-256 cdcdcdcdcdcd, and the run was trained with abab")
 
 
 def test_a_replaced_value_is_no_obstacle(tmp_path: Path) -> None:

@@ -5,14 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 import yaml
 
+from evals.files import UsageError, text_sha256
 from harness.command.resolve import resolve
-from studies.one_gpu.design import STUDY, arguments, entered
+from harness.data.pinned import FILES, Pinned
+from harness.spec import catalogue
+from studies.one_gpu.__main__ import ended
+from studies.one_gpu.data import fetch
+from studies.one_gpu.design import COMMON, MEASURED, STUDY, arguments, entered
 from studies.one_gpu.pack import pack, receive
+from studies.one_gpu.page import PAGE, archived, page
+from tests.harness.record.folders import finished
+from tests.shared import shared_file
 
 
 def test_the_design_is_the_registered_one() -> None:
@@ -35,9 +48,116 @@ def test_every_entry_resolves_to_one_run_of_the_fixed_budget(entry) -> None:  # 
     assert job.protocol.benchmarks.value == ["gsm8k"] or job.protocol.benchmarks.value == ("gsm8k",)
 
 
-def test_a_method_of_somebody_else_stands_beside_grpo_and_its_placebo() -> None:
-    rows = [(entry.arm, entry.than) for entry in entered("my_method", "my_method")]
-    assert rows == [("grpo", ""), ("my_method", "grpo"), ("placebo", "grpo")]
+@pytest.mark.parametrize(
+    ("paper", "arm", "rows"),
+    [
+        ("egsw", "egsw", ["egsw/grpo", "egsw/egsw", "egsw/egsw+shuffled_signal"]),
+        # this paper has no grpo, and dr_grpo reads no signal
+        ("forking_tokens", "top20", ["egsw/grpo", "forking_tokens/top20", "forking_tokens/top20+shuffled_signal"]),
+        ("baselines", "dr_grpo", ["baselines/grpo", "baselines/dr_grpo", "baselines/dr_grpo+random_reward"]),
+    ],
+)
+def test_any_arm_stands_beside_grpo_and_a_placebo_that_resolves(paper: str, arm: str, rows: list[str]) -> None:
+    found = entered(paper, arm)
+    assert [entry.key for entry in found] == rows and [entry.than for entry in found] == ["", "grpo", "grpo"]
+    for entry in found:
+        assert len(resolve(entry.paper, arms=[entry.arm], scale="small", seeds=[0])) == 1
+
+
+def test_a_new_paper_s_own_placebo_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    egsw = catalogue.load("egsw")
+    own = replace(egsw, arms=(*egsw.arms, replace(egsw.arms[1], key="placebo")))
+    monkeypatch.setattr(catalogue, "load", lambda key: own)
+    assert [entry.arm for entry in entered("egsw", "egsw")] == ["grpo", "egsw", "placebo"]
+
+
+@pytest.mark.parametrize(
+    ("paper", "arm", "said"), [("egws", "egsw", "egsw"), ("egsw", "egws", "egsw"), ("erpo", "sft", "not trained with")]
+)
+def test_an_arm_that_cannot_enter_is_named(paper: str, arm: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        entered(paper, arm)
+
+
+def test_a_failed_run_says_why(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text("== rlvr run\nstep 1\nerror: placebo: no such arm\nmore: rlvr help\n")
+    assert ended(2, log, stopped=False) == f"failed with exit code 2: error: placebo: no such arm (all of it: {log})"
+    assert ended(0, log, stopped=True) == "finished" and "time is over" in ended(143, log, stopped=True)
+    log.write_text("== rlvr run\nKilled\n")
+    assert "exit code -9: Killed" in ended(-9, log, stopped=False)
+
+
+# GSM8K's form: a worked solution with its answer in the last line
+THEIRS = '{"question": "1 + 1?", "answer": "1 + 1 = <<1+1=2>>2\\n#### 2"}\n'
+OURS = '{"problem": "1 + 1?", "answer": "2"}\n'
+
+
+def pinned(theirs: str = THEIRS, ours: str = OURS) -> tuple[Pinned, ...]:
+    return (Pinned("train.jsonl", text_sha256(theirs), "gsm8k_train.jsonl", text_sha256(ours)),)
+
+
+def test_data_comes_from_a_server_and_is_checked_by_hash(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "train.jsonl").write_text(THEIRS)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "there"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            (path,) = fetch(tmp_path / "here", f"http://127.0.0.1:{server.server_port}", pinned())
+            assert path.read_text() == OURS
+            (tmp_path / "there" / "train.jsonl").write_text(THEIRS.replace("2", "3"))
+            assert fetch(tmp_path / "here", f"http://127.0.0.1:{server.server_port}", pinned()) == [
+                path
+            ]  # there already
+            with pytest.raises(ValueError, match=r"SHA-256 .* another version of the data"):
+                fetch(tmp_path / "other", f"http://127.0.0.1:{server.server_port}", pinned())
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_data_from_a_folder_and_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"nowhere/train.jsonl: cannot be read .* type --source FOLDER"):
+        fetch(tmp_path, str(tmp_path / "nowhere"))
+    (tmp_path / "train.jsonl").write_text(THEIRS)
+    with pytest.raises(ValueError, match=r"gsm8k_train.jsonl as written: SHA-256"):
+        fetch(tmp_path / "here", str(tmp_path), pinned(ours="other"))
+    assert fetch(tmp_path / "here", str(tmp_path), pinned())[0].read_text() == OURS
+
+
+def test_the_pinned_test_problems_are_the_benchmark_s(tmp_path: Path) -> None:
+    """From another copy of GSM8K's test part, with the same problems and answers."""
+    rows = [json.loads(line) for line in shared_file("data/benchmarks/gsm8k_test.jsonl").read_text().splitlines()]
+    ours = "".join(json.dumps({k: row[k] for k in ("problem", "answer")}, ensure_ascii=False) + "\n" for row in rows)
+    assert len(rows) == 1319 and text_sha256(ours) == FILES[1].ours_sha256
+
+
+def recipe(**other: Any) -> dict[str, Any]:
+    """The settings of a run with the study's values."""
+    values = {**COMMON, **MEASURED, "max_steps": STUDY.rollouts, **other}
+    return {k: {"value": v, "origin": "user", "note": "command line", "was": None} for k, v in values.items()}
+
+
+def test_the_page_lists_our_runs_and_those_of_others(tmp_path: Path) -> None:
+    code = {"environment": {"commit": "0123456789abcdef"}, "scale": "small"}
+    own = {"own_files": {"equation mine": "ab" * 32, "dataset gsm8k_train.jsonl": "cd" * 32}}
+    runs = [
+        finished(tmp_path / "a", {"gsm8k": 5}, settings=recipe(), **code),
+        finished(tmp_path / "b", {"gsm8k": 7}, arm="mine", settings=recipe(), by="Jane | X", **code, **own),
+        finished(tmp_path / "c", {"gsm8k": 8}, arm="other", settings=recipe(learning_rate=1.0), **code),  # not listed
+        finished(tmp_path / "d", {"gsm8k": 8}, arm="base", **code),  # not trained
+    ]
+    rows = [line for line in page(runs).splitlines() if line.startswith("| egsw/")]
+    assert [line.split(" | ")[0] for line in rows] == ["| egsw/grpo", "| egsw/mine"]
+    assert "| this project |" in rows[0] and "| 62.5 " in rows[0] and "commit 0123456789" in rows[0]  # 5 of 8
+    assert "Jane \\| X" in rows[1] and "| 87.5 " in rows[1] and "reproductions/egsw, SHA-256 abababababab |" in rows[1]
+    assert "No run is archived yet." in page([])
+
+
+def test_the_committed_page_is_that_of_the_archives() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(archived())
 
 
 def test_pieces_are_joined_by_their_hashes_in_any_order(tmp_path: Path) -> None:
