@@ -38,6 +38,7 @@ CONVERTED = {  # suffix -> what it is, and how Python makes a file of it that is
     ),
 }
 FEWEST_BY_ID = 5  # rows of an object that has an id for each; fewer may be settings of the same kind
+FEWEST_SHARES = 2  # numbers with a point that make a row of words and numbers one of scores
 LONGEST_NAME = 40  # characters of a word beside scores, as of a model or a split
 DEEPEST = 5  # objects around a list of rows
 
@@ -169,8 +170,10 @@ def is_scores(whole: Mapping[str, Any], words: bool = False) -> bool:
     named = (
         [of for of in values if isinstance(of, str) and len(of) <= LONGEST_NAME and not _number(of)] if words else []
     )
-    known = len(numbers) + len(groups) + len(named) == len(values) and len(named) <= len(numbers)
-    return bool(values) and known and all(map(is_scores, groups))
+    shares = [value for value in numbers if "." in str(value)]
+    enough = not words or len(shares) >= max(FEWEST_SHARES, len(named))
+    known = enough and len(numbers) + len(groups) + len(named) == len(values)
+    return bool(values) and known and all(is_scores(group) for group in groups)
 
 
 def _number(value: object) -> bool:

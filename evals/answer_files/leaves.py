@@ -125,16 +125,17 @@ def leaves(rows: Objects) -> list[Leaf]:
 
 def _paths(value: object, at: str, depth: int) -> Iterator[str]:
     inner = opened(value) if isinstance(value, str) else value
-    if isinstance(value, str) and at:
+    nested = isinstance(inner, list) and bool(inner) and isinstance(inner[0], list | dict)
+    if isinstance(value, str) and at and not nested:
         texts = isinstance(inner, list) and bool(inner) and all(isinstance(item, str) for item in inner)
         yield f"{at}.*" if texts else at  # texts in one cell, as a CSV has them
-    if not depth or (isinstance(value, str) and not isinstance(inner, Mapping)):
+    if not depth or (isinstance(value, str) and not isinstance(inner, Mapping) and not nested):
         return
     if isinstance(inner, Mapping):
         for name, of in inner.items():
             yield from _paths(of, f"{at}.{name}" if at else str(name), depth - 1)
     elif isinstance(inner, list):
-        yield from _of_list(inner, at, depth)
+        yield from (path for path in _of_list(inner, at, depth) if path != at or not isinstance(value, str))
     elif not isinstance(value, str) and at:
         yield at
 
@@ -147,7 +148,8 @@ def _of_list(values: list[object], at: str, depth: int) -> Iterator[str]:
     if text_in(values) is not None or first is None:
         return
     if isinstance(first, Mapping) or (isinstance(first, list) and text_in(first) is None):
-        every = "0" if ".*" in at else "*"  # one level of samples
+        alone = isinstance(first, list) and len(values) == 1
+        every = "0" if ".*" in at or alone else "*"  # one level of samples
         inner = [f"{at}.{every}"] if isinstance(first, Mapping) else [f"{at}.{every}", f"{at}.{every}.0"]
         if isinstance(first, Mapping):
             yield from _paths(first, inner[0], depth - 1)

@@ -37,7 +37,7 @@ NO_GOLD = (
 )
 RESPONSE: Ranks = (
     (
-        r"respon|complet|generat|prediction|rollouts?$|^traj|decoded|repl(y|ies)|^outputs?$|output_texts?$"
+        r"respon|resps?$|complet|generat|prediction|rollouts?$|^traj|decoded|repl(y|ies)|^outputs?$|output_texts?$"
         r"|(model|gpt|llm|assistant|student|full|raw|final|agent)_\w*(solution|answer|output|text|code|result)|^samples?$"
         r"|^programs?$|^sampled|^attempts?$|^candidates?$",
         8,
@@ -87,6 +87,7 @@ class Proposal:
     columns: our name -> a path; without `answer` or `response` where none is seen.
     score: how well gold and response fit.
     several: a row lists several golds that differ.
+    columnar: gold and response are lists of one length, a value for each sample.
     models: the column of the models, where several wrote the responses.
     texts: the paths of all texts.
     """
@@ -94,6 +95,7 @@ class Proposal:
     columns: Mapping[str, str]
     score: float
     several: bool
+    columnar: bool
     models: tuple[str, str] | None
     texts: tuple[str, ...]
 
@@ -121,7 +123,8 @@ def proposal(rows: Objects) -> Proposal:
     models = None if model is None else (model, str(next(leaf for leaf in rest if leaf.path == model).flat[0]))
     several = gold is not None and any(len({*map(str, items(of))}) > 1 for of in gold.values)
     columns = _readable(rows, {ours: path for ours, path in chosen.items() if path})
-    return Proposal(columns, score, several, models, tuple(leaf.path for leaf in found if leaf.texts))
+    columnar = several and gold is not None and response is not None and gold.counts == response.counts
+    return Proposal(columns, score, several, columnar, models, tuple(leaf.path for leaf in found if leaf.texts))
 
 
 def verdict_columns(rows: Objects) -> dict[str, str]:

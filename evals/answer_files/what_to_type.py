@@ -53,6 +53,14 @@ def unread(objects: Objects, columns: Mapping[str, str]) -> tuple[str, ...]:
 def given_by(objects: Objects) -> str:
     """The columns of unknown rows as they may be meant, as an argument to type; THEIRS for what is not seen."""
     found = proposal(objects)
+    if found.columnar:
+        ours = [name for name in ("problem", "answer", "response", "expected") if name in found.columns]
+        lists = ", ".join(in_jq(found.columns[name]) for name in ours)
+        row = ", ".join(f"{name}: .[{at}]" for at, name in enumerate(ours))
+        return (
+            "a row for each sample, because gold and response are lists of one length: "
+            f"jq -c '[{lists}] | transpose[] | {{{row}}}' FILE > rows.jsonl"
+        )
     named = {**{name: path for name, path in found.columns.items() if name == "problem_id"}, **found.columns}
     order = ("problem_id", "problem", "answer", "response", "expected", "finish_reason", "benchmark")
     given = {name: named.get(name, "THEIRS" if name in ("answer", "response") else None) for name in order}

@@ -411,3 +411,26 @@ def test_several_json_values_one_after_another_are_rows(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "{")
     with pytest.raises(UsageError, match="not JSON"):
         list(read_rows(path))
+
+
+def test_one_row_of_whole_numbers_is_no_row_of_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "a.jsonl", [{"doc_id": 0, "target": "2", "resps": r"\boxed{2}"}])
+    assert graded(capsys, path, advised(message(capsys, "grade", path)))["verdicts"] == {"correct": 1}
+
+
+def test_lists_in_the_cells_of_lm_evals_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = each(lambda i, q, g, r, ok: {"doc_id": i, "target": g, "resps": repr([[r]]), "exact_match": float(ok)})
+    path = tmp_path / "lm.csv"
+    with path.open("w", newline="") as file:
+        out = csv.DictWriter(file, list(rows[0]))
+        out.writeheader()
+        out.writerows(rows)
+    found = graded(capsys, path, advised(message(capsys, "grade", path)))
+    assert found["verdicts"] == {"correct": 2, "wrong": 2} and found["agreement"]["rate"] == 1.0
+
+
+def test_a_list_of_golds_beside_as_many_responses_is_spread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One row holds four samples: `golds=any` would count three of four right where one is."""
+    row = {"prompts": ASKED, "completions": SAID[:1] + SAID[1:2] * 3, "solutions": list(GOLDS), "n": 4}
+    said = message(capsys, "grade", write(tmp_path / "a.jsonl", [row, row]))
+    assert "golds=any" not in said and "transpose[]" in said and ".solutions" in said
