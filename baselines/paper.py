@@ -298,7 +298,7 @@ REPRODUCTION = Reproduction(
     ),
     sets={"frameworks": tuple(frameworks(RECIPE)), "of_2026": tuple(of_2026(RECIPE))},
     protocol="trial_and_error",
-    seeds=assumed(1, "no published number to compare with; give seeds=N"),
+    seeds=assumed(1, "no published number to compare with. Give seeds=N"),
     departures=(
         "One recipe for all, DAPO's where a value is stated: none of these methods' own papers is reproduced here.",
         "Clip-Cov samples from all tokens in its band; the authors' code only from those that ratio clipping does "

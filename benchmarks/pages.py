@@ -16,7 +16,7 @@ def made_by(command: str) -> str:
         return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True).stdout
 
     if changed := git("status", "--porcelain", "--untracked-files=no").splitlines():
-        raise RuntimeError(f"uncommitted changes in {len(changed)} files; a page is made from a commit")
+        raise RuntimeError(f"uncommitted changes in {len(changed)} files. A page is made from a commit")
     commit = git("rev-parse", "--short=10", "HEAD").strip()
     return f"Made by `{command} --write` at commit {commit} on {time.strftime('%Y-%m-%d')}. It is not edited by hand."
 

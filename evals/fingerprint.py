@@ -28,7 +28,7 @@ def check_model(model_path: str | Path) -> None:
         if str(model_path).lower().endswith("gguf"):  # as the hub's repositories of such files are named
             raise UsageError(f"model {how_to_convert(folder)}")
         if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", str(model_path)):
-            raise UsageError(f"model {str(model_path)!r}: no such folder; expected a folder or a hub id (owner/name)")
+            raise UsageError(f"model {str(model_path)!r}: no such folder. Expected a folder or a hub id (owner/name)")
     elif not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():
         if files := sorted(folder.glob("*.gguf")):
             raise UsageError(f"model {how_to_convert(files[0])}")

@@ -52,7 +52,7 @@ def how_to_convert(path: str | Path) -> str:
             file = Path(path.name)
             first = f"`hf download {path.parent} {file} --local-dir .`, "
     return (
-        f"{str(path)!r}: {what}, which no engine or trainer here loads; expected the folder or hub id of a model's own "
+        f"{str(path)!r}: {what}, which no engine or trainer here loads. Expected the folder or hub id of a model's own "
         f"weights, or a folder that {first}`pip install gguf` and `python -m evals.gguf {file} {file.stem}` make of it "
         "(to evaluate it as it is, engine=openai asks a server such as llama.cpp's)"
     )

@@ -95,7 +95,7 @@ class Tabular:
         import pandas as pd
 
         if not self.rows():
-            raise RefusedError("this result has no table; as_json() has all of it")
+            raise RefusedError("this result has no table. as_json() has all of it")
         return pd.DataFrame([dict(row) for row in self.rows()])
 
     def to_latex(self) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable
 
 
 def expected(name: str, valid: Iterable[str]) -> str:
-    """ "did you mean 'x'? expected one of x, y": the nearest valid name if one is close, then all of them."""
+    """ "Did you mean 'x'? Expected one of x, y": the nearest valid name if one is close, then all of them."""
     valid = list(valid)
     near = nearest(name, valid)
-    hint = f"did you mean {near!r}? " if near else ""
-    return f"{hint}expected one of {', '.join(valid)}"
+    hint = f"Did you mean {near!r}? " if near else ""
+    return f"{hint}Expected one of {', '.join(valid)}"
 
 
 def nearest(name: str, valid: Collection[str]) -> str | None:

@@ -18,10 +18,10 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     valid = sorted(valid)
     close = naming.nearest(name, valid)
     if close:
-        return f"did you mean {close!r}?"
+        return f"Did you mean {close!r}?"
     group, _ = naming.group_of(name, valid)
     valid = [full for full in valid if full.startswith(group)]
-    return f"expected one of: {', '.join(valid)}"
+    return f"Expected one of: {', '.join(valid)}"
 
 
 def choose(key: str, names: Sequence[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
@@ -31,7 +31,7 @@ def choose(key: str, names: Sequence[str] | None, valid: Iterable[str], default:
         return default if default is not None else valid
     for name in names:
         if name not in valid:
-            raise UsageError(f"{key}={name}: no such {NOUNS.get(key, key)}; {nearest(name, valid)}")
+            raise UsageError(f"{key}={name}: no such {NOUNS.get(key, key)}. {nearest(name, valid)}")
     return list(names)
 
 

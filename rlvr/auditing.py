@@ -91,7 +91,7 @@ def audit(
     if problems is not None and not 1 <= problems <= MOST_PROBLEMS:
         raise UsageError(f"problems={problems}: expected at least 1 and at most {MOST_PROBLEMS:,}")
     if not source:
-        raise UsageError("SOURCE: missing; expected files of curves or of graded responses, or runs")
+        raise UsageError("SOURCE: missing. Expected files of curves or of graded responses, or runs")
     from harness.record.find import places
 
     declaration = None if declared is None else _declared(declared)
@@ -119,7 +119,7 @@ def audit(
                 for number, group in enumerate(groups)
             ]
         if printed is None and not ours:
-            raise UsageError("printed: missing; expected a percentage such as 46.7")
+            raise UsageError("printed: missing. Expected a percentage such as 46.7")
         last = f"{100 * float(read[0].last['value'].mean()):.1f}"
         claim = Printed(last if printed is None else str(printed), where, k)
     except OSError as error:
@@ -185,7 +185,7 @@ def _evidence(
     refuse_same(paths, counted_as, copies=files != "recipes")
     if metric is not None:
         if files in ("checkpoints", "samples"):
-            raise UsageError(f"files={files}: a curve has all checkpoints of a seed; expected seeds or recipes")
+            raise UsageError(f"files={files}: a curve has all checkpoints of a seed. Expected seeds or recipes")
         texts = [path.read_text(errors="replace") for path in paths]
         step = reading.columns.get("step")
         curves = {
@@ -274,7 +274,9 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
             raise
         raise UsageError(f"{error}. For the verdicts alone, type {given}") from error
     if not file.labelled:
-        raise UsageError(f"{path}: no verdicts of the authors; {file.note or 'it has none'}. A curve needs metric=NAME")
+        raise UsageError(
+            f"{path}: no verdicts of the authors. {file.note or 'The file has none'}. A curve needs metric=NAME"
+        )
     of_programs = programs(file)
     [of_file] = read_of(file, lambda sample: None if of_programs else extracted(sample))
     return graded_programs(file) if of_programs else graded(file.rows, Grader()), of_file

@@ -113,7 +113,7 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
         UsageError: as a run of it would before it starts anything.
     """
     if words[0].startswith("-") or "=" in words[0]:
-        raise UsageError(f"{words[0]}: expected a command first; rlvr --help lists them")
+        raise UsageError(f"{words[0]}: expected a command first. `rlvr --help` lists them")
     function = command(words[0])
     for word in words[1:]:
         if (flag := f"--{word.partition('=')[0]}") in FLAGS:
@@ -127,11 +127,11 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
         known = option in signature.options(function) and not runner
         with faults.gathered():
             if not known and (ours := renamed(words[0], option, runner)):
-                raise UsageError(f"{word}: no such option; expected {ours}")
+                raise UsageError(f"{word}: no such option. Expected {ours}")
             if faults and word.startswith("--"):  # of the same command line
                 raise UsageError(f"{word}: expected key=value, as {word[2:].replace('-', '_')}={runner or '...'}")
             if words[0] == "eval" and word.endswith(".py") and "=" not in word:
-                raise UsageError(f"{word}: a task of another tool; expected benchmarks=[NAME,...] or FILE")
+                raise UsageError(f"{word}: this is a task of another tool. Type benchmarks=[NAME,...] or FILE")
     faults.refuse()
     saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])

@@ -35,7 +35,7 @@ def command(name: str) -> Callable[..., Any]:
         UsageError: there is none.
     """
     if name not in COMMANDS:
-        hint = f"did you mean 'rlvr {MEANT[name]}'?" if name in MEANT else expected(name, ["help", *COMMANDS])
-        raise UsageError(f"no such command; {hint}")
+        hint = f"Did you mean 'rlvr {MEANT[name]}'?" if name in MEANT else expected(name, ["help", *COMMANDS])
+        raise UsageError(f"no such command. {hint}")
     function: Callable[..., Any] = getattr(rlvr, COMMANDS[name])
     return function

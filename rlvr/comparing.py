@@ -117,7 +117,7 @@ def compare(
     from rlvr.evaluation import at_least_one
 
     if paper is None and (a is None or b is None):  # before anything heavy is imported
-        raise UsageError("b: missing; give two runs, or paper=KEY arm=A,B")
+        raise UsageError("b: missing. Give two runs, or paper=KEY arm=A,B")
     from evals.stats.verdict_table import COMPARED, METRICS, OF_K
 
     metrics = choose("metrics", metrics, METRICS, default=[*COMPARED])
@@ -130,7 +130,7 @@ def compare(
         refuse_unused("of two runs, only with paper=", arm=arm, scale=scale, model=model)
         for key, value in values.items():
             near = nearest(key, signature.options(compare).keys() - {"a", "b", "values"})
-            raise UsageError(f"{key}={value}: not used of two runs, only of arms with paper=; {near}")
+            raise UsageError(f"{key}={value}: not used of two runs, only of arms with paper=. {near}")
     if not {*metrics} & {*OF_K}:
         refuse_unused(f"by {', '.join(metrics)}, only by {', '.join(OF_K)}", ks=ks)
     from evals.stats.compare import compare_runs
@@ -169,7 +169,7 @@ def _two_arms(
     known = {key for m in found for run in m.runs.values() for key in run.settings}
     if found and (unknown := sorted(values.keys() - known)):
         near = nearest(unknown[0], known | signature.options(compare).keys() - {"a", "b", "values"})
-        raise UsageError(f"{unknown[0]}={values[unknown[0]]}: no option, and no value of these arms; {near}")
+        raise UsageError(f"{unknown[0]}={values[unknown[0]]}: no option, and no value of these arms. {near}")
     pairs = [
         (a, b)
         for a in found

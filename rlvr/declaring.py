@@ -62,13 +62,13 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] | Use
     known = start.settings()
     for key in values:
         if key not in known:
-            raise ValueError(f"{key}: no such setting; {nearest(key, known)}")
+            raise ValueError(f"{key}: no such setting. {nearest(key, known)}")
     plain = {key: value for key, value in values.items() if not isinstance(value, Sourced)}
     sourced: dict[str, Any] = {key: value for key, value in values.items() if isinstance(value, Sourced)}
     changed = start.override(plain, Origin.USER, NOTE)
     direct = {f.name for f in fields(Experiment)}
     if other := [key for key in sourced if key not in direct]:
-        raise ValueError(f"{other[0]}: expected a plain value here; give its source in use(...)")
+        raise ValueError(f"{other[0]}: expected a plain value here. Give its source in use(...)")
     return replace(changed, **sourced)
 
 

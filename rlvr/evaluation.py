@@ -148,7 +148,7 @@ def evaluate(
         link(folder)
     except EngineError as error:
         note_error(folder, error)
-        raise EngineError(f"{error}; the samples so far are kept, and the same command resumes from them") from error
+        raise EngineError(f"{error}. The samples so far are kept, and the same command resumes from them") from error
     usage = sampler.usage() if hasattr(sampler, "usage") else None
     return _scores(folder, model, seed, chosen, verdicts, usage)
 
@@ -214,7 +214,7 @@ def _protocol(name: str, values: Mapping[str, Any], engine: str) -> Protocol:
     for key in values:
         with faults.gathered():
             if key not in protocols.names():
-                raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, known)}")
+                raise UsageError(f"{key}={values[key]}: no such key. {nearest(key, known)}")
     with faults.gathered():
         given = {key: value for key, value in values.items() if key in protocols.names()}
         protocol = protocol.override(given, Origin.USER, "command line") if given else protocol
@@ -235,7 +235,7 @@ def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
     options: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in kinds:
-            raise UsageError(f"{key}={value}: no such key of engine {name}; {nearest(key, kinds)}")
+            raise UsageError(f"{key}={value}: no such key of engine {name}. {nearest(key, kinds)}")
         if type(value) is not kinds[key] and not (kinds[key] is float and type(value) is int):
             raise UsageError(f"{key}: expected {kinds[key].__name__}, got {value!r}")
         options[key.removeprefix("engine.")] = kinds[key](value)
@@ -472,13 +472,13 @@ def grade(
     from rlvr.metrics import Scores
 
     if not file:
-        raise UsageError("FILE: missing; expected a file of answers")
+        raise UsageError("FILE: missing. Expected a file of answers")
     files = [_one_file(one, beginning) for one in file]
     refuse_same(files, "a sample")
     known = {f.name: type(f.default) for f in fields(Conventions)}
     for key, value in conventions.items():
         if key not in known:
-            raise UsageError(f"{key}={value}: no such key; {nearest(key, [*known, *signature.options(grade)])}")
+            raise UsageError(f"{key}={value}: no such key. {nearest(key, [*known, *signature.options(grade)])}")
         if type(value) is not known[key]:
             raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
     ks = at_least_one("ks", ks)

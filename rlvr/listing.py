@@ -40,9 +40,9 @@ def list_(what: Sequence[str] | None = None, *, protocol: str | None = None) -> 
 
     for name in what or ():
         if name in protocols.PROTOCOLS:
-            raise UsageError(f"what={name}: a protocol; rlvr list protocol={name} shows its values")
+            raise UsageError(f"what={name}: a protocol. Type rlvr list protocol={name} shows its values")
         if name in prompts.PROMPTS:
-            raise UsageError(f"what={name}: a prompt; its text is in {prompts.__file__[:-2]}yaml")
+            raise UsageError(f"what={name}: a prompt. Its text is in {prompts.__file__[:-2]}yaml")
     groups = choose("what", what, (*GROUPS, *MORE), default=list(GROUPS))
     document = {group: _names(group) for group in (*GROUPS, *MORE) if group in groups}
     rows = [
@@ -190,7 +190,7 @@ def show(run: str | None = None, *, paper: Sequence[str] | None = None) -> Resul
 
     if run in catalogue.papers() and not Path(run).exists() and not beginning(run):
         raise UsageError(
-            f"{run}: a paper, and no run of this name; rlvr show paper={run} lists its runs, rlvr plan paper={run} its "
+            f"{run}: a paper, and no run of this name. rlvr show paper={run} lists its runs, rlvr plan paper={run} its "
             "arms and values"
         )
     found = read_archive(Path(run)) if run.endswith(SUFFIX) and Path(run).is_file() else []

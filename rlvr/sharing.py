@@ -55,7 +55,7 @@ def export(
     if folder.name.endswith(SUFFIX) and len(chosen) > 1:
         raise UsageError(f"out={folder}: expected a folder, or one paper (paper=KEY) for one file")
     if folder.name.endswith(SUFFIX) and folder.exists():  # which may say who measured its runs
-        raise UsageError(f"out={folder}: expected a new file that ends in {SUFFIX}; this one is there already")
+        raise UsageError(f"out={folder}: expected a new file that ends in {SUFFIX}. This file exists already")
     written, lines = [], []
     for key in chosen:
         path = folder if folder.name.endswith(SUFFIX) else folder / f"{key}{SUFFIX}"
@@ -95,13 +95,15 @@ def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> R
     from harness.record.find import seeds_of
 
     if Path(run).is_file() and not run.endswith(SUFFIX):
-        raise UsageError(f"{run}: expected a run or an evaluation; a file of verdicts can be sent as it is")
+        raise UsageError(
+            f"{run}: expected a run or an evaluation. A file of verdicts needs no bundle: send it as it is"
+        )
     found = seeds_of(run)
     if len(found) != 1:
         raise UsageError(f"{run}: expected one run, found {len(found)}")
     target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}{SUFFIX}"
     if not target.name.endswith(SUFFIX) or target.exists():
-        there = "; this one is there already" if target.exists() else ""
+        there = ". This file exists already" if target.exists() else ""
         raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}{there}")
     write_archive(found, target, responses=True, by=by)
     without = (
@@ -247,13 +249,15 @@ def _archives(files: Sequence[PathLike]) -> list[Path]:
     archives = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
     if not archives or any(archive.suffixes[-2:] != [".tar", ".xz"] for archive in archives):
         given = ", ".join(map(str, files))
-        raise UsageError(f"files: expected archives (.tar.xz), got {given}; training curves: rlvr curves {given}")
+        raise UsageError(
+            f"files: expected archives (.tar.xz), got {given}. For training curves, type rlvr curves {given}"
+        )
     return archives
 
 
 def _existing(files: Sequence[PathLike], what: str) -> list[Path]:
     if not files:
-        raise UsageError(f"files: missing; give {what}")
+        raise UsageError(f"files: missing. Give {what}")
     paths = [Path(file) for file in files]
     if missing := [str(file) for file in paths if not file.exists()]:
         raise UsageError(f"files: no such file {missing[0]!r}")

@@ -70,12 +70,12 @@ def called(function: F) -> F:
     def call(*args: Any, **values: Any) -> Any:
         for key in values.keys() - taken.parameters.keys():
             if ours := renamed(command, key):
-                raise UsageError(f"{key}={values[key]!r}: no such option; expected {ours}")
+                raise UsageError(f"{key}={values[key]!r}: no such option. Expected {ours}")
         try:
             given = taken.bind(*args, **values)
         except TypeError as error:
             name, takes = function.__name__.rstrip("_"), ", ".join(taken.parameters)
-            raise UsageError(f"{name}: {error}; expected {name}({takes})") from None
+            raise UsageError(f"{name}: {error}. Expected {name}({takes})") from None
         for name, value in given.arguments.items():
             option, key = taken.parameters[name], name.rstrip("_")
             if option.default is option.empty and (
@@ -178,7 +178,7 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
             split = f"; a shell makes two words of {{a,b}}: {key}='{{...}}' is one" if ":" in text else ""
             raise UsageError(f"{key}: given twice ({given[key]} and {text}){split}")
         if key not in named and not any_key:
-            raise UsageError(f"{key}={text}: no such key; {nearest(key, named)}")
+            raise UsageError(f"{key}={text}: no such key. {nearest(key, named)}")
         given[key] = read(key, named[key], text) if key in named else parse_overrides([f"{key}={text}"])[key]
         unnamed = [name for name in unnamed if name != key]
     for key, option in named.items():
@@ -219,7 +219,7 @@ def read(key: str, option: inspect.Parameter, text: str) -> Any:
         except LookupError:
             continue
     if listed := choices(option):
-        raise UsageError(f"{key}={text}: no such {key}; {nearest(text, listed)}")
+        raise UsageError(f"{key}={text}: no such {key}. {nearest(text, listed)}")
     raise UsageError(f"{key}: expected {' or '.join(WORDS[k][1] for k in allowed if k in WORDS)}, got {value!r}")
 
 

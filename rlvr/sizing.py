@@ -69,7 +69,7 @@ def power(
         if benchmark is None or benchmark not in shared:
             got = "missing" if benchmark is None else f"got {benchmark}"
             expected = f"one of {', '.join(shared)}" if shared else "one that both were measured on; they share none"
-            raise UsageError(f"benchmark: {got}; expected {expected}")
+            raise UsageError(f"benchmark: {got}. Expected {expected}")
         first, *other = [run.tables[benchmark] for run in measured]
         if problems is None and benchmark not in benchmarks.names():  # your own
             problems = len(first.problems)
@@ -81,7 +81,7 @@ def power(
             note = f"Nothing could be measured on {of}: the samples of each problem are all correct or all wrong."
     noise = noise.override(values, "command line")
     if problems is None and benchmark is None:
-        raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
+        raise UsageError("benchmark: missing. Give benchmark=NAME, problems=N or runs=[RUN]")
     if problems is None:
         problems = benchmarks.count(benchmark or "")
     rows, flat, cells, apart = [], [], [], []
@@ -166,7 +166,7 @@ def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
     _check_power(power)
     for key in ("seeds", "scale", "model", "arm", "arms"):
         if key in values:
-            raise UsageError(f"{key}={values[key]}: no such option; every claim of the paper is planned at paper scale")
+            raise UsageError(f"{key}={values[key]}: no such option. Every claim of the paper is planned at paper scale")
     if not any(key.startswith("hardware") for key in values):
         values["hardware"] = "h100x8"
     from harness.launch.prepare import declaration, planned

@@ -247,7 +247,7 @@ def config(paper: str | Experiment, **values: Any) -> Result:
 def _without_null(values: dict[str, Any]) -> dict[str, Any]:
     """The values; UsageError for an option of `run` that is null, which `run` refuses by its annotation."""
     if null := next((key for key in OPTIONS if key in values and values[key] is None), None):
-        raise UsageError(f"{null}=null: expected a value; without {null}= it has the default")
+        raise UsageError(f"{null}=null: expected a value. Without {null}= it has the default")
     return values
 
 
@@ -333,7 +333,9 @@ def _declared(paper: str | Experiment, given: dict[str, Any], protocol: str | No
 
     if isinstance(paper, str):
         if protocol is not None:
-            raise UsageError(f"protocol={protocol}: a paper brings its own; protocol.KEY=VALUE replaces its values")
+            raise UsageError(
+                f"protocol={protocol}: a paper brings its own protocol. protocol.KEY=VALUE replaces its values"
+            )
         return paper
     if not isinstance(paper, Experiment):
         raise UsageError(f"paper: expected a key or an experiment, got {type(paper).__name__}")

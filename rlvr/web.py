@@ -28,7 +28,9 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
     if not 1 <= port <= 65_535:
         raise UsageError(f"port: expected 1 to 65535, got {port}")
     if find_spec("flask") is None:
-        raise UsageError("rlvr ui: needs MLflow's server; the extra [ui] has it, in a checkout: pip install '.[ui]'")
+        raise UsageError(
+            "rlvr ui: needs MLflow's server. The extra [ui] installs it, in a checkout: pip install '.[ui]'"
+        )
     if _answers(host, port):
         raise UsageError(f"port={port}: expected a free port on {host}, got one in use")
     from evals.redaction import redact

@@ -327,7 +327,7 @@ def _of_paper(
     from harness.spec.scales import SCALES
 
     if paper not in papers() and (Path(paper).is_dir() or beginning(paper)):
-        raise UsageError(f"paper={paper}: a run; rlvr page {paper} makes a page of any runs, a report is of a paper")
+        raise UsageError(f"paper={paper}: a run. rlvr page {paper} makes a page of any runs, a report is of a paper")
     choose("paper", [paper], papers())
     choose("scale", None if scale is None else [scale], SCALES)
     from harness.analysis.analyze import common_benchmarks
@@ -361,7 +361,7 @@ def _plotted(
     every = [*models, *read_runs(curves, None, data_dir=None)]
     names = [model.name for model in every]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"curves: {twice}: expected a name that no other run has; rlvr curves name=... gives it")
+        raise UsageError(f"curves: {twice}: expected a name that no other run has. `rlvr curves name=...` gives it")
     plotted, skipped = plot_all(Material(every, benchmarks, _cache()), only) if every else ({}, [])
     return {families()[name].title: plots for name, plots in plotted.items()}, [f"Figures of {s}" for s in skipped]
 

@@ -54,7 +54,7 @@ def judge(found: Found, paper: Paper, batches: Sequence[Drawn], passes: Sequence
         except BlindBatch:
             blind.append(drawn.name)
     if len(comparisons) < LEAST_BATCHES:
-        raise ValueError(f"{len(comparisons)} batches tell the method from its baseline; expected {LEAST_BATCHES}")
+        raise ValueError(f"{len(comparisons)} batches tell the method from its baseline. Expected {LEAST_BATCHES}")
     differing = [drawn for drawn in batches if drawn.name in comparisons and not comparisons[drawn.name].computes]
     difference = _explanation(found, paper, differing, passes[0]) if differing else None
     verdict = _verdict(comparisons, [drawn.name for drawn in differing], difference)

@@ -60,7 +60,7 @@ def responses(subject: Subject, benchmark: str) -> list[Response]:
     """
     if benchmark not in subject.tables:
         measured = ", ".join(subject.tables) or "none"
-        raise ValueError(f"{subject.name} was not measured on {benchmark!r}; expected one of: {measured}")
+        raise ValueError(f"{subject.name} was not measured on {benchmark!r}. Expected one of: {measured}")
     table = subject.tables[benchmark]
     if "response" not in table:
         raise ValueError(f"{subject.name}, {benchmark}: the verdict table lacks the column response")

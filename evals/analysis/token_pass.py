@@ -122,7 +122,7 @@ def read_tokens(model: Any, rows: Sequence[Encoded], *, mass: float = MASS) -> d
         return {}
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if context is not None and (longest := max(len(rows[i].ids) for i in todo)) > context:
-        raise ValueError(f"a prompt and its response have {longest} tokens; expected at most the model's {context}")
+        raise ValueError(f"a prompt and its response have {longest} tokens. Expected at most the model's {context}")
     readings: dict[int, Values] = {}
     with torch.inference_mode():
         parts = split(model, torch.tensor([rows[todo[0]].ids]))
@@ -302,5 +302,5 @@ def _check(answers: Sequence[Response], mass: float) -> None:
                 f"problem {answer.problem_id!r}: expected its prompt, got none (read_subject renders them)"
             )
         if key in seen:
-            raise ValueError(f"problem {key[0]!r}, sample {key[1]}: there twice; expected one model's responses")
+            raise ValueError(f"problem {key[0]!r}, sample {key[1]}: there twice. Expected one model's responses")
         seen.add(key)

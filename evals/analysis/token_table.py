@@ -61,7 +61,7 @@ def by_response(table: pd.DataFrame, measure: Callable[[pd.DataFrame], Sequence[
     import pandas as pd
 
     if not table.index.is_unique:
-        raise ValueError("token table: expected an index that names each row once; reset_index(drop=True) makes one")
+        raise ValueError("token table: expected an index that names each row once. reset_index(drop=True) makes one")
     parts = [pd.Series(list(measure(rows)), rows.index, dtype=object) for rows in whole_responses(table)]
     joined = pd.concat(parts) if parts else pd.Series([], dtype=object)
     return joined.reindex(table.index)
@@ -104,7 +104,7 @@ def mean_of(values: ArrayLike, problems: ArrayLike, *, bounds: Bounds = None) ->
         raise ValueError(f"values, problems: expected one of each for each other, got {array.shape} and "
                          f"{np.asarray(problems).shape}")  # fmt: skip
     if not np.isfinite(array).all():
-        raise ValueError("values: expected finite numbers; exclude what was not measured")
+        raise ValueError("values: expected finite numbers. Exclude what was not measured")
     means = pd.Series(array).groupby(np.asarray(problems).astype(str)).mean()
     interval = over_problems(means, bounds=bounds) if len(means) else None
     low, high = (np.nan, np.nan) if interval is None else (interval.low, interval.high)

@@ -77,21 +77,21 @@ def grade_file(
     paths = [file_of(Path(one)) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
     target = None if out is None else Path(out)
     if target is not None and (target.suffix != ".jsonl" or not target.parent.is_dir()):
-        raise UsageError(f"out is {str(out)!r}; expected a name that ends in .jsonl, in a folder that exists")
+        raise UsageError(f"out is {str(out)!r}. Expected a name that ends in .jsonl, in a folder that exists")
     file = read_answers(paths, reading)
     rows = file.rows
     samples = Counter(row.problem_of for row in rows)
     of_benchmarks = _ks(samples, ks)
     for number in () if explain == "wrong" else explain:
         if not 1 <= number <= len(rows):
-            raise UsageError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
+            raise UsageError(f"explain is {number}. Expected 1 to {len(rows)}, the number of a row")
     ways = {decided_by(one, file.format, rows) for one in paths}
     decided = ways.pop() if len(ways) == 1 else None
     by_file, part = decided or (file.policy, "after")
     policy, reasoning = policy or by_file or policy_for(rows), reasoning or part
     policies = tuple(PROGRAMS if policy in PROGRAMS else POLICIES)
     if policy not in policies:
-        raise UsageError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
+        raise UsageError(f"extraction policy {policy!r} is unknown. Expected one of {', '.join(POLICIES)}")
     if strange := [n for n, row in enumerate(rows, 1) if is_gold(row.gold) is not (policy in PROGRAMS)]:
         what = "no test of a program" if policy in PROGRAMS else "the test of a program: policy=program"
         raise UsageError(f"policy={policy}: the answer of row {strange[0]} is {what}")
@@ -197,5 +197,5 @@ def _ks(samples: Counter[tuple[str, str]], ks: Sequence[int] | None) -> dict[str
         return {benchmark: [k for k in _COMMON_KS if 1 < k <= most] for benchmark, most in fewest.items()}
     for k in ks:
         if not 1 <= k <= (most := min(fewest.values())):
-            raise UsageError(f"k is {k}; expected 1 to {most}, the fewest samples of a problem in the file")
+            raise UsageError(f"k is {k}. Expected 1 to {most}, the fewest samples of a problem in the file")
     return {benchmark: list(ks) for benchmark in fewest}

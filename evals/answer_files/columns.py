@@ -45,7 +45,7 @@ def given(row: Mapping[str, object], columns: Mapping[str, str], read: Mapping[s
     found = ((ours, theirs, reach(row, theirs)) for ours, theirs in columns.items())
     values = {ours: read.get(theirs, ABSENT) if value is ABSENT else value for ours, theirs, value in found}
     if lacking := next((ours for ours, value in values.items() if value is ABSENT), None):
-        raise UsageError(f"no column {columns[lacking]!r} for {lacking}; there are {', '.join(row)}")
+        raise UsageError(f"no column {columns[lacking]!r} for {lacking}. There are {', '.join(row)}")
     return values
 
 
@@ -147,7 +147,7 @@ def _with(sample: Sample, name: str, value: object, label: str) -> Sample:
             return replace(sample, benchmark=as_str(value) or None)
         case "finish_reason":
             if not isinstance(value, str | None):
-                raise UsageError(f"finish_reason is {short(value)}; expected a string or null")
+                raise UsageError(f"finish_reason is {short(value)}. Expected a string or null")
             return replace(sample, finish_reason=value or None)
         case "sampling_error":
             return replace(sample, sampling_error=None if is_nothing(value) else str(value))

@@ -50,7 +50,7 @@ class Golds:
         golds = []
         for number, row in enumerate(rows, 1):
             if not (found := golds_of(row["answer"])):
-                why = f"answer is {short(row['answer'])}; expected a gold answer"
+                why = f"answer is {short(row['answer'])}. Expected a gold answer"
                 raise UsageError(f"gold={file}, row {number}: {found.why if isinstance(found, Unread) else why}")
             golds.append((row, found))
         return cls(
@@ -114,7 +114,7 @@ def as_asked(sample: Sample, asked: str | None, of_tool: str | None) -> Sample:
     ways = asked or of_tool
     if ways is None:
         raise UsageError(
-            f"answer is {short(list(sample.golds))}, {len(different)} golds; expected golds=any (a response is right "
+            f"answer is {short(list(sample.golds))}, {len(different)} golds. Expected golds=any (a response is right "
             "that has one of them) or golds=all (that lists them all)"
         )
     return replace(sample, golds=tuple(different) if ways == "any" else (", ".join(different),), several=True)

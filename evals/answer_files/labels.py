@@ -30,8 +30,8 @@ def as_label(value: object, threshold: float | None = None) -> bool | None:
         if number in (1, 0, -1):  # True == 1 == 1.0
             return number == 1
     raise UsageError(
-        f"{value!r} is no verdict; expected true or false, 1 or 0"
-        + ("; or label_threshold=1: 1 is correct, less is not" if isinstance(number, int | float) else "")
+        f"{value!r} is no verdict. Expected true or false, 1 or 0"
+        + (". Or type label_threshold=1: 1 is correct, less is not" if isinstance(number, int | float) else "")
     )
 
 

@@ -24,17 +24,17 @@ def file_of(path: Path) -> Path:
     """
     if not path.is_dir():
         if not path.is_file():
-            raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation; found none")
+            raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation. Found none")
         return path
     found = [path / TABLE] if (path / TABLE).is_file() else []
     found = found or sorted(path.glob(f"*/{TABLE}")) or sorted(path.glob(f"eval/*/{TABLE}"))
     if not found and any(path.glob("**/manifest.json")):
-        raise UsageError(f"file={path}: an evaluation without verdicts yet; the same rlvr eval goes on where it is")
+        raise UsageError(f"file={path}: an evaluation without verdicts yet. The same rlvr eval goes on where it is")
     if not found:
-        raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation; it has no {TABLE}")
+        raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation. It has no {TABLE}")
     if len(found) > 1:
         names = ", ".join(str(table.parent) for table in found)
-        raise UsageError(f"file={path}: expected one benchmark, found several; give one of {names}")
+        raise UsageError(f"file={path}: expected one benchmark, found several. Give one of {names}")
     return found[0]
 
 

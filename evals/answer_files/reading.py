@@ -53,7 +53,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping):
-            raise UsageError(f"columns is {self.columns!r}; expected our column -> theirs, as {{'answer': 'gt'}}")
+            raise UsageError(f"columns is {self.columns!r}. Expected our column -> theirs, as {{'answer': 'gt'}}")
         if "answer" in self.columns and "gold" in self.columns:
             raise UsageError("columns: expected answer or gold, which are one, got both")
         ours_of = {"gold": "answer"}
@@ -66,7 +66,7 @@ class Reading:
                 raise UsageError(f"columns={ours}:{columns[ours]}: {known}, then the file's column")
         object.__setattr__(self, "columns", columns)
         if self.golds not in (None, "any", "all"):
-            raise UsageError(f"golds is {self.golds!r}; expected any or all")
+            raise UsageError(f"golds is {self.golds!r}. Expected any or all")
 
     @property
     def names_all(self) -> bool:
@@ -228,8 +228,8 @@ def _form(path: Path, objects: Sequence[Mapping[str, object]], reading: Reading)
     raise UsageError(
         f"{path}: no known format has the fields {', '.join(first)}"
         + (f" ({near})" if near else "")
-        + "; expected gold "
-        f"and response, or give {given_by(objects)}; pairs of bare answers: rlvr.grade_answers in Python"
+        + ". Expected gold "
+        f"and response, or give {given_by(objects)} (for pairs of bare answers, use rlvr.grade_answers in Python)"
     )
 
 
@@ -245,7 +245,7 @@ def _samples(form: type[Format] | None, row: Mapping[str, object], number: int, 
         values = our_columns.by_name(row, columns)
         values |= our_columns.given(row, columns, values)
         if "response" not in values:
-            raise UsageError(f"no field 'response'; the row has {', '.join(row)}. Type {given_by([row])}")
+            raise UsageError(f"no field 'response'. The row has {', '.join(row)}. Type {given_by([row])}")
         samples = our_columns.with_values([our_columns.sample_of(row, columns)], values, label)
     else:
         try:
@@ -294,7 +294,7 @@ def _choose_label(
     names = tuple(dict.fromkeys(label for sample in samples for label in sample.labels))
     if name is not None and name not in names:
         there = expected(name, names) if names else f"the file has none; columns=expected:{name} reads a column"
-        raise UsageError(f"{path}: label={name}: no such verdict on a sample; {there}")
+        raise UsageError(f"{path}: label={name}: no such verdict on a sample. {there}")
     if name is not None or len(names) < 2:
         return names, name or next(iter(names), None)
     wanted = [label for label in wanted if label in names]

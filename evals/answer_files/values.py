@@ -32,14 +32,14 @@ def golds_of(value: object) -> tuple[str, ...]:
     if isinstance(value, list):
         if strange := [gold for gold in value if not _is_gold(gold) or is_nothing(gold)]:
             return Unread.because(
-                f"answer is {short(value)}, a list with {short(strange[0])} in it; expected texts or numbers"
+                f"answer is {short(value)}, a list with {short(strange[0])} in it. Expected texts or numbers"
             )
         return tuple(map(str, value))
     if is_nothing(value):
         return ()
     if not _is_gold(value):
         inside = ". Type columns=answer:COLUMN.KEY, which reaches inside" if isinstance(value, dict) else ""
-        return Unread.because(f"answer is {short(value)}; expected a string or a number{inside}")
+        return Unread.because(f"answer is {short(value)}. Expected a string or a number{inside}")
     return (str(value),)
 
 
@@ -56,7 +56,7 @@ def id_of(value: object) -> str:
     if is_conversation(value):
         value = text_of(value)
     if isinstance(value, bool) or not isinstance(value, str | int) or is_nothing(value):
-        raise UsageError(f"problem_id is {short(value)}; expected a string or a whole number")
+        raise UsageError(f"problem_id is {short(value)}. Expected a string or a whole number")
     return str(value)
 
 
@@ -78,7 +78,7 @@ def response_of(value: object) -> str | None:
     if is_parts(value):
         return text_of(value)
     inside = ". Type columns=response:COLUMN.KEY, which reaches inside" if isinstance(value, dict) else ""
-    raise UsageError(f"response is {short(value)}; expected a string{inside}")
+    raise UsageError(f"response is {short(value)}. Expected a string{inside}")
 
 
 def responses_of(value: object) -> list[str | None]:

@@ -143,7 +143,7 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
     if counted(text):
         return counted
     raise UsageError(
-        f"{name}: no curve was recognised; expected a console log of veRL, trainer_state.json, lines such as "
+        f"{name}: no curve was recognised. Expected a console log of veRL, trainer_state.json, lines such as "
         "`{'loss': 0.1}` and `step 3 | reward: 0.4`, a log of MLPerf, tables of lighteval, CSV or JSON Lines"
     )
 
@@ -176,7 +176,7 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
         if len(table) == 1:
             raise UsageError(f"{name}: no column of steps. Its only row holds final scores and no curve ({there})")
         raise UsageError(
-            f"{name}: no column of steps (columns=step:{_growing(table)}); expected one of {', '.join(known)}, "
+            f"{name}: no column of steps (columns=step:{_growing(table)}). Expected one of {', '.join(known)}, "
             f"got {there}"
         )
     table = table.rename(columns={found: "step"}).dropna(subset=["step"])
@@ -210,7 +210,7 @@ def refuse_curve(path: Path) -> None:
         curve = read_curve(path.read_text(), name=str(path))
     except (UsageError, UnicodeDecodeError):
         return
-    raise UsageError(f"metric: missing; {path} is a log of a training, which needs metric=NAME: {metrics_of(curve)}")
+    raise UsageError(f"metric: missing. {path} is a log of a training, which needs metric=NAME: {metrics_of(curve)}")
 
 
 def metrics_of(curve: Iterable[Any]) -> str:
@@ -554,7 +554,7 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
     our_columns.refuse_mixed(path, objects, columns)
     table = pd.DataFrame([_by_our_names(row, columns) for row in objects])
     if "correct" in columns and "correct" not in table:
-        raise UsageError(f"{path}: no column {columns['correct']!r} for correct; there are {', '.join(objects[0])}")
+        raise UsageError(f"{path}: no column {columns['correct']!r} for correct. There are {', '.join(objects[0])}")
     if "correct" in columns and "id" not in table:
         raise UsageError(f"{path}: no column id. Type columns=id:THEIRS,correct:{columns['correct']}")
     if not {"id", "correct"} <= set(table) or "response" in table:

@@ -49,7 +49,7 @@ class ProgramGrader:
 
     def __init__(self, workers: int = 2, limits: Limits | None = None) -> None:
         if workers < 1:
-            raise ValueError(f"workers is {workers!r}; expected a positive number")
+            raise ValueError(f"workers is {workers!r}. Expected a positive number")
         self.workers = workers
         self._limits = limits
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="programs")
@@ -79,7 +79,7 @@ class ProgramGrader:
             ValueError: the policy is unknown, or the sandbox cannot be created here.
         """
         if policy not in POLICIES:
-            raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
+            raise ValueError(f"policy={policy!r}. Expected one of {', '.join(POLICIES)}")
         sandbox.require()
         grades: list[Grade] = []
         for grade in self._threads.map(lambda row: self._grade(row[0], row[1], row[2], policy), rows):

@@ -67,7 +67,7 @@ def find(response: str, entry_point: str, policy: str = "program") -> Code | Non
         ValueError: there is no such policy.
     """
     if policy not in POLICIES:
-        raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
+        raise ValueError(f"policy={policy!r}. Expected one of {', '.join(POLICIES)}")
     text = response.replace("\r\n", "\n").replace("\r", "\n")
     defines = re.compile(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(entry_point)}\b", re.MULTILINE)
     return POLICIES[policy](text, defines)

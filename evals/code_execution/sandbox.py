@@ -117,7 +117,7 @@ def require() -> None:
     """
     if reason := unavailable_reason():
         raise UsageError(
-            f"the sandbox for programs cannot be created here ({reason}); a model's code never runs without it. "
+            f"the sandbox for programs cannot be created here ({reason}). A model's code never runs without it. "
             "Expected bubblewrap 0.7 or later and user namespaces (in a container: --security-opt seccomp=unconfined)"
         )
 

@@ -213,7 +213,7 @@ def load(
     if wrong and not allow_changed_data:
         raise UsageError(
             f"{name} from {source} is not the pinned version: {wrong}. "
-            "With allow_changed_data=true `rlvr eval` uses it; the record and its scores are marked so."
+            "With allow_changed_data=true `rlvr eval` uses it. The record and its scores are marked so."
         )
     shuffled = tuple(_shuffle(problem, choice_seed) for problem in problems)
     has_choices = any(problem.choices for problem in shuffled)
@@ -302,9 +302,9 @@ def _as_named(row: Mapping[str, Any], columns: Mapping[str, str], where: str) ->
     for ours, theirs in columns.items():
         if found[ours] is ABSENT:
             near = nearest(theirs, list(row))
-            hint = f"did you mean {near!r}? " if near else ""
+            hint = f"Did you mean {near!r}? " if near else ""
             raise UsageError(
-                f"{where}: no column {theirs!r} (columns={ours}:{theirs}); {hint}it has {', '.join(map(repr, row))}"
+                f"{where}: no column {theirs!r} (columns={ours}:{theirs}). {hint}It has {', '.join(map(repr, row))}"
             )
     return {**row, **found}
 
@@ -375,14 +375,14 @@ def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any]
         accepted = " and no column ".join(" or ".join(map(repr, dict.fromkeys(pair))) for pair in missing)
         usual = {ours: (columns.get(ours), *USUAL.get(ours, ())) for ours in needed if ours not in row}
         theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
-        hint = f"; give columns={','.join(map(':'.join, theirs.items()))}" if name in OWN else ""
-        raise UsageError(f"{where}: no column {accepted}; it has {', '.join(map(repr, row))}{hint}")
+        hint = f". Give columns={','.join(map(':'.join, theirs.items()))}" if name in OWN else ""
+        raise UsageError(f"{where}: no column {accepted}. It has {', '.join(map(repr, row))}{hint}")
 
 
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:
     """A cell as text: strings as written, whole numbers without a decimal point, lists joined by commas."""
     if column not in row:
-        raise UsageError(f"{where}: no column {column!r}; it has {', '.join(map(repr, row))}")
+        raise UsageError(f"{where}: no column {column!r}. It has {', '.join(map(repr, row))}")
     value = row[column]
     if isinstance(value, (list, tuple)):
         value = ", ".join(map(str, value))
@@ -408,7 +408,7 @@ def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path:
 def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     path, split = config["dataset_path"], config["test_split"]
     if path is None:
-        raise UsageError(f"{config['task']} is on no hub; expected data_dir, a folder with {config['task']}.jsonl")
+        raise UsageError(f"{config['task']} is on no hub. Expected data_dir, a folder with {config['task']}.jsonl")
     revision = (config.get("dataset_kwargs") or {}).get("revision")
     try:
         if not Path(path).exists():
@@ -419,7 +419,7 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     except (OSError, ValueError) as error:  # no network, no such dataset, no right to it
         name, example = config["task"], '{"problem": "1+1=?", "answer": "2"}'
         hint = f"give data_dir=FOLDER with a file for each benchmark, as {name}.jsonl with lines such as {example}"
-        raise UsageError(f"{name}: {error}; without the hub, {hint}") from error
+        raise UsageError(f"{name}: {error}. Without the hub, {hint}") from error
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 

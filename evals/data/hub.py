@@ -22,18 +22,18 @@ def check_hub(kind: Kind, name: str) -> None:
 
     local = {"model": "a model folder", "dataset": "a local file"}[kind]
     if constants.HF_HUB_OFFLINE:
-        raise UsageError(f"{kind} {name!r}: not in the local cache, and the hub is switched off; give {local}")
+        raise UsageError(f"{kind} {name!r}: not in the local cache, and the hub is switched off. Give {local}")
     api = HfApi()
     try:
         (api.model_info if kind == "model" else api.dataset_info)(name, timeout=SECONDS)
     except GatedRepoError as error:
-        raise UsageError(f"{kind} {name!r}: access on the hub is restricted; log in to the hub first") from error
+        raise UsageError(f"{kind} {name!r}: access on the hub is restricted. Log in to the hub first") from error
     except RepositoryNotFoundError as error:
-        raise UsageError(f"{kind} {name!r}: the hub has none of that name (or it is private); give {local}") from error
+        raise UsageError(f"{kind} {name!r}: the hub has none of that name (or it is private). Give {local}") from error
     except Exception as error:  # errors differ by version; after any of them nothing can be downloaded
         raise UsageError(
-            f"{kind} {name!r}: not in the local cache, and the hub does not answer ({type(error).__name__}); "
-            f"give {local}"
+            f"{kind} {name!r}: not in the local cache, and the hub does not answer ({type(error).__name__}). "
+            f"Give {local}"
         ) from error
 
 

@@ -64,8 +64,8 @@ class SampledTask(ConfigurableTask):  # type: ignore[misc]
         decoding = self.config.generation_kwargs
         if self.config.repeats > 1 and not (decoding.get("do_sample") and decoding.get("temperature") != 0):
             raise ValueError(
-                f"repeats={self.config.repeats} with {decoding}: greedy samples are all the same; "
-                "expected --gen_kwargs do_sample=True temperature=..."
+                f"repeats={self.config.repeats} with {decoding}: greedy samples are all the same. "
+                "Type --gen_kwargs do_sample=True temperature=..."
             )
         return super().construct_requests(doc, ctx, **kwargs)
 

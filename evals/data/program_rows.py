@@ -49,7 +49,7 @@ def _mbpp(row: Row, tests: Callable[[], str]) -> Row:
     if "answer" in row:  # in our columns already
         return row
     if missing := [name for name in ("task_id", "prompt", "test_imports", "test_list", "test") if name not in row]:
-        raise UsageError(f"no column {missing[0]!r}; it has {', '.join(map(repr, row))}")
+        raise UsageError(f"no column {missing[0]!r}. It has {', '.join(map(repr, row))}")
     called = _CALLED.search(str(row["test"]))
     if called is None:
         raise UsageError(f"task {row['task_id']}: no call of a function on `*inp` in column 'test'")

@@ -75,7 +75,7 @@ def get(name: str) -> Prompt:
     if isinstance(name, str) and name.endswith((".yaml", ".yml")):
         return read(name)
     if not isinstance(name, str) or name not in PROMPTS:
-        raise UsageError(f"prompt: got {name!r}, {expected(name, PROMPTS)}")
+        raise UsageError(f"prompt: got {name!r}. {expected(name, PROMPTS)}")
     return PROMPTS[name]
 
 
@@ -111,7 +111,7 @@ def _prompt(name: str, values: Any, source: str = "") -> Prompt:
     kinds = {"user": str, "system": str, "chat": bool, "policy": str, "source": str, "prefix": str, "examples": list}
     for key, value in values.items():
         if key not in kinds:
-            raise UsageError(f"prompt={name}: no field {key!r}; {expected(str(key), kinds)}")
+            raise UsageError(f"prompt={name}: no field {key!r}. {expected(str(key), kinds)}")
         if not isinstance(value, kinds[key]):
             raise UsageError(f"prompt={name}: {key}: expected {kinds[key].__name__}, got {type(value).__name__}")
     if "{problem}" not in values.get("user", ""):
@@ -124,7 +124,7 @@ def _prompt(name: str, values: Any, source: str = "") -> Prompt:
             raise UsageError(f"prompt={name}: examples, number {number}: expected problem and response, got {row!r}")
     policies = (*POLICIES, *PROGRAMS)
     if (policy := values.get("policy", "boxed_last")) not in policies:
-        raise UsageError(f"prompt={name}: policy: no policy {policy!r}; {expected(policy, policies)}")
+        raise UsageError(f"prompt={name}: policy: no policy {policy!r}. {expected(policy, policies)}")
     pairs = tuple((row["problem"], row["response"]) for row in examples)
     return Prompt(name=name, **{"policy": "boxed_last", "source": source, **values, "examples": pairs})
 
@@ -163,7 +163,7 @@ def read_examples(path: Path) -> tuple[tuple[str, str], ...]:
         said = next((row[key] for key in ("response", "solution", "answer") if row.get(key) is not None), None)
         if row.get("problem") is None or said is None:
             raise UsageError(
-                f"examples={path}, row {number}: expected problem, and response, solution or answer; it has "
+                f"examples={path}, row {number}: expected problem, and response, solution or answer. It has "
                 f"{', '.join(map(str, row))}"
             )
         pairs.append((str(row["problem"]), str(said)))
@@ -230,8 +230,8 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         return "\n\n".join([*before, prompt.user.replace("{problem}", question(problem))]) + prompt.prefix
     if not tokenizer.chat_template:
         raise UsageError(
-            f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "
-            f"expected one, or a plain prompt ({', '.join(p.name for p in PROMPTS.values() if not p.chat)})"
+            f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template. "
+            f"Expected one, or a plain prompt ({', '.join(p.name for p in PROMPTS.values() if not p.chat)})"
         )
     from jinja2 import TemplateError
 
@@ -244,6 +244,6 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         roles = ", ".join(message["role"] for message in asked)
         raise UsageError(
             f"prompt {prompt.name!r}: the chat template of {tokenizer.name_or_path!r} fails on a conversation of "
-            f"{roles} ({error}); expected another prompt, such as plain, or a template that takes these roles"
+            f"{roles} ({error}). Expected another prompt, such as plain, or a template that takes these roles"
         ) from error
     return text + prompt.prefix

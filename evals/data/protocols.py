@@ -159,7 +159,7 @@ class Protocol:
         for key, value in values.items():
             with faults.gathered():
                 if key not in sourced:
-                    raise UsageError(f"protocol {self.name}: no field {key!r}; {expected(key, sourced)}")
+                    raise UsageError(f"protocol {self.name}: no field {key!r}. {expected(key, sourced)}")
                 new[key] = sourced[key].replace(_given(key, value), origin, note)
         n = values.get("n")
         if isinstance(n, int) and "ks" not in values:  # of the k there are, those that n allows
@@ -272,7 +272,7 @@ def _checked(protocol: Protocol, name: str) -> list[str]:
         known = ", ".join(getattr(protocol, missing[0]).value)
         raise UsageError(
             f"protocol {protocol.name}: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no value "
-            f"for {name}, just for {known}; expected {', '.join(f'{key}=...' for key in missing)} too"
+            f"for {name}, just for {known}. Expected {', '.join(f'{key}=...' for key in missing)} too"
         )
     asked, problems = protocol.value("prompt", name), list(_misfits(protocol, name))
     try:
@@ -301,12 +301,12 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
     if not _whole(at("choice_seed")):
         yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
     if at("reasoning") not in READ:
-        yield f"reasoning={at('reasoning')!r}, expected one of {', '.join(READ)}"
+        yield f"reasoning={at('reasoning')!r}. Expected one of {', '.join(READ)}"
     policies = ("prompt", *POLICIES, *PROGRAMS)
     if isinstance(at("extraction"), str) and ":" in at("extraction"):
         reward_of(at("extraction"))
     elif at("extraction") not in policies:
-        yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
+        yield f"extraction={at('extraction')!r}. Expected one of {', '.join(policies)}"
     ks = at("ks")
     if not (_whole(at("n")) and at("n") >= 1):
         return  # ks are judged by n
@@ -333,14 +333,14 @@ def _asked(protocol: Protocol, benchmark: str) -> Iterator[str]:
     ):
         yield (
             f"prompt={asked!r} asks for {used.asks_for} ({used.policy}), and {benchmark} wants {own.asks_for} "
-            f"({own.policy}); expected its own, prompt=benchmark (which is {own.name}), or this one named for it: "
+            f"({own.policy}). Expected its own, prompt=benchmark (which is {own.name}), or this one named for it: "
             f'prompt={{"{benchmark}":"{asked}","default":"benchmark"}}'
         )
     elif ":" not in read and "a program" in (kinds := {prompts.kind(read), own.asks_for}) and len(kinds) == 2:
         given = (
             f"prompt={asked!r}, whose answers are extracted by {read}" if policy == "prompt" else f"extraction={read!r}"
         )
-        yield f"{given}, but {benchmark} wants {own.asks_for}; expected a policy for that, as {own.policy}"
+        yield f"{given}, but {benchmark} wants {own.asks_for}. Expected a policy for that, as {own.policy}"
 
 
 def _optional_misfits(at: Callable[[str], Any]) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Conventions:
 
     def __post_init__(self) -> None:
         if not 1 <= self.digits <= MOST_DIGITS:
-            raise ValueError(f"digits is {self.digits!r}; expected a whole number >= 1 and <= {MOST_DIGITS}")
+            raise ValueError(f"digits is {self.digits!r}. Expected a whole number >= 1 and <= {MOST_DIGITS}")
 
 
 class Same(Protocol):

@@ -99,7 +99,7 @@ def extract(response: str, policy: str = "boxed_last") -> Extraction:
         ValueError: the policy is unknown.
     """
     if policy not in POLICIES:
-        raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
+        raise ValueError(f"extraction policy {policy!r} is unknown. Expected one of {', '.join(POLICIES)}")
     boxes, opened = _scan(response)
     filled = [box for box in boxes if box.content.strip()]
     answer = POLICIES[policy](response, filled)

@@ -196,10 +196,10 @@ def _texts(rows: Sequence[Any], columns: tuple[str, ...]) -> list[tuple[str | No
     checked = []
     for index, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != len(columns):
-            raise ValueError(f"row {index} is {row!r:.80}; expected ({', '.join(columns)})")
+            raise ValueError(f"row {index} is {row!r:.80}. Expected ({', '.join(columns)})")
         for column, value in zip(columns, row, strict=True):
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not (isinstance(value, str) or number or (value is None and column != "gold")):
-                raise ValueError(f"row {index}: {column} is {value!r:.80}; expected text or a number")
+                raise ValueError(f"row {index}: {column} is {value!r:.80}. Expected text or a number")
         checked.append(tuple(None if value is None else str(value) for value in row))
     return checked

@@ -61,7 +61,7 @@ def graded_part(
         ValueError: `reasoning` is none of `READ`.
     """
     if reasoning not in READ:
-        raise ValueError(f"reasoning is {reasoning!r}; expected one of {', '.join(READ)}")
+        raise ValueError(f"reasoning is {reasoning!r}. Expected one of {', '.join(READ)}")
     if reasoning == "whole":
         return text, finish_reason
     parts: list[str] = []  # what is said after the last thought that was closed

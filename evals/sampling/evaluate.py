@@ -197,10 +197,10 @@ def check_decoding(engine: Engine, decoding: Decoding) -> None:
     for field, value in decoding.stated().items():
         if field not in basic and field not in can:
             others = engines.can(field)
-            remedy = f"expected null, or engine={' or '.join(others)}"
+            remedy = f"Expected null, or engine={' or '.join(others)}"
             if field == "reasoning_effort":
-                remedy += f"; or, as the chat template has it, chat_template_kwargs={{reasoning_effort: {value}}}"
-            raise UsageError(f"engine {engine.describe()['name']} cannot express {field}={value!r}; {remedy}")
+                remedy += f". Or, as the chat template has it, chat_template_kwargs={{reasoning_effort: {value}}}"
+            raise UsageError(f"engine {engine.describe()['name']} cannot express {field}={value!r}. {remedy}")
 
 
 def _plan_of(
@@ -322,7 +322,7 @@ def _run(
             grades = grading.finish()
         if lost := keys - samples.keys():
             raise RuntimeError(
-                f"the engine answered {len(samples)} of {len(keys)} requests; the first missing one is {min(lost)}"
+                f"the engine answered {len(samples)} of {len(keys)} requests. The first missing one is {min(lost)}"
             )
         _write_verdicts(path, plan, samples, grades, grader, store.owner())
         store.describe(record)

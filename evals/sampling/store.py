@@ -89,7 +89,7 @@ class SampleStore:
         if old is None:
             if any(self._files()):
                 raise RefusedError(
-                    f"{self.folder} holds samples without a manifest.json that says what they are; delete the folder "
+                    f"{self.folder} holds samples without a manifest.json that says what they are. Delete the folder "
                     "to sample again"
                 )
             of_run = {} if run is None else {"run": dict(run)}

@@ -142,7 +142,7 @@ class Agreement:
 
     Attributes:
         a, b: the sides. setting: what they share. cases: one, or one for each number of samples that the digits allow.
-        refused: why no probability can be given; there are no cases then.
+        refused: why no probability can be given. There are no cases then.
     """
 
     a: Side

@@ -470,15 +470,15 @@ def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> dict[str, Any]:
     if not shared:
         first_a, first_b = (next(iter(golds), None) for golds in (gold_a, gold_b))
         raise UsageError(
-            f"{benchmark}: no problem in common ({len(gold_a)} in A, such as {first_a!r}; {len(gold_b)} in B, such as "
-            f"{first_b!r}); where two files name the same problems otherwise, rlvr grade FILE "
+            f"{benchmark}: no problem in common ({len(gold_a)} in A, such as {first_a!r}, {len(gold_b)} in B, such as "
+            f"{first_b!r}). If two files name the same problems otherwise, rlvr grade FILE "
             "columns=problem_id:problem out=GRADED.jsonl names them by their text"
         )
     if other := sorted(p for p in shared if gold_a[p] != gold_b[p]):
         first = other[0]
         raise UsageError(
             f"{benchmark}: the gold of {len(other)} problems differs, as of {first!r}: {gold_a[first]!r} in A, "
-            f"{gold_b[first]!r} in B; rlvr grade FILE gold=GOLDS out=GRADED.jsonl grades each by the golds of one file"
+            f"{gold_b[first]!r} in B. rlvr grade FILE gold=GOLDS out=GRADED.jsonl grades each by the golds of one file"
         )
     counts = {"shared": len(shared), "only_a": len(gold_a) - len(shared), "only_b": len(gold_b) - len(shared)}
     for side, table in (("a", a), ("b", b)):

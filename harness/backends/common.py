@@ -134,7 +134,7 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
                 rows[-1]["with_response"] = prompts.render(prompt, shown, tokenizer)
     if len(rows) < experiment.prompts_per_rollout.value:
         raise UsageError(
-            f"max_prompt_tokens: {len(rows)} of {len(problems)} prompts have at most {limit} tokens; expected at least "
+            f"max_prompt_tokens: {len(rows)} of {len(problems)} prompts have at most {limit} tokens. Expected at least "
             f"prompts_per_rollout={experiment.prompts_per_rollout.value}"
         )
     return rows, len(problems) - len(rows), content_hash(problems)

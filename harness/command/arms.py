@@ -64,13 +64,13 @@ def _check(reproduction: Reproduction, models: list[str] | None, asked: Pairs | 
         raise UsageError(f"arms={sets}: expected arm=... or arms=..., not both, got arm={both} too")
     for name in sets or ():
         if name in keys:
-            raise UsageError(f"arms={name}: {name} is an arm and no set of arms; did you mean 'arm={name}'?")
+            raise UsageError(f"arms={name}: {name} is an arm and no set of arms. Did you mean 'arm={name}'?")
     choose("arms", sets, catalogue.arm_sets(reproduction))
     choose("arm", None if asked is None else [key for key, _ in asked], keys)
     if other := next((name for name in models or () if "/" in name and name not in reproduction.models), None):
         named = ", ".join(reproduction.models)
         raise UsageError(
-            f"model={other}: expected a model of the paper ({named}); base_model={other} trains another one"
+            f"model={other}: expected a model of the paper ({named}). base_model={other} trains another one"
         )
     choose("model", models, reproduction.models)
     choose("control", [control for _, control in asked or () if control is not None], CONTROLS)

@@ -53,4 +53,4 @@ def prompts_of(job: Job) -> Iterator[tuple[str, Prompt]]:
 
 def _check_weights(folder: Path) -> None:
     if not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
-        raise UsageError(f"it has no weights; expected one of {', '.join(WEIGHTS[:2])} in the folder")
+        raise UsageError(f"it has no weights. Expected one of {', '.join(WEIGHTS[:2])} in the folder")

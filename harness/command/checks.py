@@ -29,7 +29,7 @@ def check_base_model(base_model: Sourced[str]) -> None:
             check_model(base_model.value)
         except UsageError as error:
             raise UsageError(
-                f"base_model: expected {', '.join(FAMILIES)}, a model folder or a hub id; {error}"
+                f"base_model: expected {', '.join(FAMILIES)}, a model folder or a hub id. {error}"
             ) from error
 
 
@@ -37,7 +37,7 @@ def check_rewards(names: Iterable[Any]) -> None:
     """Raise UsageError for the first name that is neither a built-in reward nor of the form MODULE:FUNCTION."""
     for name in map(str, names):
         if not own_rewards.is_own(name) and name not in RANGES:
-            raise UsageError(f"rewards: no reward {name!r}; {expected(name, RANGES)}")
+            raise UsageError(f"rewards: no reward {name!r}. {expected(name, RANGES)}")
 
 
 def check_training(training: Training) -> None:
@@ -65,12 +65,12 @@ def _check_rows(training: Training) -> None:
             more = " epochs=1 (or max_steps=N)" if short else ""
             raise UsageError(
                 f"dataset: expected at least prompts_per_rollout={training.prompts_per_rollout.value} problems, got "
-                f"{rows} (dataset_rows) in {dataset!r}; prompts_per_rollout={rows}{more} takes them all in each"
+                f"{rows} (dataset_rows) in {dataset!r}. prompts_per_rollout={rows}{more} takes them all in each"
             )
         if short:
             raise UsageError(
                 f"epochs={epochs}: expected at least one rollout of prompts_per_rollout={each}, and {rows} problems of "
-                f"{dataset!r} give none; epochs=1 gives {rows // each}, max_steps=N as many as you name"
+                f"{dataset!r} give none. epochs=1 gives {rows // each}, max_steps=N as many as you name"
             )
     if isinstance(training, Rejection) and rows < training.problems_per_round.value:
         raise UsageError(
@@ -118,7 +118,7 @@ def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Train
     if rows is None:
         raise UsageError(
             f"dataset_rows: expected a number with dataset={dataset!r}, whose number of problems is not known before "
-            f"it is downloaded; give dataset_rows=N (the plan reads it), or a local file ({', '.join(SUFFIXES)})"
+            f"it is downloaded. Give dataset_rows=N (the plan reads it), or a local file ({', '.join(SUFFIXES)})"
         )
     if rows < 1:
         raise UsageError(f"dataset: expected rows in {dataset!r}, got none")

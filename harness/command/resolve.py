@@ -207,7 +207,7 @@ def _epochs_used(overrides: Mapping[str, Any], experiments: list[Training]) -> N
     if all(each.value is not None for each in steps):
         of = f"{steps[0].value} ({steps[0].note})" if len({each.value for each in steps}) == 1 else "of each arm"
         why = f"not used, as max_steps={of} ends the training"
-        raise UsageError(f"epochs={overrides['epochs']}: {why}; give max_steps=N, or max_steps=null beside it")
+        raise UsageError(f"epochs={overrides['epochs']}: {why}. Give max_steps=N, or max_steps=null beside it")
 
 
 def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None], paper: Reproduction) -> None:

@@ -65,7 +65,7 @@ def take_watch(values: dict[str, Any]) -> Watch:
             raise UsageError(f"{key}: expected a whole number of optimiser steps >= 1, got {steps!r}")
     for key, value in mine.items():
         if key not in FIELDS:
-            raise UsageError(f"eval.{key}={value}: no such key; {nearest(key, (*FIELDS, 'every'))}")
+            raise UsageError(f"eval.{key}={value}: no such key. {nearest(key, (*FIELDS, 'every'))}")
     if mine and every is None:
         raise UsageError(f"eval.{next(iter(mine))}: expected eval.every=K with it")
     return Watch(every, mine, keep, minutes)

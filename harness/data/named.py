@@ -72,12 +72,12 @@ class NamedSet:
         kept = self.select(ours())
         if self.read not in (None, seen):
             raise UsageError(
-                f"dataset: expected {self.read} rows in {self.hub} ({self.split}), got {seen}; is it another version?"
+                f"dataset: expected {self.read} rows in {self.hub} ({self.split}), got {seen}. Is it another version?"
             )
         if self.rows not in (None, len(kept)):
             raise UsageError(
                 f"dataset: expected to keep {self.rows} of the rows of {self.hub} ({self.split}), kept {len(kept)} of "
-                f"{seen}; is it another version?"
+                f"{seen}. Is it another version?"
             )
         return kept
 

@@ -120,7 +120,7 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
                 row[column] = str(row[column])
             if not isinstance(row.get(column), str) or not row[column].strip():
                 names = [name for name in row if name != "problem" or row[name] is not row.get("question")]
-                there = f"; it has {', '.join(map(repr, names))}" if column not in row else ""
+                there = f". It has {', '.join(map(repr, names))}" if column not in row else ""
                 other = (
                     f", and columns={column}:NAME takes another"
                     if there and column in (*COLUMNS, *SOLUTION_COLUMNS)
@@ -245,7 +245,7 @@ def _mapped(at: Source, file: Path) -> Iterator[dict[str, Any]]:
         for our, their in at.columns.items():
             if their not in row:
                 near = expected(their, row)
-                raise UsageError(f"columns={our}:{their}: {file}, row {number}, has no such column; {near}")
+                raise UsageError(f"columns={our}:{their}: {file}, row {number}, has no such column. {near}")
         yield {**row, **{our: row[their] for our, their in at.columns.items()}}
 
 

@@ -45,8 +45,10 @@ def take_launcher(values: dict[str, Any]) -> Launcher:
     if jobs is not None and jobs < 1:
         raise UsageError(f"jobs: expected a whole number >= 1, got {jobs}")
     if name == "serial" and jobs > 1:
-        raise UsageError(f"jobs={jobs}: expected launcher=local with it; without a launcher jobs run one after another")
+        raise UsageError(
+            f"jobs={jobs}: expected launcher=local with it. Without a launcher, jobs run one after another"
+        )
     options = {key.removeprefix("launcher."): values.pop(key) for key in list(values) if key.startswith("launcher.")}
     if options and name != "slurm":
-        raise UsageError(f"launcher.{next(iter(options))}: expected launcher=slurm with it; {name} has no options")
+        raise UsageError(f"launcher.{next(iter(options))}: expected launcher=slurm with it. {name} has no options")
     return Launcher(name, jobs, options)

@@ -310,7 +310,7 @@ def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
     for key in values:
         if key in ("models", "seed"):
             meant = {"models": "model", "seed": "seeds"}[key]
-            raise UsageError(f"{key}={values[key]}: no such option; did you mean {meant!r}?")
+            raise UsageError(f"{key}={values[key]}: no such option. Did you mean {meant!r}?")
     choices = {"models": models, "arms": arms, "sets": sets}
     jobs = resolve(declared, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
     for key in sorted(set(arms or ()) - {job.arm for job in jobs}):

@@ -52,7 +52,7 @@ def take_hardware(values: dict[str, Any], name: str = DEFAULT) -> Hardware:
         if key not in valid:
             others = [other for other in BACKENDS if key.removeprefix("hardware.") in backend(other).hardware.help()]
             missing = f"backend={name} has no such setting; backend={', '.join(others)} has it"
-            raise UsageError(f"{key}={value}: {missing if others else f'no such key; {nearest(key, valid)}'}")
+            raise UsageError(f"{key}={value}: {missing if others else f'no such key. {nearest(key, valid)}'}")
     return kind(**{key.removeprefix("hardware."): value for key, value in mine.items()})
 
 
@@ -113,7 +113,7 @@ def take_machine(values: dict[str, Any]) -> Machine:
     if profile not in (*PROFILES, AUTO):
         names = [*PROFILES, AUTO]
         ours = f"give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
-        raise UsageError(f"hardware={profile}: no such profile; {ours or expected(str(profile), names)}")
+        raise UsageError(f"hardware={profile}: no such profile. {ours or expected(str(profile), names)}")
     try:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
     except UsageError as error:

@@ -77,13 +77,13 @@ def profile_of(names: Sequence[str], memory: float) -> Profile:
         UsageError: no GPU, GPUs of several kinds, or a kind whose speed and memory are not known here.
     """
     if not names:
-        raise UsageError(f"{NO_GPU}; expected hardware={'|'.join(PROFILES)}, or hardware.device=cpu for this CPU")
+        raise UsageError(f"{NO_GPU}. Expected hardware={'|'.join(PROFILES)}, or hardware.device=cpu for this CPU")
     if len(set(names)) > 1:
-        raise UsageError(f"GPUs of several kinds ({', '.join(sorted(set(names)))}); CUDA_VISIBLE_DEVICES chooses some")
+        raise UsageError(f"GPUs of several kinds ({', '.join(sorted(set(names)))}). CUDA_VISIBLE_DEVICES chooses some")
     spelt = {gpu: re.sub("_(80|40)g|_", "", gpu) for gpu in GPUS}  # these cards are told apart by their memory
     kinds = [gpu for gpu, name in spelt.items() if name in names[0].lower().replace(" ", "")]
     if not kinds:
-        raise UsageError(f"{names[0]!r} is not among {', '.join(GPUS)}; give hardware.gpu and hardware.KEY=VALUE")
+        raise UsageError(f"{names[0]!r} is not among {', '.join(GPUS)}. Give hardware.gpu and hardware.KEY=VALUE")
     return Profile(min(kinds, key=lambda gpu: abs(GPUS[gpu].memory - memory)), gpus=len(names))
 
 

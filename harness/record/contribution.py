@@ -64,7 +64,7 @@ def _of_the_code(run: Run) -> Iterator[str]:
         yield "commit: unknown; the run was not started from a checkout"
         return
     if environment.get("uncommitted_changes"):
-        yield f"commit: {commit[:10]} with uncommitted changes; expected a run of committed code"
+        yield f"commit: {commit[:10]} with uncommitted changes. Expected a run of committed code"
     known = subprocess.run(
         ["git", "-C", str(ROOT), "merge-base", "--is-ancestor", commit, "HEAD"], capture_output=True, check=False
     )

@@ -83,7 +83,7 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
     if strange := [ours for ours in own if ours not in NAMES and not ours.startswith("curve/")]:
         raise UsageError(f"columns={strange[0]}: {nearest(strange[0], [*NAMES, 'curve/BENCHMARK/avg_at_1', 'step'])}")
     if path.suffix == ".parquet":
-        raise UsageError(f"{path}: expected an archive or a training curve; of responses: rlvr grade {path}")
+        raise UsageError(f"{path}: expected an archive or a training curve. For responses, type rlvr grade {path}")
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
         curve = read_curve(text, name=str(path), step=columns.get("step"))
@@ -97,13 +97,13 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
     found = usual | own
     there = ", ".join(str(column) for column in curve if column != "step")
     if missing := [theirs for theirs in found.values() if theirs not in curve]:
-        raise UsageError(f"columns: {path}: no metric {missing[0]!r}; it has {there}")
+        raise UsageError(f"columns: {path}: no metric {missing[0]!r}. It has {there}")
     if not found:
         named = [str(column) for column in curve if column != "step"]
         reward = next((name for name in named if _REWARD.search(name)), named[0] if named else "NAME")
         step = f",step:{columns['step']}" if "step" in columns else ""
         raise UsageError(
-            f"{path}: no metric of a known name; it has {there}. Type columns=train/reward:{reward}{step}, or "
+            f"{path}: no metric of a known name. It has {there}. Type columns=train/reward:{reward}{step}, or "
             "another of these names"
         )
     return Curve(path, curve, found, known_faults(text, curve))

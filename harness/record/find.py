@@ -202,7 +202,7 @@ def _graded(path: Path) -> Run:
             scores = path.suffix == ".parquet" and "metric" in columns_of(path)
         if scores:
             raise UsageError(
-                f"{path}: has scores alone; expected verdicts, as `rlvr grade ANSWERS out=FILE.jsonl` writes"
+                f"{path}: has scores alone. Expected verdicts, as `rlvr grade ANSWERS out=FILE.jsonl` writes"
             )
         raise UsageError(
             f"{path}: expected a file of verdicts, which `rlvr grade {path} out=FILE.jsonl` makes of answers"

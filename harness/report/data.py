@@ -94,8 +94,8 @@ def choose_arms(
 def _check_measured(field: str, asked: Sequence[str], measured: Collection[str], scale: str) -> None:
     """Raise UsageError for what was asked and not measured at that scale."""
     if missing := [name for name in asked if name not in measured]:
-        expected = nearest(missing[0], measured) if measured else "nothing was"
-        raise UsageError(f"{field}={missing[0]}: not measured at {scale} scale; {expected}")
+        expected = nearest(missing[0], measured) if measured else "Nothing was"
+        raise UsageError(f"{field}={missing[0]}: not measured at {scale} scale. {expected}")
 
 
 def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str]:

@@ -88,7 +88,7 @@ def _said(error: Exception) -> str:
     """The text of an error: without the place of a SyntaxError, with the nearest key where a declaration has none."""
     wrong = re.fullmatch(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(error))
     if wrong and (kind := getattr(declarations, wrong[1], None)):
-        return f"{wrong[1]}: {wrong[2]}: no such key; {nearest(wrong[2], kind.__dataclass_fields__)}"
+        return f"{wrong[1]}: {wrong[2]}: no such key. {nearest(wrong[2], kind.__dataclass_fields__)}"
     return error.msg if isinstance(error, SyntaxError) else str(error)
 
 

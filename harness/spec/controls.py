@@ -229,7 +229,7 @@ def _worth(experiment: Experiment) -> Sourced[float]:
     weights = dict(zip(experiment.rewards.value, experiment.reward_weights.value, strict=True))
     name = next((name for name in OUTCOMES if weights.get(name, 0) > 0), None)
     if name is None:
-        raise UsageError(f"none of its rewards {list(weights)} pays a correct answer; it needs {' or '.join(OUTCOMES)}")
+        raise UsageError(f"none of its rewards {list(weights)} pays a correct answer. It needs {' or '.join(OUTCOMES)}")
     low, high = range_of(name)
     return assumed(weights[name] * (high - low), f"the weight of {name} times its range")
 
@@ -301,7 +301,7 @@ def controlled(training: Training | None, control: str) -> Experiment:
         UsageError: there is no such control, or it does not apply; says why.
     """
     if control not in CONTROLS:
-        raise UsageError(f"{control}: no such control; {nearest(control, CONTROLS)}")
+        raise UsageError(f"{control}: no such control. {nearest(control, CONTROLS)}")
     if training is None:
         raise UsageError(f"{control}: the arm is not trained")
     if isinstance(training, Finetune):
@@ -309,7 +309,7 @@ def controlled(training: Training | None, control: str) -> Experiment:
     try:
         return CONTROLS[control].change(training)
     except UsageError as error:
-        raise UsageError(f"{control}: {error}; these apply: {', '.join(_that_apply(training))}") from error
+        raise UsageError(f"{control}: {error}. These apply: {', '.join(_that_apply(training))}") from error
 
 
 def _that_apply(experiment: Experiment) -> Iterator[str]:

@@ -170,7 +170,7 @@ class Experiment(Declared):
             one_each = ",".join("1.0" for _ in self.rewards.value)
             raise UsageError(
                 f"reward_weights: expected one for each of rewards=[{','.join(self.rewards.value)}], got "
-                f"{self.reward_weights.value!r}; give reward_weights=[{one_each}] too"
+                f"{self.reward_weights.value!r}. Give reward_weights=[{one_each}] too"
             )
         if self.group_size.value < 2 and not self.critic.value:
             raise UsageError(

@@ -24,7 +24,7 @@ class Declared(Tabular):
         kinds, faults = self.kinds(), Faults()
         for key, sourced in self._own():
             if not isinstance(sourced, Sourced):
-                raise UsageError(f"{self.PREFIX}{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
+                raise UsageError(f"{self.PREFIX}{key}: {sourced!r} has no source. Wrap it in paper, code or assumed")
             with faults.gathered():
                 check_value(self.PREFIX + key, sourced.value, kinds[key])
         faults.refuse()

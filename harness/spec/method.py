@@ -38,11 +38,11 @@ class Use:
         kinds = hyperparameters(self.function)
         if set(kinds) != set(self.values):
             wrong = (("missing", kinds.keys() - self.values.keys()), ("unknown", self.values.keys() - kinds.keys()))
-            problems = "; ".join(f"{word}: {', '.join(sorted(keys))}" for word, keys in wrong if keys)
-            raise UsageError(f"{self.name}: expected values for {', '.join(sorted(kinds))}; {problems}")
+            problems = ", ".join(f"{word}: {', '.join(sorted(keys))}" for word, keys in wrong if keys)
+            raise UsageError(f"{self.name}: expected values for {', '.join(sorted(kinds))}. {problems}")
         for key, sourced in self.values.items():
             if not isinstance(sourced, Sourced):
-                raise UsageError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
+                raise UsageError(f"{self.name}.{key}: {sourced!r} has no source. Wrap it in paper, code or assumed")
         check_hyperparameters(self.function, {k: v.value for k, v in self.values.items()}, f"{self.name}.")
 
     @property

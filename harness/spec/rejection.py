@@ -106,7 +106,7 @@ class Rejection(Finetune):
         if not chosen:
             raise UsageError(
                 f"{self.select.name}: expected samples to fine-tune on, got none from {len(correct)} correct and "
-                f"{len(incorrect)} incorrect ones that passed the filters; raise problems_per_round or "
+                f"{len(incorrect)} incorrect ones that passed the filters. Raise problems_per_round or "
                 "samples_per_problem"
             )
         return chosen

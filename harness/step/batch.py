@@ -133,7 +133,7 @@ def reads(*signals: str) -> Callable[[Equation], Equation]:
     for unknown in sorted(set(signals) - set(SIGNALS)):
         given = unknown in TokenBatch.__annotations__
         hint = "every batch has it, without @reads" if given else nearest(unknown, SIGNALS)
-        raise ValueError(f"reads: {unknown}: no such signal; {hint}")
+        raise ValueError(f"reads: {unknown}: no such signal. {hint}")
 
     def mark(equation: Equation) -> Equation:
         equation.reads = frozenset(signals)  # type: ignore[attr-defined]

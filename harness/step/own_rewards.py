@@ -230,7 +230,7 @@ def _module(name: str, where: str) -> ModuleType:
         return importlib.import_module(where)
     except (ImportError, TypeError, ValueError) as error:  # TypeError: a relative name
         raise UsageError(
-            f"rewards={name}: expected MODULE:FUNCTION or FILE.py:FUNCTION; {where!r} cannot be imported ({error})"
+            f"rewards={name}: expected MODULE:FUNCTION or FILE.py:FUNCTION. {where!r} cannot be imported ({error})"
         ) from error
 
 

@@ -105,7 +105,7 @@ def score_responses(
     rows = [(gold, *part) for gold, part in zip(golds, parts, strict=True)]
     grades = replace(grader, reasoning="whole").grade_responses(rows, policy)
     if unscored not in UNSCORED:
-        raise ValueError(f"unscored is {unscored!r}; expected one of {', '.join(UNSCORED)}")
+        raise ValueError(f"unscored is {unscored!r}. Expected one of {', '.join(UNSCORED)}")
     lost = next((grade for grade in grades if grade.verdict is Verdict.UNSCORED), None)
     if lost is not None and unscored == "error":
         raise UnscoredError(f"a response could not be scored ({lost.reason}), and unscored=error: {lost.answer!r:.200}")

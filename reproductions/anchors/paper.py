@@ -254,7 +254,7 @@ REPRODUCTION = Reproduction(
         Arm("base", "smollm2-135m", "SmolLM2-135M-Instruct", None, protocol="anchor_gsm8k_5_shot"),
     ),
     protocol="anchor_math500",
-    seeds=assumed(1, "each source has one run; give seeds=N for the spread"),
+    seeds=assumed(1, "each source has one run. Give seeds=N for the spread"),
     departures=(
         "qwen3-0.6b: the log-probabilities are those at the sampling temperature; the script trains on those at "
         "temperature 1.",

@@ -1,7 +1,7 @@
 """`python -m studies.ledger.export FOLDER`: each printed score as a record of Every Eval Ever, a file each, and as a
 cell of a Trackio logbook, a page a repository.
 
-A logbook is Markdown files with marked cells (docs/source/logbooks.md of gradio-app/trackio at 2a02752; it has no
+A logbook is Markdown files with marked cells (docs/source/logbooks.md of gradio-app/trackio at 2a02752. It has no
 schema). `trackio logbook sync` in the folder writes the rest of it, `trackio logbook serve` shows it.
 """
 

@@ -36,21 +36,21 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
     [
         ("run", "paper"),
         ("run paper=egsw jobs=2", "expected launcher=local with it"),
-        ("run paper=egsw launcher=locale", "launcher=locale: no such launcher; did you mean 'local'?"),
+        ("run paper=egsw launcher=locale", "launcher=locale: no such launcher. Did you mean 'local'?"),
         ("run paper=egsw launcher=local jobs=0", "jobs: expected a whole number >= 1, got 0"),
         ("run paper=egsw launcher=local launcher.partition=gpu", "launcher.partition: expected launcher=slurm"),
         ("run paper=egsw eval.every=0", "eval.every: expected a whole number of optimiser steps >= 1, got 0"),
-        ("run paper=egsw eval.evry=5", "did you mean 'every'"),
+        ("run paper=egsw eval.evry=5", "Did you mean 'every'"),
         ("run paper=egsw eval.n=5", "eval.n: expected eval.every=K with it"),
         ("run paper=egsw eval.every=5 keep=last:2", "keep: expected a whole number of optimiser steps >= 1"),
-        ("run paper=egws", "did you mean 'egsw'?"),
+        ("run paper=egws", "Did you mean 'egsw'?"),
         ("run paper=egsw arm=egsv", "arm"),
         ("run paper=egsw scale=big", "scale=big: no such scale"),
         ("run paper=egsw arms=grpo", "arms"),
         ("run paper=egsw egsw.temperature=hot", "egsw.temperature"),
         ("run paper=egsw learning_rate=-1", "learning_rate"),
         ("run paper=egsw dynamic_sampling=true", "dynamic_sampling"),
-        ("run paper=egsw hardware.proceses=2", "did you mean 'hardware.processes'?"),
+        ("run paper=egsw hardware.proceses=2", "Did you mean 'hardware.processes'?"),
         ("run paper=egsw hardware.device=gpuu", "hardware.device: expected one of 'auto', 'cpu', 'gpu'"),
         ("run paper=egsw hardware.micro_batch=0", "hardware.micro_batch: expected >= 1 or null, got 0"),
         ("run paper=egsw hardware.vllm_gpu_memory=1.5", "hardware.vllm_gpu_memory: expected in (0, 1], got 1.5"),
@@ -65,11 +65,11 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("plan paper=egsw protocol.n=0", "n=0"),
         ("plan paper=egsw protocol.m=1", "protocol tiny: no field 'm'"),
         ("plan paper=egsw model=7b", "model=7b"),
-        ("plan paper=egsw egsw.alhpa=1", "did you mean 'egsw.alpha'"),
-        ("plan paper=egsw hardware=a100", "did you mean 'a100_40g'"),  # its beginning; h100 is one letter away
+        ("plan paper=egsw egsw.alhpa=1", "Did you mean 'egsw.alpha'"),
+        ("plan paper=egsw hardware=a100", "Did you mean 'a100_40g'"),  # its beginning; h100 is one letter away
         ("plan paper=egsw arm=grpo egsw.alpha=1", "no requested arm has such a value; arm=egsw has it"),
         ("plan paper=egsw seeds=null", "seeds=null: expected a value"),
-        ("list what=foo", "what=foo: no such list; expected one of"),
+        ("list what=foo", "what=foo: no such list. Expected one of"),
         ("list what=egsw", "rlvr list protocol=egsw"),
         ("list json=true", "expected --json"),
         ("eval protocol=egsw", "model"),
@@ -87,16 +87,16 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("compare a b metric=avg", "metric"),
         ("compare a", "b"),
         ("compare paper=egsw arm=grpo", "arm"),
-        ("compare paper=egsw arm=grpo,egws", "arm=egws: no such arm; did you mean 'egsw'?"),
+        ("compare paper=egsw arm=grpo,egws", "arm=egws: no such arm. Did you mean 'egsw'?"),
         ("compare nowhere here", "nowhere"),
         (f"compare {RECORDS}/egsw.tar.xz {RECORDS}/erpo.tar.xz", "their settings differ"),
         ("analyze", "runs"),
         ("analyze runs=[/no/such]", "expected a run's folder, a folder of an evaluation, an archive or a file"),
-        ("analyze runs=[.] only=verdict", "only=verdict: no such family; did you mean 'verdicts'?"),
+        ("analyze runs=[.] only=verdict", "only=verdict: no such family. Did you mean 'verdicts'?"),
         ("analyze runs=[.] samples=0", "samples: expected at least 1, got 0"),
         (
             "report runs=[x]",
-            "paper: missing; give paper=..., its key, as rlvr list shows it (any runs have a page by rlvr page)",
+            "paper: missing. Give paper=..., its key, as rlvr list shows it (any runs have a page by rlvr page)",
         ),
         ("page", "runs: missing"),
         ("show RUN paper=egsw", "paper=egsw: not used with RUN"),
@@ -123,7 +123,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("power difference=0.05 benchmark=aime24 seed_sd=3", "seed_sd"),
         ("power difference=0.05 benchmark=aime24 power=80", "power: expected"),
         ("power difference=0.05 runs=nowhere", "nowhere"),
-        ("rnu", "did you mean 'run'?"),
+        ("rnu", "Did you mean 'run'?"),
         ("export format=mlflow", "the command rlvr sync"),
         ("plan paper=egsw config=true", "the command rlvr config"),
         ("paper=egsw", "paper"),
@@ -369,9 +369,9 @@ def test_a_rehearsal_ends_with_the_command_that_it_rehearsed(
 BROKEN = {  # the third line of a paper -> the error after "line 3: "
     "Arm(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)": "TypeError: Arm.__init__() takes from 5 to 10 positional",
     "Arm(": "SyntaxError: '(' was never closed",
-    "Arm(modl='7b')": "TypeError: Arm: modl: no such key; did you mean 'model'?",
-    "Reproduction('k', 't', None, {}, (), 'egwa', 1, ())": "UsageError: unknown protocol 'egwa': did you mean 'egsw'?",
-    "controlled(None, 'shuffled_signals')": "UsageError: shuffled_signals: no such control; did you mean 'shuffled_sig",
+    "Arm(modl='7b')": "TypeError: Arm: modl: no such key. Did you mean 'model'?",
+    "Reproduction('k', 't', None, {}, (), 'egwa', 1, ())": "UsageError: unknown protocol 'egwa': Did you mean 'egsw'?",
+    "controlled(None, 'shuffled_signals')": "UsageError: shuffled_signals: no such control. Did you mean 'shuffled_sig",
     "reads('advantages')": "ValueError: reads: advantages: no such signal; every batch has it",
 }
 
@@ -432,10 +432,10 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("line", "ours"),
     [
-        ("eval --tasks gsm8k", "--tasks: no such option; expected benchmarks=[NAME,...]"),
-        ("eval --model hf --tasks gsm8k", "--model: no such option; expected model=PATH, a folder or a hub id"),
+        ("eval --tasks gsm8k", "--tasks: no such option. Expected benchmarks=[NAME,...]"),
+        ("eval --model hf --tasks gsm8k", "--model: no such option. Expected model=PATH, a folder or a hub id"),
         ("eval --model_args pretrained=M", "expected model=PATH and engine.KEY=VALUE"),
-        ("eval model=M num_fewshot=5", "num_fewshot=5: no such option; expected examples=FILE"),
+        ("eval model=M num_fewshot=5", "num_fewshot=5: no such option. Expected examples=FILE"),
         ("eval model=M device=cuda", "expected engine.device=cuda|cpu with engine=transformers"),
         (
             "eval model=M zzz=1",
@@ -443,29 +443,29 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ),  # its options and the protocol's
         ("run paper=egsw actor_rollout_ref.actor.optim.lr=1e-6", "expected learning_rate=X"),
         ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
-        ("audit FILE claimed=34.6", "claimed=34.6: no such option; expected printed=X"),
+        ("audit FILE claimed=34.6", "claimed=34.6: no such option. Expected printed=X"),
         ("run paper=egsw global_batch_size=8", "expected prompts_per_rollout=N"),
         ("eval model=M presence_penalty=0.5", "expected extra_body='{presence_penalty: X}'"),  # not repetition_penalty
         ("eval vllm model_name=M,dtype=bfloat16 lighteval|gsm8k|5|0", "expected model=PATH and engine.KEY=VALUE"),
         ("eval model=M extra_body=a:1 extra_body=b:2", "a shell makes two words of {a,b}: extra_body='{...}' is one"),
-        ("eval model=M benchmarks=[MATH-500]", "unknown benchmark 'MATH-500': did you mean 'math500'?"),
-        ("eval model=M benchmarks=[lighteval|gsm8k|5|0]", "did you mean 'gsm8k'?"),
+        ("eval model=M benchmarks=[MATH-500]", "unknown benchmark 'MATH-500': Did you mean 'math500'?"),
+        ("eval model=M benchmarks=[lighteval|gsm8k|5|0]", "Did you mean 'gsm8k'?"),
         ("audit a.log metric=acc printed=42,0", "printed=42,0: expected a decimal point, as printed=42.0"),
         (
             "eval math.py --model openai/M --epochs 4",
-            "math.py: a task of another tool; expected benchmarks=",
+            "math.py: this is a task of another tool. Type benchmarks=",
         ),
-        ("eval math.py --model openai/M --epochs 4", "--epochs: no such option; expected n=N"),
+        ("eval math.py --model openai/M --epochs 4", "--epochs: no such option. Expected n=N"),
         ("eval math.py --model openai/M --epochs 4", "expected model=M engine=openai engine.url=URL, a server's"),
-        ("inspect eval math.py", "did you mean 'rlvr eval'?"),
-        ("compare a b k=[1]", "did you mean 'ks'?"),
+        ("inspect eval math.py", "Did you mean 'rlvr eval'?"),
+        ("compare a b k=[1]", "Did you mean 'ks'?"),
         ("audit a.log metric=acc printed=4 problems=-5", "problems=-5: expected at least 1"),
         ("audit README.md metric=acc printed=4 k=2", "k=2: not used with metric="),
-        ("eval model=M limit=5", "limit=5: no such option; expected rows=N"),
-        ("plan paper=egsw tasks=gsm8k", "tasks=gsm8k: no such option; expected protocol.benchmarks=[NAME,...]"),
+        ("eval model=M limit=5", "limit=5: no such option. Expected rows=N"),
+        ("plan paper=egsw tasks=gsm8k", "tasks=gsm8k: no such option. Expected protocol.benchmarks=[NAME,...]"),
         ("run paper=egsw arm=grpo epochs=-1", "epochs: expected > 0"),  # our own word too, not inspect's
-        ("run paper=egsw lr=1e-5", "lr=1e-5: no such option; expected learning_rate=X"),
-        ("run paper=egsw gguf_file=a.gguf", "gguf_file=a.gguf: no such option; expected base_model=FOLDER, which"),
+        ("run paper=egsw lr=1e-5", "lr=1e-5: no such option. Expected learning_rate=X"),
+        ("run paper=egsw gguf_file=a.gguf", "gguf_file=a.gguf: no such option. Expected base_model=FOLDER, which"),
         ("plan paper=egsw num_generations=8", "expected group_size=N"),
         ("run paper=egsw rehearse=true", "expected the command rlvr rehearse"),
         (
@@ -474,14 +474,14 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ),
         (
             "eval model=M benchmarks=[aime24] engine.dtype=bf16",
-            "dtype=bf16: did you mean 'bfloat16'? expected one of",
+            "dtype=bf16: Did you mean 'bfloat16'? Expected one of",
         ),
         ("eval model=M benchmarks=[aime24] extra_body={n:2}", "of fields that no option has: not chat_template_kwargs"),
         ("eval model=M top-k=20", "top-k=20: expected top_k=20"),
         ("eval model=M benchmarks=[pyproject.toml]", "benchmark pyproject.toml: expected a file ending in .jsonl"),
-        ("plan paper=egsw gpus=4", "gpus=4: no such option; expected hardware=NAME, as h100x8 is eight GPUs"),
+        ("plan paper=egsw gpus=4", "gpus=4: no such option. Expected hardware=NAME, as h100x8 is eight GPUs"),
         ("plan paper=egsw batch_size=8", "a rollout has prompts_per_rollout=N"),  # a value of a fine-tuning alone
-        ("show egsw", "egsw: a paper, and no run of this name; rlvr show paper=egsw lists its runs"),
+        ("show egsw", "egsw: a paper, and no run of this name. rlvr show paper=egsw lists its runs"),
         ("power paper=egsw", "expected the command rlvr seeds"),
         ("import a.log name=theirs", "expected the command rlvr curves"),
     ],
@@ -494,11 +494,11 @@ def test_words_of_other_tools_and_of_before_say_what_to_write(
 
 
 def test_words_of_other_tools_say_what_to_write_in_python_too() -> None:
-    with pytest.raises(UsageError, match="limit=5: no such option; expected rows=N"):
+    with pytest.raises(UsageError, match=r"limit=5: no such option\. Expected rows=N"):
         rlvr.evaluate("m", limit=5)
-    with pytest.raises(UsageError, match=r"num_generations=4: no such option; expected group_size=N"):
+    with pytest.raises(UsageError, match=r"num_generations=4: no such option. Expected group_size=N"):
         rlvr.plan("egsw", num_generations=4)
-    with pytest.raises(UsageError, match=r"tasks=\['x'\]: no such option; expected protocol.benchmarks="):
+    with pytest.raises(UsageError, match=r"tasks=\['x'\]: no such option. Expected protocol.benchmarks="):
         rlvr.run("egsw", tasks=["x"])
 
 

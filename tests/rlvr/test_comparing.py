@@ -103,7 +103,7 @@ def test_power_of_runs_that_were_measured_differently_says_so(
     assert main(["power", "difference=0.05", f"runs=[{sides[0]},{unlike}]"]) == 0
     assert "MEASURED DIFFERENTLY" in (out := capsys.readouterr().out) and "temperature is 1.0 in A and 0.6 in B" in out
     assert main(["power", "difference=0.05", f"runs=[{sides[0]},{save_run(tmp_path / 'd', 'y', WRONG)}]"]) == 2
-    assert "benchmark: missing; expected one that both were measured on; they share none" in capsys.readouterr().err
+    assert "benchmark: missing. Expected one that both were measured on; they share none" in capsys.readouterr().err
 
 
 def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,11 +186,11 @@ def test_a_run_has_a_page_and_no_report_and_nothing_wrong_is_said(
     assert main([*command, "out=mine", system]) == 0
     capsys.readouterr()
     assert main(["report", "mine"]) == 2
-    assert "paper=mine: a run; rlvr page mine makes a page of any runs" in capsys.readouterr().err
+    assert "paper=mine: a run. rlvr page mine makes a page of any runs" in capsys.readouterr().err
     assert main(["grade", "mine", "explain=wrong"]) == 0
     assert "explain=wrong: no row is wrong" in capsys.readouterr().err
     assert main([*command, "price_in=1"]) == 2
-    assert "price_in=1: no such key; did you mean 'engine.price_in'?" in capsys.readouterr().err
+    assert "price_in=1: no such key. Did you mean 'engine.price_in'?" in capsys.readouterr().err
     assert all(body["messages"][0]["content"] == system[7:] for _, _, body in server.seen)
 
 

@@ -54,7 +54,7 @@ def test_one_value_stands_for_a_list_and_none_is_refused_by_name(tmp_path: Path)
     assert list(rlvr.list_("protocols").document) == list(rlvr.list_(what=("protocols",)).document) == ["protocols"]
     pickle.dumps(rlvr.list_)  # raises if rlvr and its module have two
     for call, text in (
-        (lambda: rlvr.tables("egsv"), "paper=egsv: no such paper; did you mean 'egsw'"),
+        (lambda: rlvr.tables("egsv"), "paper=egsv: no such paper. Did you mean 'egsw'"),
         (lambda: rlvr.tables(runs=[]), r"runs=\[\]: expected at least one"),
         (lambda: rlvr.evaluate("x", benchmarks={}), r"benchmarks=\{\}: expected at least one"),
         (lambda: rlvr.read_run(None), "sources=None: expected the folder of a job"),
@@ -104,7 +104,7 @@ def test_metrics_of_arrays():
         rlvr.avg_at_k([[]])
     with pytest.raises(ValueError, match=r"correct: expected a row of samples for each problem, .* got a flat list"):
         rlvr.pass_at_k([True, False], 2)  # type: ignore[list-item]
-    with pytest.raises(ValueError, match=r"avg_at_k: too many .*; expected avg_at_k\(correct\)"):
+    with pytest.raises(ValueError, match=r"avg_at_k: too many .*. Expected avg_at_k\(correct\)"):
         rlvr.avg_at_k(correct, 4)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match=r"gold: expected 2 .*, got 1"):
         rlvr.maj_at_k([["1"], ["2"]], ["1"], 1)
@@ -150,11 +150,11 @@ def test_an_experiment_is_declared_by_what_differs_from_the_recipe():
     assert "entropy_advantage.alpha" in mine._repr_html_()
     other = rlvr.experiment(equations=[rlvr.use(sapo, tau_pos=1.0, tau_neg=1.05)])
     assert [u.name for u in other.method.uses()] == ["grpo", "sapo"] and other.clip_low.value is None
-    with pytest.raises(ValueError, match="learning_rte: no such setting; did you mean 'learning_rate'"):
+    with pytest.raises(ValueError, match=r"learning_rte: no such setting\. Did you mean 'learning_rate'"):
         rlvr.experiment(learning_rte=1.0)
     with pytest.raises(ValueError, match="learning_rate: expected in"):
         rlvr.experiment(learning_rate=-1.0)
-    with pytest.raises(ValueError, match="expected values for alpha, kappa; missing: kappa; unknown: beta"):
+    with pytest.raises(ValueError, match=r"expected values for alpha, kappa\. missing: kappa, unknown: beta"):
         rlvr.use(entropy_advantage, alpha=0.4, beta=1.0)
     with pytest.raises(ValueError, match="use: expected an equation, which is a function, got 'entropy_advantage'"):
         rlvr.use("entropy_advantage", alpha=0.4)  # type: ignore[arg-type]

@@ -1,15 +1,18 @@
-"""The help of each option can be read alone."""
+"""Help and messages can be read: each option alone, each message in whole sentences without semicolons."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from rlvr import signature
 from rlvr.commands import COMMANDS, command
 
+ROOT = Path(__file__).parents[2]
 LONGEST = 45  # words of a sentence in the help, where an option lists its values
 # An option's text begins with a noun or a verb, or with an article before a noun. It never begins with these.
 OPENERS = re.findall(
@@ -53,3 +56,34 @@ def test_a_command_begins_with_a_verb_and_has_short_sentences(name: str) -> None
     assert not faults(text), f"rlvr help {name}: {faults(text)}"
     first = text.split()[0]
     assert first.istitle() and first not in ("The", "A", "An", "What", "How", "Any"), f"rlvr help {name}: {first}"
+
+
+def literal(node: ast.AST) -> str:
+    """The text of an expression: placeholders are {}."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(literal(part) if isinstance(part, ast.Constant) else "{}" for part in parts)
+        case ast.BinOp(left=left, right=right):
+            return literal(left) + literal(right)
+        case ast.IfExp(body=body, orelse=orelse):
+            return f"{literal(body)} {literal(orelse)}"
+    return ""
+
+
+def messages() -> Iterator[tuple[str, str]]:
+    """(place, text) of every error that a line of the source raises."""
+    for top in ("rlvr", "harness", "evals", "baselines", "benchmarks", "studies"):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                    for text in filter(None, map(literal, node.exc.args)):
+                        yield f"{path.relative_to(ROOT)}:{node.lineno}", text
+
+
+def test_messages_are_sentences_without_semicolons() -> None:
+    found = [*messages()]
+    assert len(found) > 700  # the search finds them
+    bad = [f"{place}: {text}" for place, text in found if ";" in re.sub(r"`[^`]*`", "", text) or "likewise" in text]
+    assert not bad, "write two sentences, as `key=VALUE: what is wrong. Type key=...`:\n" + "\n".join(bad)

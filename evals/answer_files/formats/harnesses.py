@@ -29,7 +29,7 @@ class LmEval(Format):
         responses = [r for group in self.resps for r in (group if isinstance(group, list) else [group])]
         if any(isinstance(response, list) for response in responses):
             raise UsageError(
-                "resps holds log-likelihoods of choices and no response, so nothing can be graded; rlvr audit takes "
+                "resps holds log-likelihoods of choices and no response, so nothing can be graded. `rlvr audit` takes "
                 "its verdicts: columns=id:doc_id,correct:acc"
             )
         doc = self.doc if isinstance(self.doc, dict) else {}

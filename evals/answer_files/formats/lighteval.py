@@ -40,7 +40,7 @@ class Lighteval(Format):
         doc, texts = self.doc, self.model_response.text
         indexes = doc.gold_index if isinstance(doc.gold_index, list) else [doc.gold_index]
         if beyond := [index for index in indexes if not 0 <= index < len(doc.choices)]:
-            raise UsageError(f"doc.gold_index is {beyond[0]}; doc.choices has {len(doc.choices)} values")
+            raise UsageError(f"doc.gold_index is {beyond[0]}. doc.choices has {len(doc.choices)} values")
         counts = [
             len(ids) if isinstance(ids, list) and ids else None for ids in self.model_response.output_tokens or ()
         ]

@@ -42,7 +42,7 @@ class Verdicts(Format):
     def samples(self) -> list[Sample]:
         known = [verdict.value for verdict in Verdict]
         if self.verdict not in known:
-            raise UsageError(f"verdict is {self.verdict!r}; expected one of {', '.join(known)}")
+            raise UsageError(f"verdict is {self.verdict!r}. Expected one of {', '.join(known)}")
         answered = self.more.get("extracted" if "extracted" in self.more else "answer")
         return [
             Sample(

@@ -109,7 +109,7 @@ def faults(error: ValidationError, row: Mapping[str, object]) -> str:
     value: Any = row
     for key in first:
         value = value[key]
-    return f"{_path(first)} is {short(value)}; expected {' or '.join(dict.fromkeys(wanted))}"
+    return f"{_path(first)} is {short(value)}. Expected {' or '.join(dict.fromkeys(wanted))}"
 
 
 _WORDS = {

@@ -31,7 +31,7 @@ def kind(name: str) -> type[Kind]:
         UsageError: there is none of that name (the nearest name is given).
     """
     if name not in ENGINES:
-        raise UsageError(f"engine: got {name!r}, {expected(name, ENGINES)}")
+        raise UsageError(f"engine: got {name!r}. {expected(name, ENGINES)}")
     module, _, attribute = ENGINES[name].partition(":")
     found: type[Kind] = getattr(import_module(module), attribute)
     return found

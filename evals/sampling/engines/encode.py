@@ -24,7 +24,7 @@ def load_tokenizer(model_path: str) -> Any:
     folder = Path(model_path)
     if folder.is_dir() and not any(file for name in TOKENIZER_FILES for file in folder.glob(name)):
         raise UsageError(  # transformers would make an empty one
-            f"model {str(folder)!r}: it has no tokenizer; expected one of {', '.join(TOKENIZER_FILES)} in the folder"
+            f"model {str(folder)!r}: it has no tokenizer. Expected one of {', '.join(TOKENIZER_FILES)} in the folder"
         )
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left", trust_remote_code=False)
@@ -63,15 +63,15 @@ def encode(
         if len(request.forced) >= decoding.max_tokens:
             raise UsageError(
                 f"max_tokens={decoding.max_tokens}: {len(request.forced)} tokens of the response to problem "
-                f"{request.key[0]!r} are forced; expected fewer"
+                f"{request.key[0]!r} are forced. Expected fewer"
             )
     longest = max(encoded, key=lambda text: len(encoded[text]), default=None)
     if longest is not None and context is not None and len(encoded[longest]) + decoding.max_tokens > context:
         room = context - len(encoded[longest])
         raise UsageError(
             f"max_tokens={decoding.max_tokens} does not fit: the prompt of problem {problems[longest]!r}, the longest, "
-            f"has {len(encoded[longest])} tokens and the model's context is {context}; "
-            + (f"expected max_tokens <= {room}" if room > 0 else "expected a model with a longer one")
+            f"has {len(encoded[longest])} tokens and the model's context is {context}. "
+            + (f"Expected max_tokens <= {room}" if room > 0 else "Expected a model with a longer one")
         )
     return [encoded[request.prompt_text] + request.forced for request in requests]
 
@@ -89,7 +89,7 @@ def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any, vocabula
     ends = sorted({i for i in (*stated, tokenizer.eos_token_id) if i is not None and i < vocabulary})
     if not ends:
         raise UsageError(
-            f"model {getattr(tokenizer, 'name_or_path', '')!r}: no end token; expected eos_token_id in its "
+            f"model {getattr(tokenizer, 'name_or_path', '')!r}: no end token. Expected eos_token_id in its "
             "generation_config.json, or an eos_token of its tokenizer, among its "
             f"{vocabulary} tokens"
         )

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 ENCODINGS = ("gzip", "deflate")  # that are asked for, and unpacked here
-CUT, PACKED = "rlvr.cut", "rlvr.packed"  # in `extensions`: the reply was longer; it has another encoding
+CUT, PACKED = "rlvr.cut", "rlvr.packed"  # in `extensions`: the reply was longer. It has another encoding
 
 
 def limit(response: Any, largest: int) -> None:

@@ -158,7 +158,7 @@ class OpenAIEngine(Kind):
             EngineError: a request failed for good; it names problem and sample. Finished completions are yielded first.
         """
         if any(request.forced for request in requests):
-            raise UsageError("engine openai cannot continue the prefix of a response; expected a local engine")
+            raise UsageError("engine openai cannot continue the prefix of a response. Expected a local engine")
         left = iter(requests)
         under_way: set[Future[Completion]] = set()
         failure: BaseException | None = None
@@ -293,10 +293,10 @@ def same_model(asked: str, named: str) -> bool:
 
 def _address(url: str | None) -> str:
     if url is None:
-        raise UsageError("url: missing; expected the server's base address, as in engine.url=http://127.0.0.1:8000/v1")
+        raise UsageError("url: missing. Expected the server's base address, as in engine.url=http://127.0.0.1:8000/v1")
     parts = urllib.parse.urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:  # may be secrets: not shown
-        raise UsageError("url: expected no user, password, query or fragment in it; a key goes into OPENAI_API_KEY")
+        raise UsageError("url: expected no user, password, query or fragment in it. A key goes into OPENAI_API_KEY")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"url={url!r}, expected http://HOST[:PORT]/v1 or https://...")
     return url.rstrip("/")
@@ -305,5 +305,5 @@ def _address(url: str | None) -> str:
 def _key() -> str | None:
     key = os.environ.get(KEY_ENV, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise UsageError(f"the key in {KEY_ENV} holds characters that no header can; check the variable")
+        raise UsageError(f"the key in {KEY_ENV} holds characters that no header can. Check the variable")
     return key or None

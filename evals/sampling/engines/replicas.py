@@ -101,7 +101,7 @@ class Replicas:
                     on_step(0)  # the replicas count theirs
         except BrokenProcessPool as error:
             self.close()
-            raise EngineError(f"a replica died; its messages are {library_output.place()}") from error
+            raise EngineError(f"a replica died. Its messages are {library_output.place()}") from error
         finally:
             if waiting:  # replicas may still work on abandoned requests
                 self.close()
@@ -118,7 +118,7 @@ class Replicas:
         devices = self._visible()
         if devices and self.count > len(devices):
             raise UsageError(
-                f"replicas={self.count}, each of {self._each} GPUs; expected at most {len(devices)}, which fit here"
+                f"replicas={self.count}, each of {self._each} GPUs. Expected at most {len(devices)}, which fit here"
             )
         spawning = multiprocessing.get_context("spawn")
         names = spawning.SimpleQueue()

@@ -185,7 +185,7 @@ def check_weights(model: Any, model_path: str) -> None:
         if not bool(torch.isfinite(weight).all()):
             raise UsageError(
                 f"model {model_path!r}: {int((~torch.isfinite(weight)).sum())} values of its weight {name} are NaN or "
-                "infinite; expected finite weights (a training that diverged?)"
+                "infinite. Expected finite weights (a training that diverged?)"
             )
 
 

@@ -223,6 +223,6 @@ def _version(*packages: str) -> str:
         except PackageNotFoundError:
             continue
     raise UsageError(
-        f"engine vllm: {' or '.join(packages)} is not installed; expected `pip install rlvr-harness[gpu]` on a machine "
+        f"engine vllm: {' or '.join(packages)} is not installed. Expected `pip install rlvr-harness[gpu]` on a machine "
         "with a GPU, or `nox -s vllm` (requirements/vllm.lock) on a CPU"
     )

@@ -99,8 +99,8 @@ def finetune(
     usable_rows = [row for row in rows if usable(row, declared)]
     if not usable_rows:
         raise UsageError(
-            f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into {limit} tokens; "
-            f"the shortest has {min((row['tokens'] for row in rows), default=0)}"
+            f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into {limit} tokens. "
+            f"The shortest has {min((row['tokens'] for row in rows), default=0)}"
         )
     torch.manual_seed(seed)
     trainer = FinetuneTrainer(

@@ -139,7 +139,7 @@ def main(order_file: str) -> None:
     if state.num_processes != hardware.processes:
         raise RuntimeError(
             f"hardware.processes: expected {hardware.processes} training processes, {state.num_processes} "
-            "run; a step would hold another number of sequences than declared"
+            "run. A step would hold another number of sequences than declared"
         )
     if hardware.threads is not None:
         import torch

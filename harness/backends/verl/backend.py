@@ -52,7 +52,7 @@ class Verl(Backend[VerlHardware]):
             free = psutil.virtual_memory().available / 2**30
             if free < CPU_MEMORY_GIB:
                 raise UsageError(
-                    f"backend=verl on a CPU needs {CPU_MEMORY_GIB} GiB of free memory; {free:.1f} GiB are free"
+                    f"backend=verl on a CPU needs {CPU_MEMORY_GIB} GiB of free memory. {free:.1f} GiB are free"
                 )
 
     def host(self, a: Architecture, training: Training, hardware: VerlHardware) -> float:

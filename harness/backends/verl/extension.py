@@ -19,7 +19,7 @@ def check_version() -> None:
     installed = importlib.metadata.version("verl")
     if installed != TESTED:
         raise RuntimeError(
-            f"verl {installed} is installed; harness.backends.verl knows the internals of {TESTED} and was tested with "
+            f"verl {installed} is installed. harness.backends.verl knows the internals of {TESTED} and was tested with "
             f"no other. Install verl=={TESTED} (requirements/verl.lock)"
         )
 

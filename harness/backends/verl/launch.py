@@ -113,7 +113,7 @@ def installed(hardware: VerlHardware) -> None:
 
     if find_spec("verl") is None:
         raise UsageError(
-            "backend=verl: veRL is not in this environment; nox with the paper's key uses one that has it "
+            "backend=verl: veRL is not in this environment. nox with the paper's key uses one that has it "
             "(requirements/verl.lock), as `nox -s egsw -- backend=verl`"
         )
     os.environ.update({key: value for key, value in environment(hardware).items() if key.startswith("VERL_")})

@@ -78,7 +78,7 @@ class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
             if rounds == limit or not dynamic:
                 raise RuntimeError(
                     f"step {global_steps}: {len(usable)} of {len(sampled)} groups sampled in {rounds} batches have "
-                    f"rewards that differ; expected {batch_size}. hardware.resampling_rounds={limit} bounds the search"
+                    f"rewards that differ. Expected {batch_size}. hardware.resampling_rounds={limit} bounds the search"
                 )
             self.refill_fn(batch_size)
             rounds += 1

@@ -37,19 +37,19 @@ def check(training: Training, hardware: VerlHardware) -> None:
     """Raises CannotExpress for what veRL cannot train with, ValueError for counts that do not divide and rewards that
     fail outside the main thread."""
     if not isinstance(training, Experiment):
-        raise CannotExpress(NAME, "dataset", training.dataset, "it is reinforcement learning only; use backend=trl")
+        raise CannotExpress(NAME, "dataset", training.dataset, "it is reinforcement learning only. Type backend=trl")
     whole_update(NAME, training)
     for key, why in _inexpressible(training).items():
         raise CannotExpress(NAME, key, getattr(training, key), why)
     if hardware.tokens_per_gpu and training.method.looks_at_micro_batches:
         raise UsageError(
             "hardware.tokens_per_gpu: expected null with a method whose statistic is over the forward pass, because "
-            "the pass would depend on lengths and machine; or state the method's own micro-batch "
+            "the pass would depend on lengths and machine. Or state the method's own micro-batch "
             f"(forking_tokens.micro_batch_tokens), got {hardware.tokens_per_gpu}"
         )
     if "greedy_rewards" in training.method.reads:
         advantage = assumed(training.method.advantage.name, "the method")
-        raise CannotExpress(NAME, "advantage", advantage, "its rollout has no greedy responses; use backend=trl")
+        raise CannotExpress(NAME, "advantage", advantage, "its rollout has no greedy responses. Type backend=trl")
     if hardware.fused_kernels and "pi_squared" in training.method.reads:
         raise UsageError(
             "hardware.fused_kernels: expected false with a method that reads pi_squared, because the fused head keeps "

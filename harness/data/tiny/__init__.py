@@ -45,7 +45,7 @@ def family(name: str) -> Family[Any]:
         ValueError: no such family.
     """
     if name not in FAMILIES:
-        raise ValueError(f"family: got {name!r}, expected one of {list(FAMILIES)}")
+        raise ValueError(f"family: got {name!r}. Expected one of {list(FAMILIES)}")
     found: Family[Any] = import_module(FAMILIES[name]).FAMILY
     return found
 

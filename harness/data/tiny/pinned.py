@@ -30,11 +30,11 @@ def pinned(name: str) -> Path:
     from evals.fingerprint import model_fingerprint
 
     if name not in PINNED:
-        raise ValueError(f"base model: got {name!r}, expected one of {list(PINNED)}")
+        raise ValueError(f"base model: got {name!r}. Expected one of {list(PINNED)}")
     folder = MODELS / name
     if (actual := model_fingerprint(folder)) != PINNED[name]:
         raise RuntimeError(
-            f"{folder}: expected the pinned base model {PINNED[name][:12]}, got {actual[:12]}; restore the files "
+            f"{folder}: expected the pinned base model {PINNED[name][:12]}, got {actual[:12]}. Restore the files "
             f"(git checkout -- {folder})"
         )
     return folder

@@ -144,7 +144,7 @@ def test_a_called_stub_makes_no_result() -> None:
 
 def test_one_batch_is_not_enough() -> None:
     one = Found({(BATCHES[0].name, 1): papers.gradient(forking, BATCHES[0])})
-    with pytest.raises(ValueError, match="1 batches tell the method from its baseline; expected 2"):
+    with pytest.raises(ValueError, match=r"1 batches tell the method from its baseline\. Expected 2"):
         judge(one, TOP, BATCHES[:1], (1,))
 
 

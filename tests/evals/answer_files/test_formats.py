@@ -73,7 +73,7 @@ def test_any_table_with_a_column_map(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("idx,answer,output\n1,5,x\n")
     rows = read_answers(tmp_path / "t.csv", Reading({"problem_id": "idx", "response": "output"})).rows
     assert [(r.problem_id, r.gold, r.response) for r in rows] == [("1", "5", "x")]
-    with pytest.raises(ValueError, match="no column 'out' for response; there are idx, answer, output"):
+    with pytest.raises(ValueError, match=r"no column 'out' for response\. There are idx, answer, output"):
         read_answers(tmp_path / "t.csv", Reading({"problem_id": "idx", "response": "out"}))
 
 

@@ -99,7 +99,7 @@ def test_what_cannot_be_written_or_scored_is_refused_before_grading(write, tmp_p
     for name in ("graded.csv", "nowhere/graded.jsonl"):
         with pytest.raises(ValueError, match=r"ends in \.jsonl, in a folder that exists"):
             grade_file(write(RESPONSES), out=tmp_path / name)
-    with pytest.raises(ValueError, match="k is 3; expected 1 to 2"):
+    with pytest.raises(ValueError, match=r"k is 3\. Expected 1 to 2"):
         grade_file(write(RESPONSES), ks=[1, 3])
     with pytest.raises(ValueError, match="expected rows, found none"):
         grade_file(write([]))

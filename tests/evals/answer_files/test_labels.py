@@ -43,7 +43,7 @@ def test_what_a_label_is(value: Any, label: bool | None) -> None:
 
 @pytest.mark.parametrize("value", [0.1, 0.5, 2, "0.9", "P", "maybe", {"a": 1}, [1]])
 def test_what_no_label_is(value: Any) -> None:
-    with pytest.raises(ValueError, match="is no verdict; expected true or false, 1 or 0"):
+    with pytest.raises(ValueError, match=r"is no verdict\. Expected true or false, 1 or 0"):
         as_label(value)
 
 
@@ -132,7 +132,7 @@ def test_columns_that_may_be_verdicts_are_named_with_the_option(name: str, tmp_p
     path = lines(tmp_path, *({"gold": "1", "response": r"\boxed{1}", name: right} for right in (1.0, 0.0)))
     assert main(["audit", str(path), "printed=50.0"]) == 2
     said = capsys.readouterr().err
-    assert f"no verdicts of the authors; columns=expected:{name} compares with their verdict" in said
+    assert f"no verdicts of the authors. columns=expected:{name} compares with their verdict" in said
     assert f"columns=expected:{name}" in str(grade_file(path))
     assert main(["audit", str(path), "printed=50.0", f"columns=expected:{name}", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(0.5)

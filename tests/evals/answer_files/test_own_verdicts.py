@@ -86,7 +86,7 @@ def test_what_grade_wrote_of_withheld_responses_is_unscored_again_and_explained_
 def test_an_evaluation_without_verdicts_yet_is_named_as_one(tmp_path: Path) -> None:
     (tmp_path / "e" / "sums").mkdir(parents=True)
     (tmp_path / "e" / "sums" / "manifest.json").write_text("{}")
-    with pytest.raises(ValueError, match="an evaluation without verdicts yet; the same rlvr eval goes on"):
+    with pytest.raises(ValueError, match=r"an evaluation without verdicts yet\. The same rlvr eval goes on"):
         grade_file(tmp_path / "e")
 
 
@@ -125,10 +125,10 @@ def test_a_folder_of_several_benchmarks_and_none_are_named(tmp_path: Path, capsy
     (tmp_path / "f" / "sums").rename(tmp_path / "e" / "sums")
     assert main(["grade", str(tmp_path / "e")]) == 2
     assert (
-        f"found several; give one of {tmp_path / 'e' / 'other'}, {tmp_path / 'e' / 'sums'}" in capsys.readouterr().err
+        f"found several. Give one of {tmp_path / 'e' / 'other'}, {tmp_path / 'e' / 'sums'}" in capsys.readouterr().err
     )
     (tmp_path / "empty").mkdir()
-    assert main(["grade", str(tmp_path / "empty")]) == 2 and "it has no verdicts.parquet" in capsys.readouterr().err
+    assert main(["grade", str(tmp_path / "empty")]) == 2 and "It has no verdicts.parquet" in capsys.readouterr().err
 
 
 def test_what_grade_wrote_is_graded_the_same_again(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_an_unknown_verdict_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps({"problem_id": "a", "gold": "1", "response": "1", "verdict": "right"}) + "\n")
     assert main(["grade", str(file)]) == 2
-    assert "row 1: verdict is 'right'; expected one of correct, wrong" in capsys.readouterr().err
+    assert "row 1: verdict is 'right'. Expected one of correct, wrong" in capsys.readouterr().err
 
 
 def test_a_graded_file_is_graded_again_under_its_own_policy(tmp_path: Path) -> None:

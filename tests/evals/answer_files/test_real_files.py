@@ -138,5 +138,5 @@ def test_a_column_of_verdicts_may_be_text(tmp_path: Path) -> None:
     rows = read_answers(table, Reading(columns, label_threshold=0.5)).rows
     assert [row.expected for row in rows] == [True, False, True, False, True, None, True]
     table.write_text("idx,gold,output,ok\n1,4,so 4,maybe\n")
-    with pytest.raises(ValueError, match="row 1: ok: 'maybe' is no verdict; expected true or false"):
+    with pytest.raises(ValueError, match=r"row 1: ok: 'maybe' is no verdict\. Expected true or false"):
         read_answers(table, Reading(columns))

@@ -137,7 +137,7 @@ def test_several_golds_are_read_by_a_stated_rule(tmp_path: Path) -> None:
     both = {**dump, "input": "p", "output": r"\boxed{-2, 2}", "score": 0.0}
     same = {**dump, "input": "r", "gts": ["-2", "-2"]}
     path = lines(tmp_path / "a.jsonl", [dump, both, same])
-    said = r"row 1: answer is \['2', '-2'\], 2 golds; expected golds=any .* or golds=all"
+    said = r"row 1: answer is \['2', '-2'\], 2 golds. Expected golds=any .* or golds=all"
     with pytest.raises(ValueError, match=said):
         grade_file(path)
     alternatives = grade_file(path, reading=Reading(golds="any"), explain=[1, 2])
@@ -150,9 +150,9 @@ def test_several_golds_are_read_by_a_stated_rule(tmp_path: Path) -> None:
     normalised = lines(tmp_path / "c.jsonl", [{**dump, "output": r"\boxed{2}", "gts": ["-2", "2"], "score": 0.0}])
     assert grade_file(normalised).verdicts == {"wrong": 1}  # 2 is -2 without its sign
     assert grade_file(normalised, reading=Reading(golds="any")).verdicts == {"correct": 1}
-    with pytest.raises(ValueError, match="golds is 'some'; expected any or all"):
+    with pytest.raises(ValueError, match=r"golds is 'some'\. Expected any or all"):
         Reading(golds="some")
-    with pytest.raises(ValueError, match=r"answer is \['2', None\], a list with None in it; expected texts or numbers"):
+    with pytest.raises(ValueError, match=r"answer is \['2', None\], a list with None in it. Expected texts or numbers"):
         grade_file(lines(tmp_path / "b.jsonl", [{**dump, "gts": ["2", None]}]), reading=Reading(golds="any"))
 
 
@@ -246,7 +246,7 @@ def test_a_column_that_tells_benchmarks_apart_is_suggested(tmp_path: Path) -> No
     rows = [{"task_name": task, "question": "q", "target": "5", "completion": "5"} for task in ("amc", "aime")]
     with pytest.raises(ValueError, match=r"columns=problem:question,answer:target,response:completion,benchmark:task_"):
         read_answers(lines(tmp_path / "a.jsonl", rows))
-    with pytest.raises(ValueError, match=r"response:completion; pairs"):  # one task alone is the file
+    with pytest.raises(ValueError, match=r"response:completion \(for pairs"):  # one task alone is the file
         read_answers(lines(tmp_path / "b.jsonl", rows[:1]))
 
 
@@ -254,7 +254,7 @@ def test_a_column_that_tells_benchmarks_apart_is_suggested(tmp_path: Path) -> No
 def test_a_response_by_another_name_is_suggested(name: str, tmp_path: Path) -> None:
     row = {"problem_id": 0, "gold_answer": "27", name: r"\boxed{27}", "finish_reason": "stop", "error": None}
     path = lines(tmp_path / "a.jsonl", [row])
-    with pytest.raises(ValueError, match=rf"columns=answer:gold_answer,response:{name};"):
+    with pytest.raises(ValueError, match=rf"columns=answer:gold_answer,response:{name} "):
         read_answers(path)
     assert grade_file(path, reading=Reading({"answer": "gold_answer", "response": name})).verdicts == {"correct": 1}
 
@@ -313,7 +313,7 @@ def test_columns_call_the_gold_gold_and_refuse_what_nothing_reads(tmp_path: Path
     (path := tmp_path / "caps.csv").write_text("Gold,Response\n7,\\boxed{7}\n")
     for ours in ("gold", "answer"):
         assert grade_file(path, reading=Reading({ours: "Gold", "response": "Response"})).verdicts == {"correct": 1}
-    with pytest.raises(ValueError, match="columns=reponse:Response: did you mean 'response'"):
+    with pytest.raises(ValueError, match="columns=reponse:Response: Did you mean 'response'"):
         Reading({"gold": "Gold", "reponse": "Response"})
     with pytest.raises(ValueError, match="answer or gold"):
         Reading({"gold": "Gold", "answer": "Gold"})

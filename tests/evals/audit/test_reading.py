@@ -162,7 +162,7 @@ def test_the_command_reads_verdicts_without_responses(tmp_path: Path) -> None:
     assert (found["file"], found["seeds"]) == (0.5, 2)  # the last of each seed: 2 of 2, and 0 of 1
     assert [cause["name"] for cause in found["causes"]] == ["truncation"]  # one verdict is missing
     path.write_text("id,correct\n1,maybe\n")
-    with pytest.raises(UsageError, match=r"row 1: correct: 'maybe' is no verdict; expected true or false, 1 or 0"):
+    with pytest.raises(UsageError, match=r"row 1: correct: 'maybe' is no verdict. Expected true or false, 1 or 0"):
         rlvr.audit(path, printed="50.0")
 
 

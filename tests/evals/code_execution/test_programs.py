@@ -102,7 +102,7 @@ def test_blocks_are_counted_and_unknown_policies_refused() -> None:
     assert [fenced(text) for text in (f"```python\n{CODE}", f"~~~\n{CODE}~~~", CODE, "a ``` b", "")] == [
         True, True, False, False, False
     ]  # fmt: skip
-    with pytest.raises(ValueError, match="policy='programme', expected one of program, program_fenced"):
+    with pytest.raises(ValueError, match=r"policy='programme'\. Expected one of program, program_fenced"):
         find(CODE, "f", "programme")
 
 

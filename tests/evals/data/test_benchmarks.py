@@ -143,9 +143,9 @@ def test_numbers_and_lists_become_text(toy: Path) -> None:
     [
         (ROWS[:2], r"2 rows, expected 3"),
         ([*ROWS[:2], {**ROWS[2], "answer": "x"}], r"hashes to [0-9a-f]{64}, pinned is [0-9a-f]{64}"),
-        ([{k: v for k, v in r.items() if k != "answer"} for r in ROWS], r"row 1 of .*no column 'answer'; it has 'id'"),
+        ([{k: v for k, v in r.items() if k != "answer"} for r in ROWS], r"row 1 of .*no column 'answer'. It has 'id'"),
         ([{"answer": "1"}], r"no column 'problem' or 'question'"),
-        ([{"q": "1"}], r"no column 'problem' or 'question' and no column 'answer'; it has 'q'$"),
+        ([{"q": "1"}], r"no column 'problem' or 'question' and no column 'answer'. It has 'q'$"),
         ([{**r, "answer": " "} for r in ROWS], r"column 'answer' is empty"),
         ([{**r, "answer": None} for r in ROWS], r"column 'answer' is empty"),
         ([{**r, "id": "same"} for r in ROWS], r"column 'id' repeats 'same'"),
@@ -168,7 +168,7 @@ def test_changed_data_is_allowed_only_by_name_and_recorded(toy: Path) -> None:
 
 
 def test_no_such_benchmark_file_or_json(toy: Path) -> None:
-    with pytest.raises(ValueError, match="unknown benchmark 'toi': did you mean 'toy'"):
+    with pytest.raises(ValueError, match="unknown benchmark 'toi': Did you mean 'toy'"):
         benchmarks.load("toi", data_dir=toy)
     with pytest.raises(ValueError, match=r"no file for toy: expected one of toy\.jsonl"):
         benchmarks.load("toy", data_dir=toy)
@@ -321,6 +321,6 @@ def test_a_column_that_is_named_is_taken_in_place_of_ours(tmp_path: Path) -> Non
     name = benchmarks.adopt(f"{path}?problem=question&answer=finel")
     with pytest.raises(
         UsageError,
-        match=r"no column 'finel' \(columns=answer:finel\); did you mean 'final'\? it has 'question', 'answer', 'f",
+        match=r"no column 'finel' \(columns=answer:finel\). Did you mean 'final'\? it has 'question', 'answer', 'f",
     ):
         benchmarks.load(name)

@@ -193,7 +193,7 @@ def test_long_and_deep_responses_are_read_whole():
 
 
 def test_an_unknown_policy_is_refused():
-    with pytest.raises(ValueError, match="'lastbox' is unknown; expected one of boxed_last, boxed_first"):
+    with pytest.raises(ValueError, match=r"'lastbox' is unknown\. Expected one of boxed_last, boxed_first"):
         extract("5", "lastbox")
 
 

@@ -88,7 +88,7 @@ def test_answer_classes():
 
 
 def test_an_unknown_policy_is_refused(grader):
-    with pytest.raises(ValueError, match="extraction policy 'best' is unknown; expected one of boxed_last"):
+    with pytest.raises(ValueError, match=r"extraction policy 'best' is unknown\. Expected one of boxed_last"):
         grader.grade_responses([("5", r"\boxed{5}", None)], policy="best")
 
 

@@ -45,7 +45,7 @@ def test_markers() -> None:
     assert has_marker("<think>") and has_marker("so</think>") and not has_marker("I think > 5")
     assert begins("<|im_start|>assistant\n<think>\n") and not begins("Use <think> and </think>.\nQuestion: 1?")
     assert not begins("<think>\n\n</think>\n\n")  # a template that turns thinking off
-    with pytest.raises(ValueError, match="reasoning is 'before'; expected one of after, whole"):
+    with pytest.raises(ValueError, match=r"reasoning is 'before'\. Expected one of after, whole"):
         graded_part("", None, "before")
 
 
@@ -66,7 +66,7 @@ def test_it_is_a_value_of_the_protocol_with_its_source() -> None:
     assert protocols.get("anchor_gsm8k").reasoning.value == "whole"
     changed = protocols.get("sampled").override({"reasoning": "whole"}, Origin.USER, "command line")
     assert changed.sourced()["reasoning"].value == "whole"
-    with pytest.raises(ValueError, match="reasoning='before', expected one of after, whole"):
+    with pytest.raises(ValueError, match=r"reasoning='before'\. Expected one of after, whole"):
         protocols.get("sampled").override({"reasoning": "before"}, Origin.USER, "command line")
 
 

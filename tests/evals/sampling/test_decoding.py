@@ -113,7 +113,7 @@ def test_steps_tell_their_tokens_and_may_stop(engine: TransformersEngine) -> Non
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("scripted", {"top_k": 3}, "engine scripted cannot express top_k=3; expected null, or engine=transformers or"),
+        ("scripted", {"top_k": 3}, "engine scripted cannot express top_k=3. Expected null, or engine=transformers or"),
         ("transformers", {"extra_body": {"a": 1}}, "engine transformers cannot express extra_body={'a': 1}; expected"),
         ("transformers", {"reasoning_effort": "low"}, "engine=openai; or, as the chat template has it"),
     ],

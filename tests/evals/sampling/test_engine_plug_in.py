@@ -56,7 +56,7 @@ def test_a_new_engine_measures_with_its_own_options(tmp_path: Path, capsys: pyte
     assert scores[0]["name"] == "avg@2" and scores[0]["value"] == 0.5  # of 0 + 1 and 1 + 1 the second
     assert "loading the model" not in err
     assert main([*command, "engine.dtype=float32"]) == 2
-    assert "no such key of engine echo; expected one of: engine.times, engine.url" in capsys.readouterr().err
+    assert "no such key of engine echo. Expected one of: engine.times, engine.url" in capsys.readouterr().err
     assert main([*command, "engine.times=x"]) == 2
     assert "engine.times: expected int, got 'x'" in capsys.readouterr().err
     assert main(["list", "what=engines"]) == 0 and "echo" in capsys.readouterr().out
@@ -88,7 +88,7 @@ def test_an_unknown_engine_is_refused_everywhere(capsys: pytest.CaptureFixture[s
         with pytest.raises(ValueError, match=r"'vlm'.*vllm|vllm.*'vlm'"):
             made("vlm", "m")
     assert main(["eval", "model=m", "engine=vlm"]) == 2
-    assert "engine=vlm: no such engine; did you mean" in capsys.readouterr().err
+    assert "engine=vlm: no such engine. Did you mean" in capsys.readouterr().err
 
 
 def test_options_are_those_of_the_class() -> None:

@@ -192,13 +192,13 @@ def test_two_processes_do_not_share_a_folder(place: dict[str, Any]) -> None:
 def test_wrong_names_stop_before_anything_starts(place: dict[str, Any]) -> None:
     nowhere = place["data_dir"] / "nowhere"
     for values, message in (
-        ({"protocol": "tini"}, "unknown protocol 'tini': did you mean 'tiny'"),
+        ({"protocol": "tini"}, "unknown protocol 'tini': Did you mean 'tiny'"),
         ({"engine": "vlm"}, "engine: got 'vlm'"),
         ({"model_path": "/no/such/model"}, "'/no/such/model': no such folder"),
         ({"model_path": "/no/such/model", "engine": "transformers", "data_dir": nowhere}, "'/no/such/model'"),
         ({"data_dir": nowhere}, "has no file for toy"),
         ({"protocol": protocol(1, rows=6)}, "rows=6 for toy: expected 1 to 5"),
-        ({"engine": Scripted(context=22)}, r".p2., the longest, has 14 .* is 22; expected max_tokens <= 8"),
+        ({"engine": Scripted(context=22)}, r".p2., the longest, has 14 .* is 22. Expected max_tokens <= 8"),
     ):
         with pytest.raises(ValueError, match=message):
             evaluate(**{"protocol": protocol(1), "engine": Scripted(), **place, **values})

@@ -32,7 +32,7 @@ def test_curves_are_runs_with_our_names(tmp_path: Path, capsys: pytest.CaptureFi
     trl.write_text(json.dumps({"log_history": [{"step": 5, "reward": 0.5, "loss": 1.0}]}))
     command = ["curves", str(verl), str(trl), "name=theirs", "columns=curve/gsm8k/avg_at_1:val/acc"]
     assert main(command) == 2  # the second file has no such score
-    assert "no metric 'val/acc'; it has reward, loss" in capsys.readouterr().err
+    assert "no metric 'val/acc'. It has reward, loss" in capsys.readouterr().err
     assert main(["curves", str(verl), "name=verl", command[-1]]) == 0
     assert main(["curves", str(trl), "name=trl"]) == 0
     first, second = (Run(tmp_path / "home" / "curves" / f"{name}-seed0") for name in ("verl", "trl"))
@@ -80,8 +80,8 @@ def test_names_of_trackers_own_steps_and_wrong_names(tmp_path: Path, capsys: pyt
     assert Run(tmp_path / "home" / "curves" / "wandb-seed0").curve == {2: curve, 4: curve}
     (tmp_path / "responses.parquet").write_bytes(b"PAR1")
     for command, error in (
-        ([str(file), "columns=train/rewards:x"], "columns=train/rewards: did you mean 'train/reward'?"),
-        ([str(file), "columns=step:it"], "no column of steps (columns=step:NAME); expected one of it, got _step"),
+        ([str(file), "columns=train/rewards:x"], "columns=train/rewards: Did you mean 'train/reward'?"),
+        ([str(file), "columns=step:it"], "no column of steps (columns=step:NAME). Expected one of it, got _step"),
         ([str(tmp_path / "responses.parquet")], "of responses: rlvr grade"),
     ):
         assert main(["curves", *command]) == 2 and error in capsys.readouterr().err

@@ -29,8 +29,8 @@ def remove(pattern: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("breaks", "said"),
     [
-        (remove("model.safetensors"), "it has no weights; expected one of model*.safetensors"),
-        (remove("tokenizer*"), "it has no tokenizer; expected one of tokenizer.json"),
+        (remove("model.safetensors"), "it has no weights. Expected one of model*.safetensors"),
+        (remove("tokenizer*"), "it has no tokenizer. Expected one of tokenizer.json"),
         (
             remove("chat_template.jinja"),
             "'plain' is a chat prompt, but the model's tokenizer has no chat template",

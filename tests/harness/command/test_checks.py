@@ -34,20 +34,20 @@ def rows_file(path: Path, count: int) -> Path:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"rewards": ["acuracy", "boxed_format"]}, "rewards: no reward 'acuracy'; did you mean 'accuracy'?"),
+        ({"rewards": ["acuracy", "boxed_format"]}, "rewards: no reward 'acuracy'. Did you mean 'accuracy'?"),
         # one reward where two weights stand: the name is what is wrong
-        ({"rewards": ["mine"]}, "rewards: no reward 'mine'; expected one of accuracy, "),
+        ({"rewards": ["mine"]}, "rewards: no reward 'mine'. Expected one of accuracy, "),
         (
             {"rewards": ["accuracy"], "reward_weights": [1.0, 1.0]},
-            "expected one for each of rewards=[accuracy], got (1.0, 1.0); give reward_weights=[1.0] too",
+            "expected one for each of rewards=[accuracy], got (1.0, 1.0). Give reward_weights=[1.0] too",
         ),
-        ({"prompt": "boxed_sufix"}, "did you mean 'boxed_suffix'?"),
+        ({"prompt": "boxed_sufix"}, "Did you mean 'boxed_suffix'?"),
         ({"base_model": "/no/where"}, "base_model: expected tiny, tiny_search, a model folder or a hub id"),
         ({"base_model": "tinny"}, "base_model: expected tiny, tiny_search, a model folder or a hub id"),
         ({"dataset": "/nope.jsonl"}, "dataset: /nope.jsonl: expected a file, there is none"),
         ({"dataset": "nope.csv"}, "dataset: nope.csv: expected a file"),
         ({"dataset": "a b"}, "dataset: expected tiny, tiny_search, a name of"),
-        ({"dataset": "owner/name"}, "give dataset_rows=N"),
+        ({"dataset": "owner/name"}, "Give dataset_rows=N"),
         ({"dataset_rows": 15}, "expected at least prompts_per_rollout=16 problems, got 15"),
     ],
 )
@@ -90,7 +90,7 @@ def test_too_few_problems_name_values_that_fit(tmp_path: Path) -> None:
 
 def test_epochs_that_no_training_would_reach_are_refused() -> None:
     """A scale's max_steps ends the training first; with max_steps=null the epochs count."""
-    with pytest.raises(UsageError, match=r"epochs=2: not used, as max_steps=60 \(scale=tiny\) .*; give max"):
+    with pytest.raises(UsageError, match=r"epochs=2: not used, as max_steps=60 \(scale=tiny\) .*. Give max"):
         resolve("egsw", arms=["grpo"], overrides={"epochs": 2})
     (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"epochs": 2, "max_steps": None})
     assert job.experiment is not None and job.experiment.epochs.value == 2
@@ -101,7 +101,7 @@ def test_a_model_by_its_hub_id_or_folder_is_a_base_model() -> None:
     for name in ("Qwen/Qwen2.5-0.5B", "./mine"):
         with pytest.raises(UsageError, match=rf"model={name}: .*\(math-7b, .*base_model={name} trains another one"):
             resolve("egsw", models=[name])
-    with pytest.raises(UsageError, match="model=math7b: no such model; did you mean 'math-7b'"):
+    with pytest.raises(UsageError, match=r"model=math7b: no such model\. Did you mean 'math-7b'"):
         resolve("egsw", models=["math7b"])
 
 

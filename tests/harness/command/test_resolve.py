@@ -201,7 +201,7 @@ def test_sets_of_arms_run_by_name() -> None:
     assert named("table4", models=["math-7b"]) == {pair for pair in named("table4") if pair[0] == "math-7b"}
     # one base model at tiny scale: the first that has an arm of the set
     assert {j.model for j in resolve("trial_and_error", sets=["table3"])} == {"32b"}
-    with pytest.raises(UsageError, match="arms=table9: no such arms; did you mean 'table"):
+    with pytest.raises(UsageError, match=r"arms=table9: no such arms\. Did you mean 'table"):
         named("table9")
     with pytest.raises(UsageError, match=r"expected arm=\.\.\. or arms=\.\.\., not both"):
         named("table4", arms=["grpo"])
@@ -219,7 +219,7 @@ def test_like_gives_an_arm_a_frameworks_grpo() -> None:
     assert (e.clip_low.value, e.clip_high.value) == (0.1, 0.4)  # the command line's, AReaL's
     with pytest.raises(UsageError, match="like=verl: expected arms with GRPO's advantage and surrogate, got rloo"):
         resolve("baselines", arms=["grpo", "rloo"], overrides={"like": "verl"})
-    with pytest.raises(UsageError, match="like=veml: no such like; did you mean 'verl'"):
+    with pytest.raises(UsageError, match=r"like=veml: no such like\. Did you mean 'verl'"):
         resolve("egsw", overrides={"like": "veml"})
 
 

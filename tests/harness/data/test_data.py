@@ -45,7 +45,7 @@ def test_numbers_are_answers_and_a_column_that_is_nowhere_is_refused(tmp_path: P
     named = f"{path}?problem=question&answer=gold"
     assert [row["answer"] for row in load_problems(named)] == ["2", "0.5"]
     for read in (load_problems, count_rows):  # not filled from another column, as without columns=
-        with pytest.raises(ValueError, match=r"columns=problem:questoin: .* row 1, has no such column; did you mean"):
+        with pytest.raises(ValueError, match=r"columns=problem:questoin: .* row 1, has no such column. Did you mean"):
             read(f"{path}?problem=questoin&answer=gold")
 
 

@@ -126,7 +126,7 @@ def test_the_page_names_an_unmeasured_scale(report: Any) -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("arm=egws", "arm=egws: not measured at paper scale; did you mean 'egsw'?"),
+        ("arm=egws", "arm=egws: not measured at paper scale. Did you mean 'egsw'?"),
         ("model=7b", "model=7b: not measured at paper scale"),
     ],
 )

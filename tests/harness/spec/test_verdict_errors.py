@@ -96,7 +96,7 @@ def test_what_a_correct_answer_earns_more() -> None:
     assert worth(["boxed_format", "signed_accuracy"], [1.0, 1.5], "noisy_reward") == 3.0
     assert worth(["accuracy", "boxed_format"], [0.5, 1.0], "false_positives") == 0.5
     for names, weights in ((["boxed_format"], [1.0]), (["boxed_format", "accuracy"], [1.0, 0.0])):
-        with pytest.raises(UsageError, match=r"none of its rewards \['boxed_format'.* it needs accuracy or signed"):
+        with pytest.raises(UsageError, match=r"none of its rewards \['boxed_format'.* It needs accuracy or signed"):
             worth(names, weights, "noisy_reward")
 
 

@@ -68,7 +68,7 @@ def test_an_unscored_answer_may_be_an_error() -> None:
     assert score_responses(("accuracy",), RESPONSES[:1], ["4"], grader, policy="boxed_last", unscored="error") == {
         "accuracy": [1.0]
     }
-    with pytest.raises(ValueError, match="unscored is 'zero'; expected one of skip, incorrect, error"):
+    with pytest.raises(ValueError, match=r"unscored is 'zero'\. Expected one of skip, incorrect, error"):
         score_responses(("accuracy",), RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored="zero")
 
 

@@ -163,7 +163,7 @@ def test_a_methods_own_value_is_compared_with_arms_that_have_none(
     words = ["compare", "paper=egsw", "arm=egsw,grpo", "metrics=avg", "--json"]
     assert main(words) == 2 and "egsw.alpha=1; model=tiny egsw.alpha=2." in capsys.readouterr().err
     assert main([*words, "benchmark=b"]) == 2
-    assert "benchmark=b: no option, and no value of these arms; did you mean 'benchmarks'?" in capsys.readouterr().err
+    assert "benchmark=b: no option, and no value of these arms. Did you mean 'benchmarks'?" in capsys.readouterr().err
     assert main([*words, "egsw.alpha=2"]) == 0
     assert json.loads(capsys.readouterr().out)["lines"][0]["difference"] == -0.25
 
