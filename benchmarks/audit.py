@@ -23,14 +23,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rlvr
-from benchmarks.audit_search import DRAWN, KINDS, Draw, draw, drawn_rows, foreign, foreign_rows
+from benchmarks.audit_search import (
+    DRAWN,
+    KINDS,
+    SETS,
+    Draw,
+    Foreign,
+    draw,
+    drawn_rows,
+    explained_share,
+    foreign,
+    foreign_rows,
+)
 from benchmarks.pages import ROOT, made_by, write
 from evals.notebook import markdown_table
 
 PAGE = ROOT / "results" / "audit.md"
 FILES = Path(__file__).with_name("audit_files.md")  # measured once, by the audit before and after
-REPETITIONS = 2
-WORKERS = 8
+REPETITIONS = 4
+WORKERS = 2
 NUMBER, STANDS, CHOICE = "stands with another number", "stands", "within selection"
 RESERVED = "stands, with a reservation"  # the file's own number, of which something else is to be said
 Labels = NDArray[np.float64]  # [problems, samples]
@@ -724,11 +735,10 @@ def repeated(name: str) -> Found:
     return repeat({**CAUSES, **CLEAN}[name], REPETITIONS)
 
 
-def page(found: Mapping[str, Found], draws: Sequence[Draw], counts: Mapping[str, Mapping[str, Counter[str]]]) -> str:
+def page(found: Mapping[str, Found], draws: Sequence[Draw], others: Mapping[str, Foreign]) -> str:
     """The tables, from what was found of each kind, of compositions drawn at random, and of foreign numbers."""
-    of_all = [of for sorts in counts.values() for of in sorts.values()]
-    numbers = sum(of.total() for of in of_all)
-    share = sum(of["explained"] for of in of_all) / numbers
+    rows_of_others = foreign_rows(others)
+    share, interval = explained_share(others)
     drawn = sum(of.found for of in draws)
     tables = []
     for kinds in (CAUSES, CLEAN):
@@ -747,7 +757,7 @@ plants are large: smaller ones are found less often. A largest value that happen
 
 The search tries compositions of typed choices (`evals/audit/grammar.py`). Two more tables say how good it is.
 [Compositions drawn at random](#compositions-drawn-at-random) are in no list: {drawn} of {len(draws)} are found.
-[Foreign numbers](#foreign-numbers) must not be explained: {share:.1%} of {numbers} are.
+[Foreign numbers](#foreign-numbers) must not be explained: {share:.1%} of {rows_of_others[-1][2]} are.
 
 {tables[0]}
 
@@ -770,7 +780,10 @@ the digits. The audit cannot tell where so many others are as simple that chance
 *another model's score*: of another model on the same benchmark, with one digit. *any number*: within ten points of the
 file's score. *explained*: the audit stands by the digits, with or without a choice. Below 5 % of all should be.
 
-{markdown_table(("files", "number", "explained", "cannot tell", "not found"), foreign_rows(counts))}
+Each kind has {SETS} sets of files. **Explained: {share:.1%}**, 95 % interval {interval.low:.1%} to {interval.high:.1%}
+over the {SETS * len(KINDS)} sets of files, whose numbers belong together.
+
+{markdown_table(("files", "number", "asked", "explained", "cannot tell", "not found"), rows_of_others)}
 
 {FILES.read_text(encoding="utf-8")}"""
 
@@ -789,8 +802,8 @@ def main() -> None:
             print(f"{name}: {of.named} of {REPETITIONS}", *of.missed, sep="\n", flush=True)
         if given.write and not given.only:
             draws = list(pool.map(draw, range(DRAWN)))
-            counts = dict(zip(KINDS, pool.map(foreign, KINDS), strict=True))
-            write(PAGE, page(found, draws, counts))
+            others = dict(zip(KINDS, pool.map(foreign, KINDS), strict=True))
+            write(PAGE, page(found, draws, others))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ verdicts, checkpoints, seeds and curves. `benchmarks.audit` writes the tables.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,10 +15,12 @@ import pandas as pd
 from evals.audit import Evidence, Printed, audit
 from evals.audit.composition import Composition
 from evals.audit.result import NOT_FOUND
-from evals.audit.search import search, tried_of
+from evals.audit.search import Tried, search_in, tried_of
+from evals.stats.intervals import Interval, over_problems
 
-DRAWN = 40  # compositions
-FOREIGN = 4  # numbers of each sort, for each kind of evidence
+DRAWN = 60  # compositions
+SETS = 24  # sets of files of each kind, each asked about foreign numbers: the scores of all others, and
+ANY = 20  # numbers with one digit, and as many with two
 NEAR = 0.1  # a foreign number is within ten points of the file's score
 UNEXPLAINED = ("cannot tell", NOT_FOUND)
 
@@ -93,28 +94,58 @@ def draw(number: int) -> Draw:
     steps = int(rng.choice(np.unique(lengths)))
     chosen = int(rng.choice(np.array(new)[lengths == steps]))
     printed = Printed(f"{100 * tried.values[chosen]:.2f}")
-    result, matches = audit(printed, evidence), search(printed, evidence).matches
+    result, matches = audit(printed, evidence), search_in(tried, printed, evidence).matches
     composition: Composition = tried.compositions[chosen]
     named = result.reading.startswith(composition.words) or composition.words in str(result)
     found = composition in matches and named and result.verdict not in UNEXPLAINED
     return Draw(kind, steps, composition.words, result.in_words, result.reading, found)
 
 
-def foreign(kind: str) -> Mapping[str, Counter[str]]:
-    """Verdicts on numbers of no relation to the files: another model's score on the same benchmark, and any number
-    within `NEAR` of the file's score, with one and with two digits."""
-    counts: dict[str, Counter[str]] = {}
-    for sort, digits in (("another model's score", 1), ("any number, one digit", 1), ("any number, two digits", 2)):
-        found = counts.setdefault(sort, Counter())
-        for number in range(FOREIGN):
-            rng = np.random.default_rng([58, number, digits, *map(ord, kind)])
-            evidence, other = KINDS[kind](rng), KINDS[kind](rng)
-            value = float(other.last["value"].mean())
-            if sort != "another model's score":
-                value = float(evidence.last["value"].mean()) + rng.uniform(-NEAR, NEAR)
-            verdict = audit(Printed(f"{100 * np.clip(value, 0.02, 0.98):.{digits}f}"), evidence).verdict
-            found[verdict if verdict in UNEXPLAINED else "explained"] += 1
-    return counts
+SORTS: Mapping[str, int] = {"another model's score": 1, "any number, one digit": 1, "any number, two digits": 2}
+OUTCOMES = ("explained", *UNEXPLAINED)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What the search said of numbers of no relation to some sets of files of one kind.
+
+    Attributes:
+        counts: sort of number -> how many are explained, cannot be told, and are not found.
+        explained: [SETS], the share of the numbers that are explained, of each set of files.
+    """
+
+    counts: Mapping[str, tuple[int, ...]]
+    explained: tuple[float, ...]
+
+
+def foreign(kind: str, files: int = SETS, numbers: int = ANY) -> Foreign:
+    """Another model's score on the same benchmark, and any number within `NEAR` of the file's score, with one and with
+    two digits. The numbers of a set of files are searched once, and serve for all that are asked about it."""
+    rngs = [np.random.default_rng([58, number, *map(ord, kind)]) for number in range(files)]
+    sets = [KINDS[kind](rng) for rng in rngs]
+    scores = [float(evidence.last["value"].mean()) for evidence in sets]
+    said: list[list[tuple[str, str]]] = []
+    for number, (evidence, rng) in enumerate(zip(sets, rngs, strict=True)):
+        tried = tried_of(evidence, Printed("50.0"), None)
+        values = {"another model's score": [score for other, score in enumerate(scores) if other != number]}
+        for sort in [*SORTS][1:]:
+            values[sort] = (scores[number] + rng.uniform(-NEAR, NEAR, numbers)).tolist()
+        said.append(
+            [
+                (sort, outcome(tried, Printed(f"{100 * np.clip(value, 0.02, 0.98):.{SORTS[sort]}f}"), evidence))
+                for sort, of in values.items()
+                for value in of
+            ]
+        )
+    every = [one for of in said for one in of]
+    counts = {sort: tuple(every.count((sort, of)) for of in OUTCOMES) for sort in SORTS}
+    return Foreign(counts, tuple(float(np.mean([of == "explained" for _, of in one])) for one in said))
+
+
+def outcome(tried: Tried, printed: Printed, evidence: Evidence) -> str:
+    """Whether the audit stands by the digits, with or without a choice; else its verdict, which rests on the search."""
+    found = search_in(tried, printed, evidence)
+    return "explained" if found.explained else NOT_FOUND if found.first is None else "cannot tell"
 
 
 def drawn_rows(draws: Sequence[Draw]) -> list[tuple[str, str, str, str]]:
@@ -122,12 +153,17 @@ def drawn_rows(draws: Sequence[Draw]) -> list[tuple[str, str, str, str]]:
     return [(of.kind, of.words, of.verdict, "yes" if of.found else "no") for of in draws]
 
 
-def foreign_rows(counts: Mapping[str, Mapping[str, Counter[str]]]) -> list[tuple[str, ...]]:
-    """Of a table: kind, sort of number, explained, cannot tell, not found; and all of them in the last row."""
-    columns, total = ("explained", *UNEXPLAINED), Counter[str]()
-    rows = []
-    for kind, sorts in counts.items():
-        for sort, of in sorts.items():
-            rows.append((kind, sort, *(str(of[column]) for column in columns)))
-            total += of
-    return [*rows, ("all", "", *(str(total[column]) for column in columns))]
+def foreign_rows(found: Mapping[str, Foreign]) -> list[tuple[str, ...]]:
+    """Of a table: kind, sort of number, how many; explained, cannot tell, not found. The last rows have all kinds."""
+    rows = [(kind, sort, sum(counts), *counts) for kind, of in found.items() for sort, counts in of.counts.items()]
+    every = [(sort, [row[2:] for row in rows if sort in ("", row[1])]) for sort in (*SORTS, "")]
+    totals = [("all", sort, *np.sum(of, axis=0).tolist()) for sort, of in every]
+    return [tuple(map(str, row)) for row in (*rows, *totals)]
+
+
+def explained_share(found: Mapping[str, Foreign]) -> tuple[float, Interval]:
+    """The share of all foreign numbers that are explained, with its 95 % interval over the sets of files."""
+    shares = [share for of in found.values() for share in of.explained]
+    interval = over_problems(shares)
+    assert interval is not None
+    return float(np.mean(shares)), interval

@@ -19,6 +19,7 @@ from evals.stats.intervals import Interval, estimate, over_problems
 
 Vector = NDArray[np.float64]
 RUNS = 600
+AGAIN = 10_000  # of the worst cells of pass@k and maj@k
 OF_SEEDS = 300  # of the cases with several training seeds
 COMPARISONS = 300  # of methods of unlike spread
 SEEDS = (3, 5, 10)
@@ -111,12 +112,9 @@ def one_difference(problems: int, samples: int, rate: float, shape: float, kind:
     rng = np.random.default_rng([2, problems, samples, round(1000 * rate), round(10 * shape), len(kind)])
 
     def rates(size: tuple[int, int]) -> tuple[Vector, Vector]:
-        a = rng.beta(rate * shape, (1 - rate) * shape, size)
-        if kind == "lift":
-            return a, 2 * a / (1 + a)
-        if kind == "other":
-            return a, np.where(rng.random(size) < 1 / 3, rng.beta(rate * shape, (1 - rate) * shape, size), a)
-        return a, a
+        of_beta = coverage_of_k.of_beta(rate, shape)
+        a = of_beta(rng, size)
+        return a, coverage_of_k.second(kind, a, of_beta, rng)
 
     a, b = rates((1, 400_000))
     truth = float((a - b).mean()) if kind == "lift" else 0.0
@@ -185,22 +183,14 @@ def lowest(cases: Iterable[Case]) -> str:
     return f"{100 * min(case.covered for case in cases):.1f}"
 
 
-def document() -> Iterator[str]:
-    """The page, line by line."""
-    yield "# Coverage of the 95 % intervals"
-    yield (
-        f"\nWritten by `python -m benchmarks.coverage --write`. It is not edited by hand. "
-        f"{RUNS} simulated evaluations a "
-        f"case, {OF_SEEDS} with several training seeds; known truth, fixed seeds. One standard deviation of a share "
-        "near 95 % is 0.9 and 1.3. Percent of the intervals "
-        "that contain the truth; widths in points. The method is in docs/metrics.md."
-    )
+def one_seed() -> Iterator[str]:
+    """The section of scores and differences of one training seed."""
     yield "\n## One training seed\n"
     yield (
         "Over problems of Beta difficulty: mean rates 1 to 98 %, from problems that are nearly all solved always or "
         "never to problems that are nearly alike. A difference: equal checkpoints, a third of the problems of other "
         "difficulty, or doubled odds. Each row is the least, the mean and the greatest coverage of its cases. "
-        "`marked`: intervals that say `~`, because fewer than five problems vary. `unmarked and wrong`: the worst case "
+        "`marked`: intervals that say `~`. `unmarked and wrong`: the worst case "
         "of a row.\n"
     )
     yield "| | problems | samples | least | mean | greatest | width | marked | unmarked and wrong |"
@@ -220,7 +210,20 @@ def document() -> Iterator[str]:
                     f"| {name} | {problems} | {samples} | {min(covered):.1f} | {np.mean(covered):.1f} | "
                     f"{max(covered):.1f} | {width:.1f} | {marked:.0f} % | {100 * max(c.unwarned for c in cases):.1f} |"
                 )
-    yield from coverage_of_k.lines(RUNS)
+
+
+def document() -> Iterator[str]:
+    """The page, line by line."""
+    yield "# Coverage of the 95 % intervals"
+    yield (
+        f"\nWritten by `python -m benchmarks.coverage --write`. It is not edited by hand. "
+        f"{RUNS} simulated evaluations a case, {OF_SEEDS} with several training seeds; known truth, fixed seeds. One standard deviation of a share "
+        "near 95 % is 0.9 and 1.3. Percent of the intervals "
+        "that contain the truth; widths in points. The method is in docs/metrics.md."
+    )
+    yield from one_seed()
+    yield from coverage_of_k.scores(RUNS, AGAIN)
+    yield from coverage_of_k.differences(RUNS, AGAIN)
     yield "\n## Several training seeds\n"
     yield (
         "Coverage in percent (width in points) by the deviation of the seeds' effects and their shape: two values, "

@@ -6,8 +6,9 @@ them), so that some hundred cases take seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,33 +20,54 @@ Array = NDArray[np.float64]
 Rates = Callable[[np.random.Generator, tuple[int, ...]], Array]
 PROBLEMS = (15, 30, 48, 100, 200, 500)
 SIZES = {"pass": ((8, 4), (16, 8), (64, 16), (256, 64)), "maj": ((8, 4), (16, 8), (64, 16)), "avg": ((8, 1), (64, 1))}
+NEVER = 0.005  # of the intervals of a shape may miss the truth without a mark where it is always marked
+KINDS = {  # of the second model: what is said of it
+    "": "",
+    "same": ", equal",
+    "other": ", a third other",
+    "lift": ", odds doubled",
+}
 RIVALS = (0.7, 0.3)  # of the incorrect responses: two answers, so that votes can split
 
 
-def ends(values: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """(low, high, marked) of the 95 % intervals of the means of [R, P] values in 0..1, as `over_problems` has them."""
+def ends(values: Array, *, difference: bool = False) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """(low, high, marked) of the 95 % intervals of the means of [R, P] values in 0..1, as `over_problems` has them; of
+    differences in -1..1 as `Estimate.interval` has them."""
     from scipy.special import ndtri, stdtrit
 
     problems, z = values.shape[1], ndtri(0.975)
-    mean = values.mean(1)
+    least, width = (-1, 2) if difference else (0, 1)
+    mean = (values.mean(1) - least) / width
     spread = mean * (1 - mean)
-    vary = np.minimum(_effective(values), _effective(1 - values))
+    vary = _effective(np.abs(values))
+    vary = vary if difference else np.minimum(vary, _effective(1 - values))
+    most = np.abs(values).mean(1) / width**2 if difference else np.maximum(spread, 0)  # a variance
     df = np.minimum(problems - 1, np.maximum(vary, 1e-9))
-    half = np.minimum(
-        stdtrit(df, 0.975) * np.sqrt(values.var(1, ddof=1) / problems), z * np.sqrt(np.maximum(spread, 0) / problems)
-    )
-    half = np.where(vary > 0, half, 0.0)
+    error = np.sqrt(values.var(1, ddof=1) / problems) / width
+    half = np.where(vary > 0, np.minimum(stdtrit(df, 0.975) * error, z * np.sqrt(most / problems)), 0.0)
     ratio = half**2 / np.maximum(spread, TINY)
-    hidden = np.maximum(0, min(0.05 ** (-1 / problems) - 1, z * z / problems) - ratio)
+    hidden = 0.0 if difference else np.maximum(0, min(0.05 ** (-1 / problems) - 1, z * z / problems) - ratio)
 
     def distance(p: Array) -> Array:
         a, b = 1 + ratio + hidden, p * (ratio + hidden) - ratio * (1 - p)
         return np.asarray((b + np.sqrt(b * b + 4 * a * half**2)) / (2 * a))
 
     unseen, alike = 1 - 0.025 ** (1 / problems), half <= 1e-9
-    low = np.where(alike, mean - unseen * mean, mean - distance(mean))
-    high = np.where(alike, mean + unseen * (1 - mean), mean + distance(1 - mean))
-    return np.maximum(0, low), np.minimum(1, high), vary < FEW
+    low = least + width * np.maximum(0, np.where(alike, mean - unseen * mean, mean - distance(mean)))
+    high = least + width * np.minimum(1, np.where(alike, mean + unseen * (1 - mean), mean + distance(1 - mean)))
+    if difference:
+        zero = _as_mcnemar(values)
+        low, high = np.where(zero, np.minimum(low, 0), low), np.where(zero, np.maximum(high, 0), high)
+    return low, high, (vary < FEW) | (difference & (width * half < 1 / problems))
+
+
+def _as_mcnemar(differences: Array) -> NDArray[np.bool_]:
+    """[R]: whether all differences are -1, 0 or 1, and McNemar's exact test does not reject zero."""
+    from scipy.special import bdtr
+
+    higher, lower = (differences == 1).sum(1), (differences == -1).sum(1)
+    exact = np.isin(differences, (-1.0, 0.0, 1.0)).all(1)
+    return np.asarray(exact & (2 * bdtr(np.minimum(higher, lower), higher + lower, 0.5) > 0.05))
 
 
 def _effective(weights: Array) -> Array:
@@ -74,7 +96,7 @@ def shapes() -> Mapping[str, Rates]:
             share, lambda r, n: np.full(n, 0.001), lambda r, n: np.full(n, 0.9)
         )
     for rate, s in ((0.01, 0.3), (0.05, 1), (0.1, 0.3), (0.5, 0.3), (0.5, 5), (0.9, 1), (0.98, 1)):
-        found[f"Beta, mean {100 * rate:g} %, s = {s:g}"] = _beta(rate, s)
+        found[f"Beta, mean {100 * rate:g} %, s = {s:g}"] = of_beta(rate, s)
     return found
 
 
@@ -82,7 +104,7 @@ def _mixed(share: float, easy: Rates, hard: Rates) -> Rates:
     return lambda rng, size: np.where(rng.random(size) < share, hard(rng, size), easy(rng, size))
 
 
-def _beta(rate: float, s: float) -> Rates:
+def of_beta(rate: float, s: float) -> Rates:
     return lambda rng, size: np.asarray(rng.beta(rate * s, (1 - rate) * s, size))
 
 
@@ -93,11 +115,13 @@ def measured(metric: str, rates: Array, n: int, k: int, rng: np.random.Generator
         return np.asarray(by_correct[rng.binomial(n, rates)])
     votes = rng.multinomial(n, _chances(rates))
     kinds, which = np.unique(votes.reshape(-1, 3) @ [1, n + 1, (n + 1) ** 2], return_inverse=True)
-    values = [
-        maj_of_votes(n, v % (n + 1), tuple(sorted((v // (n + 1) % (n + 1), v // (n + 1) ** 2))), k)
-        for v in map(int, kinds)
-    ]
+    values = [_majority(n, v % (n + 1), v // (n + 1) % (n + 1), v // (n + 1) ** 2, k) for v in map(int, kinds)]
     return np.asarray(np.array(values)[which].reshape(rates.shape))
+
+
+@cache
+def _majority(n: int, correct: int, one: int, other: int, k: int) -> float:
+    return maj_of_votes(n, correct, tuple(sorted((one, other))), k)
 
 
 def _chances(rates: Array) -> Array:
@@ -115,51 +139,166 @@ def truth(metric: str, rates: Array, k: int, rng: np.random.Generator) -> float:
     return float(np.mean(((votes[:, 0] == best) & (best > 0)) / (votes == best[:, None]).sum(axis=1)))
 
 
+def second(kind: str, first: Array, rates: Rates, rng: np.random.Generator) -> Array:
+    """Rates of a second model on the problems of the first one."""
+    if kind == "other":
+        return np.where(rng.random(first.shape) < 1 / 3, rates(rng, first.shape), first)
+    return 2 * first / (1 + first) if kind == "lift" else first
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Of the intervals of one shape of problems, as shares: those that hold the truth, those with a mark, those that
+    miss it without one; and their mean width."""
+
+    shape: str
+    covered: float
+    marked: float
+    unwarned: float
+    width: float
+
+    @property
+    def always_marked(self) -> bool:
+        """Whether nearly every interval that misses the truth has a mark."""
+        return self.unwarned <= NEVER
+
+
+@dataclass(frozen=True)
+class Size:
+    """One row: a metric, numbers of problems and samples, k. kinds: of the second model, or "" for a score."""
+
+    metric: str
+    problems: int
+    n: int
+    k: int
+    kinds: tuple[str, ...] = ("",)
+
+    def cell(self, shape: str, kind: str, runs: int, *, again: bool = False) -> Cell:
+        """One shape, `runs` times; `again`: with other random numbers."""
+        rates = shapes()[shape]
+        place = [len(self.metric), self.problems, self.n, self.k, [*shapes()].index(shape)]
+        rng = np.random.default_rng([7, *place, *([sum(map(ord, kind))] if kind else []), *([1] if again else [])])
+        true = 0.0
+        if kind in ("", "lift"):
+            many = rates(rng, (200_000,))
+            true = truth(self.metric, many, self.k, rng)
+            true -= truth(self.metric, second(kind, many, rates, rng), self.k, rng) if kind else 0.0
+        of = rates(rng, (runs, self.problems))
+        values = measured(self.metric, of, self.n, self.k, rng)
+        if kind:
+            values = values - measured(self.metric, second(kind, of, rates, rng), self.n, self.k, rng)
+        low, high, marked = ends(values, difference=bool(kind))
+        wrong = (true < low - TINY) | (true > high + TINY)
+        shares = (1 - wrong.mean(), marked.mean(), (wrong & ~marked).mean(), (high - low).mean())
+        return Cell(f"{shape}{KINDS[kind]}", *map(float, shares))
+
+
 @dataclass(frozen=True)
 class Row:
-    """The cases of one metric, n, k and number of problems, as shares. `least`, `worst`: (share, shape) of the least
-    coverage, and of the most intervals that are wrong and have no mark."""
+    """The cells of one row.
 
-    least: tuple[float, str]
+    Attributes:
+        least: of the least coverage. unmarked: of the least where a mark is not always there, or None. worst: of the
+            most intervals that are wrong and have no mark. These are simulated again.
+        mean, marked, width: over all cells.
+    """
+
+    least: Cell
+    unmarked: Cell | None
+    worst: Cell
     mean: float
-    worst: tuple[float, str]
     marked: float
     width: float
 
 
-def row(metric: str, problems: int, n: int, k: int, runs: int) -> Row:
-    """All shapes of one row."""
-    cases = []
-    for number, (shape, rates) in enumerate(shapes().items()):
-        rng = np.random.default_rng([7, len(metric), problems, n, k, number])
-        true = truth(metric, rates(rng, (200_000,)), k, rng)
-        low, high, marked = ends(measured(metric, rates(rng, (runs, problems)), n, k, rng))
-        wrong = (true < low - TINY) | (true > high + TINY)
-        cases.append((1 - wrong.mean(), (wrong & ~marked).mean(), marked.mean(), (high - low).mean(), shape))
-    least, worst = min(cases), max(cases, key=lambda case: case[1])
-    covered, _, marks, widths, _ = zip(*cases, strict=True)
+def row(size: Size, runs: int, again: int) -> Row:
+    """All shapes of one row, `runs` times each; those that are named `again` times, with other random numbers, so
+    that the worst of many is not the unluckiest."""
+    places = [(shape, kind) for shape in shapes() for kind in size.kinds]
+    cells = [size.cell(*place, runs) for place in places]
+    anew: dict[int, Cell] = {}
+
+    def repeated(number: int) -> Cell:
+        if number not in anew:
+            anew[number] = size.cell(*places[number], again, again=True)
+        return anew[number]
+
+    by_cover = sorted(range(len(cells)), key=lambda i: cells[i].covered)
+    unmarked = next((i for i in by_cover if not cells[i].always_marked), None)
     return Row(
-        (float(least[0]), least[4]), float(np.mean(covered)), (float(worst[1]), worst[4]), float(np.mean(marks)),
-        float(np.mean(widths)),
-    )  # fmt: skip
+        repeated(by_cover[0]),
+        None if unmarked is None else repeated(unmarked),
+        repeated(max(range(len(cells)), key=lambda i: cells[i].unwarned)),
+        *(float(np.mean([getattr(cell, name) for cell in cells])) for name in ("covered", "marked", "width")),
+    )
 
 
-def lines(runs: int) -> Iterator[str]:
-    """The section of the page."""
+def scores(runs: int, again: int) -> Iterator[str]:
+    """The section of scores."""
     yield "\n## pass@k and maj@k near their bounds, one training seed\n"
     yield (
         f"{len(shapes())} shapes of problems a row: 0.3 to 10 % hard ones among easy ones, 1 to 3 % solvable ones "
-        "among hopeless ones, and Beta distributions. *least*: the least coverage of a shape, in percent. "
-        "*unmarked and wrong*: the shape with the most intervals that miss the truth and have no `~`. At 7 % or less, "
-        "at least 93 % of all intervals hold the truth or warn. Incorrect responses have two answers in maj@k.\n"
+        "among hopeless ones, and Beta distributions. Incorrect responses have two answers in maj@k. "
+        f"{_columns(runs, again)}\n"
     )
-    yield "| metric | problems | n | k | least | its shape | mean | unmarked and wrong | its shape | marked | width |"
-    yield "|---|---:|---:|---:|---:|---|---:|---:|---|---:|---:|"
-    for metric, sizes in SIZES.items():
-        for problems in PROBLEMS:
-            for n, k in sizes:
-                of = row(metric, problems, n, k, runs)
-                size = f"{metric} | {problems} | {n} | {'' if metric == 'avg' else k}"
-                least, worst = (f"{100 * share:.1f} | {shape}" for share, shape in (of.least, of.worst))
-                mean, marked, width = (100 * share for share in (of.mean, of.marked, of.width))
-                yield f"| {size} | {least} | {mean:.1f} | {worst} | {marked:.0f} % | {width:.1f} |"
+    sizes = [Size(metric, problems, n, k) for metric, of in SIZES.items() for problems in PROBLEMS for n, k in of]
+    yield from _table(sizes, runs, again)
+
+
+def differences(runs: int, again: int) -> Iterator[str]:
+    """The section of differences."""
+    yield "\n## Differences of pass@k and maj@k, one training seed\n"
+    yield (
+        "Two models on the same problems, of the same shapes: equal models, models that differ on a third of the "
+        "problems, and one with doubled odds on every problem. The columns are those of the table above. Each pair is "
+        f"simulated {runs // 2} times, and the named ones {again:,} times again.\n"
+    )
+    pairs = tuple(kind for kind in KINDS if kind)
+    sizes = [
+        Size(metric, problems, n, k, pairs)
+        for metric in ("pass", "maj")
+        for problems in PROBLEMS
+        for n, k in (SIZES[metric][0], *SIZES[metric][2:])
+    ]
+    yield from _table(sizes, runs // 2, again)
+
+
+def _columns(runs: int, again: int) -> str:
+    error = 100 * (0.07 * 0.93 / again) ** 0.5
+    return (
+        "*least*: the least coverage of a shape, in percent. *unmarked and wrong*: the shape with the most intervals "
+        "that miss the truth and have no `~`. *not always marked*: the least coverage of the shapes where these are "
+        f"over {100 * NEVER:g} %. "
+        f"Each shape is simulated {runs} times. The shapes that are named are simulated {again:,} times again, with "
+        f"other random numbers. One standard deviation of their shares is then at most {error:.2f} near 93 and 7 %."
+    )
+
+
+def _table(sizes: Sequence[Size], runs: int, again: int) -> Iterator[str]:
+    yield (
+        "| metric | problems | n | k | least | its shape | not always marked | its shape | unmarked and wrong | "
+        "its shape | mean | marked | width |"
+    )
+    yield "|---|---:|---:|---:|---:|---|---:|---|---:|---|---:|---:|---:|"
+    least: list[tuple[float, str]] = []
+    worst: list[tuple[float, str]] = []
+    for size in sizes:
+        of = row(size, runs, again)
+        k = "" if size.metric == "avg" else str(size.k)
+        named = f"{size.metric}, {size.problems} problems, n = {size.n}"
+        worst.append((of.worst.unwarned, f"{named}, {of.worst.shape}"))
+        if of.unmarked:
+            least.append((of.unmarked.covered, f"{named}, {of.unmarked.shape}"))
+        unmarked = f"{100 * of.unmarked.covered:.1f} | {of.unmarked.shape}" if of.unmarked else " | "
+        yield (
+            f"| {size.metric} | {size.problems} | {size.n} | {k} | {100 * of.least.covered:.1f} | {of.least.shape} | "
+            f"{unmarked} | {100 * of.worst.unwarned:.1f} | {of.worst.shape} | {100 * of.mean:.1f} | "
+            f"{100 * of.marked:.0f} % | {100 * of.width:.1f} |"
+        )
+    (share, where), (wrong, place) = min(least), max(worst)
+    sd, sd_wrong = (100 * (of * (1 - of) / again) ** 0.5 for of in (share, wrong))
+    yield (
+        f"\nThe worst cells: coverage {100 * share:.1f} ± {sd:.1f} % where a mark is not always there ({where}), "
+        f"and {100 * wrong:.1f} ± {sd_wrong:.1f} % unmarked and wrong ({place}). ± is the standard error of {again:,} "
+        "simulations."
+    )

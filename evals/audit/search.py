@@ -84,7 +84,11 @@ class Tried:
 
 def search(printed: Printed, evidence: Evidence, base: Evidence | None = None) -> Found:
     """Try all compositions of the files, as a percentage, and as a share where the number may be one."""
-    tried = tried_of(evidence, printed, base)
+    return search_in(tried_of(evidence, printed, base), printed, evidence)
+
+
+def search_in(tried: Tried, printed: Printed, evidence: Evidence) -> Found:
+    """`search` in the numbers of files, which are the same for every printed number with one k."""
     meant = [printed, *([replace(printed, share=True)] if not printed.share and printed.may_be_share else [])]
     every = [_found(one, evidence, tried) for one in meant]
     # not matched, by chance, too long: in this order the next reading of the number is better

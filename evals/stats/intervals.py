@@ -24,8 +24,8 @@ BOTH = "problems and seeds"
 MIN_SEEDS = 3  # of a trained arm: fewer are averaged, and the interval covers problems only
 FEW = 5  # varying problems, or training seeds: fewer make an interval approximate
 ROUGH = (
-    "~: approximate; fewer than five problems vary (counted by how much each varies), or the interval covers fewer "
-    "than five training seeds"
+    "~: approximate; fewer than five problems vary (counted by how much each varies), one problem more could move a "
+    "difference out of its interval, or the interval covers fewer than five training seeds"
 )
 TINY = 1e-12  # differences below this are rounding
 
@@ -37,9 +37,11 @@ class Interval:
     `covers`: "problems" (other problems of the same kind and other samples of them, same trained models), "seeds"
     (other training seeds, same problems), or "problems and seeds".
 
-    `rough`: fewer than `FEW` problems vary, or the seeds' part has fewer than `FEW` - 1 degrees of freedom. A nominal
-    95 % is then 79 to 100 % in the simulations of results/coverage.md, and less where a method collapses more rarely
-    than its seeds show (`evals.stats.collapses`).
+    `rough`: fewer than `FEW` problems vary, the seeds' part has fewer than `FEW` - 1 degrees of freedom, or the
+    half-width of a difference is below what one problem can move it. A nominal 95 % is then 79 to 100 % for scores in
+    the simulations of results/coverage.md, and less where a method collapses more rarely than its seeds show
+    (`evals.stats.collapses`). A difference of pass@k near its ceiling may miss every time: few problems that the sample
+    does not show then make the difference.
     """
 
     low: float
@@ -188,7 +190,15 @@ class Estimate:
     @cached_property
     def _rough(self) -> bool:
         _, df = self._seeds_part
-        return 0 < df < FEW - 1 or any(varying(values, self.bounds) < FEW for values, _ in self.blocks)
+        few = 0 < df < FEW - 1 or any(varying(values, self.bounds) < FEW for values, _ in self.blocks)
+        return few or self._half(0.975) < self._of_one_problem
+
+    @property
+    def _of_one_problem(self) -> float:
+        """How far one problem can move a difference: a problem that the sample does not show moves it as far."""
+        if self.bounds is None or not self.blocks or not _of_differences(self.bounds):
+            return 0.0
+        return self.bounds[1] / min(len(values) for values, _ in self.blocks) / len(self.blocks)
 
 
 def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Estimate:

@@ -11,7 +11,16 @@ import pandas as pd
 import pytest
 
 import rlvr
-from benchmarks.audit_search import DRAWN, KINDS, draw, foreign
+from benchmarks.audit_search import (
+    DRAWN,
+    KINDS,
+    UNEXPLAINED,
+    draw,
+    explained_share,
+    foreign,
+    foreign_rows,
+    outcome,
+)
 from evals.audit import Evidence, Printed, audit
 from evals.audit.composition import MOST_STEPS, STEP, TABLE, Choice, Composition, compositions
 from evals.audit.grammar import grammar_of
@@ -269,5 +278,18 @@ def test_compositions_that_are_drawn_at_random_are_found(draws: int) -> None:
 
 @pytest.mark.parametrize("kinds", [["200 verdicts"], pytest.param([*KINDS], marks=pytest.mark.exhaustive)])
 def test_foreign_numbers_are_not_explained(kinds: list[str]) -> None:
-    counts = [of for kind in kinds for of in foreign(kind).values()]
-    assert sum(of["explained"] for of in counts) < max(0.05 * sum(of.total() for of in counts), 2)
+    found = {kind: foreign(kind, 4, 10) for kind in kinds}
+    share, interval = explained_share(found)
+    assert share < 0.05 and interval.low <= share <= interval.high
+    # 4 sets of files: the scores of the 3 others, and twice ten numbers
+    assert foreign_rows(found)[-1][2] == str(len(kinds) * 4 * (3 + 2 * 10))
+
+
+@pytest.mark.parametrize("kind", ["a curve of 20, 500 problems", "500 responses"])
+def test_the_search_decides_what_the_audit_says_of_a_foreign_number(kind: str) -> None:
+    evidence = KINDS[kind](np.random.default_rng(5))
+    tried = tried_of(evidence, Printed("50.0"), None)
+    own = 100 * float(evidence.last["value"].mean())
+    for printed in (f"{own:.1f}", f"{own + 3.3:.1f}", f"{own - 0.71:.2f}", "1.37"):
+        verdict = audit(Printed(printed), evidence).verdict
+        assert outcome(tried, Printed(printed), evidence) == (verdict if verdict in UNEXPLAINED else "explained")
