@@ -4,6 +4,7 @@ python -m studies.real model [FOLDER]     fetch and convert the base model, 93 M
                                           (--name gemma-3-270m: another family, 238 MB, under Gemma's terms of use)
 python -m studies.real problems FOLDER    write the training problems and the two benchmarks
 python -m studies.real run                train and measure every run that the archive lacks, one after another
+python -m studies.real gemma              measure gemma-3-270m, not trained, into results/real/gemma.tar.xz
 python -m studies.real write              write results/real from the archive: tables, page and picture
 
 `run` fetches the base model if it is not in .nox/real yet. You can stop it at any time: the same command
@@ -22,10 +23,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from studies.real import problems, weights
-from studies.real.design import STUDY, arguments
+from studies.real.design import STUDY, arguments, second_family
 
 RESULTS = Path("results") / "real"
-ARCHIVE = RESULTS / "runs.tar.xz"
+ARCHIVE, GEMMA = RESULTS / "runs.tar.xz", RESULTS / "gemma.tar.xz"
 # Relative paths: they are values of a run, and must be the same in every checkout.
 MODEL = Path(".nox") / "real" / "smollm2-135m-instruct"
 DATA = Path(".nox") / "real" / "two_steps"
@@ -45,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     base.add_argument("--name", choices=weights.SOURCES, default=weights.SMOLLM2.name)
     commands.add_parser("problems").add_argument("folder", type=Path)
     commands.add_parser("run")
+    commands.add_parser("gemma")
     commands.add_parser("write")
     options = parser.parse_args(argv)
     if options.command == "model":
@@ -55,9 +57,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         from studies.real.page import write
 
         write(STUDY, RESULTS)
+    elif options.command == "gemma":
+        return measure_gemma()
     else:
         return run()
     return 0
+
+
+def measure_gemma() -> int:
+    """Measure the base model of the second family, and archive its verdicts. Return the exit code of `rlvr eval`."""
+    from harness.record.archive import write_archive
+    from harness.record.run import Run
+
+    os.environ["OMP_NUM_THREADS"] = "1"
+    model, out = weights.model(MODEL.parent, weights.GEMMA), HOME.with_name("gemma-3-270m-base")
+    problems.write(DATA)
+    words = second_family(model=MODEL.with_name(model.name), data=DATA, out=out)
+    print(f"== rlvr eval {shlex.join(words)}", flush=True)
+    code = subprocess.run([sys.executable, "-m", "rlvr", "eval", *words], check=False).returncode
+    if not code:
+        write_archive([Run(out)], GEMMA)
+    return code
 
 
 def planned() -> list[Key]:

@@ -14,6 +14,7 @@ from studies.real import problems
 Value: TypeAlias = "str | int | float | Sequence[str | float] | Mapping[str, float | Sequence[int]] | None"
 
 PROMPT = Path("studies") / "real" / "prompt.yaml"
+PLAIN_PROMPT = PROMPT.with_name("prompt_plain.yaml")
 MARGIN = 0.05  # differences up to this one count as none
 
 RECIPE: Mapping[str, Value] = {  # one recipe for all arms: they differ in their equation alone
@@ -153,6 +154,26 @@ def arguments(design: Design, entry: Entry | None, seed: int, *, model: Path, da
         which = [f"paper={entry.paper}", f"arm={entry.arm}", "scale=small", f"seeds=[{seed}]"]
         values = {"data": str(data / problems.TRAIN), **values_of(design, entry), **measured}
     return [*which, *(f"{key}={_text(value)}" for key, value in values.items())]
+
+
+def second_family(*, model: Path, data: Path, out: Path) -> list[str]:
+    """The words behind `rlvr eval` for a base model of another family. It has no chat template, so the study's prompt
+    is plain text, and a blank line ends a response.
+
+    Args:
+        model: its folder. data: folder of the files that `problems.write` writes. out: folder of the evaluation.
+    """
+    values: dict[str, Value] = {
+        "benchmarks": [str(data / name) for name in (problems.GREEDY, problems.SAMPLED)],
+        "prompt": str(PLAIN_PROMPT),
+        "stop": ["\n\n"],
+        **{key.removeprefix("protocol."): value for key, value in PROTOCOL.items()},
+        "top_p": 1.0,
+        "engine.dtype": "bfloat16",
+        "engine.batch_rows": 64,
+        "out": str(out),
+    }
+    return [f"model={model}", *(f"{key}={_text(value)}" for key, value in values.items())]
 
 
 def _text(value: Value) -> str:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from evals.data import prompts
+from evals.data.benchmarks import Problem
 from harness.command.resolve import resolve
 from harness.spec.job import Job
 from studies.real import problems
 from studies.real.__main__ import planned
-from studies.real.design import STUDY, Entry, values_of
+from studies.real.design import GREEDY, PLAIN_PROMPT, PROMPT, SAMPLED, STUDY, Entry, second_family, values_of
 from studies.real.registration import LEARNING_RATES, preregistration
 
 
@@ -59,6 +61,24 @@ def test_seed_0_of_every_arm_is_made_before_seed_1_of_any() -> None:
         STUDY.entries
     )
     assert len(set(runs)) == len(runs)
+
+
+def test_a_second_family_is_asked_as_plain_text(tmp_path: Path) -> None:
+    """The same examples as the study's prompt, without a chat template. The words become these values."""
+    from harness.command.config import parse_overrides
+    from rlvr.evaluation import _protocol
+
+    words = second_family(model=Path("m"), data=tmp_path, out=Path("o"))
+    problems.write(tmp_path)
+    given = parse_overrides([word for word in words if not word.startswith(("model=", "out=", "engine."))])
+    protocol = _protocol("sampled", given, "transformers")
+    assert protocol.value("stop", GREEDY) == ("\n\n",)
+    assert (protocol.value("n", GREEDY), protocol.value("temperature", GREEDY)) == (1, 0.0)
+    assert (protocol.value("n", SAMPLED), protocol.value("temperature", SAMPLED)) == (8, 1.0)
+    plain, chat = prompts.read(PLAIN_PROMPT), prompts.read(PROMPT)
+    assert (plain.examples, plain.user, plain.policy) == (chat.examples, chat.user, chat.policy)
+    text = prompts.render(plain, Problem("", "2 * 2 + 1 =", "5"), None)
+    assert text == ("7 * 5 + 3 = 7 * 5 = 35. 35 + 3 = 38.\n\n8 * 6 - 5 = 8 * 6 = 48. 48 - 5 = 43.\n\n2 * 2 + 1 =")
 
 
 def test_one_command_makes_the_base_model(
