@@ -217,8 +217,8 @@ def document() -> Iterator[str]:
     yield "# Coverage of the 95 % intervals"
     yield (
         f"\nWritten by `python -m benchmarks.coverage --write`. It is not edited by hand. "
-        f"{RUNS} simulated evaluations a case, {OF_SEEDS} with several training seeds; known truth, fixed seeds. One standard deviation of a share "
-        "near 95 % is 0.9 and 1.3. Percent of the intervals "
+        f"{RUNS} simulated evaluations a case, {OF_SEEDS} with several training seeds; known truth, "
+        "fixed seeds. One standard deviation of a share near 95 % is 0.9 and 1.3. Percent of the intervals "
         "that contain the truth; widths in points. The method is in docs/metrics.md."
     )
     yield from one_seed()

@@ -321,6 +321,6 @@ def test_a_column_that_is_named_is_taken_in_place_of_ours(tmp_path: Path) -> Non
     name = benchmarks.adopt(f"{path}?problem=question&answer=finel")
     with pytest.raises(
         UsageError,
-        match=r"no column 'finel' \(columns=answer:finel\). Did you mean 'final'\? it has 'question', 'answer', 'f",
+        match=r"no column 'finel' \(columns=answer:finel\). Did you mean 'final'\? It has 'question', 'answer', 'f",
     ):
         benchmarks.load(name)
