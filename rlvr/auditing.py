@@ -178,6 +178,7 @@ def _evidence(
     from evals.audit.reading import curve_evidence, read_curve, verl_settings
     from evals.audit.sets import checkpoint_numbers, named_as
     from evals.audit.tool_faults import known_faults
+    from evals.convert import refuse_converted
     from evals.same_file import refuse_same
 
     names = _names(paths)
@@ -186,6 +187,8 @@ def _evidence(
     if metric is not None:
         if files in ("checkpoints", "samples"):
             raise UsageError(f"files={files}: a curve has all checkpoints of a seed. Expected seeds or recipes")
+        for path in paths:
+            refuse_converted(path)
         texts = [path.read_text(errors="replace") for path in paths]
         step = reading.columns.get("step")
         curves = {

@@ -14,9 +14,10 @@ from typing import Any, TypeGuard
 
 from evals.answer_files.columnar import table_of
 from evals.answer_files.formats import format_of
-from evals.answer_files.proposal import holds_rows, proposal
+from evals.answer_files.proposal import holds_rows, proposal, verdict_columns
 from evals.answer_files.values import is_conversation
 from evals.answer_files.what_to_type import given_by, may_be_row
+from evals.convert import refuse_converted
 from evals.data.rows import parsed, read_rows
 from evals.files import UsageError, most_unpacked
 from evals.paths import ABSENT, reach
@@ -27,16 +28,6 @@ _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes,
 HOLDERS = ("samples", "results", "outputs", "details", "data", "rows")  # names of a list of rows in an object
 
 
-CONVERTED = {  # suffix -> what it is, and how Python makes a file of it that is read
-    ".yaml": ("YAML", ".json", "import json, yaml; print(json.dumps(yaml.safe_load(open('{}'))))"),
-    ".yml": ("YAML", ".json", "import json, yaml; print(json.dumps(yaml.safe_load(open('{}'))))"),
-    ".xlsx": ("a spreadsheet", ".csv", "import pandas; print(pandas.read_excel('{}').to_csv(index=False))"),
-    ".pkl": (
-        "a pickle",
-        ".jsonl",
-        "import pandas; print(pandas.read_pickle('{}').to_json(orient='records', lines=True))",
-    ),
-}
 FEWEST_BY_ID = 5  # rows of an object that has an id for each; fewer may be settings of the same kind
 FEWEST_SHARES = 2  # numbers with a point that make a row of words and numbers one of scores
 LONGEST_NAME = 40  # characters of a word beside scores, as of a model or a split
@@ -52,12 +43,7 @@ def contents(path: Path, columns: Mapping[str, str] = NOTHING_NAMED) -> list[dic
         UsageError: its content contradicts its first bytes or its name, or it has no objects.
         OSError: it cannot be read.
     """
-    if path.suffix in CONVERTED:
-        what, suffix, code = CONVERTED[path.suffix]
-        raise UsageError(
-            f"{path} is {what}, which is not read. Convert it: "
-            f'python -c "{code.format(path)}" > {path.with_suffix(suffix)}'
-        )
+    refuse_converted(path)
     with path.open("rb") as file:
         zipped = file.read(2) == b"PK"
     objects = _zipped(path) if zipped else list(read_rows(path, of_any_name=True))
@@ -125,16 +111,17 @@ def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) 
     Raises:
         UsageError: it has several lists, or scores alone.
     """
-    if len(lists) == 1:
+    scores = is_scores(whole) or is_scores(whole, words=True)
+    if len(lists) == 1 and not (scores and not verdict_columns(next(iter(lists.values())))):
         return next(iter(lists.values()))
+    if scores:
+        raise UsageError(without_samples(whole))
     if lists:
         there = "; ".join(f"{path} has {', '.join(rows[0])}" for path, rows in lists.items())
         raise UsageError(
             f"it has several lists of rows. {there}. Name columns of one of them, as in "
             f"{given_by(max(lists.values(), key=lambda rows: (proposal(rows).score, len(rows[0]))))}"
         )
-    if is_scores(whole):
-        raise UsageError(without_samples(whole))
     return [whole]
 
 
@@ -171,7 +158,7 @@ def is_scores(whole: Mapping[str, Any], words: bool = False) -> bool:
         [of for of in values if isinstance(of, str) and len(of) <= LONGEST_NAME and not _number(of)] if words else []
     )
     shares = [value for value in numbers if "." in str(value)]
-    enough = not words or len(shares) >= max(FEWEST_SHARES, len(named))
+    enough = not words or len(shares) + len(groups) >= max(FEWEST_SHARES, len(named))
     known = enough and len(numbers) + len(groups) + len(named) == len(values)
     return bool(values) and known and all(is_scores(group) for group in groups)
 

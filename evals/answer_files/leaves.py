@@ -125,7 +125,7 @@ def leaves(rows: Objects) -> list[Leaf]:
 
 def _paths(value: object, at: str, depth: int) -> Iterator[str]:
     inner = opened(value) if isinstance(value, str) else value
-    nested = isinstance(inner, list) and bool(inner) and isinstance(inner[0], list | dict)
+    nested = isinstance(inner, list) and bool(inner) and isinstance(inner[0], list | dict) and text_in(inner) is None
     if isinstance(value, str) and at and not nested:
         texts = isinstance(inner, list) and bool(inner) and all(isinstance(item, str) for item in inner)
         yield f"{at}.*" if texts else at  # texts in one cell, as a CSV has them

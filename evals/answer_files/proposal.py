@@ -130,7 +130,7 @@ def proposal(rows: Objects) -> Proposal:
 def verdict_columns(rows: Objects) -> dict[str, str]:
     """The columns of a table of verdicts without responses, as they may be meant; {} without verdicts."""
     found = leaves(rows)
-    verdict = verdict_in(found, None)
+    verdict = verdict_in(found, None) or next((leaf.path for leaf in found if _may_be_verdict(leaf)), None)
     if verdict is None:
         return {}
     rest = [leaf for leaf in found if leaf.path != verdict.partition("?")[0]]
@@ -162,6 +162,11 @@ def verdict_in(found: Sequence[Leaf], response: Leaf | None) -> str | None:
         return known.path
     named = _best([leaf for leaf in fitting if _verdict_rank(leaf) > 0 and _good(leaf)], _verdict_rank)
     return None if named is None else f"{named.path}?{_good(named)}"
+
+
+def _may_be_verdict(leaf: Leaf) -> bool:
+    """Whether a column of any name has 0 and 1 alone, and both."""
+    return leaf.verdicts and not re.search(NO_VERDICT, leaf.name) and len({*map(str, leaf.flat)}) == 2
 
 
 def _good(leaf: Leaf) -> str | None:
@@ -303,7 +308,8 @@ def _one_each(ids: Sequence[str], of: Leaf, both: bool) -> bool:
 
 def _of_several(rest: Sequence[Leaf], ranks: Ranks, but: str = "") -> str | None:
     """The path of a column with several names in it."""
-    varied = [leaf for leaf in rest if leaf.scalar and leaf.texts and len({*leaf.texts}) > 1 and leaf.path != but]
+    named = [leaf for leaf in rest if leaf.path != but and _named(leaf.name, ranks)]
+    varied = [leaf for leaf in named if leaf.scalar and leaf.texts and len({*leaf.texts}) > 1]
     best = _best(
         varied, lambda leaf: _rank(leaf, ranks) if len({*leaf.texts}) <= len(leaf.texts) / 2 + 1 else -math.inf
     )

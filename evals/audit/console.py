@@ -4,8 +4,8 @@ blocks of lines below `step 3`."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _OBJECT = re.compile(r"\{['\"][^'\"{}\n\r]+['\"]: [^{}\n\r]*\}")
@@ -56,8 +56,8 @@ def counted(text: str) -> list[dict[str, float]]:
         elif rows and (below := _PHRASE.fullmatch(plain)) is not None:
             rows[-1].setdefault(below[1].strip(), float(below[2]))
     named = [row for row in rows if len(row) > 1]
-    shared = any((one.keys() & other.keys()) - {"step"} for one, other in pairwise(named))
-    return named if shared else []
+    names = Counter(name for row in named for name in row if name != "step")
+    return named if max(names.values(), default=0) > 1 else []
 
 
 def _values(text: str) -> dict[str, float]:

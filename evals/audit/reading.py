@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from evals.answer_files.sample import Sample
     from evals.grading import Grade, Grader
 
+ROW = "row"  # columns=step:row: each row is a step
+LONGEST_HEADER = 1 << 20  # characters of the first two rows of a table
 SHOWN = 20  # metrics that an error lists
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
@@ -34,7 +36,7 @@ CONVENTION = 0.8  # of the correct responses state their answer in such a form: 
 SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
 STEPS = (
     *("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "current_steps", "iteration"),
-    "total_steps",
+    *("training_iteration", "timesteps", "generation", "total_steps"),
 )
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
@@ -94,7 +96,7 @@ def _lines(text: str) -> Iterable[dict[str, float]]:
 
 def _csv(text: str) -> Iterable[dict[str, float]]:
     """With commas, or, as spreadsheets of many languages write it, with semicolons (and decimal commas), or tabs."""
-    text = text.removeprefix("\ufeff")
+    text = _without_comments(text)
     separator = _separator(text) or ","
     refuse_twice([name.strip() for name in next(csv.reader(text.splitlines()[:1], delimiter=separator))])
     decimal = separator != "," and re.search(r"\d,\d", text) is not None
@@ -106,7 +108,8 @@ def _csv(text: str) -> Iterable[dict[str, float]]:
 
 
 def _cell(text: str, decimal_comma: bool) -> float | None:
-    """The number in a cell; NaN where the file says so, None in an empty cell or one of words."""
+    """The number in a cell, `30%` as 30; NaN where the file says so, None in an empty cell or one of words."""
+    text = text.removesuffix("%")
     text = text.strip().replace(",", ".") if decimal_comma else text.strip()
     return float(text) if _NUMBER.fullmatch(text) or text.lower() == "nan" else None
 
@@ -124,6 +127,8 @@ def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
 
 def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]:
     """The reader of a file of curves, by its content."""
+    if _is_csv(text):
+        return _csv
     if ":::MLLOG " in text:
         return _mllog
     if '"log_history"' in text[:100_000] and text.lstrip().startswith("{"):
@@ -148,6 +153,23 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
     )
 
 
+def _is_csv(text: str) -> bool:
+    """Whether the first two lines, after comments, are a header of words and as many cells."""
+    text = _without_comments(text)
+    separator = _separator(text)
+    if separator is None:
+        return False
+    rows = csv.reader(io.StringIO(text[:LONGEST_HEADER]), delimiter=separator)
+    header, first = next(rows, []), next(rows, [])
+    words = all(re.search(r"[A-Za-z]", cell) and not re.search(r"[{}]|[:=]\s*[-\d.]", cell) for cell in header)
+    return len(header) > 1 and len(header) == len(first) and words
+
+
+def _without_comments(text: str) -> str:
+    """Without the lines that begin with # above a table."""
+    return re.sub(r"\A(?:#[^\n]*\n)+", "", text.removeprefix("\ufeff"))
+
+
 def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.DataFrame:
     """The metrics of a training by step, one column each. Values of one step that stand on several lines are joined; of
     several values of one metric the last counts, as of a step that a resumed training logs again.
@@ -169,6 +191,8 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{name}: damaged or cut short ({error})") from error
     table = pd.DataFrame(rows)
+    if step == ROW:
+        table[ROW] = range(1, len(table) + 1)
     known = STEPS if step is None else (step,)
     found = next((column for column in known if column in table), None)
     if found is None or (step is None and found == _PLANNED and len(table) > 1 and table[found].nunique() == 1):
@@ -188,11 +212,11 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
 
 
 def _growing(table: pd.DataFrame) -> str:
-    """The first column of whole numbers that grow from row to row; NAME without one."""
+    """The first column of whole numbers that grow from row to row; without one, the row's number."""
     for name in table:
         if (table[name].dropna() % 1 == 0).all() and (table[name].diff()[1:] > 0).all():
             return str(name)
-    return "NAME"
+    return ROW
 
 
 def _nans(rows: Sequence[Mapping[str, float]], step: str) -> dict[str, float]:

@@ -278,9 +278,12 @@ def _problems(
     `answer_after`."""
     width = len(str(max(len(rows) - 1, 0)))
     problems = []
+    ids = [str(row.get("id")) for row in rows]
+    own_ids = name not in OWN or "id" in columns or len({*ids}) == len(ids)  # else they name something else
     for index, row in enumerate(rows):
         where = f"{name}, row {index + 1} of {source}"
-        identifier = _cell(row, "id", columns, where, default=f"{name}-{index:0{width}d}")
+        numbered = f"{name}-{index:0{width}d}"
+        identifier = _cell(row, "id", columns, where, default=numbered) if own_ids else numbered
         _check_columns(name, row, columns, where)
         others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
         answer = _program(row, columns, where) or _cell(row, "answer", columns, where)

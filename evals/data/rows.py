@@ -16,6 +16,10 @@ from typing import IO, Any, cast
 
 from evals.files import Unpacked, UsageError, check_parquet
 
+NO_TABLE = (
+    "this text is no table. JSON Lines, JSON, CSV, TSV and Parquet are read. Write a row for each response, as "
+    '{"problem_id": "1", "gold": "5", "response": TEXT}'
+)
 LONGEST_LINE = 1 << 28  # bytes; reading it takes several times as much memory
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
@@ -41,7 +45,7 @@ def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, An
     elif name.endswith((".csv", ".tsv")):
         yield from _csv(path, "\t" if name.endswith(".tsv") else ",")
     elif not of_any_name and name.endswith(".json"):
-        rows = parsed("".join(_lines(path)), f"{path}")
+        rows = _whole("".join(_lines(path)), f"{path}")
         if not isinstance(rows, list):
             raise UsageError(f"{path}: expected a JSON list of rows, got {type(rows).__name__}")
         yield from (_object(row, f"{path}, row {number}") for number, row in enumerate(rows))
@@ -60,6 +64,8 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             value = parsed(line, where)
         except ValueError:
+            if first and line.lstrip()[:1] not in ("{", "["):
+                raise UsageError(f"{where}: {NO_TABLE}") from None
             if not first:
                 raise
             value = _whole(line + "".join(text for _, text in lines), where)

@@ -21,7 +21,7 @@ _OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
 _CLOSE = r"[)}}\]*$\"'`]*"
 _WORDS_AFTER = r"and|as|because|but|by|due|for|from|in|is|it|not|only|or|rather|since|so|the|to|which|with"
 _END = (
-    r"(?![A-Za-z_^\d]|'\w|\s*[=+/<>])"
+    r"(?![A-Za-z_^\d]|'\w|\s*[=+/>]|\s*<(?!/?\|?\w+\|?>))"  # of a formula; but `D <eoa>` and `D</s>` end there
     rf"(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"  # A particle, I think
     rf"(?!{_CLOSE}(?:\s*[,&]\s*(?:and|or)?|\s+(?:and|or))\s*{_MARKS}[A-J]{_CLOSE}\s*(?:[.!?,;]|$))"  # A or B
 )
@@ -32,7 +32,7 @@ _IN_BOX = re.compile(rf"{_OPEN}(?:{_OPTION}[\s:]{{1,3}})?{_OPEN}([A-J]){_END}", 
 _ASKED = (
     r"(?:(?i:answer|\bans\.?|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice)"
     rf"|(?:my|final)\s+(?:choice|pick))(?:\s+here)?{_IS}?{_SURELY}\s?(?:\*\*|[\"'])?\s?(?::|-(?=\s))?"
-    r"|\b(?i:response|choice|option)\s?:|(?:答案|故选|应选|所以选|因此选)\s?[是为择：:]{0,2})"
+    r"|\b(?i:response|choice|option)\s?:|(?:答案|故选|应选|所以选|因此选)\s?】?\s?[是为择：:]{0,2})"
 )
 _CHOOSES = (
     r"(?i:choose|choosing|chose|pick|picked|select|selected|go(?:ing)?\s+with|opt\s+for|lean(?:ing)?\s+(?:to|towards?)"

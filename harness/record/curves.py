@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from evals.audit.reading import in_percent, read_curve
 from evals.audit.tool_faults import known_faults
+from evals.convert import refuse_converted
 from evals.files import append_jsonl, file_sha256, rename_folder
 from evals.names import plain_name
 from harness.errors import UsageError, nearest
@@ -82,6 +84,7 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
     own = {ours: theirs for ours, theirs in columns.items() if ours != "step"}
     if strange := [ours for ours in own if ours not in NAMES and not ours.startswith("curve/")]:
         raise UsageError(f"columns={strange[0]}: {nearest(strange[0], [*NAMES, 'curve/BENCHMARK/avg_at_1', 'step'])}")
+    refuse_converted(path)
     if path.suffix == ".parquet":
         raise UsageError(f"{path}: expected an archive or a training curve. For responses, type rlvr grade {path}")
     try:
@@ -102,10 +105,8 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
         named = [str(column) for column in curve if column != "step"]
         reward = next((name for name in named if _REWARD.search(name)), named[0] if named else "NAME")
         step = f",step:{columns['step']}" if "step" in columns else ""
-        raise UsageError(
-            f"{path}: no metric of a known name. It has {there}. Type columns=train/reward:{reward}{step}, or "
-            "another of these names"
-        )
+        given = shlex.quote(f"columns=train/reward:{reward}{step}")
+        raise UsageError(f"{path}: no metric of a known name. It has {there}. Type {given}, or another of these names")
     return Curve(path, curve, found, known_faults(text, curve))
 
 

@@ -21,6 +21,8 @@ from evals.audit.reading import read_curve
 from evals.data import benchmarks
 from evals.data.rows import read_rows
 from evals.files import UsageError
+from evals.grading.grader import Grader
+from evals.grading.verdicts import Verdict
 from evals.paths import ABSENT, in_jq, reach
 from rlvr.cli import main
 
@@ -342,12 +344,12 @@ def test_prose_is_no_curve() -> None:
 
 
 def test_the_column_of_steps_and_the_reward_are_advised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"fitness": 0.5 + g / 10, "generation": g, "seconds": 2.5} for g in range(3)]
+    rows = [{"fitness": 0.5 + g / 10, "era": g, "seconds": 2.5} for g in range(3)]
     path = write(tmp_path / "h.jsonl", rows)
-    assert advised(message(capsys, "curves", path).replace(")", " ")) == "columns=step:generation"
-    said = message(capsys, "curves", path, "columns=step:generation")
-    assert "columns=train/reward:fitness,step:generation" in said
-    assert main(["audit", str(path), "printed=0.7", "metric=fitness", "columns=step:generation", "--json"]) == 0
+    assert advised(message(capsys, "curves", path).replace(")", " ")) == "columns=step:era"
+    said = message(capsys, "curves", path, "columns=step:era")
+    assert "columns=train/reward:fitness,step:era" in said
+    assert main(["audit", str(path), "printed=0.7", "metric=fitness", "columns=step:era", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(0.7)
 
 
@@ -434,3 +436,105 @@ def test_a_list_of_golds_beside_as_many_responses_is_spread(tmp_path: Path, caps
     row = {"prompts": ASKED, "completions": SAID[:1] + SAID[1:2] * 3, "solutions": list(GOLDS), "n": 4}
     said = message(capsys, "grade", write(tmp_path / "a.jsonl", [row, row]))
     assert "golds=any" not in said and "transpose[]" in said and ".solutions" in said
+
+
+# -- what a second stranger brought ------------------------------------------------------------------------------------
+
+
+def test_a_table_with_objects_in_its_cells_is_a_table() -> None:
+    """RLlib's progress.csv."""
+    text = "a,config,reward\n" + "".join(f"{n},\"{{'lr': 0.1, 'n': {n}}}\",{n / 4}\n" for n in (1, 2, 3))
+    curve = read_curve(text, step="a")
+    assert list(curve["step"]) == [1, 2, 3] and list(curve["reward"]) == [0.25, 0.5, 0.75]
+
+
+def test_comments_above_a_table_are_no_rows_and_each_row_may_be_a_step() -> None:
+    """Stable-Baselines' monitor.csv has no column of steps."""
+    text = '#{"t_start": 16.5, "env_id": "x"}\nr,l,t\n47.0,47,0.75\n11.0,11,0.5\n'
+    with pytest.raises(UsageError, match="columns=step:row"):
+        read_curve(text)
+    assert list(read_curve(text, step="row")["r"]) == [47.0, 11.0]
+
+
+def test_percent_signs_in_cells_are_percent() -> None:
+    assert list(read_curve("step,acc\n1,30%\n2,40%\n")["acc"]) == [30, 40]
+
+
+def test_training_and_validation_lines_in_turn() -> None:
+    lines = [f"step:{s}/60 {name}_loss:{v} time:9ms" for s, v in ((20, 0.5), (40, 0.25)) for name in ("train", "val")]
+    curve = read_curve("import torch\nfor step in range(10): x = 1\n" + "\n".join(lines))
+    assert list(curve["val_loss"]) == [0.5, 0.25] and list(curve["train_loss"]) == [0.5, 0.25]
+
+
+def test_the_problem_is_no_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """rLLM's episodes: the problem stands in `task`, and each is rolled out twice."""
+    rows = [
+        {"id": f"{i}:{n}", "task": {"question": q, "ground_truth": g, "idx": i}, "trajectories": [{"reward": float(ok),
+         "steps": [{"chat_completions": talk(q, r)}]}]}
+        for i, (q, g, r, ok) in enumerate(ROWS) for n in range(2)
+    ]  # fmt: skip
+    path = write(tmp_path / "e.jsonl", rows)
+    found = graded(capsys, path, advised(message(capsys, "grade", path)))
+    assert found["samples"] == [2, 2] and found["problems"] == 4 and list(found["scores"]) == ["answers"]
+    assert found["verdicts"] == {"correct": 4, "wrong": 4}
+
+
+def test_zeros_and_ones_by_an_unknown_name_are_proposed_as_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tree of Thoughts: five plans per puzzle, each with its r."""
+    rows = [
+        {"idx": i, "steps": [], "ys": ["a", "b"], "infos": [{"r": int(ok)}, {"r": 0}]} for i, ok in enumerate(RIGHT)
+    ]
+    path = write(tmp_path / "t.json", {"x": 1})
+    path.write_text(json.dumps(rows))
+    columns = advised(message(capsys, "audit", path, "printed=25.0"), last=True)
+    assert main(["audit", str(path), "printed=25.0", columns, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(2 / 8)
+
+
+def test_nested_scores_are_no_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of = {"total": 105.0, "rate": 0.933}
+    whole = {"model_name": "m", "rate": 0.722, "subject": {f"s{i}": {**of, "type": {"a": of}} for i in range(6)}}
+    assert "scores without samples" in message(capsys, "audit", write(tmp_path / "s.json", whole), "printed=72.2")
+
+
+@pytest.mark.parametrize("name", ["evaluations.npz", "data-00000-of-00001.arrow", "events.out.tfevents.17.host"])
+@pytest.mark.parametrize("command", [["grade"], ["audit", "printed=1", "metric=x"], ["curves"]])
+def test_a_file_that_is_not_read_says_how_to_convert_it(
+    name: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"PK\x03\x04")
+    said = message(capsys, command[0], path, *command[1:])
+    assert "not read" in said and ("python -c" in said or "Download" in said)
+
+
+def test_a_text_that_is_no_table_says_what_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.log"
+    path.write_text("*****\nQ: What is it?\nA: 5\n")
+    said = message(capsys, "grade", path)
+    assert "no table" in said and "problem_id" in said and "Expecting value" not in said
+
+
+def test_json_lines_in_a_json_file_are_problems_and_repeated_ids_are_none(tmp_path: Path) -> None:
+    """AQuA's dev.json is JSON Lines. GSM-Symbolic's `id` names a template."""
+    path = tmp_path / "dev.json"
+    path.write_text("".join(json.dumps({"id": 0, "question": q, "gold": g}) + "\n" for q, g, _, _ in ROWS))
+    name = benchmarks.adopt(f"{path}?problem=question&answer=gold")
+    try:
+        found = benchmarks.load(name).problems
+    finally:
+        benchmarks.forget_files()
+    assert [problem.id for problem in found] == ["dev-0", "dev-1", "dev-2", "dev-3"]
+
+
+def test_a_letter_in_chinese_brackets() -> None:
+    [grade] = Grader().grade_responses([("D", "【解析】 A 错误。 <eoe>\n【答案】 D <eoa>", None)], "letter")
+    assert (grade.answer, grade.verdict) == ("D", Verdict.CORRECT)
+
+
+def test_advice_with_spaces_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text("".join(f"step: {s} | average reward score: {s / 4} | time (s): 3.5\n" for s in (1, 2)))
+    assert "'columns=train/reward:average reward score'" in message(capsys, "curves", path)

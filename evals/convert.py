@@ -1,0 +1,53 @@
+"""Files of known kinds that are not read: how Python makes a file of them that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evals.files import UsageError
+
+_YAML = ("YAML", ".json", "import json, yaml; print(json.dumps(yaml.safe_load(open('{}'))))")
+CONVERTED = {  # suffix -> what it is, the suffix of the new file, and the code that prints it
+    ".yaml": _YAML,
+    ".yml": _YAML,
+    ".xlsx": ("a spreadsheet", ".csv", "import pandas; print(pandas.read_excel('{}').to_csv(index=False))"),
+    ".pkl": (
+        "a pickle",
+        ".jsonl",
+        "import pandas; print(pandas.read_pickle('{}').to_json(orient='records', lines=True))",
+    ),
+    ".arrow": (
+        "an Arrow file",
+        ".jsonl",
+        "import datasets, sys; datasets.Dataset.from_file('{}').to_json(sys.stdout.buffer)",
+    ),
+    ".feather": (
+        "a Feather file",
+        ".jsonl",
+        "import pandas; print(pandas.read_feather('{}').to_json(orient='records', lines=True))",
+    ),
+    ".npz": (
+        "NumPy's archive",
+        ".csv",
+        "import numpy, pandas; print(pandas.DataFrame({{n: of.reshape(len(of), -1).mean(1) for n, of in "
+        "numpy.load('{}').items()}}).to_csv(index=False))",
+    ),
+}
+
+
+def refuse_converted(path: Path) -> None:
+    """Refuse a file of such a kind, and one of TensorBoard's events.
+
+    Raises:
+        UsageError: it says how to convert the file.
+    """
+    if ".tfevents." in path.name:
+        raise UsageError(
+            f"{path} holds TensorBoard's events, which are not read. Download the curve as CSV or JSON in TensorBoard"
+        )
+    if path.suffix in CONVERTED:
+        what, suffix, code = CONVERTED[path.suffix]
+        raise UsageError(
+            f"{path} is {what}, which is not read. Convert it: "
+            f'python -c "{code.format(path)}" > {path.with_suffix(suffix)}'
+        )
