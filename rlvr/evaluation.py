@@ -547,10 +547,10 @@ def _piped() -> Path:
 def _one_file(given: PathLike | Records, beginning: Callable[[str], Sequence[Path]]) -> Path:
     """The file that a user means: by its path, the beginning of its name in `rlvr show`, rows, or - for what is piped
     in."""
-    if given == "-":
-        return _piped()
     if not isinstance(given, (str, os.PathLike)):
         return Path(rows_as_file("file", given))
+    if given == "-":
+        return _piped()
     named = [] if Path(given).exists() else beginning(str(given))
     return Path(named[0] if len(named) == 1 else given)
 

@@ -43,9 +43,9 @@ ELSEWHERE = {  # commands -> option of other tools (lm-eval, lighteval, inspect,
         "max_length": "max_tokens=N, of the response alone",
         "max_model_length": "max_tokens=N, of the response alone",
         "max_model_len": "max_tokens=N, of the response alone",
-        "num_fewshot": "examples=FILE, few-shot examples of your own; otherwise there are none",
-        "num_fewshots": "examples=FILE, few-shot examples of your own; otherwise there are none",
-        "shots": "examples=FILE, few-shot examples of your own; otherwise there are none",
+        "num_fewshot": "examples=FILE, few-shot examples of your own. Otherwise there are none",
+        "num_fewshots": "examples=FILE, few-shot examples of your own. Otherwise there are none",
+        "shots": "examples=FILE, few-shot examples of your own. Otherwise there are none",
         "fewshot_as_multiturn": "examples=FILE: examples are turns before the problem",
         "apply_chat_template": "prompt=NAME: a prompt says whether it goes through the chat template",
         "use_chat_template": "prompt=NAME: a prompt says whether it goes through the chat template",
@@ -60,7 +60,7 @@ ELSEWHERE = {  # commands -> option of other tools (lm-eval, lighteval, inspect,
         "max_connections": "engine.concurrency=N with engine=openai",
         "num_concurrent": "engine.concurrency=N with engine=openai",
         "dtype": "engine.dtype=bfloat16|float16|float32",
-        "device": "engine.device=cuda|cpu with engine=transformers; CUDA_VISIBLE_DEVICES says which GPU",
+        "device": "engine.device=cuda|cpu with engine=transformers. CUDA_VISIBLE_DEVICES says which GPU",
         "parallelize": "engine.replicas=N, one a GPU",
         "data_parallel_size": "engine.replicas=N, one a GPU",
         "tensor_parallel_size": "engine.tensor_parallel=N with engine=vllm",
@@ -73,7 +73,7 @@ ELSEWHERE = {  # commands -> option of other tools (lm-eval, lighteval, inspect,
         "save_details": "nothing: samples and verdicts are always kept",
         "use_cache": "nothing: the same command resumes, and keeps what was sampled",
         "cache_requests": "nothing: the same command resumes, and keeps what was sampled",
-        "predict_only": "nothing: samples are graded as they come; rlvr grade FOLDER grades them again",
+        "predict_only": "nothing: samples are graded as they come. rlvr grade FOLDER grades them again",
         "scorer": "extraction=POLICY, of rlvr list what=policies",
         "metric_list": "nothing: avg@n, and pass@k and maj@k for ks=[K,...]",
         "trust_remote_code": "nothing: the code of a model or a data set is never run",
@@ -159,7 +159,7 @@ def renamed(name: str, option: str, runner: str = "") -> str | None:
     if now := MOVED.get((name, option)):
         return f"the command rlvr {now}, see rlvr help {now}"
     if name in MEASURE and option == "model" and runner.startswith("openai/"):
-        return f"model={runner[7:]} engine=openai engine.url=URL, a server's; or a hub id, model={runner}"
+        return f"model={runner[7:]} engine=openai engine.url=URL, a server's. Or a hub id, model={runner}"
     if name in MEASURE and option == "model" and runner in RUNNERS:
         return "model=PATH, a folder or a hub id OWNER/NAME, and engine=transformers|vllm|openai"
     if option.startswith(VERL):

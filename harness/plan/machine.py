@@ -112,7 +112,7 @@ def take_machine(values: dict[str, Any]) -> Machine:
     profile = values.pop("hardware")
     if profile not in (*PROFILES, AUTO):
         names = [*PROFILES, AUTO]
-        ours = f"give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
+        ours = f"Give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
         raise UsageError(f"hardware={profile}: no such profile. {ours or expected(str(profile), names)}")
     try:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)

@@ -132,7 +132,7 @@ def reads(*signals: str) -> Callable[[Equation], Equation]:
     """Declare which signals of the batch an equation reads; a trainer computes only these."""
     for unknown in sorted(set(signals) - set(SIGNALS)):
         given = unknown in TokenBatch.__annotations__
-        hint = "every batch has it, without @reads" if given else nearest(unknown, SIGNALS)
+        hint = "Every batch has it, without @reads" if given else nearest(unknown, SIGNALS)
         raise ValueError(f"reads: {unknown}: no such signal. {hint}")
 
     def mark(equation: Equation) -> Equation:

@@ -96,9 +96,9 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("analyze runs=[.] samples=0", "samples: expected at least 1, got 0"),
         (
             "report runs=[x]",
-            "paper: missing. Give paper=..., its key, as rlvr list shows it (any runs have a page by rlvr page)",
+            "paper is missing. Type paper=... (the paper's key)",
         ),
-        ("page", "runs: missing"),
+        ("page", "runs is missing"),
         ("show RUN paper=egsw", "paper=egsw: not used with RUN"),
         ("list what=papers protocol=egsw", "what=papers: not used with protocol="),
         ("compare a b arm=x,y", "arm=x,y: not used of two runs"),
@@ -372,7 +372,7 @@ BROKEN = {  # the third line of a paper -> the error after "line 3: "
     "Arm(modl='7b')": "TypeError: Arm: modl: no such key. Did you mean 'model'?",
     "Reproduction('k', 't', None, {}, (), 'egwa', 1, ())": "UsageError: unknown protocol 'egwa': Did you mean 'egsw'?",
     "controlled(None, 'shuffled_signals')": "UsageError: shuffled_signals: no such control. Did you mean 'shuffled_sig",
-    "reads('advantages')": "ValueError: reads: advantages: no such signal; every batch has it",
+    "reads('advantages')": "ValueError: reads: advantages: no such signal. Every batch has it",
 }
 
 
@@ -434,19 +434,19 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
     [
         ("eval --tasks gsm8k", "--tasks: no such option. Expected benchmarks=[NAME,...]"),
         ("eval --model hf --tasks gsm8k", "--model: no such option. Expected model=PATH, a folder or a hub id"),
-        ("eval --model_args pretrained=M", "expected model=PATH and engine.KEY=VALUE"),
+        ("eval --model_args pretrained=M", "Expected model=PATH and engine.KEY=VALUE"),
         ("eval model=M num_fewshot=5", "num_fewshot=5: no such option. Expected examples=FILE"),
-        ("eval model=M device=cuda", "expected engine.device=cuda|cpu with engine=transformers"),
+        ("eval model=M device=cuda", "Expected engine.device=cuda|cpu with engine=transformers"),
         (
             "eval model=M zzz=1",
             "choice_seed, columns, data_dir, engine, engine.batch_rows",
         ),  # its options and the protocol's
-        ("run paper=egsw actor_rollout_ref.actor.optim.lr=1e-6", "expected learning_rate=X"),
-        ("run paper=egsw data.train_batch_size=8", "expected prompts_per_rollout=N"),
+        ("run paper=egsw actor_rollout_ref.actor.optim.lr=1e-6", "Expected learning_rate=X"),
+        ("run paper=egsw data.train_batch_size=8", "Expected prompts_per_rollout=N"),
         ("audit FILE claimed=34.6", "claimed=34.6: no such option. Expected printed=X"),
-        ("run paper=egsw global_batch_size=8", "expected prompts_per_rollout=N"),
-        ("eval model=M presence_penalty=0.5", "expected extra_body='{presence_penalty: X}'"),  # not repetition_penalty
-        ("eval vllm model_name=M,dtype=bfloat16 lighteval|gsm8k|5|0", "expected model=PATH and engine.KEY=VALUE"),
+        ("run paper=egsw global_batch_size=8", "Expected prompts_per_rollout=N"),
+        ("eval model=M presence_penalty=0.5", "Expected extra_body='{presence_penalty: X}'"),  # not repetition_penalty
+        ("eval vllm model_name=M,dtype=bfloat16 lighteval|gsm8k|5|0", "Expected model=PATH and engine.KEY=VALUE"),
         ("eval model=M extra_body=a:1 extra_body=b:2", "a shell makes two words of {a,b}: extra_body='{...}' is one"),
         ("eval model=M benchmarks=[MATH-500]", "unknown benchmark 'MATH-500': Did you mean 'math500'?"),
         ("eval model=M benchmarks=[lighteval|gsm8k|5|0]", "Did you mean 'gsm8k'?"),
@@ -456,7 +456,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
             "math.py: this is a task of another tool. Type benchmarks=",
         ),
         ("eval math.py --model openai/M --epochs 4", "--epochs: no such option. Expected n=N"),
-        ("eval math.py --model openai/M --epochs 4", "expected model=M engine=openai engine.url=URL, a server's"),
+        ("eval math.py --model openai/M --epochs 4", "Expected model=M engine=openai engine.url=URL, a server's"),
         ("inspect eval math.py", "Did you mean 'rlvr eval'?"),
         ("compare a b k=[1]", "Did you mean 'ks'?"),
         ("audit a.log metric=acc printed=4 problems=-5", "problems=-5: expected at least 1"),
@@ -466,8 +466,8 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("run paper=egsw arm=grpo epochs=-1", "epochs: expected > 0"),  # our own word too, not inspect's
         ("run paper=egsw lr=1e-5", "lr=1e-5: no such option. Expected learning_rate=X"),
         ("run paper=egsw gguf_file=a.gguf", "gguf_file=a.gguf: no such option. Expected base_model=FOLDER, which"),
-        ("plan paper=egsw num_generations=8", "expected group_size=N"),
-        ("run paper=egsw rehearse=true", "expected the command rlvr rehearse"),
+        ("plan paper=egsw num_generations=8", "Expected group_size=N"),
+        ("run paper=egsw rehearse=true", "Expected the command rlvr rehearse"),
         (
             "run paper=egsw learning-rate=1e-4",
             "learning-rate=1e-4: expected learning_rate=1e-4",
@@ -482,8 +482,8 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
         ("plan paper=egsw gpus=4", "gpus=4: no such option. Expected hardware=NAME, as h100x8 is eight GPUs"),
         ("plan paper=egsw batch_size=8", "a rollout has prompts_per_rollout=N"),  # a value of a fine-tuning alone
         ("show egsw", "egsw: a paper, and no run of this name. rlvr show paper=egsw lists its runs"),
-        ("power paper=egsw", "expected the command rlvr seeds"),
-        ("import a.log name=theirs", "expected the command rlvr curves"),
+        ("power paper=egsw", "Expected the command rlvr seeds"),
+        ("import a.log name=theirs", "Expected the command rlvr curves"),
     ],
 )
 def test_words_of_other_tools_and_of_before_say_what_to_write(

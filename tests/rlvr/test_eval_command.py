@@ -27,7 +27,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     )
     command = ["eval", f"model={MODELS / 'tiny'}", f"benchmarks={tmp_path / 'my-sums.jsonl'}", "n=2", "max_tokens=2"]
     assert main(command) == 2
-    assert "no column 'problem' and no column 'answer'. It has 'q', 'gold'; give" in capsys.readouterr().err
+    assert "no column 'problem' and no column 'answer'. It has 'q', 'gold'. Give" in capsys.readouterr().err
     for columns, said in (
         ("foo:q", "columns=foo:q: "),
         ("problem:q,answer:gold,id:Numer", "no column 'Numer' (columns=id:Numer). It has 'q', 'gold'"),

@@ -134,7 +134,7 @@ def test_bad_input_is_named(random_model: Path) -> None:
         ([Response("a", 0, None, "x", Verdict.WRONG)], {}, "problem 'a': expected its prompt"),
         ([first, first], {}, "problem 'a', sample 0: there twice"),
         ([first], {"mass": 1.5}, "mass: expected a number in"),
-        ([Response("a", 0, "K is 7.", "7 " * 300, Verdict.WRONG)], {}, "expected at most the model's 256"),
+        ([Response("a", 0, "K is 7.", "7 " * 300, Verdict.WRONG)], {}, "Expected at most the model's 256"),
     ):
         with pytest.raises(ValueError, match=message):
             token_table(answers, str(random_model), device="cpu", **options)

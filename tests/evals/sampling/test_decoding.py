@@ -114,8 +114,8 @@ def test_steps_tell_their_tokens_and_may_stop(engine: TransformersEngine) -> Non
     ("name", "values", "said"),
     [
         ("scripted", {"top_k": 3}, "engine scripted cannot express top_k=3. Expected null, or engine=transformers or"),
-        ("transformers", {"extra_body": {"a": 1}}, "engine transformers cannot express extra_body={'a': 1}; expected"),
-        ("transformers", {"reasoning_effort": "low"}, "engine=openai; or, as the chat template has it"),
+        ("transformers", {"extra_body": {"a": 1}}, "engine transformers cannot express extra_body={'a': 1}. Expected"),
+        ("transformers", {"reasoning_effort": "low"}, "engine=openai. Or, as the chat template has it"),
     ],
 )
 def test_a_value_that_the_engine_cannot_express_is_refused(name: str, values: dict[str, Any], said: str) -> None:

@@ -48,7 +48,7 @@ def test_each_place_that_names_one_is_enough(model: Path) -> None:
 def test_an_end_token_outside_the_vocabulary_is_none() -> None:
     # as Qwen2Tokenizer adds "<|endoftext|>", number 386, to a tokenizer of 386 tokens that names no end
     words = SimpleNamespace(eos_token_id=386, name_or_path="m")
-    with pytest.raises(ValueError, match=r"model 'm': no end token; .* among its 386 tokens"):
+    with pytest.raises(ValueError, match=r"model 'm': no end token\. .* among its 386 tokens"):
         stop_tokens(None, words, 386)
     assert stop_tokens(7, words, 386) == [7]
     assert stop_tokens(None, words, 387) == [386]

@@ -227,7 +227,7 @@ def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no benchmark in common: .*a has x; .*b has y"):
         compared(a, b)
     with pytest.raises(
-        ValueError, match=r"x: no problem in common \(5 in A, such as .*; 1 in B, .*columns=problem_id:problem"
+        ValueError, match=r"x: no problem in common \(5 in A, such as .*, 1 in B, .*columns=problem_id:problem"
     ):
         compared(a, save_run(tmp_path / "c", "x", {"other": "+a"}))
     with pytest.raises(ValueError, match="the gold of 5 problems differs, as of 'p': '1' in A, '2' in B"):

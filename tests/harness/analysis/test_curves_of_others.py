@@ -82,7 +82,7 @@ def test_names_of_trackers_own_steps_and_wrong_names(tmp_path: Path, capsys: pyt
     for command, error in (
         ([str(file), "columns=train/rewards:x"], "columns=train/rewards: Did you mean 'train/reward'?"),
         ([str(file), "columns=step:it"], "no column of steps (columns=step:NAME). Expected one of it, got _step"),
-        ([str(tmp_path / "responses.parquet")], "of responses: rlvr grade"),
+        ([str(tmp_path / "responses.parquet")], "For responses, type rlvr grade"),
     ):
         assert main(["curves", *command]) == 2 and error in capsys.readouterr().err
 

@@ -181,7 +181,7 @@ def test_what_a_method_reads_may_be_missing() -> None:
     def with_advantage(advantage: Any) -> Experiment:
         return replace(experiment(), method=replace(experiment().method, advantage=advantage))
 
-    with pytest.raises(CannotExpress, match=r"advantage='remax' .*no greedy responses; use backend=trl"):
+    with pytest.raises(CannotExpress, match=r"advantage='remax' .*no greedy responses\. Type backend=trl"):
         translated(with_advantage(use(remax)))
     with pytest.raises(CannotExpress, match=r"reference_model='a teacher' .*use backend=trl"):
         translated(with_values(experiment(), reference_model="a teacher"))

@@ -29,8 +29,8 @@ def test_answers_come_from_the_column_or_the_last_box(tmp_path: Path) -> None:
     [
         ([{"problem": "1+1?"}], "row 1: expected text in 'answer', got None"),
         ([{"problem": "1", "answer": "1"}, {"problem": " ", "answer": "2"}], "row 2: expected text in 'problem'"),
-        ([{"problem": "1", "gold": "2"}], "it has 'problem', 'gold', and columns=answer:NAME takes another"),
-        ([{"question": "1", "gold": "2"}], "it has 'question', 'gold', and columns=answer:NAME takes another"),
+        ([{"problem": "1", "gold": "2"}], "It has 'problem', 'gold', and columns=answer:NAME takes another"),
+        ([{"question": "1", "gold": "2"}], "It has 'question', 'gold', and columns=answer:NAME takes another"),
         ([{"problem": "1", "answer": True}], "row 1: expected text in 'answer', got True"),
         ([], "expected rows"),
     ],

@@ -120,7 +120,7 @@ def test_math_keeps_solutions_for_fine_tuning(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name in SETS if name != STILL_3])
 def test_named_sets_refuse_a_file_with_too_few_rows(name: str, tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", ROWS[name])
-    with pytest.raises(ValueError, match="is it another version"):
+    with pytest.raises(ValueError, match="Is it another version"):
         load_problems(f"{name}:{path}")
 
 

@@ -103,7 +103,7 @@ def test_one_card_of_a_profile_is_named_and_all_are_listed() -> None:
     with pytest.raises(ValueError, match=r"no such profile. Give hardware=h100, or one of h100x8, .*rtx3090, auto"):
         take_machine({"hardware": "h100x1"})
     for name, card, cards in (("h100x7", "h100", 7), ("4xH100", "h100", 4), ("a100x8", "a100_80g", 8)):
-        with pytest.raises(ValueError, match=f"give hardware={card} hardware.processes={cards}, or one of h100x8"):
+        with pytest.raises(ValueError, match=f"Give hardware={card} hardware.processes={cards}, or one of h100x8"):
             take_machine({"hardware": name})
     with pytest.raises(ValueError, match=r"Did you mean 'a100x8_40g'\? Expected one of"):
         take_machine({"hardware": "a100x8_80g"})

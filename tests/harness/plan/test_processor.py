@@ -112,5 +112,5 @@ def test_a_training_of_no_step_is_refused(tmp_path: Path, random_model: Path) ->
         rlvr.plan("egsw", **given)
     (arm,) = rlvr.plan("egsw", **given, epochs=1.0)["arms"]
     assert arm["steps"] == 1 and arm["label"] == f"{random_model.name}/grpo"  # 40 // 32
-    with pytest.raises(rlvr.UsageError, match=r"got 40 .*; prompts_per_rollout=40 epochs=1 .* takes them all in each"):
+    with pytest.raises(rlvr.UsageError, match=r"got 40 .*\. prompts_per_rollout=40 epochs=1 .* takes them all in each"):
         rlvr.plan("egsw", **given, prompts_per_rollout=64)
