@@ -58,7 +58,7 @@ def ends(values: Array, *, difference: bool = False) -> tuple[Array, Array, NDAr
     if difference:
         zero = _as_mcnemar(values)
         low, high = np.where(zero, np.minimum(low, 0), low), np.where(zero, np.maximum(high, 0), high)
-    return low, high, (vary < FEW) | (difference & (width * half < 1 / problems))
+    return low, high, (vary < FEW) | (difference & ~alike & (width * half < 1 / problems))
 
 
 def _as_mcnemar(differences: Array) -> NDArray[np.bool_]:

@@ -191,14 +191,17 @@ class Estimate:
     def _rough(self) -> bool:
         _, df = self._seeds_part
         few = 0 < df < FEW - 1 or any(varying(values, self.bounds) < FEW for values, _ in self.blocks)
-        return few or self._half(0.975) < self._of_one_problem
+        return few or self._below_one_problem
 
     @property
-    def _of_one_problem(self) -> float:
-        """How far one problem can move a difference: a problem that the sample does not show moves it as far."""
+    def _below_one_problem(self) -> bool:
+        """Whether the half-width of a difference is less than what one problem can move it: a problem that the sample
+        does not show moves it as far. Equal differences have an interval of their own, which is wide."""
         if self.bounds is None or not self.blocks or not _of_differences(self.bounds):
-            return 0.0
-        return self.bounds[1] / min(len(values) for values, _ in self.blocks) / len(self.blocks)
+            return False
+        most = self.bounds[1]
+        one = most / min(len(values) for values, _ in self.blocks) / len(self.blocks)
+        return 2e-9 * most < self._half(0.975) < one
 
 
 def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Estimate:

@@ -62,7 +62,9 @@ def test_a_difference_that_one_problem_could_undo_is_marked() -> None:
     tiny = estimated([(np.tile([0.999, 0.998], 20), np.tile([0.998, 0.999], 20))])[0].interval()
     # d = 0.2 and -0.2: 2.02 * 0.2 / sqrt(39) = 0.065 > 1/40
     wide = estimated([(np.tile([0.6, 0.4], 20), np.tile([0.4, 0.6], 20))])[0].interval()
-    assert tiny is not None and wide is not None
+    # all d = 1: at most a share 1 - 0.025^(1/40) of all problems is otherwise
+    alike = estimated([(np.ones(40), np.zeros(40))])[0].interval()
+    assert tiny is not None and wide is not None and alike is not None and not alike.rough
     assert (tiny.rough, wide.rough) == (True, False) and tiny.high < 1 / 40 < wide.high
 
 
