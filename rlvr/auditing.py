@@ -261,7 +261,7 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     try:
         table = verdict_table(path, reading.columns, reading.label_threshold)
     except UsageError as error:
-        if "not JSON" in str(error):
+        if any(words in str(error) for words in ("not JSON", "is no table")):
             refuse_curve(path)
         raise
     if table is not None:

@@ -201,6 +201,10 @@ def _zipped(path: Path) -> list[Any]:
             inside = sorted(name for name in files if name.startswith("samples/") and name.endswith(".json"))
             if not inside and {"header.json", "_journal/start.json"} & files.keys():
                 raise UsageError(NO_SAMPLES)
+            if not inside:
+                raise UsageError(
+                    f"this archive is no inspect log. Unpack it, and give one of its files: {', '.join([*files][:5])}"
+                )
             for name in inside:
                 data = _member(stream, archive, files[name], left)
                 left -= len(data)

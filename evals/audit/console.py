@@ -8,6 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+STEPS = (
+    *("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "current_steps", "iteration"),
+    *("training_iteration", "timesteps", "generation", "total_steps"),
+)
 _OBJECT = re.compile(r"\{['\"][^'\"{}\n\r]+['\"]: [^{}\n\r]*\}")
 _ENTRY = re.compile(rf"['\"]([^'\"{{}}]+)['\"]: ['\"]?({NUMBER}|nan|NaN)['\"]?(?=[,}}])")
 _COUNTERS = ("step", "iteration", "iter", "update", "rollout", "generation", "batch", "round", "episode", "epoch")
@@ -33,7 +37,9 @@ def printed(text: str) -> Iterator[dict[str, float]]:
     counted = any(before for _, before in found)
     for number, (match, before) in enumerate(found, 1):
         values = {name: float(value) for name, value in _ENTRY.findall(match[0])}
-        if before is not None or not counted:
+        if before is None and not counted and any(name in values for name in STEPS):
+            yield values
+        elif before is not None or not counted:
             yield {"step": int(before[1]) if before else number} | values
 
 
@@ -53,8 +59,8 @@ def counted(text: str) -> list[dict[str, float]]:
             counter = min(counters, key=lambda one: _COUNTERS.index(one[1].lower()))
             rest = plain[: counter.start()] + "|" + plain[counter.end() :]
             rows.append({"step": int(counter[2]), **_values(rest)})
-        elif rows and (below := _PHRASE.fullmatch(plain)) is not None:
-            rows[-1].setdefault(below[1].strip(), float(below[2]))
+        elif rows:
+            rows[-1] = _values(plain) | rows[-1]
     named = [row for row in rows if len(row) > 1]
     names = Counter(name for row in named for name in row if name != "step")
     return named if max(names.values(), default=0) > 1 else []
@@ -68,6 +74,16 @@ def _values(text: str) -> dict[str, float]:
         for name, value in [whole.groups()] if whole else _PAIR.findall(part):
             values.setdefault(name.strip(), float(value))
     return values
+
+
+_MLFLOW = re.compile(rf"(?m)^\d{{10,13}} ({NUMBER}|nan) (\d+)$", re.IGNORECASE)
+
+
+def of_mlflow(text: str) -> list[dict[str, float]]:
+    """A metric's file in a store of MLflow: time, value and step in each line; [] of any other text."""
+    found = _MLFLOW.findall(text)
+    lines = len(text.split("\n")) - text.endswith("\n")
+    return [{"step": int(step), "value": float(value)} for value, step in found] if lines == len(found) else []
 
 
 def _before(text: str, match: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evals.audit.console import NUMBER, counted, has_objects, printed
+from evals.audit.console import NUMBER, STEPS, counted, has_objects, of_mlflow, printed
 from evals.audit.evidence import NOT_COLUMNS, Evidence, resolution_of
 from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice
 from evals.files import UsageError, text_sha256
@@ -34,10 +34,6 @@ LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
 CONVENTION = 0.8  # of the correct responses state their answer in such a form: then one without it has none
 SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
-STEPS = (
-    *("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "current_steps", "iteration"),
-    *("training_iteration", "timesteps", "generation", "total_steps"),
-)
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMBER = re.compile(NUMBER)
@@ -129,6 +125,8 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
     """The reader of a file of curves, by its content."""
     if _is_csv(text):
         return _csv
+    if of_mlflow(text):
+        return of_mlflow
     if ":::MLLOG " in text:
         return _mllog
     if '"log_history"' in text[:100_000] and text.lstrip().startswith("{"):

@@ -20,6 +20,7 @@ NO_TABLE = (
     "this text is no table. JSON Lines, JSON, CSV, TSV and Parquet are read. Write a row for each response, as "
     '{"problem_id": "1", "gold": "5", "response": TEXT}'
 )
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how a text in UTF-16 begins
 LONGEST_LINE = 1 << 28  # bytes; reading it takes several times as much memory
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
@@ -112,7 +113,10 @@ def _lines(path: Path) -> Iterator[str]:
                     raise UsageError(f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB")
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+        convert = ". Convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW" if _start(path)[:2] in _UTF16 else ""
+        raise UsageError(
+            f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start}){convert}"
+        ) from error
     except (OSError, EOFError, zlib.error) as error:  # of gzip: not gzipped, or cut off
         raise UsageError(f"{path}: cannot be read ({error})") from error
 

@@ -10,6 +10,7 @@ import csv
 import json
 import re
 import shlex
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -321,6 +322,8 @@ LOGS = {
     "equals": "[Epoch 1] [step {s}/60] acc={v} kl=0.01\n",
     "nanoGPT": "step {s}: train loss 1.9876, acc {v}\n",
     "a block below a step": "Validation at step {s}:\n    - acc: {v}\n    - length: 310.5 tokens/s\n",
+    "Keras": "Epoch {s}/60\n10/10 [====] - 1s 5ms/step - loss: 0.5 - acc: {v}\n",
+    "fairseq": '2026-01-01 00:00:00 | INFO | valid | {{"epoch": 1, "acc": "{v}", "global_step": {s}}}\n',
     "a step in the object": "{{'acc': {v}, 'step': {s}}}\n",
 }
 
@@ -538,3 +541,21 @@ def test_advice_with_spaces_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixt
     path = tmp_path / "log.txt"
     path.write_text("".join(f"step: {s} | average reward score: {s / 4} | time (s): 3.5\n" for s in (1, 2)))
     assert "'columns=train/reward:average reward score'" in message(capsys, "curves", path)
+
+
+def test_a_metric_of_an_mlflow_store_is_a_curve() -> None:
+    curve = read_curve("1764374400000 0.25 10\n1764374460000 0.5 20\n")
+    assert list(curve["step"]) == [10, 20] and list(curve["value"]) == [0.25, 0.5]
+
+
+def test_an_archive_that_is_no_log_names_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("out/rows.jsonl", "{}")
+    assert "Unpack it" in (said := message(capsys, "grade", path)) and "out/rows.jsonl" in said
+
+
+def test_a_text_in_utf_16_says_how_it_is_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("gold,response\n2,2\n".encode("utf-16"))
+    assert "iconv -f UTF-16" in message(capsys, "grade", path)

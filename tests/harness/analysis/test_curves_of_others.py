@@ -81,7 +81,7 @@ def test_names_of_trackers_own_steps_and_wrong_names(tmp_path: Path, capsys: pyt
     (tmp_path / "responses.parquet").write_bytes(b"PAR1")
     for command, error in (
         ([str(file), "columns=train/rewards:x"], "columns=train/rewards: Did you mean 'train/reward'?"),
-        ([str(file), "columns=step:it"], "no column of steps (columns=step:NAME). Expected one of it, got _step"),
+        ([str(file), "columns=step:it"], "no column of steps (columns=step:_step). Expected one of it, got _step"),
         ([str(tmp_path / "responses.parquet")], "For responses, type rlvr grade"),
     ):
         assert main(["curves", *command]) == 2 and error in capsys.readouterr().err
