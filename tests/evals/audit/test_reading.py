@@ -241,7 +241,7 @@ def test_settings_of_a_log_beside_a_declaration(tmp_path: Path) -> None:
 def test_a_log_of_a_training_without_metric_is_no_damaged_file(tmp_path: Path) -> None:
     path = tmp_path / "veRL.log"
     path.write_text("step:0 - actor/lr:0.1 - val/gsm8k:0.52\nstep:10 - actor/lr:0.1 - val/gsm8k:0.6\n")
-    with pytest.raises(UsageError, match=r"metric: missing; .* needs metric=NAME: val/gsm8k and 1 more$"):
+    with pytest.raises(UsageError, match=r"metric: missing\. .* needs metric=NAME: val/gsm8k and 1 more$"):
         rlvr.audit(path, printed="60")
     path.write_text('{"gold": "1", "response": "1"}\n{"gold": \n')
     with pytest.raises(UsageError, match="line 2: not JSON"):
