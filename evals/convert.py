@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from evals.files import UsageError
 
 _YAML = ("YAML", ".json", "import json, yaml; print(json.dumps(yaml.safe_load(open('{}'))))")
+_TORCH = (
+    *("PyTorch's file", ".json"),
+    "import json, torch; print(json.dumps(torch.load('{}', map_location='cpu', weights_only=True), "
+    "default=lambda of: of.tolist()))",
+)
+_SQLITE = (
+    *("a database", ".csv"),
+    "import pandas, sqlite3; print(pandas.read_sql('select * from TABLE', sqlite3.connect('{}')).to_csv(index=False))",
+)
 CONVERTED = {  # suffix -> what it is, the suffix of the new file, and the code that prints it
     ".yaml": _YAML,
     ".yml": _YAML,
@@ -26,6 +36,14 @@ CONVERTED = {  # suffix -> what it is, the suffix of the new file, and the code 
         ".jsonl",
         "import pandas; print(pandas.read_feather('{}').to_json(orient='records', lines=True))",
     ),
+    ".npy": (
+        *("NumPy's array", ".csv"),
+        "import numpy, pandas; print(pandas.DataFrame(numpy.load('{}')).to_csv(index=False))",
+    ),
+    ".pt": _TORCH,
+    ".pth": _TORCH,
+    ".db": _SQLITE,
+    ".sqlite": _SQLITE,
     ".npz": (
         "NumPy's archive",
         ".csv",
@@ -47,7 +65,5 @@ def refuse_converted(path: Path) -> None:
         )
     if path.suffix in CONVERTED:
         what, suffix, code = CONVERTED[path.suffix]
-        raise UsageError(
-            f"{path} is {what}, which is not read. Convert it: "
-            f'python -c "{code.format(path)}" > {path.with_suffix(suffix)}'
-        )
+        made = shlex.quote(str(path.with_suffix(suffix)))
+        raise UsageError(f'{path} is {what}, which is not read. Convert it: python -c "{code.format(path)}" > {made}')

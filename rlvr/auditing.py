@@ -256,12 +256,13 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     from evals.answer_files.reading import read_answers
     from evals.answer_files.what_to_type import verdicts_by
     from evals.audit.reading import graded, graded_programs, programs, refuse_curve, verdict_table
+    from evals.data.rows import NO_TABLE
     from evals.grading import Grader
 
     try:
         table = verdict_table(path, reading.columns, reading.label_threshold)
     except UsageError as error:
-        if any(words in str(error) for words in ("not JSON", "is no table")):
+        if "not JSON" in str(error) or NO_TABLE in str(error):
             refuse_curve(path)
         raise
     if table is not None:

@@ -111,13 +111,26 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
         return None
     if 2 * sum(not response.strip() for response in responses) >= len(responses):
         return None  # no policy reads an empty response
+    correct = sum(grade.verdict is Verdict.CORRECT for grade in grades)
     lacking = f"{without} of {len(responses)} responses have no answer in the form of {used}"
-    best = max((e for e in effects if e.policy in FORMS), key=lambda e: (e.found, e.correct), default=None)
+    better = [
+        effect
+        for effect in effects
+        if effect.correct > correct or (not correct and effect.policy in FORMS and effect.found > answered)
+    ]
+    best = max((e for e in better if e.policy in FORMS), key=lambda e: (e.found, e.correct), default=None)
     if best is not None and best.found > max(answered, len(responses) / 2):
         return f"{lacking}; {best.found} have one in the form of {best.policy}: policy={best.policy}"
-    right = {effect.policy: effect.correct for effect in effects}
+    right = {effect.policy: effect.correct for effect in better}
+    if effects and not right:
+        return (
+            f"{lacking}; no other policy gives more correct ones. If a column holds extracted answers, type "
+            "columns=response:COLUMN with policy=whole"
+        )
     bare = used != "whole" and median(len(response.split()) for response in responses) <= BARE
     if bare and right.get("whole", 0) >= right.get("qwen", 0):
         return f"{lacking}; they look like bare answers: policy=whole"
+    if right and "qwen" not in right:
+        return f"{lacking}; policy={better[0].policy} gives more correct ones"
     some = f"; {best.found} have one in the form of {best.policy}" if best is not None and best.found else ""
     return f'{lacking}{some}; policy=qwen takes what follows "the answer is", else the last number'

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evals.answer_files import columns as our_columns
-from evals.answer_files.leaves import Leaf, Objects, items, leaves, snake, text_in
+from evals.answer_files.leaves import SEEN, Leaf, Objects, items, leaves, snake, text_in
 from evals.answer_files.sample import Sample
 from evals.data.rows import is_nothing
 from evals.paths import ABSENT, opened
@@ -78,6 +78,7 @@ ENDED = {"stop", "length", "eos", "end_turn", "max_tokens", "STOP", "MAX_TOKENS"
 BENCHMARKS: Ranks = ((r"^(benchmark|dataset|data_source|task)(_name)?$", 5),)
 MODELS: Ranks = ((r"^(model|generator)(_(name|id))?$", 5),)
 GOOD = ("correct", "ok", "pass", "passed", "success", "succeeded", "true", "yes", "accepted", "ac", "solved", "right")
+SHORT = 30  # characters of an answer alone, in the median
 CHECKED = 20  # rows that are read with the proposal
 
 
@@ -90,6 +91,7 @@ class Proposal:
     columnar: gold and response are lists of one length, a value for each sample.
     models: the column of the models, where several wrote the responses.
     texts: the paths of all texts.
+    extracted: the path of short answers that the authors took from the responses.
     """
 
     columns: Mapping[str, str]
@@ -98,6 +100,7 @@ class Proposal:
     columnar: bool
     models: tuple[str, str] | None
     texts: tuple[str, ...]
+    extracted: str | None
 
 
 def proposal(rows: Objects) -> Proposal:
@@ -110,6 +113,9 @@ def proposal(rows: Objects) -> Proposal:
     key = _key(rest, gold, problem)
     verdict = verdict_in([leaf for leaf in rest if leaf not in (key, problem)], response)
     end = _best(rest, lambda leaf: _ended(leaf, response))
+    seen = len(rows[:SEEN])
+    named = key or problem
+    of_problem = range(seen) if named is None else [*map(str, named.values)]
     chosen = {
         "problem_id": None if key is None or key.path == "problem_id" else key.path,
         "problem": problem and problem.path,
@@ -117,14 +123,15 @@ def proposal(rows: Objects) -> Proposal:
         "response": response and _answer_inside(response),
         "expected": verdict,
         "finish_reason": None if end is None or end.path == "finish_reason" else end.path,
-        "benchmark": _of_several(rest, BENCHMARKS, but="benchmark"),
+        "benchmark": _of_several(rest, BENCHMARKS, of_problem, but="benchmark"),
     }
-    model = _of_several(rest, MODELS)
+    model = _of_several(rest, MODELS, range(seen))
     models = None if model is None else (model, str(next(leaf for leaf in rest if leaf.path == model).flat[0]))
     several = gold is not None and any(len({*map(str, items(of))}) > 1 for of in gold.values)
     columns = _readable(rows, {ours: path for ours, path in chosen.items() if path})
+    taken = next((leaf.path for leaf in rest if response and _extracted(leaf, response)), None)
     columnar = several and gold is not None and response is not None and gold.counts == response.counts
-    return Proposal(columns, score, several, columnar, models, tuple(leaf.path for leaf in found if leaf.texts))
+    return Proposal(columns, score, several, columnar, models, tuple(leaf.path for leaf in found if leaf.texts), taken)
 
 
 def verdict_columns(rows: Objects) -> dict[str, str]:
@@ -233,6 +240,12 @@ def _response_rank(leaf: Leaf) -> float:
     return rank + min(4.0, math.log2(leaf.length + 1) / 2)
 
 
+def _extracted(leaf: Leaf, response: Leaf) -> bool:
+    """Whether a column may hold what the authors took from each response."""
+    named = re.search(r"^(model|extracted|parsed|pred\w*|llm)_(answer|ans|choice)s?$|^pred(iction)?s?$", leaf.name)
+    return bool(named and leaf.texts and leaf.whole and leaf.length < min(SHORT, response.length / 2))
+
+
 def _answer_inside(response: Leaf) -> str:
     """The path of the responses; of texts that are JSON with an answer in it, that of the answer, or else the text."""
     inside = [opened(text) for text in response.texts]
@@ -306,13 +319,16 @@ def _one_each(ids: Sequence[str], of: Leaf, both: bool) -> bool:
     return len(pairs) == len({key for key, _ in pairs}) and (not both or len(pairs) == len({v for _, v in pairs}))
 
 
-def _of_several(rest: Sequence[Leaf], ranks: Ranks, but: str = "") -> str | None:
-    """The path of a column with several names in it."""
+def _of_several(rest: Sequence[Leaf], ranks: Ranks, of: Sequence[object], but: str = "") -> str | None:
+    """The path of a column with several names in it, of which each may stand for two problems.
+
+    Args:
+        of: the problem of each row.
+    """
     named = [leaf for leaf in rest if leaf.path != but and _named(leaf.name, ranks)]
     varied = [leaf for leaf in named if leaf.scalar and leaf.texts and len({*leaf.texts}) > 1]
-    best = _best(
-        varied, lambda leaf: _rank(leaf, ranks) if len({*leaf.texts}) <= len(leaf.texts) / 2 + 1 else -math.inf
-    )
+    few = [leaf for leaf in varied if len({*leaf.texts}) <= len({*zip(leaf.texts, of, strict=True)}) / 2 + 1]
+    best = _best(few, lambda leaf: _rank(leaf, ranks))
     return None if best is None else best.path
 
 

@@ -75,6 +75,9 @@ def given_by(objects: Objects) -> str:
             f". Several models wrote the rows ({column}), so keep one of them: jq -c 'select({in_jq(column)} == "
             f"{json.dumps(model)})' FILE > kept.jsonl"
         )
+    if found.extracted and "answer" in named:
+        taken = argument({**given, "response": found.extracted})
+        said += f". For the answers that {found.extracted} holds, type {taken} policy=whole"
     texts = [path for path in found.texts if path not in named.values()][:SHOWN]
     lacking = not {"answer", "response"} <= named.keys()
     return said + (f". Texts inside a row: {', '.join(texts)}" if lacking and texts else "")

@@ -9,6 +9,7 @@ import io
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -197,10 +198,8 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
         there = ", ".join(map(str, table)) or "no row"
         if len(table) == 1:
             raise UsageError(f"{name}: no column of steps. Its only row holds final scores and no curve ({there})")
-        raise UsageError(
-            f"{name}: no column of steps (columns=step:{_growing(table)}). Expected one of {', '.join(known)}, "
-            f"got {there}"
-        )
+        typed = shlex.quote(f"columns=step:{_growing(table)}")
+        raise UsageError(f"{name}: no column of steps ({typed}). Expected one of {', '.join(known)}, got {there}")
     table = table.rename(columns={found: "step"}).dropna(subset=["step"])
     curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
@@ -578,7 +577,7 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
     if "correct" in columns and "correct" not in table:
         raise UsageError(f"{path}: no column {columns['correct']!r} for correct. There are {', '.join(objects[0])}")
     if "correct" in columns and "id" not in table:
-        raise UsageError(f"{path}: no column id. Type columns=id:THEIRS,correct:{columns['correct']}")
+        raise UsageError(f"{path}: no column id. Type {shlex.quote('columns=id:THEIRS,correct:' + columns['correct'])}")
     if not {"id", "correct"} <= set(table) or "response" in table:
         return None
     lists = [name for name in {*table} - {"correct"} if table[name].map(lambda of: isinstance(of, list)).any()]
@@ -591,11 +590,13 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
         table = table.explode("correct").reset_index(drop=True)
     for name, of in (("correct", threshold), ("truncated", None)):
         labels: list[float] = []
+        reached = bool((pd.to_numeric(table.get(name, pd.Series(dtype=float)), errors="coerce") >= 1).any())
         for number, value in enumerate(table.get(name, ()), 1):
             try:
-                label = as_label(value, of)
+                label = as_label(value, of, reached)
             except ValueError as error:
-                raise UsageError(f"{path}, row {number}: {name}: {error}") from error
+                inside = _inside(value, columns, objects[0])
+                raise UsageError(f"{path}, row {number}: {name}: {error}{inside}") from error
             labels.append(float("nan") if label is None else float(label))
         if name in table:
             table[name] = labels
@@ -604,6 +605,20 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
             table[name] = pd.to_numeric(table[name])
     table = table.rename(columns={"id": "problem_id", "correct": "label", "step": "checkpoint"})
     return table.astype({"checkpoint": int}) if "checkpoint" in table else table
+
+
+def _inside(value: object, columns: Mapping[str, str], row: Mapping[str, Any]) -> str:
+    """What to type where a verdict is an object: the path to the first verdict in it; else nothing."""
+    from evals.answer_files.leaves import is_label
+    from evals.answer_files.what_to_type import argument
+    from evals.paths import reach
+
+    key = next((key for key, of in value.items() if is_label(of)), None) if isinstance(value, dict) else None
+    if key is None:
+        return ""
+    path = columns.get("correct", "correct")
+    every = ".*" if isinstance(reach(row, path), list) else ""
+    return f". Type {argument({'id': 'id', **columns, 'correct': f'{path}{every}.{key}'})}"
 
 
 def _by_our_names(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ import hashlib
 import json
 import random
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +38,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from evals.convert import refuse_converted
 from evals.data.hub import check_hub
 from evals.data.program_rows import READERS
 from evals.data.rows import is_nothing, read_rows
@@ -170,6 +172,7 @@ def check_name(name: str) -> None:
     """Raises ValueError, with the nearest name, if there is no such benchmark."""
     valid = (*names(), *OWN)
     if name not in valid and Path(name).is_file():
+        refuse_converted(Path(name))
         raise UsageError(f"benchmark {name}: expected a file ending in {', '.join(SUFFIXES)}")
     if name not in valid:
         raise UsageError(
@@ -378,7 +381,7 @@ def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any]
         accepted = " and no column ".join(" or ".join(map(repr, dict.fromkeys(pair))) for pair in missing)
         usual = {ours: (columns.get(ours), *USUAL.get(ours, ())) for ours in needed if ours not in row}
         theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
-        hint = f". Give columns={','.join(map(':'.join, theirs.items()))}" if name in OWN else ""
+        hint = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, theirs.items())))}" if name in OWN else ""
         raise UsageError(f"{where}: no column {accepted}. It has {', '.join(map(repr, row))}{hint}")
 
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -122,7 +122,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
-    lines = _ended(_lines(path))
+    lines = dropwhile(is_comment, _ended(_lines(path)))
     header = unicodedata.normalize("NFC", next(lines, ""))  # a letter and its accent may come as two characters
     if delimiter not in header:  # a spreadsheet of a language with decimal commas, or tabs
         delimiter = next((other for other in (";", "\t") if other in header), delimiter)
@@ -143,6 +143,11 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
         raise UsageError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
     except UsageError as error:
         raise UsageError(str(error) if str(error).startswith(f"{path}") else f"{path}, {error}") from error
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line before the header of a table is a comment: `#{...}`, or `#` and one cell."""
+    return line.startswith("#{") or (line.startswith("#") and not any(sign in line for sign in ",;\t"))
 
 
 def _ended(lines: Iterator[str]) -> Iterator[str]:

@@ -35,6 +35,8 @@ NAMES = {  # ours -> what veRL, slime and TRL call it, the last in trackers with
 }
 
 _REWARD = re.compile(r"reward|return|score|fitness|correct|acc|success")  # names that a reward may have
+_NO_REWARD = re.compile(r"loss|time|date|(^|_)(pid|t_start|lr|seed|ids?)$")
+LARGEST = 1e8  # of a reward; a larger number is a time
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
         raise UsageError(f"columns: {path}: no metric {missing[0]!r}. It has {there}")
     if not found:
         named = [str(column) for column in curve if column != "step"]
-        reward = next((name for name in named if _REWARD.search(name)), named[0] if named else "NAME")
+        may_be = [name for name in named if not _NO_REWARD.search(name) and not curve[name].max() > LARGEST]
+        reward = next((name for name in may_be if _REWARD.search(name)), may_be[0] if may_be else "NAME")
         step = f",step:{columns['step']}" if "step" in columns else ""
         given = shlex.quote(f"columns=train/reward:{reward}{step}")
         raise UsageError(f"{path}: no metric of a known name. It has {there}. Type {given}, or another of these names")
