@@ -98,16 +98,14 @@ def test_every_other_container_is_named(suffix: str, tmp_path: Path, capsys: pyt
 
 
 def test_a_column_with_a_value_for_each_problem_is_no_benchmark() -> None:
-    """rLLM: each problem stands twice, in `task.question`."""
-    rows = [
-        {"task": {"question": f"What is {i}?", "gold": str(i), "idx": i}, "response": rf"It is \boxed{{{i}}}, I think."}
+    """Each of four problems stands twice, and has a name of its own."""
+    rows: list[dict[str, Any]] = [
+        {"idx": i, "question": f"What is {i}?", "gold": str(i), "response": rf"It is \boxed{{{i}}}, I think."}
         for i in range(4)
         for _ in range(2)
     ]
-    assert "benchmark:" not in given_by(rows)
-    assert "benchmark:task.dataset" in given_by(
-        [{**row, "task": {**row["task"], "dataset": f"s{at // 4}"}} for at, row in enumerate(rows)]  # type: ignore[dict-item]
-    )
+    assert "benchmark:" not in given_by([{**row, "task_name": f"sum of {row['idx']}"} for row in rows])
+    assert "benchmark:task_name" in given_by([{**row, "task_name": f"s{row['idx'] // 2}"} for row in rows])
 
 
 def test_extracted_answers_are_proposed_and_no_policy_that_reads_no_more(tmp_path: Path) -> None:
