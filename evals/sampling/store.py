@@ -163,7 +163,7 @@ class SampleStore:
         manifest = self.read_manifest()
         assert manifest is not None, "open() comes first"
         before = manifest["record"]
-        now = {**{key: before[key] for key in (PROMPT_NATS,) if key in before}, **record}
+        now = {**record, **{key: before[key] for key in (PROMPT_NATS,) if key in before and key not in record}}
         now |= {key: before[key] for key in ("versions",) if key in before}
         write_json(self.manifest, {**manifest, "record": now, "grown": self._grown()})
         self._growing.unlink(missing_ok=True)
