@@ -581,6 +581,11 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
     if not {"id", "correct"} <= set(table) or "response" in table:
         return None
     lists = [name for name in {*table} - {"correct"} if table[name].map(lambda of: isinstance(of, list)).any()]
+    if "id" in lists:
+        raise UsageError(
+            f"{path}: id is a list. Type columns=id:THEIRS, a column whose value names the problem. If the file is one "
+            "object whose keys are ids, write its entries as rows first"
+        )
     table = table.drop(columns=lists)
     if lacking := [number for number, value in enumerate(table["id"], 1) if is_nothing(value)]:
         raise UsageError(

@@ -144,3 +144,12 @@ def test_a_verdict_inside_an_object_is_named_by_its_path(tmp_path: Path) -> None
     columns = dict(pair.split(":") for pair in typed.removeprefix("columns=").split(","))
     table = verdict_table(path, columns)
     assert isinstance(table, pd.DataFrame) and table["label"].tolist() == [0, 0, 0, 1]
+
+
+def test_an_id_that_is_a_list_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in a file of one object whose keys are ids, `{"0": [[true, false]]}`. It ended in a KeyError."""
+    path = tmp_path / "all_results.json"
+    path.write_text('{"0": [[true, false]], "1": [[true]]}', encoding="utf-8")
+    assert main(["audit", str(path), "printed=50.0", "columns=id:0,correct:0.0"]) == 2
+    error = capsys.readouterr().err
+    assert "id is a list. Type columns=id:THEIRS" in error and "KeyError" not in error

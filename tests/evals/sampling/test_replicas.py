@@ -104,7 +104,7 @@ def test_impossible_replica_counts_are_refused(monkeypatch: pytest.MonkeyPatch) 
         Replicas(Scripted, "m", count=0)
     monkeypatch.setattr(Replicas, "_visible", lambda _: ["0", "1"])
     short = Replicas(Scripted, "m", count=3)
-    with pytest.raises(ValueError, match=r"replicas=3, .*expected at most 2"):
+    with pytest.raises(ValueError, match=r"replicas=3, .*Expected at most 2"):
         generated(short, some_requests(3))
 
 
