@@ -20,11 +20,12 @@ from typing import Any
 
 from benchmarks.pages import ROOT, made_by, write
 from harness.backends import refusals
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
 from harness.jobs.rehearsal import STAGES
 from harness.launch.prepare import card, rehearsed
 from harness.plan.context import context_need
-from harness.plan.machine import take_machine
+from harness.plan.machine import machine_of
 from harness.runs.record import environment
 from harness.runs.track import home
 from harness.spec import catalogue
@@ -62,7 +63,7 @@ def cases(papers: Sequence[str], scales: Sequence[str]) -> list[Case]:
         for scale in scales:
             machine = "h100" if paper == "anchors" else card(scale)
             jobs = resolve(paper, scale=scale, seeds=[0])
-            refused = refusals(jobs, take_machine({"hardware": machine}).by_arm(jobs))
+            refused = refusals(jobs, machine_of(RunOptions.of({"hardware": machine})).by_arm(jobs))
             for job in jobs:
                 need = context_need(job)
                 lengths = (need.training, need.evaluation, (job.model, job.arm) in refused)
@@ -87,7 +88,7 @@ def rehearse(asked: Sequence[Case]) -> dict[Case, dict[str, Any]]:
     rows = {case: row for case, row in kept_rows().items() if row["commit"] == commit}
     for case in sorted(asked, key=lambda case: (case.other, case.trained, case.evaluated)):
         if case not in rows:
-            options = {"scale": case.scale, "hardware": case.machine, "model": [case.model], "arm": [case.arm]}
+            options = RunOptions(scale=case.scale, hardware=case.machine, model=[case.model], arm=[case.arm])
             (row,) = rehearsed(case.paper, options)
             rows[case] = {"commit": commit, **asdict(row)}
             with _file().open("a") as file:

@@ -8,9 +8,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.command.options import OPTIONS, Names, RunOptions, flat
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.evaluation import Records, rows_as_file, with_columns
 from rlvr.results import Result
@@ -26,10 +28,20 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 Reward = Callable[[str, str], float | None]
 Rewards = Reward | Sequence[str | Reward]
-OPTIONS = (  # that are left out when they are not given; None as a value of the declaration stays
-    "arm", "model", "arms", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force", "minutes",
-    "allow_overlap",
-)  # fmt: skip
+Columns = Mapping[str, str] | str | Sequence[str]  # by our name, or OUR:THEIRS
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a call asks for.
+
+    Args:
+        what: a paper's key or a declaration. in_process: rewards and declarations that exist in this process alone.
+    """
+
+    what: str | Reproduction
+    options: RunOptions
+    in_process: Sequence[str]
 
 
 class Trained(Result):
@@ -128,15 +140,30 @@ def run(
         UsageError: a name, value, file or device that cannot be used; always before anything starts.
         RuntimeError: a training failed (with a launcher: the exit code says so, and the other jobs are run).
     """
-    given = {key: value for key, value in locals().items() if key != "values"} | values
-    what, asked, in_process = _asked(**given)
+    named = RunOptions(
+        arm=arm,
+        model=model,
+        arms=arms,
+        scale=scale,
+        backend=backend,
+        seeds=seeds,
+        data_dir=None if data_dir is None else os.fspath(data_dir),
+        hardware=None if isinstance(hardware, Mapping) else hardware,
+        launcher=launcher,
+        jobs=jobs,
+        minutes=minutes,
+        force=force or None,
+        allow_overlap=allow_overlap or None,
+        values=flat({**values, "hardware": hardware} if isinstance(hardware, Mapping) else values),
+    )
+    asked = _read(paper, named, protocol=protocol, data=data, columns=columns, rewards=rewards)
     from evals.files import RefusedError
     from harness.launch import launch
     from harness.launch.prepare import prepare
 
-    prepared = prepare(what, asked, _command(paper, asked))
-    if in_process:
-        _check_in_process(prepared, in_process)
+    prepared = prepare(asked.what, asked.options, _command(paper, asked.options.given()))
+    if asked.in_process:
+        _check_in_process(prepared, asked.in_process)
     try:
         outcomes = launch(prepared)
     except ValueError as error:  # of a training, not of what the call said: that has been checked
@@ -159,20 +186,19 @@ def rehearse(paper: str | Experiment, **values: Any) -> Result:
         **values: every option of `rlvr run` (default: scale=paper hardware=h100x8, at small scale rtx4090), and any
             value of the declaration.
     """
-    from dataclasses import asdict
-
-    what, asked, _ = _asked(paper, **values)
+    asked = _asked(paper, values)
     from harness.jobs.rehearsal import as_text
     from harness.launch.prepare import card, rehearsed
 
-    rows = rehearsed(what, asked)
+    rows = rehearsed(asked.what, asked.options)
     stopped = any("no" in row.stages.values() for row in rows)
     text = as_text(rows)
     if not stopped:
-        usual = {"scale": "paper", "hardware": card(str(asked.get("scale", "paper")))}
-        missing = [f" {key}={value}" for key, value in usual.items() if key not in asked]
+        given = asked.options.given()
+        usual = {"scale": "paper", "hardware": card(str(given.get("scale", "paper")))}
+        missing = [f" {key}={value}" for key, value in usual.items() if key not in given]
         typed = "" if COMMAND_LINE.get() is None else "".join(missing)
-        command = _command(paper, {**usual, **asked}).replace("rlvr rehearse", "rlvr run")
+        command = _command(paper, {**usual, **given}).replace("rlvr rehearse", "rlvr run")
         text += f"\nrehearsed: {command}{typed}"
     document = [asdict(row) for row in rows]
     return Result({"runs": document}, text, document, exit_code=int(stopped))
@@ -201,13 +227,13 @@ def plan(
             training learns nothing.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
-    what, asked, _ = _asked(paper, **_without_null(values))
+    asked = _asked(paper, _without_null(values))
     from evals.slow import slow
     from harness.launch.prepare import planned
     from harness.plan.text import as_text
 
     with slow("reading the declaration, the data, the benchmarks and the base models' tokenizers"):
-        found = planned(what, asked, price=price)
+        found = planned(asked.what, asked.options, price=price)
     document = found.as_dict()
     lines = [] if evaluation is None else _informative(evaluation, found)
     rows = [
@@ -232,23 +258,16 @@ def config(paper: str | Experiment, **values: Any) -> Result:
     """
     import yaml
 
-    what, asked, _ = _asked(paper, **_without_null(values))
+    asked = _asked(paper, _without_null(values))
     from harness.launch.prepare import configured
 
-    configs = json.loads(json.dumps(configured(what, asked), default=str))
+    configs = json.loads(json.dumps(configured(asked.what, asked.options), default=str))
     text = (
         "# What the trainer is given. Rewards, advantages, loss and KL are this project's own, with the values that\n"
         "# rlvr plan shows. The trainer's settings for them (TRL's beta, epsilon, loss_type, scale_rewards; veRL's\n"
         "# algorithm and policy_loss) have no effect, or switch on what ours need (TRL's beta: the reference model).\n"
     )
     return Result(configs, lambda: text + str(yaml.safe_dump(configs, sort_keys=False)).rstrip())
-
-
-def _without_null(values: dict[str, Any]) -> dict[str, Any]:
-    """The values; UsageError for an option of `run` that is null, which `run` refuses by its annotation."""
-    if null := next((key for key in OPTIONS if key in values and values[key] is None), None):
-        raise UsageError(f"{null}=null: expected a value. Without {null}= it has the default")
-    return values
 
 
 def _informative(evaluation: str, planned: Plan) -> list[str]:
@@ -265,29 +284,44 @@ def _informative(evaluation: str, planned: Plan) -> list[str]:
     return [line for size in sorted(sizes) for line in informative.as_text(tables, size)]
 
 
-def _asked(
-    paper: str | Experiment, *, protocol: str | None = None, data: Any = None, columns: Any = None, rewards: Any = None,
-    **given: Any,
-) -> tuple[str | Reproduction, dict[str, Any], list[str]]:  # fmt: skip
-    """(a paper's key or a declaration, the options as `harness.launch.prepare` has them, what only this process has)"""
+def _without_null(values: dict[str, Any]) -> dict[str, Any]:
+    """The values; UsageError for an option of `run` that is null, which `run` refuses by its annotation."""
+    if null := next((key for key in OPTIONS if key in values and values[key] is None), None):
+        raise UsageError(f"{null}=null: expected a value. Without {null}= it has the default")
+    return values
+
+
+def _asked(paper: str | Experiment, values: Mapping[str, Any]) -> Asked:
+    """What the keys of a call say, which are those of `run`."""
+    own = {key: value for key, value in values.items() if key in ("protocol", "data", "columns", "rewards")}
+    options = RunOptions.of({key: value for key, value in values.items() if key not in own})
+    return _read(paper, options, **own)
+
+
+def _read(
+    paper: str | Experiment,
+    options: RunOptions,
+    *,
+    protocol: str | None = None,
+    data: PathLike | Records | None = None,
+    columns: Columns | None = None,
+    rewards: str | Sequence[str] | Rewards | None = None,
+) -> Asked:
     from harness.spec import catalogue
 
     if isinstance(paper, str):  # before anything heavy is imported
         choose("paper", [paper], catalogue.papers())
-    asked = {key: value for key, value in given.items() if key not in OPTIONS or not (value is None or value is False)}
-    if "data_dir" in asked:
-        asked["data_dir"] = os.fspath(asked["data_dir"])
-    for group in ("hardware", "launcher", "eval"):  # in Python hardware={"device": "cpu"} is hardware.device=cpu
-        if isinstance(asked.get(group), Mapping):
-            asked |= {f"{group}.{key}": value for key, value in asked.pop(group).items()}
-    own = _pairs(asked.pop("protocol.columns", None))
+    values = dict(options.values)
+    own = _pairs(values.pop("protocol.columns", None))
     if own is not None:
-        if "protocol.benchmarks" not in asked:
+        if "protocol.benchmarks" not in values:
             raise UsageError(f"protocol.columns={own}: expected protocol.benchmarks=[FILE] with it")
-        asked["protocol.benchmarks"] = with_columns(_several(asked["protocol.benchmarks"]), own)
-    in_process = _objects(asked, data, _pairs(columns), rewards)
-    what = _declared(paper, asked, protocol)
-    return what, asked, in_process or ([] if isinstance(what, str) else ["an experiment declared in Python"])
+        values["protocol.benchmarks"] = with_columns(_several(values["protocol.benchmarks"]), own)
+    in_process = _objects(values, data, _pairs(columns), rewards)
+    what = _declared(paper, options.arm, protocol)
+    if isinstance(what, str):
+        return Asked(what, replace(options, values=values), in_process)
+    return Asked(what, replace(options, arm=None, values=values), in_process or ["an experiment declared in Python"])
 
 
 def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
@@ -326,8 +360,8 @@ def _command(paper: Any, given: Mapping[str, Any]) -> str:
     return f"rlvr.run({name}, **{{{values}}})"
 
 
-def _declared(paper: str | Experiment, given: dict[str, Any], protocol: str | None) -> str | Reproduction:
-    """The paper's key, or an experiment as a declaration with one arm."""
+def _declared(paper: str | Experiment, arm: Names | None, protocol: str | None) -> str | Reproduction:
+    """The paper's key, or an experiment as a declaration with one arm of this name."""
     from harness.spec import Arm, Experiment, Reproduction, assumed
     from harness.spec.scales import UNNAMED
 
@@ -339,7 +373,7 @@ def _declared(paper: str | Experiment, given: dict[str, Any], protocol: str | No
         return paper
     if not isinstance(paper, Experiment):
         raise UsageError(f"paper: expected a key or an experiment, got {type(paper).__name__}")
-    name = str(given.pop("arm", "mine"))
+    name = "mine" if arm is None else str(arm)
     return Reproduction(
         key="notebook",
         title="An experiment declared in Python",

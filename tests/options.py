@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from harness.command.options import RunOptions
 from harness.spec import Reproduction
 from rlvr import run, signature, training
 
 
-def options_of(words: Sequence[str]) -> tuple[str | Reproduction, dict[str, Any]]:
-    return training._asked(**signature.bind(run, words)[1])[:2]
+def options_of(words: Sequence[str]) -> tuple[str | Reproduction, RunOptions]:
+    values = signature.bind(run, words)[1]
+    asked = training._asked(values.pop("paper"), values)
+    return asked.what, asked.options

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks import rehearsal
+from harness.command.options import RunOptions
 from harness.jobs.rehearsal import STAGES, Rehearsed
 from harness.spec import catalogue
 from tests.harness.jobs.test_rehearsal import TENTH
@@ -28,8 +28,8 @@ def test_a_stopped_rehearsal_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     done: list[str] = []
 
-    def rehearsed(paper: str, options: dict[str, Any]) -> list[Rehearsed]:
-        (arm,) = options["arm"]
+    def rehearsed(paper: str, options: RunOptions) -> list[Rehearsed]:
+        (arm,) = options.arm or ()
         if arm == "egsw" and len(done) == 2:
             raise KeyboardInterrupt
         done.append(arm)

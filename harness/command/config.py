@@ -1,4 +1,4 @@
-"""Hydra's `key=value` grammar, and values taken from what it gives.
+"""Hydra's `key=value` grammar, and the training seeds that a value names.
 
 This runs first, without torch: a wrong key or value is an error at once, with the key, the value, what was expected and
 the nearest valid name.
@@ -141,24 +141,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {_plain(k): _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, list) else value
-
-
-def take(values: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:
-    """Remove `key` from `values` and return it, checked to be of `kind` (int accepts no bool)."""
-    if key not in values:
-        return default
-    value = values.pop(key)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise UsageError(f"{key}: expected {kind.__name__}, got {value!r}")
-    return value
-
-
-def take_list(values: dict[str, Any], key: str) -> list[str] | None:
-    """Remove `key` and return its value(s) as a list of strings; None when it was not given."""
-    if key not in values:
-        return None
-    value = values.pop(key)
-    return [str(v) for v in value] if isinstance(value, list) else [str(value)]
 
 
 def read_seeds(value: Any) -> list[int]:

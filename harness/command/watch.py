@@ -10,6 +10,7 @@ from typing import Any
 
 from evals.data.protocols import Protocol
 from evals.provenance import Origin
+from harness.command.options import RunOptions
 from harness.errors import UsageError, nearest
 
 FIELDS = tuple(f.name for f in fields(Protocol) if f.name != "name")
@@ -50,14 +51,14 @@ class Watch:
         return declared.override(self.values, Origin.USER, "command line, eval.*") if self.values else declared
 
 
-def take_watch(values: dict[str, Any]) -> Watch:
-    """Remove `keep`, `minutes` and every `eval.KEY` from `values`.
+def watch_of(options: RunOptions) -> Watch:
+    """What `keep`, `minutes` and `eval.KEY` say.
 
     Raises:
         UsageError: no such key, or a value that does not fit.
     """
-    mine = {key.removeprefix("eval."): values.pop(key) for key in list(values) if key.startswith("eval.")}
-    every, keep, minutes = mine.pop("every", None), values.pop("keep", None), values.pop("minutes", None)
+    mine = options.group("eval")
+    every, keep, minutes = mine.pop("every", None), options.values.get("keep"), options.minutes
     if minutes is not None and not (_is_number(minutes) and 0 < minutes < math.inf):
         raise UsageError(f"minutes: expected for how many minutes each run is trained, above 0, got {minutes!r}")
     for key, steps in (("eval.every", every), ("keep", keep)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.command.config import take
+from harness.command.options import RunOptions, checked
 from harness.errors import UsageError, choose
 
 LAUNCHERS = ("serial", "local", "slurm")
@@ -32,23 +32,23 @@ class Launcher:
         return self.jobs or 1 if self.name == "local" else 1
 
 
-def take_launcher(values: dict[str, Any]) -> Launcher:
-    """Remove `launcher`, `jobs` and every `launcher.KEY` from `values`.
+def launcher_of(given: RunOptions) -> Launcher:
+    """What `launcher`, `jobs` and `launcher.KEY` say.
 
     Raises:
         UsageError: no such launcher, or a value that does not fit it.
     """
-    name = take(values, "launcher", str, "serial")
+    name = checked("launcher", given.launcher, str, "serial")
     choose("launcher", [name], LAUNCHERS)
     default: int | None = {"serial": 1, "local": 2}.get(name)
-    jobs = take(values, "jobs", int, default)
+    jobs = checked("jobs", given.jobs, int, default)
     if jobs is not None and jobs < 1:
         raise UsageError(f"jobs: expected a whole number >= 1, got {jobs}")
-    if name == "serial" and jobs > 1:
+    if name == "serial" and jobs is not None and jobs > 1:
         raise UsageError(
             f"jobs={jobs}: expected launcher=local with it. Without a launcher, jobs run one after another"
         )
-    options = {key.removeprefix("launcher."): values.pop(key) for key in list(values) if key.startswith("launcher.")}
+    options = given.group("launcher")
     if options and name != "slurm":
         raise UsageError(f"launcher.{next(iter(options))}: expected launcher=slurm with it. {name} has no options")
     return Launcher(name, jobs, options)

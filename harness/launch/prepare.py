@@ -12,13 +12,14 @@ from evals.environment import threads_sleep
 from evals.provenance import Origin
 from evals.redaction import redact
 from harness.backends import CannotExpress, refusals
-from harness.command.config import read_seeds, take, take_list
+from harness.command.config import read_seeds
+from harness.command.options import RunOptions, checked, names
 from harness.command.resolve import BACKENDS
-from harness.command.watch import Watch, check_watch, take_watch
+from harness.command.watch import Watch, check_watch, watch_of
 from harness.data.overlap import at_hand, of_all, refuse
 from harness.errors import Faults, UsageError, choose
-from harness.launch.launcher import Launcher, take_launcher
-from harness.plan.machine import AUTO, DEFAULT, Machine, check_machine, jobs_at_once, take_machine
+from harness.launch.launcher import Launcher, launcher_of
+from harness.plan.machine import AUTO, DEFAULT, Machine, check_machine, jobs_at_once, machine_of
 from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.host import this_host
@@ -30,17 +31,6 @@ if TYPE_CHECKING:
     from harness.plan.plan import Plan
 
 
-TAKEN = (
-    "launcher",
-    "jobs",
-    "hardware",
-    "keep",
-    "minutes",
-    "eval",
-    "data_dir",
-    "force",
-    "allow_overlap",
-)  # options that are no value
 Refusals = Mapping[tuple[str, str], CannotExpress]
 REAL = [name for name, scale in SCALES.items() if scale.family is None]  # scales of real models
 
@@ -92,23 +82,20 @@ class Prepared:
         check_machine(able, self.hardware, data_dir=self.data_dir, here=here, **room)
 
 
-def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
-    given, values = values, dict(values)
+def _read(paper: str | Reproduction, options: RunOptions) -> Prepared:
     faults = Faults()
     with faults.gathered():
-        launcher = take_launcher(values)
+        launcher = launcher_of(options)
     with faults.gathered():
-        machine = take_machine(values)
+        machine = machine_of(options)
     with faults.gathered():
-        watch = take_watch(values)
+        watch = watch_of(options)
     with faults.gathered():
-        data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
-        allow_overlap = take(values, "allow_overlap", bool, False)
-    if faults:  # they may have left options of theirs
-        values = {key: value for key, value in values.items() if key.partition(".")[0] not in TAKEN}
-    named = "arm" in values
+        data_dir = checked("data_dir", options.data_dir, str, None)
+        force = checked("force", options.force, bool, False)
+        allow_overlap = checked("allow_overlap", options.allow_overlap, bool, False)
     with faults.gathered():
-        jobs = read_jobs(paper, values)
+        jobs = read_jobs(paper, options)
     faults.refuse()
     check_watch(watch, jobs)
     if machine.profile is None and not machine.explicit and this_host().gpus and any(j.scale in REAL for j in jobs):
@@ -119,8 +106,8 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
         jobs = _in_float32(jobs, hardware)
     refused: Refusals = refusals(jobs, hardware)
     moved: dict[tuple[str, str], str] = {}
-    if "backend" not in given and any(job.scale in REAL for job in jobs):
-        jobs, hardware, refused, moved = _with_others(jobs, hardware, refused, given)
+    if options.backend is None and any(job.scale in REAL for job in jobs):
+        jobs, hardware, refused, moved = _with_others(jobs, hardware, refused, options)
     return Prepared(
         declaration(paper),
         jobs,
@@ -128,7 +115,7 @@ def _read(paper: str | Reproduction, values: Mapping[str, Any]) -> Prepared:
         hardware,
         refused,
         moved,
-        named,
+        options.arm is not None,
         launcher,
         watch,
         data_dir,
@@ -160,7 +147,7 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
 
 
 def _with_others(
-    jobs: list[Job], hardware: dict[tuple[str, str], Hardware], refused: Refusals, given: Mapping[str, Any]
+    jobs: list[Job], hardware: dict[tuple[str, str], Hardware], refused: Refusals, options: RunOptions
 ) -> tuple[list[Job], dict[tuple[str, str], Hardware], Refusals, dict[tuple[str, str], str]]:
     """The jobs, each arm by the first backend that can train it; by one backend, if one can train them all.
 
@@ -170,7 +157,7 @@ def _with_others(
     moved: dict[tuple[str, str], str] = {}
     for name in [name for name in BACKENDS if name != DEFAULT and refused]:
         try:
-            machine = take_machine({**given, "backend": name})  # its vLLM shares no card
+            machine = machine_of(replace(options, backend=name))  # its vLLM shares no card
         except UsageError:  # hardware.KEY of the command is no setting of this backend: it is not meant
             continue
         others = [replace(job, backend=name) for job in jobs]
@@ -185,18 +172,17 @@ def _with_others(
     return jobs, hardware, refused, moved
 
 
-def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) -> Prepared:
+def prepare(paper: str | Reproduction, options: RunOptions, command: str) -> Prepared:
     """Check what a run was asked for, and this machine, before anything starts.
 
     Args:
         paper: the key of a paper, or a declaration.
-        values: the options of `rlvr.run`, and values of the declaration by key.
         command: how the run was started, for its record.
     Raises:
         UsageError: a name, value, file, device or store that cannot be used.
     """
     threads_sleep()
-    asked = _read(paper, values).within_memory()
+    asked = _read(paper, options).within_memory()
     jobs, hardware, data_dir = that_run(asked), asked.hardware, asked.data_dir
     faults = Faults()
     with faults.gathered():
@@ -224,9 +210,7 @@ def prepare(paper: str | Reproduction, values: Mapping[str, Any], command: str) 
     return replace(asked, jobs=jobs, hardware=hardware, data_dir=data_dir, command=redact(command))
 
 
-def planned(
-    paper: str | Reproduction, values: Mapping[str, Any], *, price: float | None = None, check: bool = True
-) -> Plan:
+def planned(paper: str | Reproduction, options: RunOptions, *, price: float | None = None, check: bool = True) -> Plan:
     """What a run would start. Where this machine has no GPU, real models are planned for `card`.
 
     Args:
@@ -237,9 +221,9 @@ def planned(
     """
     from harness.plan.plan import plan
 
-    scale, gpus = values.get("scale", "tiny" if isinstance(paper, str) else "paper"), this_host().gpus
-    named = any(key.startswith("hardware") for key in values)
-    asked = _read(paper, values if gpus or named or scale not in REAL else {"hardware": card(scale), **values})
+    scale, gpus = options.scale or _usual_scale(paper), this_host().gpus
+    named = options.hardware is not None or bool(options.group("hardware"))
+    asked = _read(paper, options if gpus or named or scale not in REAL else replace(options, hardware=card(scale)))
     missing: tuple[str, ...] | None = None
     if check and (not named or asked.machine.profile in (None, AUTO) or gpus):  # else the plan is for another machine
         missing = ()
@@ -261,7 +245,7 @@ def card(scale: str) -> str:
     return "rtx4090" if scale == "small" else "h100x8"
 
 
-def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str, Any]:
+def configured(paper: str | Reproduction, options: RunOptions) -> dict[str, Any]:
     """model/arm -> the trainer's own configuration.
 
     Raises:
@@ -269,11 +253,11 @@ def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str
     """
     from harness.plan.plan import trainer_configs
 
-    asked = _read(paper, values)
+    asked = _read(paper, options)
     return trainer_configs(that_run(asked), asked.hardware)
 
 
-def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Rehearsed]:
+def rehearsed(paper: str | Reproduction, options: RunOptions) -> list[Rehearsed]:
     """A rehearsal of what the options name, each arm by the backend that would train it.
 
     Raises:
@@ -281,8 +265,9 @@ def rehearsed(paper: str | Reproduction, values: Mapping[str, Any]) -> list[Rehe
     """
     from harness.jobs.rehearsal import rehearse
 
-    scale = str(values.get("scale", "paper"))
-    asked = _read(paper, {"scale": scale, "hardware": card(scale), **values})
+    scale = "paper" if options.scale is None else str(options.scale)
+    hardware = card(scale) if options.hardware is None else options.hardware
+    asked = _read(paper, replace(options, scale=scale, hardware=hardware))
     return rehearse(asked.jobs, asked.hardware, paper=paper)
 
 
@@ -294,19 +279,24 @@ def declaration(paper: str | Reproduction) -> Reproduction:
     return catalogue.load(paper)
 
 
-def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
-    """The jobs that the options name; what remains in `values` is a value of the declaration.
+def _usual_scale(paper: str | Reproduction) -> str:
+    return "tiny" if isinstance(paper, str) else "paper"
+
+
+def read_jobs(paper: str | Reproduction, options: RunOptions) -> list[Job]:
+    """The jobs that the options name.
 
     A paper's key has the tiny scale unless `scale` says otherwise. A declaration is trained as it is declared.
     """
     from harness.command.checks import policies_apart
     from harness.command.resolve import resolve
 
-    scale = take(values, "scale", str, "tiny" if isinstance(paper, str) else "paper")
+    scale = checked("scale", options.scale, str, _usual_scale(paper))
     declared = declaration(paper)
-    models, arms, sets = take_list(values, "model"), take_list(values, "arm"), take_list(values, "arms")
-    backend = take(values, "backend", str, DEFAULT)
-    seeds = read_seeds(values.pop("seeds", declared.seeds.value))
+    models, arms, sets = names(options.model), names(options.arm), names(options.arms)
+    backend = checked("backend", options.backend, str, DEFAULT)
+    seeds = read_seeds(declared.seeds.value if options.seeds is None else options.seeds)
+    values = options.declared()
     for key in values:
         if key in ("models", "seed"):
             meant = {"models": "model", "seed": "seeds"}[key]

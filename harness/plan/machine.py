@@ -20,6 +20,7 @@ from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.backends.memory import USABLE
 from harness.command.base_models import check_base_models
+from harness.command.options import RunOptions
 from harness.command.resolve import BACKENDS
 from harness.command.watch import Watch
 from harness.errors import UsageError, nearest
@@ -39,21 +40,22 @@ ADDRESSES = 2**28  # bytes that a process must still be able to map: Python can 
 OPEN_FILES = 4096  # that a job on several GPUs may need: an assumption; many systems allow 1024
 
 
-def take_hardware(values: dict[str, Any], name: str = DEFAULT) -> Hardware:
-    """Remove every `hardware.KEY` from `values` and return the machine settings of the backend `name`.
+def hardware_of(options: RunOptions, name: str = DEFAULT) -> Hardware:
+    """The machine settings of the backend `name`, as `hardware.KEY` says.
 
     Raises:
         UsageError: no such key, or a value that does not fit.
     """
     kind: type[Hardware] = backend(name).hardware
-    mine = {key: values.pop(key) for key in list(values) if key.startswith("hardware.")}
+    mine = options.group("hardware")
     valid = [f"hardware.{key}" for key in kind.help()]
     for key, value in mine.items():
-        if key not in valid:
-            others = [other for other in BACKENDS if key.removeprefix("hardware.") in backend(other).hardware.help()]
+        if f"hardware.{key}" not in valid:
+            others = [other for other in BACKENDS if key in backend(other).hardware.help()]
             missing = f"backend={name} has no such setting; backend={', '.join(others)} has it"
-            raise UsageError(f"{key}={value}: {missing if others else f'no such key. {nearest(key, valid)}'}")
-    return kind(**{key.removeprefix("hardware."): value for key, value in mine.items()})
+            nearby = f"no such key. {nearest(f'hardware.{key}', valid)}"
+            raise UsageError(f"hardware.{key}={value}: {missing if others else nearby}")
+    return kind(**mine)
 
 
 @dataclass(frozen=True)
@@ -99,17 +101,16 @@ class Machine:
         return {key: self.of(job) for key, job in first.items()}
 
 
-def take_machine(values: dict[str, Any]) -> Machine:
-    """Remove `hardware` (a profile) and every `hardware.KEY` from `values`.
+def machine_of(options: RunOptions) -> Machine:
+    """What `hardware` (a profile), `hardware.KEY` and `backend` say.
 
     Raises:
         UsageError: no such profile or key, or a value that does not fit.
     """
-    explicit = frozenset(key.removeprefix("hardware.") for key in values if key.startswith("hardware."))
-    (name,) = choose_name("backend", [str(values.get("backend", DEFAULT))], BACKENDS)
-    if "hardware" not in values:
-        return Machine(take_hardware(values, name), None, explicit)
-    profile = values.pop("hardware")
+    explicit, profile = frozenset(options.group("hardware")), options.hardware
+    (name,) = choose_name("backend", [DEFAULT if options.backend is None else str(options.backend)], BACKENDS)
+    if profile is None:
+        return Machine(hardware_of(options, name), None, explicit)
     if profile not in (*PROFILES, AUTO):
         names = [*PROFILES, AUTO]
         ours = f"Give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
@@ -118,7 +119,7 @@ def take_machine(values: dict[str, Any]) -> Machine:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
     except UsageError as error:
         raise UsageError(f"hardware={profile}: {error}") from error
-    given = take_hardware(values, name)
+    given = hardware_of(options, name)
     return Machine(replace(base, **{key: getattr(given, key) for key in explicit}), profile, explicit)
 
 

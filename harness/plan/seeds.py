@@ -9,6 +9,7 @@ from typing import Any
 
 from evals.data import benchmarks
 from evals.stats.power import default_spread, seeds_of_claim
+from harness.command.options import RunOptions
 from harness.plan.plan import ArmPlan, Plan
 from harness.spec import Reproduction, catalogue
 from harness.spec.claim import Claim
@@ -66,7 +67,7 @@ class ClaimSeeds:
 
 
 def claim_seeds(
-    paper: Reproduction, values: Mapping[str, Any], power: float, planned: Callable[[Options], Plan]
+    paper: Reproduction, values: Mapping[str, Any], power: float, planned: Callable[[RunOptions], Plan]
 ) -> Iterator[ClaimSeeds]:
     """One for each claim about accuracies whose difference the paper prints, and each of its base models.
 
@@ -82,7 +83,7 @@ def claim_seeds(
             if printed := printed_difference(claim, model, scores):
                 options = {"model": model, "arm": [claim.than, claim.arm], "protocol.benchmarks": list(printed)}
                 options |= values
-                plan = planned({**options, "scale": "paper", "seeds": 1})
+                plan = planned(RunOptions.of({**options, "scale": "paper", "seeds": 1}))
                 yield _of_claim(claim, model, printed, power, plan.arms, options)
 
 

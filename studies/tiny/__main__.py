@@ -45,15 +45,16 @@ def run_study(design: Design) -> int:
     """Run everything unfinished in this process. 0, or 1 if a job failed."""
     import torch
 
+    from harness.command.options import RunOptions
     from harness.jobs.run import check_data, run_jobs
-    from harness.plan.machine import check_machine, take_machine
+    from harness.plan.machine import check_machine, machine_of
     from harness.runs.disk import full_disk_named
     from harness.runs.interrupt import handled
     from harness.runs.track import make_home
 
     jobs = [*base_jobs(design), *study_jobs(design, read_settings(design))]
     torch.set_num_threads(1)  # the number of threads decides the last bits of a sum
-    machines, home, data_dir = take_machine({}).by_arm(jobs), make_home(), check_data(jobs, None)
+    machines, home, data_dir = machine_of(RunOptions()).by_arm(jobs), make_home(), check_data(jobs, None)
     check_machine(jobs, machines, data_dir=data_dir)
     command = " ".join(["python -m studies.tiny", *sys.argv[1:]])
     with handled(), full_disk_named(home):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.command.options import RunOptions
 from harness.launch.prepare import planned
 from harness.plan.plan import Total
 
@@ -18,7 +19,7 @@ CARDS = ("rtx4090", "a100_80g", "h100")
 
 
 def total(paper: str, values: Mapping[str, Any]) -> Total:
-    return planned(paper, {"seeds": 1, **values}, check=False).total
+    return planned(paper, RunOptions.of({"seeds": 1, **values}), check=False).total
 
 
 def rows(pattern: str) -> list[tuple[str, ...]]:

@@ -13,6 +13,7 @@ import pytest
 
 from evals.data import benchmarks, prompts, protocols
 from evals.provenance import Origin
+from harness.command.options import RunOptions
 from harness.data.problems import count_rows, load_problems, source
 from harness.errors import UsageError
 from harness.launch.prepare import read_jobs
@@ -32,7 +33,7 @@ WORDS = [
 ]
 
 
-def options(prompt: str = "examples/own/prompt.yaml") -> tuple[str, dict[str, Any]]:
+def options(prompt: str = "examples/own/prompt.yaml") -> tuple[Any, RunOptions]:
     return options_of([*WORDS, f"prompt={prompt}"])
 
 
@@ -66,7 +67,7 @@ def test_other_text_in_the_same_file_is_another_job(tmp_path: Path) -> None:
     for digit in "787":
         prompt.write_text(f'user: "Solve {digit}: {{problem}}"\nchat: false\n')
         data.write_text(f'{{"question": "3+4=?", "answer": "{digit}"}}\n' * 16)
-        for file, asked in ((prompt, options(prompt=str(prompt))), (data, ("egsw", dict(dataset)))):
+        for file, asked in ((prompt, options(prompt=str(prompt))), (data, ("egsw", RunOptions.of(dataset)))):
             (job,) = read_jobs(*asked)
             digests[file].append(job.digest)
     assert all(first == third != second for first, second, third in digests.values())
@@ -88,7 +89,7 @@ def test_another_equation_is_another_job(tmp_path: Path, monkeypatch: pytest.Mon
         (package / f"{file}.py").write_text(text)
         found.append(own_code(mine))
     assert found[0] == found[1] == found[2] and len({*found}) == 3
-    (job,) = read_jobs("baselines", {"arm": "grpo", "seeds": 1})
+    (job,) = read_jobs("baselines", RunOptions(arm="grpo", seeds=1))
     own = replace(job, experiment=experiment(base=job.experiment, equations=[use(mine)]))  # type: ignore[arg-type]
     assert job.own_files() == {} and own.own_files() == {"equation mine": found[-1]}
     monkeypatch.setattr("harness.spec.own_code.PAPERS", ())
@@ -113,10 +114,10 @@ def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
 
 def test_a_column_map_by_either_option() -> None:
     columns = ["protocol.benchmarks=[a.jsonl,math500]", "protocol.columns=problem:question,answer:gold"]
-    _, values = options_of(["paper=egsw", *columns])
-    assert values["protocol.benchmarks"] == ["a.jsonl?problem=question&answer=gold", "math500"]
-    paper, values = options_of(["paper=egsw", "data=a.parquet", "columns=problem:question,answer:gold"])
-    assert (paper, values) == ("egsw", {"dataset": "a.parquet?problem=question&answer=gold"})
+    _, options = options_of(["paper=egsw", *columns])
+    assert options.values["protocol.benchmarks"] == ["a.jsonl?problem=question&answer=gold", "math500"]
+    paper, options = options_of(["paper=egsw", "data=a.parquet", "columns=problem:question,answer:gold"])
+    assert (paper, options) == ("egsw", RunOptions(values={"dataset": "a.parquet?problem=question&answer=gold"}))
     assert source("a.parquet?problem=question").hub is None
     assert count_rows("examples/own/problems.jsonl?problem=question&answer=gold") == 24
     with pytest.raises(UsageError, match="columns: expected pairs A:B"):
@@ -163,7 +164,7 @@ def test_the_same_files_in_other_folders_are_the_same_job(tmp_path: Path) -> Non
         where = {"dataset": f"{folder / 'problems.jsonl'}?problem=question", "prompt": str(folder / "prompt.yaml")}
         rewards = {"rewards": [f"{folder / 'rewards.py'}:short"], "reward_weights": [1.0]}
         base = {"base_model": str(folder / name), "arm": "grpo", "seeds": 1}
-        (made,) = read_jobs("egsw", {**where, **rewards, **base})
+        (made,) = read_jobs("egsw", RunOptions.of({**where, **rewards, **base}))
         return made
 
     first = job(tmp_path / "a")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from harness.command.options import RunOptions
 from tests.needs_verl import need_verl
 
 need_verl()
@@ -13,7 +14,7 @@ from harness.backends import refusals  # noqa: E402
 from harness.backends.verl.hardware import VerlHardware  # noqa: E402
 from harness.backends.verl.schema import compose, validate  # noqa: E402
 from harness.command.resolve import resolve  # noqa: E402
-from harness.plan.machine import take_machine  # noqa: E402
+from harness.plan.machine import machine_of  # noqa: E402
 from harness.plan.plan import trainer_configs  # noqa: E402
 from harness.plan.profiles import PROFILES  # noqa: E402
 from harness.spec import Experiment  # noqa: E402
@@ -44,7 +45,7 @@ def test_verl_accepts_every_arm_that_is_not_refused(paper: str) -> None:
 def test_verl_accepts_what_each_profile_chooses(profile: str) -> None:
     for paper in papers():
         jobs = resolve(paper, scale="paper", backend="verl", seeds=[0])
-        machines = take_machine({"hardware": profile, "backend": "verl"}).by_arm(jobs)
+        machines = machine_of(RunOptions.of({"hardware": profile, "backend": "verl"})).by_arm(jobs)
         refused = refusals(jobs, machines)
         first = {job.model: job for job in jobs if job.experiment is not None and (job.model, job.arm) not in refused}
         for name, config in trainer_configs(first.values(), machines).items():

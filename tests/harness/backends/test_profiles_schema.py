@@ -11,8 +11,9 @@ from harness.backends import refusals
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
-from harness.plan.machine import take_machine
+from harness.plan.machine import machine_of
 from harness.plan.profiles import PROFILES
 from harness.spec import Experiment, catalogue
 
@@ -53,7 +54,7 @@ def test_trl_accepts_what_each_profile_chooses() -> None:
     for profile in sorted(machines_of_one_node):
         for paper in catalogue.papers():
             jobs = resolve(paper, scale="paper", backend="trl", seeds=[0])
-            machines = take_machine({"hardware": profile}).by_arm(jobs)
+            machines = machine_of(RunOptions.of({"hardware": profile})).by_arm(jobs)
             refused = refusals(jobs, machines)
             for job in jobs:
                 key = (job.model, job.arm)

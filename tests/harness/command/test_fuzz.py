@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from harness.backends import backend
 from harness.command.config import parse_overrides, read_seeds
+from harness.command.options import RunOptions
 from harness.command.resolve import BACKENDS, resolve
 from harness.errors import UsageError
-from harness.plan.machine import take_hardware
+from harness.plan.machine import hardware_of
 from harness.plan.plan import plan
 from harness.plan.text import as_text
 
@@ -126,7 +127,7 @@ MACHINE = [(name, key) for name in BACKENDS for key in backend(name).hardware.he
 def test_any_hardware_value_is_taken_or_refused(setting: tuple[str, str], value: Any) -> None:
     name, key = setting
     try:
-        hardware = take_hardware({f"hardware.{key}": value}, name)
+        hardware = hardware_of(RunOptions.of({f"hardware.{key}": value}), name)
     except UsageError:
         return
     assert getattr(hardware, key) == value

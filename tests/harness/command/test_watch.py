@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
-from harness.command.watch import Watch, check_watch, due, take_watch
+from harness.command.watch import Watch, check_watch, due, watch_of
 
 
 def test_snapshots_are_saved_for_evaluations_and_for_keeping() -> None:
-    assert take_watch({}).snapshot_every is None
-    assert take_watch({"eval.every": 10}).snapshot_every == 10
-    assert take_watch({"keep": 25}).snapshot_every == 25
-    assert take_watch({"eval.every": 10, "keep": 25}).snapshot_every == 5  # gcd(10, 25)
+    assert watch_of(RunOptions()).snapshot_every is None
+    assert watch_of(RunOptions.of({"eval.every": 10})).snapshot_every == 10
+    assert watch_of(RunOptions.of({"keep": 25})).snapshot_every == 25
+    assert watch_of(RunOptions.of({"eval.every": 10, "keep": 25})).snapshot_every == 5  # gcd(10, 25)
 
 
 def test_the_protocol_is_the_jobs_but_for_its_own_values() -> None:
     (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
-    watch = take_watch({"eval.every": 2, "eval.n": 4, "eval.ks": [1, 4], "eval.benchmarks": ["tiny_short"]})
+    watch = watch_of(
+        RunOptions.of({"eval.every": 2, "eval.n": 4, "eval.ks": [1, 4], "eval.benchmarks": ["tiny_short"]})
+    )
     protocol = watch.protocol(job.protocol)
     assert (protocol.n.value, protocol.benchmarks.value) == (4, ("tiny_short",))
     assert protocol.temperature == job.protocol.temperature

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evals.data.benchmarks import Benchmark, Problem, load
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
 from harness.data.named import SETS, at_levels, without_math500
 from harness.data.overlap import at_hand, overlap, refuse
@@ -53,9 +54,9 @@ def test_shared_problems_and_other_golds_are_counted() -> None:
     )
 
 
-def options(data: Path, test: Path, **more: Any) -> dict[str, Any]:
+def options(data: Path, test: Path, **more: Any) -> RunOptions:
     small = {"prompts_per_rollout": 2, "max_steps": 1, "hardware.device": "cpu", "seeds": 1, "arm": "grpo"}
-    return {**small, "dataset": str(data), "protocol.benchmarks": [str(test)], **more}
+    return RunOptions.of({**small, "dataset": str(data), "protocol.benchmarks": [str(test)], **more})
 
 
 def test_a_run_on_its_own_test_set_is_refused_unless_it_is_allowed(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.command.options import RunOptions
 from harness.jobs.moved import Moved, moved, sentence
 from harness.launch.prepare import planned
 from harness.record.run import Run
@@ -63,7 +64,7 @@ def test_pure_bfloat16_loses_updates_below_half_a_spacing(tmp_path: Path) -> Non
     values = {"precision": "pure_bfloat16", "learning_rate": 2.0**-20, "seeds": 1, "scale": "small", "arm": "grpo"}
     from harness.plan.text import as_text
 
-    text = as_text(planned("egsw", {**values, "hardware": "rtx4090"}, check=False), brief=True)
+    text = as_text(planned("egsw", RunOptions.of({**values, "hardware": "rtx4090"}), check=False), brief=True)
     assert f"each weight of {2.0**-11:.1g} or more" in text and math.isclose(2.0**-11, 512 * step)
 
 

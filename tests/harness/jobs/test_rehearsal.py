@@ -16,13 +16,14 @@ from evals.files import read_parquet
 from harness.backends.trl import hardware as trl_hardware
 from harness.backends.trl.backend import Trl
 from harness.backends.verl import backend as verl_backend
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.data import dwarf
 from harness.jobs.rehearsal import STAGES, Rehearsed, configuration_faults, plan_faults, rehearse
 from harness.launch import prepare
 from harness.plan import machine
-from harness.plan.machine import take_machine
+from harness.plan.machine import machine_of
 from harness.record.run import Run
 from harness.spec import Experiment
 from harness.spec.job import Job
@@ -31,7 +32,7 @@ from rlvr.cli import main
 
 def declared(paper: str, scale: str = "paper", hardware: str = "h100x8", **given: Any) -> tuple[list[Job], Any]:
     jobs = resolve(paper, scale=scale, seeds=[0], **given)
-    return jobs, take_machine({"hardware": hardware}).by_arm(jobs)
+    return jobs, machine_of(RunOptions.of({"hardware": hardware})).by_arm(jobs)
 
 
 SMALL = {

@@ -12,8 +12,9 @@ import pytest
 
 from harness.backends.snapshots import Held, snapshot_folder, snapshots, writing
 from harness.backends.trl.hardware import TrlHardware
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
-from harness.command.watch import Watch, take_watch
+from harness.command.watch import Watch, watch_of
 from harness.jobs.run import check_data, run_jobs
 from harness.jobs.watching import Watcher
 from harness.record.record import CURVE
@@ -35,7 +36,7 @@ def train(home: Path, model: Path, monkeypatch: pytest.MonkeyPatch, watch: dict[
         hardware=TrlHardware(device="cpu"),
         data_dir=check_data(jobs, None),
         command="test",
-        watch=take_watch(dict(watch)),
+        watch=watch_of(RunOptions.of(watch)),
     )
     assert outcome.folder is not None
     return outcome.folder

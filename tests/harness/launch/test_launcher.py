@@ -15,10 +15,11 @@ from rich.console import Console
 from evals.data import benchmarks
 from evals.files import RefusedError
 from harness.backends.trl.hardware import TrlHardware
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.errors import UsageError
-from harness.launch.launcher import Launcher, take_launcher
+from harness.launch.launcher import Launcher, launcher_of
 from harness.launch.local import slot_environments
 from harness.launch.prepare import _read, prepare
 from harness.launch.slurm_parameters import executor
@@ -32,11 +33,10 @@ from harness.spec.host import given
 from tests.hosts import WITHOUT_BFLOAT16
 
 
-def test_launcher_options_are_taken_from_the_others() -> None:
-    assert take_launcher({}) == Launcher("serial", 1)
-    values = {"launcher": "local", "jobs": 3, "paper": "egsw"}
-    assert take_launcher(values) == Launcher("local", 3) and values == {"paper": "egsw"}
-    assert take_launcher({"launcher": "local"}).jobs == 2
+def test_launcher_options_are_read() -> None:
+    assert launcher_of(RunOptions()) == Launcher("serial", 1)
+    assert launcher_of(RunOptions(launcher="local", jobs=3)) == Launcher("local", 3)
+    assert launcher_of(RunOptions.of({"launcher": "local"})).jobs == 2
 
 
 def test_jobs_of_one_gpu_share_cards_where_there_are_more_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,16 +53,16 @@ def test_jobs_of_one_gpu_share_cards_where_there_are_more_of_them(monkeypatch: p
 def test_commands_that_share_a_card_are_each_planned_for_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"arm": ["grpo"], "seeds": 1, "scale": "small", "hardware": "h100", "max_completion_tokens": 384}
     monkeypatch.setenv("RLVR_JOBS_ON_CARD", "4")
-    apart = _read("egsw", dict(values))
+    apart = _read("egsw", RunOptions.of(values))
     monkeypatch.delenv("RLVR_JOBS_ON_CARD")
-    together = _read("egsw", {**values, "seeds": 4, "launcher": "local", "jobs": 4})
+    together = _read("egsw", RunOptions.of({**values, "seeds": 4, "launcher": "local", "jobs": 4}))
     assert apart.machine.on_a_card == 4
-    assert apart.hardware == together.hardware != _read("egsw", dict(values)).hardware
+    assert apart.hardware == together.hardware != _read("egsw", RunOptions.of(values)).hardware
 
 
 def test_the_remedy_of_jobs_that_share_a_card_is_no_vllm() -> None:
     values = {"arm": ["egsw"], "seeds": 1, "scale": "small", "hardware": "h100", "max_completion_tokens": 384}
-    (job,) = (asked := _read("egsw", dict(values))).jobs
+    (job,) = (asked := _read("egsw", RunOptions.of(values))).jobs
     assert job.experiment is not None
     settings = replace(asked.machine.shared_by(4).of(job), micro_batch=None)
     part = settings.card.memory / 4
@@ -76,8 +76,8 @@ def test_the_remedy_of_jobs_that_share_a_card_is_no_vllm() -> None:
 def test_a_profile_plans_jobs_that_share_its_card_for_their_part_of_it() -> None:
     values = {"arm": ["grpo", "egsw"], "seeds": 2, "scale": "small", "launcher": "local", "hardware": "h100"}
     values["max_completion_tokens"] = 384
-    alone = _read("egsw", {**values, "jobs": 1})
-    shared = _read("egsw", {**values, "jobs": 4})
+    alone = _read("egsw", RunOptions.of({**values, "jobs": 1}))
+    shared = _read("egsw", RunOptions.of({**values, "jobs": 4}))
     assert (alone.machine.on_a_card, shared.machine.on_a_card) == (1, 4)
     assert all(isinstance(h, TrlHardware) and h.rollouts == "vllm_colocate" for h in alone.hardware.values())
     for job in shared.jobs:
@@ -117,25 +117,26 @@ def test_no_more_jobs_at_once_than_the_memory_holds(
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     values = {"arm": ["grpo", "egsw"], "seeds": 2, "launcher": "local", "jobs": 9, "hardware.device": "cpu"}
+    options = RunOptions.of(values)
     with given(WITHOUT_BFLOAT16):  # 64 GB
-        assert prepare("egsw", values, "").launcher.jobs == 4 and "at once" not in capsys.readouterr().err  # of four
+        assert prepare("egsw", options, "").launcher.jobs == 4 and "at once" not in capsys.readouterr().err  # of four
     (job, *_), hardware = resolve("egsw", arms=["grpo"], seeds=[0]), TrlHardware(device="cpu")
     need = judge(job.experiment, job.backend, hardware, memory=1e15).need
     assert need is not None
     for room, fits in ((3.5, 3), (2.5, 2), (1.5, 1)):  # times what a job needs; each at once has its share
         monkeypatch.setattr(machine, "device_memory", lambda _, slots, of=room * need.peak: of / slots)
-        assert prepare("egsw", values, "").launcher.jobs == fits
+        assert prepare("egsw", options, "").launcher.jobs == fits
         assert f"jobs=4: {fits} at once, as many as this machine's memory holds" in capsys.readouterr().err
     monkeypatch.setattr(machine, "device_memory", lambda _, slots: 0.5 * need.peak / slots)
     with pytest.raises(UsageError, match="needs about"):
-        prepare("egsw", values, "")
-    assert prepare("egsw", {**values, "force": True}, "").launcher.jobs == 9
+        prepare("egsw", options, "")
+    assert prepare("egsw", replace(options, force=True), "").launcher.jobs == 9
 
 
 def test_real_models_on_gpus_without_hardware_are_told_of_auto(capsys: pytest.CaptureFixture[str]) -> None:
     for scale, told in (("paper", True), ("tiny", False)):
         with given(replace(WITHOUT_BFLOAT16, gpus=1)):
-            _read("egsw", {"arm": "grpo", "seeds": 1, "scale": scale})
+            _read("egsw", RunOptions.of({"arm": "grpo", "seeds": 1, "scale": scale}))
         assert ("hardware=auto chooses them" in capsys.readouterr().err) == told
 
 
@@ -209,7 +210,7 @@ def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPa
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "1"}\n')
     benchmark = f"{rows}?problem=question"
     values = {"arm": "base", "protocol.benchmarks": [benchmark], "launcher": "local", "hardware.device": "cpu"}
-    (task,) = tasks_of(prepare("egsw", values, ""))
+    (task,) = tasks_of(prepare("egsw", RunOptions.of(values), ""))
     text = pickle.dumps(task)
     benchmarks.OWN.clear()
     assert pickle.loads(text).here().folder == task.folder  # noqa: S301

@@ -15,6 +15,7 @@ import pytest
 
 from evals.files import locked
 from evals.fingerprint import model_fingerprint
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
 from harness.jobs.run import job_folder
@@ -92,7 +93,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
 def ended(folder: Path) -> str:
     """How a job of a model that is nowhere ended, alone in a pool."""
     (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
-    machine = prepare("egsw", {"arm": "grpo", "seeds": 1}, "").hardware[job.model, job.arm]
+    machine = prepare("egsw", RunOptions(arm="grpo", seeds=1), "").hardware[job.model, job.arm]
     pool = local.Local([{}])
     pool.submit([Task(job, "model", machine, None, "", Watch(), folder, folder)])
     deadline = time.monotonic() + 60

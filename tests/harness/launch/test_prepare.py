@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from harness.command.options import RunOptions
+from harness.errors import UsageError
 from harness.launch.prepare import _read, planned
 from harness.plan.plan import Plan
 from harness.spec.host import Host, given
@@ -18,7 +20,8 @@ def backends(*words: str) -> dict[str, str]:
 def plan(*words: str) -> Plan:
     values = dict(word.split("=", 1) for word in words)
     paper = values.pop("paper")
-    return planned(paper, {k: v.split(",") if k == "arm" else v for k, v in values.items()}, check=False)
+    options = RunOptions.of({k: v.split(",") if k == "arm" else v for k, v in values.items()})
+    return planned(paper, options, check=False)
 
 
 def test_verl_trains_all_arms_where_trl_cannot_train_one_of_them() -> None:
@@ -73,6 +76,14 @@ def test_a_cpu_without_bfloat16_trains_in_float32_and_says_so(
 
 
 def _precision(values: dict[str, object]) -> str:
-    (job,) = _read("egsw", values).jobs
+    (job,) = _read("egsw", RunOptions.of(values)).jobs
     assert job.experiment is not None
     return str(job.experiment.precision.value)
+
+
+def test_an_option_of_another_type_is_refused_by_name() -> None:
+    """`rlvr plan data_dir=3` was a TypeError of os.fspath."""
+    values = {"data_dir": 3, "force": 3, "hardware": {"device": "cpu"}}
+    with pytest.raises(UsageError, match="data_dir: expected str, got 3"):
+        planned("egsw", RunOptions.of(values))
+    assert RunOptions.of(values).given() == {"data_dir": 3, "force": 3, "hardware.device": "cpu"}

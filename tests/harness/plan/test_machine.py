@@ -11,9 +11,10 @@ import pytest
 from evals.files import write_text
 from harness.backends.trl import backend as trl
 from harness.backends.trl.hardware import TrlHardware
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
 from harness.errors import UsageError
-from harness.plan.machine import check_device, check_machine, take_hardware
+from harness.plan.machine import check_device, check_machine, hardware_of
 from harness.spec.architecture import architecture, configuration, positions
 
 READY = trl.BACKEND.ready
@@ -86,7 +87,7 @@ def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.Monkey
 
 def test_a_setting_of_another_backend_is_named() -> None:
     with pytest.raises(UsageError, match=r"hardware\.nodes=2: .*backend=verl"):
-        take_hardware({"hardware.nodes": 2})
-    assert take_hardware({"hardware.nodes": 2}, "verl").devices == 2
+        hardware_of(RunOptions.of({"hardware.nodes": 2}))
+    assert hardware_of(RunOptions.of({"hardware.nodes": 2}), "verl").devices == 2
     with pytest.raises(UsageError, match=r"hardware\.deepspeed=zero2: .*backend=trl"):
-        take_hardware({"hardware.deepspeed": "zero2"}, "verl")
+        hardware_of(RunOptions.of({"hardware.deepspeed": "zero2"}), "verl")

@@ -9,8 +9,9 @@ import pytest
 
 from harness.backends import refusals
 from harness.backends.trl.hardware import TrlHardware
+from harness.command.options import RunOptions
 from harness.command.resolve import resolve
-from harness.plan.machine import take_machine
+from harness.plan.machine import machine_of
 from harness.plan.plan import plan
 from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of
 from harness.plan.text import as_text
@@ -101,9 +102,9 @@ def test_a_machine_without_a_profile_is_refused(names: list[str]) -> None:
 
 def test_one_card_of_a_profile_is_named_and_all_are_listed() -> None:
     with pytest.raises(ValueError, match=r"no such profile. Give hardware=h100, or one of h100x8, .*rtx3090, auto"):
-        take_machine({"hardware": "h100x1"})
+        machine_of(RunOptions.of({"hardware": "h100x1"}))
     for name, card, cards in (("h100x7", "h100", 7), ("4xH100", "h100", 4), ("a100x8", "a100_80g", 8)):
         with pytest.raises(ValueError, match=f"Give hardware={card} hardware.processes={cards}, or one of h100x8"):
-            take_machine({"hardware": name})
+            machine_of(RunOptions.of({"hardware": name}))
     with pytest.raises(ValueError, match=r"Did you mean 'a100x8_40g'\? Expected one of"):
-        take_machine({"hardware": "a100x8_80g"})
+        machine_of(RunOptions.of({"hardware": "a100x8_80g"}))
