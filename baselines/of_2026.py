@@ -20,6 +20,7 @@ from baselines.ipo import ipo, kimi_k25
 from baselines.qae import qae
 from baselines.real import real
 from baselines.repo_r import repo_r
+from baselines.simko import simko
 from baselines.stapo import stapo
 from baselines.stare import stare
 from harness.spec import Experiment, Sourced, assumed, code, paper, use
@@ -38,6 +39,8 @@ REAL = "REAL (arXiv 2602.05630), "
 SWIFT_REAL = SWIFT + "swift/rlhf_trainers/grpo_trainer.py, loss_type='real': "
 QAE = "github.com/junkangwu/QAE, README: "
 REPO_R = "erictang000/SkyRL at 367fcb56, examples/train/algorithms/repo_r/run_repo_r_gsm8k.sh: "
+SIMKO = "CLR-Lab/SimKO at 306f4ff, "
+SIMKO_RUN = SIMKO + "run_qwen2.5-math-7b_SimKO.sh: "
 STAPO = "STAPO (arXiv 2602.15620, v4), "
 
 
@@ -64,12 +67,23 @@ def _objectives(recipe: Experiment) -> Arms:
         drift=assumed(1e-3, KIMI + "tau has no value there; prime-rl's kl_tau"),
     )
     centred = use(grpo, std=assumed("none", KIMI + "r - mean r"), epsilon=assumed(0.0, "no effect: nothing is divided"))
+    shared = use(
+        simko,
+        low=code(0.2, SIMKO + "ppo_trainer.yaml: clip_ratio"),
+        high=code(0.2, SIMKO + "ppo_trainer.yaml: clip_ratio"),
+        likeliest=code(3, SIMKO_RUN + "top_k"),
+        alpha=code(0.01, SIMKO_RUN + "mix_topk_coef"),
+        penalty=code(1.1, SIMKO + "verl/trainer/ppo/core_algos.py, compute_policy_loss_simko: scale"),
+        quantile=code(0.8, SIMKO_RUN + "tau"),
+    )
+    of_tokens: Sourced[Aggregation] = code("token_mean", SIMKO + "core_algos.py: masked_mean")
     of_prime: Sourced[Aggregation] = code("token_mean", PRIME + "src/prime_rl/trainer/rl/train.py: rl_scale")
     kimi = with_objective(recipe, bounded, KIMI, assumed("token_mean", KIMI + "1 / N, N the tokens of the batch"))
     return {
         "dro": ("DRO", with_objective(recipe, penalised, "DRO: ", recipe.method.aggregation)),
         "ce_gppo": ("CE-GPPO", with_objective(recipe, preserved, CE_GPPO, paper("token_mean", CE_GPPO + "Eq. 8"))),
         "ipo": ("IPO of prime-rl", with_objective(recipe, near, PRIME, of_prime)),
+        "simko": ("SimKO", with_objective(recipe, shared, SIMKO, of_tokens)),
         "kimi_k25": ("Kimi K2.5's objective", _with(kimi, advantage=centred)),
     }
 

@@ -21,11 +21,13 @@ from baselines.gmpo import gmpo
 from baselines.grpo import grpo
 from baselines.gspo import gspo
 from baselines.kl_cov import kl_cov
+from baselines.simko import simko
 from baselines.stare import stare
 from benchmarks.released.batches import Drawn, flat_gradient
 from benchmarks.released.cases import ACTOR, CORE, TRIAL_CORE, Place
 from benchmarks.released.drivers import in_row_order
 from harness.step.batch import TokenBatch
+from harness.step.likeliest import Distribution
 from harness.step.loss import aggregation_coefficients, policy_loss
 from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
@@ -284,24 +286,26 @@ def surprising(step: Drawn, dual_clip: float | None = None) -> Tensor:
     return loss(step, advantages=shaped, dual_clip=dual_clip, **CLIP_HIGHER)
 
 
-def top_mixed(step: Drawn, alpha: float = 0.01, penalty: float = 1.1, along_tokens: bool = False) -> Tensor:
-    """SimKO: above the response's 0.8 quantile of H, a ratio mixed with the top 3, and 1.1 A for a likeliest token."""
+def shared(step: Drawn) -> Tensor:
+    """SimKO, with the values of its script."""
+    now = Distribution(step.entropies, step.top_logp, step.is_top.bool())
+    values: dict[str, Any] = {"low": 0.2, "high": 0.2, "likeliest": 3, "alpha": 0.01, "penalty": 1.1, "quantile": 0.8}
+    return loss(step, objective=lambda *tensors: simko(*tensors, now, **values))
+
+
+def shared_as_written(step: Drawn) -> Tensor:
+    """SimKO's sum over the top 3 term by term, with correctness read along the tokens where the shapes allow it."""
+    along_tokens = len(step.rewards) == step.mask.shape[1]
     quantiles = [step.entropies[row][step.mask[row]].quantile(0.8) for row in range(len(step.rewards))]
     forks = (step.entropies > torch.stack(quantiles)[:, None]) & step.mask
     ratio = (step.logp - step.old_logp).exp()
     top = (step.top_logp - step.old_top_logp).exp()
-    mixed = (1 - alpha) * ratio + alpha * (ratio.detach()[..., None] / top.detach() * top).mean(-1)
+    mixed = 0.99 * ratio + 0.01 * (ratio.detach()[..., None] / top.detach() * top).mean(-1)
     correct = (step.rewards > 0)[None, :] if along_tokens else (step.rewards > 0)[:, None]
     ratio = torch.where(forks & correct, mixed, ratio)
-    advantages = torch.where(
-        forks & (step.advantages < 0) & step.is_top.bool(), penalty * step.advantages, step.advantages
-    )
+    advantages = torch.where(forks & (step.advantages < 0) & step.is_top.bool(), 1.1 * step.advantages, step.advantages)
     objective = torch.minimum(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages)
     return -(aggregation_coefficients(step.mask, "token_mean", max_tokens=step.mask.shape[1]) * objective).sum()
-
-
-def plain_ratio(step: Drawn) -> Tensor:
-    return top_mixed(step, 0.0, 1.0)
 
 
 DUAL_CLIP = Difference(
@@ -324,7 +328,7 @@ FORKING = Paper(
 SIMKO_SHAPE = Difference(
     "where a forward pass has as many responses as tokens (64 here), correctness is read along the tokens",
     Place(CORE, "correct_idx.size(0) == T"),
-    lambda step: top_mixed(step, along_tokens=len(step.rewards) == step.mask.shape[1]),
+    shared_as_written,
 )
 TRL_LOSS = Place("trl/trainer/grpo_trainer.py", 'if self.loss_type in ["cispo", "dapo", "vespo"]')
 TRIAL_STATISTICS = "mean and deviation come from inside Tukey's fences, and the factor is bounded by [0.8, 1.2]"
@@ -405,7 +409,7 @@ PAPERS: dict[str, Paper] = {
         "baselines/stare.py, variant O1",
         (Difference(DUAL_CLIP.says, DUAL_CLIP.place, lambda step: surprising(step, DUAL)),),
     ),
-    "simko": Paper(top_mixed, plain_ratio, "our reading of arXiv 2510.14807", (SIMKO_SHAPE,)),
+    "simko": Paper(shared, lambda step: loss(step, **CLIP), "baselines/simko.py", (SIMKO_SHAPE,)),
     "verl_dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8", (DUAL_CLIP,)),
     "trl_dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8"),
     "trl_gspo": Paper(sequence_ratio, grpo_loss, "baselines/gspo.py, Eq. 5"),

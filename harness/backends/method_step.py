@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
 from harness.step.finite import check_output, check_tensor
+from harness.step.likeliest import Distribution
 from harness.step.loss import policy_loss
 from harness.step.spread import spread_metrics
 from harness.step.step_metrics import step_metrics, with_rewards
@@ -88,17 +89,19 @@ def micro_batch_loss(
     ref_logp: Tensor | None,
     entropies: Tensor,
     coefficient: float,
+    now: Distribution | None = None,
 ) -> Tensor:
     """The loss of a micro-batch, a scalar. The token weights in `shaped` hold the normaliser of the whole step, so the
     losses of micro-batches add up.
 
     Args:
         logp, old_logp, mask, ref_logp, entropies: [B, T]. shaped: the `SHAPED` parts, [B, T] or None.
-        coefficient: of the entropy.
+        coefficient: of the entropy. now: the policy's distribution, for an objective that sees its likeliest tokens.
     """
     e = experiment
     advantages, weights = shaped["advantages"], shaped["weights"]
     assert advantages is not None and weights is not None
+    objective = e.method.objective
     return policy_loss(
         logp,
         old_logp,
@@ -113,6 +116,6 @@ def micro_batch_loss(
         clip_low=e.clip_low.value,
         clip_high=e.clip_high.value,
         dual_clip=e.dual_clip.value,
-        objective=e.method.objective,
+        objective=objective if objective is None or now is None else lambda *tensors: objective(*tensors, now),
         mask=mask,
     )

@@ -145,6 +145,17 @@ class Method:
         return frozenset().union(*(u.reads for u in self.uses()))
 
     @property
+    def likeliest(self) -> int:
+        """How many of the policy's likeliest tokens the objective sees, with gradient (`harness.step.likeliest`)."""
+        stated = {} if self.objective is None else self.objective.values
+        return int(stated["likeliest"].value) if "likeliest" in stated else 0
+
+    @property
+    def reads_logits(self) -> bool:
+        """Whether a pass must keep the logits, which a fused head does not."""
+        return bool(self.likeliest) or "pi_squared" in self.reads
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Those of the signals that are columns of the training data."""
         return tuple(name for name in DATA_SIGNALS if name in self.reads)

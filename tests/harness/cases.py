@@ -43,6 +43,7 @@ from baselines.repo_r import repo_r
 from baselines.rloo import rloo
 from baselines.rollout_correction import rollout_correction, rollout_rejection
 from baselines.sapo import sapo
+from baselines.simko import simko
 from baselines.stapo import stapo
 from baselines.stare import stare
 from baselines.vespo import vespo
@@ -55,7 +56,7 @@ from reproductions.entropy_advantage.method import entropy_advantage
 from reproductions.erpo.method import erpo
 from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
-from tests.baselines import test_advantages, test_newest, test_of_2026
+from tests.baselines import test_advantages, test_newest, test_of_2026, test_simko
 from tests.baselines.slow_objectives import slow_objective
 from tests.baselines.test_cov import slow_clip_cov, slow_kl_cov
 from tests.baselines.test_grpo import slow_grpo
@@ -89,12 +90,13 @@ class Slow:
 @dataclass(frozen=True)
 class Case:
     """A method, its slow version, further values of the experiment (such as clip_high), and the slow version of another
-    objective: (batch with advantages, logp with gradient, old_logp) -> [B, T]."""
+    objective: (batch with advantages, logp with gradient, old_logp) -> [B, T]. One that sees the likeliest tokens also
+    gets the log-probabilities of all tokens, [B, T, V] with gradient, and the sampled tokens, [B, T]."""
 
     method: Method
     slow: Callable[[TokenBatch], Slow]
     values: tuple[tuple[str, Any], ...] = ()
-    objective: Callable[[TokenBatch, torch.Tensor, torch.Tensor], torch.Tensor] | None = None
+    objective: Callable[..., torch.Tensor] | None = None
 
 
 def with_grpo(batch: TokenBatch) -> TokenBatch:
@@ -210,6 +212,12 @@ CASES = {
     "ce_gppo": objective("ce_gppo", ce_gppo, "token_mean", low=0.2, high=0.2, beta1=0.75, beta2=1.0),
     "ipo": objective("ipo", ipo, "token_mean", threshold=0.05, drift=0.1),
     "kimi_k25": objective("kimi_k25", kimi_k25, "token_mean", low=0.2, high=0.2, drift=0.1),
+    "simko": Case(
+        replace(GRPO, objective=use(simko, **sourced(**test_simko.VALUES)), aggregation=assumed("token_mean", WHY)),
+        lambda _: Slow(),
+        FREE,
+        test_simko.slow_simko,
+    ),
     "stare": case("shaping", stare, test_of_2026.slow_stare, share=0.3, positive=1.5, negative=0.7, target_entropy=4.0),
     "erc": case("gates", erc, test_of_2026.slow_erc, low=0.6, high=0.9),
     "repo_r": case("shaping", repo_r, test_of_2026.slow_repo_r, zeta=0.3),

@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 
 from harness.step.batch import TokenBatch
+from harness.step.likeliest import Distribution, likeliest_tokens
 from harness.step.loss import aggregation_coefficients
 from tests.batches import token_batches
 from tests.harness.cases import CASES, Case, Slow, with_grpo
@@ -53,7 +54,14 @@ def pairs(case: Case, batch: TokenBatch) -> Iterator[Pair]:
     if objective is not None and case.objective is not None:
         logp, old = (batch.need(name).nan_to_num() for name in ("logp", "old_logp"))
         shaped = batch.with_advantages(got.advantages)
-        yield "objective", objective(logp, old, got.advantages, batch.mask), case.objective(shaped, logp, old)
+        # log-probabilities of a vocabulary of 5, of which the sampled token is one
+        generator = torch.Generator().manual_seed(0)
+        every = torch.randn(*batch.mask.shape, 5, generator=generator, dtype=torch.float64).log_softmax(-1)
+        sampled = (batch.groups.unsqueeze(1) + torch.arange(batch.mask.shape[1])) % 5
+        top, first = likeliest_tokens(every, case.method.likeliest or 1)
+        now = (Distribution(batch.need("entropies"), top.double(), first == sampled),) if case.method.likeliest else ()
+        slow = case.objective(shaped, logp, old, *((every, sampled) if now else ()))
+        yield "objective", objective(logp, old, got.advantages, batch.mask, *now), slow
 
 
 def differences(case: Case, batch: TokenBatch) -> list[str]:

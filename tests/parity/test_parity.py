@@ -73,6 +73,15 @@ def test_a_step_is_the_same_through_both_backends(
         assert logged["train/mismatch_max_logp_gap"] > 0.3 and 0 < logged["train/mismatch_ess"] < 1
 
 
+def test_the_likeliest_tokens_are_the_same_without_padding(random_model: Path, tmp_path: Path) -> None:
+    """veRL's usual pass packs the responses; at a rollout's first update no pass precedes it."""
+    declared = declared_with(CASES["simko"])
+    trainer = make_trainer(declared, random_model, tmp_path, 2)
+    fixed = rollout(trainer.model.config.vocab_size, declared)
+    packed = make_worker(random_model, packed=True)
+    same_step(declared, trainer, fixed, verl_rows(fixed), packed, random_model, tmp_path, number=0, micro_batch=2)
+
+
 @pytest.mark.parametrize(
     ("fault", "message"),
     [("reward", "step 1: reward is inf"), ("weight", "step 2: loss is nan")],

@@ -38,6 +38,13 @@ def fused_head(a: Architecture, tokens: float, how: Mode) -> float:
     return tile + 4.0 * a.hidden * (tokens + a.vocab) + 7 * 4.0 * tokens
 
 
+def kept_logits(a: Architecture, tokens: float, training: Training) -> float:
+    """Bytes that an objective adds which sees the likeliest tokens, counted and not measured: float32 logits, their
+    scaled copy, a log-softmax, its exponential, the product of both, and two gradients."""
+    sees = isinstance(training, Experiment) and training.method.likeliest
+    return 7 * 4.0 * a.vocab * tokens if sees else 0.0
+
+
 def forward_end(a: Architecture, tokens: float) -> float:
     """Bytes at the end of a forward pass under autocast, with layers that will be recomputed.
 
@@ -87,7 +94,7 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
     fixed, tokens = states(a, training, hardware, how), _pass_tokens(training, hardware)
     work = {
         "activations": activations(a, tokens, how, checkpointing=hardware.gradient_checkpointing, padded=True),
-        "logits": fused_head(a, tokens, how),
+        "logits": fused_head(a, tokens, how) + kept_logits(a, tokens, training),
     }
     if how == "autocast" and hardware.gradient_checkpointing and training.lora_rank.value is None:
         backward = sum(work.values()) + 2 * a.layer

@@ -33,6 +33,7 @@ from harness.spec import Experiment
 from harness.step.batch import DRAWS, SEQUENCE_SIGNALS, TokenBatch
 from harness.step.draws import response_draws
 from harness.step.finite import Diverged
+from harness.step.likeliest import Distribution, likeliest_tokens
 from harness.step.loss import clipped_tokens, k3
 from harness.step.mismatch import mismatch_metrics
 from harness.step.step_metrics import correct_responses
@@ -307,15 +308,27 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return gathered
 
     def _pi_squared(self, micro: dict[str, Any]) -> Tensor:
-        """The sum of the squared probabilities at each completion token, [b, T], from a pass of its own: TRL's fused
-        head keeps no logits."""
+        """The sum of the squared probabilities at each completion token, [b, T], from a pass of its own."""
+        logits = self._logits(self.model, micro)
+        squared: Tensor = ((2 * logits).logsumexp(-1) - 2 * logits.logsumexp(-1)).exp()
+        return squared
+
+    def _logits(self, model: Any, micro: dict[str, Any]) -> Tensor:
+        """At the completion tokens and the temperature, [b, T, V]: TRL's fused head keeps no logits."""
         ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
         attention = torch.cat([micro["prompt_mask"], micro["completion_mask"]], dim=1)
         with self.accelerator.autocast():
-            logits = positioned(self.model)(input_ids=ids, attention_mask=attention).logits
-        logits = logits[:, -micro["completion_ids"].size(1) - 1 : -1].float() / self.temperature
-        squared: Tensor = ((2 * logits).logsumexp(-1) - 2 * logits.logsumexp(-1)).exp()
-        return squared
+            logits: Tensor = positioned(model)(input_ids=ids, attention_mask=attention).logits
+        scaled: Tensor = logits[:, -micro["completion_ids"].size(1) - 1 : -1].float() / self.temperature
+        return scaled
+
+    def _distribution(self, model: Any, micro: dict[str, Any]) -> tuple[Tensor, Distribution]:
+        """(log-probabilities of the completion tokens, [b, T]; the whole distributions), in one pass with gradient."""
+        logits, ids = self._logits(model, micro), micro["completion_ids"]
+        logs = logits.log_softmax(-1)
+        top, likeliest = likeliest_tokens(logits, self.experiment.method.likeliest)
+        now = Distribution(-(logs.exp() * logs).sum(-1), top, ids == likeliest)
+        return logs.gather(-1, ids.unsqueeze(-1)).squeeze(-1), now
 
     def _signals(self, model: Any, micro: dict[str, Any], batch_size: int | None = None) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
@@ -342,7 +355,12 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         if pending is not None and sharded and len(pending) > 1:
             self._apply_method(pending, None)
             pending = None
-        logp, entropies = self._signals(model, inputs)
+        now = None
+        if self.experiment.method.likeliest:
+            logp, now = self._distribution(model, inputs)
+            entropies = now.entropies
+        else:
+            logp, entropies = self._signals(model, inputs)
         if pending is not None:
             self._apply_method(pending, (logp, entropies))
         logp = logp.masked_fill(~mask, 0.0)
@@ -357,6 +375,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             ref_logp=None if ref_logp is None else ref_logp.masked_fill(~mask, 0.0),
             entropies=entropies,
             coefficient=self._coefficient,
+            now=now,
         )
         self._log_signals(logp.detach(), old_logp, mask, inputs["advantages"], ref_logp)
         if "sampling_per_token_logps" in inputs:

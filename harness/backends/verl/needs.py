@@ -119,7 +119,7 @@ def candidates(training: Training, base: VerlHardware) -> Iterator[dict[str, Any
         else:
             tokens = [tokens for tokens in (PASS_TOKENS, -(-length // sequence)) if tokens * sequence >= length]
             passes = [{"micro_batch": None, "tokens_per_gpu": most} for most in tokens]
-        unfused = {"fused_kernels": False} if "pi_squared" in training.method.reads else {}
+        unfused = {"fused_kernels": False} if training.method.reads_logits else {}
         for tensor, share, cut in product(sizes, SHARES, passes):
             yield {
                 "gradient_checkpointing": True,

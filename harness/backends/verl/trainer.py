@@ -50,6 +50,17 @@ def register(order: Order) -> None:
     register_trainer(TRAINER)(type("OrderedTrainer", (MethodTrainer,), {"order": order}))
 
 
+class Asking(dict[str, Any]):
+    """A batch's extra information that asks the model's pass for the likeliest tokens (`loss.method_loss`).
+
+    veRL's own update asks for none.
+    """
+
+    def update(self, *others: Any, **named: Any) -> None:
+        super().update(*others, **named)
+        self["distillation_use_topk"] = True
+
+
 class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     """PPOTrainerSync that trains `order.experiment.method`."""
 
@@ -131,6 +142,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         if not fresh and self._reads_policy():
             part = self._compute_current_policy(part)
         part, measured = self._apply_method(part, fresh=fresh)
+        if self.order.experiment.method.likeliest:
+            part.extra_info = Asking(part.extra_info)
         report: dict[str, Any] = {}
         super()._update_actor(part, report)
         metrics = {**rollout, **measured, **update_metrics(report)}

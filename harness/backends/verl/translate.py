@@ -50,10 +50,10 @@ def check(training: Training, hardware: VerlHardware) -> None:
     if "greedy_rewards" in training.method.reads:
         advantage = assumed(training.method.advantage.name, "the method")
         raise CannotExpress(NAME, "advantage", advantage, "its rollout has no greedy responses. Type backend=trl")
-    if hardware.fused_kernels and "pi_squared" in training.method.reads:
+    if hardware.fused_kernels and training.method.reads_logits:
         raise UsageError(
-            "hardware.fused_kernels: expected false with a method that reads pi_squared, because the fused head keeps "
-            "no logits, got true"
+            "hardware.fused_kernels: expected false with a method that reads pi_squared or the likeliest tokens, "
+            "because the fused head keeps no logits, got true"
         )
     needs_gpu(training, hardware)
     update_rows(training, hardware)

@@ -284,3 +284,14 @@ def test_peaks_on_an_h200(rollouts: Any, phase: str, gigabytes: float) -> None:
     hardware = TrlHardware(device="gpu", gradient_checkpointing=True, micro_batch=16, rollouts=rollouts)
     parts = getattr(need(shape_of("Qwen/Qwen2.5-0.5B"), e, hardware, GPUS["h200"].memory), phase)
     assert sum(parts.values()) == pytest.approx(gigabytes * 1e9, rel=0.03)
+
+
+def test_an_objective_that_sees_the_likeliest_tokens_keeps_logits() -> None:
+    """SimKO under TRL: seven float32 tensors of [tokens, vocabulary] more than with another objective."""
+    dro, simko = resolve("baselines", scale="paper", arms=["dro", "simko"], seeds=[0])
+    assert isinstance(dro.experiment, Experiment) and isinstance(simko.experiment, Experiment)
+    shape, hardware = shape_of("Qwen/Qwen2.5-0.5B"), TrlHardware(micro_batch=1)
+    plain, seeing = (need(shape, e, hardware, GPUS["h200"].memory) for e in (dro.experiment, simko.experiment))
+    tokens = simko.experiment.max_prompt_tokens.value + simko.experiment.max_completion_tokens.value
+    more = seeing.training["logits"] - plain.training["logits"]
+    assert more == pytest.approx(7 * 4 * tokens * shape.vocab)

@@ -152,7 +152,8 @@ def slow(
     loss = torch.zeros((), dtype=torch.float64)
     terms = None
     if case.objective is not None:
-        terms = case.objective(batch.with_advantages(advantages), logp, fixed["old_per_token_logps"])
+        seen = (full_log_probs(model, fixed), fixed["completion_ids"]) if case.method.likeliest else ()
+        terms = case.objective(batch.with_advantages(advantages), logp, fixed["old_per_token_logps"], *seen)
     for i, length in enumerate(LENGTHS):
         for t in range(length):
             a = float(advantages[i, t])
@@ -179,13 +180,18 @@ def plain_forward(random_model: Path, fixed: dict[str, torch.Tensor]) -> tuple[A
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(random_model, dtype=torch.float32)
-    ids = torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1)
-    attention = torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1)
-    logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
-    log_probs = torch.log_softmax(logits, dim=-1)
+    log_probs = full_log_probs(model, fixed)
     logp = log_probs.gather(-1, fixed["completion_ids"].unsqueeze(-1)).squeeze(-1)
     probabilities = log_probs.exp()
     return logp, -(probabilities * log_probs).sum(-1), (probabilities.detach() ** 2).sum(-1), model
+
+
+def full_log_probs(model: Any, fixed: dict[str, torch.Tensor]) -> torch.Tensor:
+    """Of all tokens of the vocabulary at the completion tokens, [B, T, V]."""
+    ids = torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1)
+    attention = torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1)
+    logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
+    return torch.log_softmax(logits, dim=-1)
 
 
 def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:

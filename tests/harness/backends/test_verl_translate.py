@@ -18,6 +18,8 @@ from harness.backends.verl.translate import check, check_thoughts, to_verl_confi
 from harness.command.resolve import resolve
 from harness.spec import Experiment, catalogue
 from tests.experiments import experiment, finetune, ppo
+from tests.harness.backends.test_trl_trainer import declared_with
+from tests.harness.cases import CASES
 
 CPU = VerlHardware(device="cpu")
 
@@ -189,6 +191,10 @@ def test_what_a_method_reads_may_be_missing() -> None:
     translated(token_baseline)
     with pytest.raises(ValueError, match=r"hardware.fused_kernels: expected false with a method that reads pi_squared"):
         translated(token_baseline, replace(CPU, fused_kernels=True))
+    sees_logits = declared_with(CASES["simko"])
+    translated(sees_logits)
+    with pytest.raises(ValueError, match=r"fused_kernels: .* or the likeliest tokens, because the fused head keeps no"):
+        translated(sees_logits, replace(CPU, fused_kernels=True))
 
 
 def test_markers_of_thoughts_that_its_text_lacks(random_model: Path) -> None:

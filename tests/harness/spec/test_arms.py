@@ -14,6 +14,7 @@ from harness.spec import Experiment, catalogue
 from harness.spec.job import Job
 from harness.spec.scales import SCALES
 from harness.step.batch import TokenBatch
+from harness.step.likeliest import Distribution
 from harness.step.loss import policy_loss
 
 IN_THE_LOSS = ("clip_low", "clip_high", "dual_clip", "kl_beta", "aggregation", "denominator", "entropy_coefficient")
@@ -95,6 +96,12 @@ def gradient(experiment: Experiment, step: int) -> torch.Tensor:
     batch = step_of(experiment, step)
     made = experiment.method.apply(batch)
     logp = batch.need("logp").clone().requires_grad_(True)
+    objective: Any = experiment.method.objective
+    if experiment.method.likeliest:
+        top = logp.unsqueeze(-1) - torch.arange(float(experiment.method.likeliest)) / 2  # the sampled one, and others
+        now = Distribution(batch.need("entropies"), top, batch.mask)
+        of_tensors = objective
+        objective = lambda *tensors: of_tensors(*tensors, now)  # noqa: E731
     loss = policy_loss(
         logp,
         batch.need("old_logp"),
@@ -107,7 +114,7 @@ def gradient(experiment: Experiment, step: int) -> torch.Tensor:
         kl_beta=experiment.kl_beta.value,
         gates=made.gates,
         penalties=made.penalties,
-        objective=experiment.method.objective,
+        objective=objective,
         mask=batch.mask,
     )
     (own,) = torch.autograd.grad(loss, logp)
