@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from evals.plots.plot import Plot
 
 ARCHIVE = "runs.tar.xz"
+REPRODUCTIONS = Path(catalogue.__file__).parents[2] / "reproductions"
+BEGIN, END = "<!-- The study writes this section: python -m studies.real write -->", "<!-- End of the section. -->"
 CONTROLS = {"shuffled_signal": "placebo: its signal shuffled", "random_reward": "a coin as reward"}
 NAMES = {
     "egsw/grpo": "GRPO",
@@ -51,6 +53,29 @@ def write(design: Design, folder: Path) -> None:
     if len(plot.numbers):
         write_dark(save(plot, folder, ("png", "csv"))["png"])
     write_text(folder / "README.md", page(design, found, compared, plot))
+    for paper in dict.fromkeys(entry.paper for entry in design.entries):
+        readme = REPRODUCTIONS / paper / "README.md"
+        write_text(readme, with_section(readme.read_text(), section(design, found, paper)))
+
+
+def with_section(text: str, of_study: str) -> str:
+    """The text of a paper's page with its section of the study, in the place of the old one."""
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"the page lacks the lines {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n\n{of_study}\n\n{END}{after}"
+
+
+def section(design: Design, found: Arms, paper: str) -> str:
+    """What the study measured for one paper: its arms and their controls beside the base model and GRPO."""
+    keys = [entry.key for entry in design.entries if entry.paper == paper or entry.key == REFERENCE]
+    absent = [name(key) for key in keys if key not in found]
+    return f"""## On real weights, at small scale
+
+{LABEL} [The study](../../results/real/README.md) compares all methods, and says what is resolved.
+
+{_scores(keys, found)}""" + (f"\n\nNot measured yet: {'. '.join(absent)}." if absent else "")
 
 
 def name(key: str) -> str:
@@ -79,7 +104,7 @@ than three seeds, a difference is one of these checkpoints. It says nothing abou
 
 ## Scores
 
-{_scores(design, found)}
+{_scores([entry.key for entry in design.entries], found)}
 
 ## Differences
 
@@ -124,9 +149,9 @@ def _picture(plot: Plot) -> str:
 {plot.caption}"""
 
 
-def _scores(design: Design, found: Arms) -> str:
+def _scores(keys: Sequence[str], found: Arms) -> str:
     rows = ["| Arm | Seeds | pass@1, greedy, % | avg@8, % | pass@8, % |", "| --- | ---: | ---: | ---: | ---: |"]
-    for key in (BASE, *(entry.key for entry in design.entries)):
+    for key in (BASE, *keys):
         if runs := found.get(key):
             cells = [score_text(score) for score in outcomes.scores(runs)]
             count = NONE if key == BASE else str(len(runs))
@@ -216,6 +241,7 @@ def picture(design: Design, found: Arms, compared: Sequence[Difference]) -> Plot
             rows.append({"method": name(f"{d.entry.paper}/{method}"), "model": kind, "seeds": d.line.seeds_a, **ends})
     numbers = pd.DataFrame(rows, columns=["method", "model", "seeds", "low", "mean", "high"])
     methods = {method: method for method in dict.fromkeys(numbers["method"])}
+    fewest = min(numbers["seeds"], default=0)
     caption = (
         "Lines are 95 % intervals. They cover problems, and training seeds where an arm has three. Left of the dotted "
         "line: fewer correct answers than GRPO."
@@ -229,6 +255,6 @@ def picture(design: Design, found: Arms, compared: Sequence[Difference]) -> Plot
         ["the method", *CONTROLS.values()],
         by="method",
         labels=methods,
-        unit="percentage points",
+        unit=f"points over GRPO (small scale, {fewest} of {design.seeds} seeds)",
         mark=0.0,
     )

@@ -12,7 +12,7 @@ from rlvr.cli import main
 from studies.real import outcomes
 from studies.real.design import GREEDY, SAMPLED, STUDY
 from studies.real.outcomes import CURVE_CLAIMS, CurveClaim
-from studies.real.page import ARCHIVE, page, picture
+from studies.real.page import ARCHIVE, REPRODUCTIONS, page, picture, section, with_section
 
 FOLDER = Path("results") / "real"
 
@@ -33,6 +33,17 @@ def test_page_and_picture_are_those_of_the_archive(found: outcomes.Arms) -> None
     assert len(numbers) == len(plot.numbers) and numbers["mean"].tolist() == pytest.approx(
         plot.numbers["mean"].tolist()
     )
+
+
+@pytest.mark.parametrize("paper", sorted({entry.paper for entry in STUDY.entries}))
+def test_the_page_of_each_paper_has_its_arms(paper: str, found: outcomes.Arms) -> None:
+    text = (REPRODUCTIONS / paper / "README.md").read_text(encoding="utf-8")
+    assert text == with_section(text, section(STUDY, found, paper)), "type python -m studies.real write"
+
+
+def test_a_page_without_a_place_for_the_section_is_refused() -> None:
+    with pytest.raises(ValueError, match="the page lacks the lines"):
+        with_section("# A paper\n", "## On real weights")
 
 
 def test_the_archive_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
