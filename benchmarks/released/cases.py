@@ -11,6 +11,8 @@ from torch import Tensor
 from benchmarks.released.batches import Drawn
 from benchmarks.released.drivers import Driver, Function
 from benchmarks.released.oat_learner import OatLearner
+from benchmarks.released.prime_loss import PrimeLoss
+from benchmarks.released.swift_loss import SwiftLoss
 from benchmarks.released.trl_loss import TrlLoss
 from benchmarks.released.verl_actor import Rows, VerlActor
 
@@ -200,6 +202,32 @@ def likeliest(drawn: Drawn) -> dict[str, Tensor]:
     scores = torch.zeros_like(drawn.old_logp)
     scores[:, 0] = drawn.rewards
     return {"old_log_probs_topk": drawn.old_top_logp, "token_level_scores": scores}
+
+
+# DRO (arXiv 2405.19107), IPO of prime-rl, FIPO (arXiv 2603.19835), REAL (arXiv 2602.05630): others' code
+
+SWIFT_TRAINER = "swift/rlhf_trainers/grpo_trainer.py"
+SWIFT_SCRIPTS = "examples/train/grpo/internal"
+READ_BY_SWIFT: tuple[tuple[str, type], ...] = (
+    *(("loss_type", str), ("beta", float), ("epsilon", float), ("epsilon_high", float), ("delta", float)),
+)
+READ_BY_FIPO: tuple[tuple[str, type], ...] = (
+    *(("fipo_decay_rate", float), ("fipo_clip_range", float), ("fipo_clip_high_only", bool)),
+    ("fipo_safety_threshold", float),
+)
+
+
+def swift(title: str, arxiv: str, script: str, read: tuple[tuple[str, type], ...], line: str) -> Case:
+    return Case(
+        title,
+        arxiv,
+        *("modelscope/ms-swift", "3602360a", APACHE),
+        SwiftLoss(f"{SWIFT_SCRIPTS}/{script}", (*READ_BY_SWIFT, *read)),
+        (Place(SWIFT_TRAINER, line), Place(SWIFT_TRAINER, "def _compute_loss_and_metrics")),
+        ((SWIFT_TRAINER, "e261ef04"),),
+        passes=(1,),
+        note="Code of a framework, and not of the paper's authors.",
+    )
 
 
 # Losses of frameworks, which are controls
@@ -414,6 +442,38 @@ CASES: dict[str, Case] = {
         loss_and_actor("def compute_policy_loss_simko", "entropy = entropy.detach()"),
         ((CORE, "f9ef3c5e"), (ACTOR, "1695220f")),
         note="Its entropy term has no gradient (the entropy is detached); the GRPO script's has one.",
+    ),
+    "dro": Case(
+        "DRO, veRL's loss (beta 0.05)",
+        "2405.19107",
+        *(VERL, "1dda039b", APACHE),
+        Function(
+            "verl.trainer.ppo.core_algos",
+            "compute_policy_loss_dro",
+            VERL_NAMES,
+            values=(("loss_agg_mode", "token-mean"),),
+            config=("verl.workers.config", "ActorConfig", VERL_DAPO),
+            nested=("policy_loss", "PolicyLossConfig", (("loss_mode", "dro"), ("dro_beta", 0.05))),
+        ),
+        (Place(CORE, "def compute_policy_loss_dro"),),
+        ((CORE, "a89bc392"),),
+        note="Code of a framework. tinker-cookbook at 9dfcc3a2 has no code of this loss: it names it to a server. "
+        "The value is the example of Tinker's page.",
+    ),
+    "ipo": Case(
+        "IPO of prime-rl, its defaults",
+        "2602.02276",
+        *("PrimeIntellect-ai/prime-rl", "559b4477", APACHE, PrimeLoss("IPOLossConfig")),
+        (Place("src/prime_rl/trainer/rl/loss.py", "def ipo_loss_fn"),),
+        (("src/prime_rl/trainer/rl/loss.py", "7d9dcce8"),),
+        note="Code of a framework. The paper is Kimi K2.5's, from which the penalty comes.",
+    ),
+    "fipo": swift(
+        "FIPO, ms-swift's example (fipo.sh)", "2603.19835", "fipo.sh", READ_BY_FIPO, "def _compute_fipo_influence"
+    ),
+    "real": swift(
+        "REAL, ms-swift's example (real.sh)",
+        *("2602.05630", "real.sh", (("real_tau", float),), "elif self.loss_type == 'real':"),
     ),
     "verl_dapo": Case(
         "DAPO's loss, veRL 0.9.1 (a control)",

@@ -61,7 +61,7 @@ class Function:
     Args:
         module, name: of the function, such as "losses" and "policy_loss".
         given: parameter -> field of the batch. values: further arguments. config: (module, class, values) of the object
-            that it takes as `config`.
+            that it takes as `config`. nested: (field, class, values) of an object in it, whose class is in that module.
     """
 
     module: str
@@ -69,6 +69,7 @@ class Function:
     given: tuple[tuple[str, str], ...]
     values: tuple[tuple[str, Any], ...] = ()
     config: tuple[str, str, tuple[tuple[str, Any], ...]] | None = None
+    nested: tuple[str, str, tuple[tuple[str, Any], ...]] | None = None
     folder: str = "."
 
     def start(self, root: Path, stubs: Stubs, driven: Driven) -> Callable[[Drawn, int], Tensor]:
@@ -76,7 +77,12 @@ class Function:
         further = dict(self.values)
         if self.config:
             module, name, values = self.config
-            further["config"] = getattr(__import__(module, fromlist=[name]), name)(**dict(values))
+            classes, inside = __import__(module, fromlist=[name]), {}
+            if self.nested:
+                key, kind, own = self.nested
+                inside[key] = getattr(classes, kind)(**dict(own))
+                driven.values.update({key: str(value) for key, value in own})
+            further["config"] = getattr(classes, name)(**dict(values), **inside)
         for key, _ in self.given:
             if key not in inspect.signature(function).parameters:
                 raise ValueError(f"{self.module}.{self.name} has no parameter {key}")

@@ -16,11 +16,16 @@ from torch import Tensor
 from baselines.ce_gppo import ce_gppo
 from baselines.cispo import cispo
 from baselines.clip_cov import clip_cov, clip_cov_as_released
+from baselines.dro import dro
 from baselines.erc import erc
+from baselines.fipo import fipo
 from baselines.gmpo import gmpo
+from baselines.gpg import policy_gradient
 from baselines.grpo import grpo
 from baselines.gspo import gspo
+from baselines.ipo import ipo
 from baselines.kl_cov import kl_cov
+from baselines.real import real
 from baselines.simko import simko
 from baselines.stare import stare
 from benchmarks.released.batches import Drawn, flat_gradient
@@ -28,7 +33,7 @@ from benchmarks.released.cases import ACTOR, CORE, TRIAL_CORE, Place
 from benchmarks.released.drivers import in_row_order
 from harness.step.batch import TokenBatch
 from harness.step.likeliest import Distribution
-from harness.step.loss import aggregation_coefficients, policy_loss
+from harness.step.loss import aggregation_coefficients, k3, policy_loss
 from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 
@@ -94,8 +99,8 @@ def loss(
     Args:
         limit: what "fixed_length" divides by. weights: [B, T], times the aggregation's coefficients.
     """
-    coefficients = aggregation_coefficients(
-        step.mask, aggregation, max_tokens=limit or step.mask.shape[1], counted=counted
+    coefficients = aggregation_coefficients(  # in float64, as all else here
+        step.mask.double(), aggregation, max_tokens=limit or step.mask.shape[1], counted=counted
     )
     given = step.advantages if advantages is None else advantages
     return policy_loss(step.logp, step.old_logp, given, coefficients * weights, mask=step.mask, **keys)
@@ -277,6 +282,36 @@ def half_preserved(step: Drawn, dual_clip: float | None = None) -> Tensor:
     return preserved(step, beta1=0.5, beta2=1.0, dual_clip=dual_clip)
 
 
+# DRO, IPO, FIPO, REAL
+
+
+def penalised(step: Drawn) -> Tensor:
+    """DRO, beta 0.05."""
+    return loss(step, objective=lambda *tensors: dro(*tensors, beta=0.05))
+
+
+def near(step: Drawn) -> Tensor:
+    """prime-rl's IPO, with its defaults."""
+    return loss(step, objective=lambda *tensors: ipo(*tensors, threshold=0.1, drift=1e-3))
+
+
+def ahead(step: Drawn) -> Tensor:
+    """FIPO, with the values of ms-swift's example."""
+    values: dict[str, Any] = {"half_life": 32.0, "low": 0.2, "high": 0.2, "counted": 10.0, "safe": 3.0}
+    return loss(step, advantages=fipo(token_batch(step), **values), dual_clip=DUAL, **CLIP_HIGHER)
+
+
+def classified(step: Drawn) -> Tensor:
+    """REAL, tau 0.5."""
+    shaped = real(token_batch(step), tau=0.5)
+    return loss(step, advantages=shaped, objective=policy_gradient, aggregation="sequence_mean")
+
+
+def with_k3(step: Drawn) -> Tensor:
+    """And 0.001 times the mean k3 divergence over tokens to the reference, which is the old policy in these batches."""
+    return classified(step) + 0.001 * (k3(step.logp, step.old_logp) * step.mask).sum() / step.mask.sum()
+
+
 # STARE, SimKO
 
 
@@ -410,6 +445,21 @@ PAPERS: dict[str, Paper] = {
         (Difference(DUAL_CLIP.says, DUAL_CLIP.place, lambda step: surprising(step, DUAL)),),
     ),
     "simko": Paper(shared, lambda step: loss(step, **CLIP), "baselines/simko.py", (SIMKO_SHAPE,)),
+    "dro": Paper(penalised, dapo_loss, "baselines/dro.py"),
+    "ipo": Paper(near, dapo_loss, "baselines/ipo.py"),
+    "fipo": Paper(ahead, dual_clipped, "baselines/fipo.py, as ms-swift's page has it"),
+    "real": Paper(
+        classified,
+        grpo_loss,
+        "baselines/real.py, as ms-swift's page has it",
+        (
+            Difference(
+                "0.001 times the k3 divergence to the reference policy is added (--beta)",
+                Place("swift/rlhf_trainers/grpo_trainer.py", "loss = loss + kl_loss * self.beta"),
+                with_k3,
+            ),
+        ),
+    ),
     "verl_dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8", (DUAL_CLIP,)),
     "trl_dapo": Paper(dapo_loss, grpo_loss, "baselines/dapo.py, Eq. 8"),
     "trl_gspo": Paper(sequence_ratio, grpo_loss, "baselines/gspo.py, Eq. 5"),

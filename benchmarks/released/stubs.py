@@ -142,6 +142,19 @@ def load(module: str, roots: Sequence[Path], stubs: Stubs) -> types.ModuleType:
     raise ImportError(f"{module}: more than {MOST_MISSING_NAMES} names are missing in installed packages")
 
 
+def answer(module: str, name: str, value: Any, stubs: Stubs) -> None:
+    """Let the stub of a module that is not installed have one function, which returns `value`.
+
+    For what a checkout computes while it is imported, and no loss reads.
+    """
+    parts = module.split(".")
+    for end in range(1, len(parts) + 1):
+        sys.modules.setdefault(".".join(parts[:end]), _StubModule(".".join(parts[:end]), stubs))
+    stubs.modules.add(parts[0])
+    stubs.names.add(f"{module}.{name} (returns {value!r})")
+    setattr(sys.modules[module], name, lambda *_, **__: value)
+
+
 def _prepare(roots: Sequence[Path], stubs: Stubs) -> None:
     """Put the checkout first on the path, and the stubs last. Once in a process: the next case finds all as it was."""
     ours = own_names(roots) & {name for name in sys.modules if not name.startswith("_")} - set(sys.stdlib_module_names)

@@ -15,7 +15,7 @@ from benchmarks.released.drivers import Driven
 from benchmarks.released.stubs import Stubs
 
 
-class _OneProcess:
+class OneProcess:
     """The accelerator of a single process: what it gathers is what it has."""
 
     num_processes = 1
@@ -24,6 +24,8 @@ class _OneProcess:
 
     def gather(self, values: Tensor) -> Tensor:
         return values
+
+    gather_for_metrics = gather
 
     def reduce(self, values: Tensor, **_: Any) -> Tensor:
         return values
@@ -73,7 +75,7 @@ class TrlLoss:
             "_entropy_bonus_enabled": False,
             "current_gradient_accumulation_steps": passes,
             "args": mock.MagicMock(delta=None, steps_per_generation=passes),
-            "accelerator": _OneProcess(),
+            "accelerator": OneProcess(),
             "_metrics": mock.MagicMock(),
             "model": mock.MagicMock(training=True),
             "_get_per_token_logps_and_entropies": lambda *_, **__: (rows.logp, rows.entropies, None),

@@ -233,3 +233,21 @@ def test_the_command_names_what_is_wrong() -> None:
     assert "FOLDER=/no/such: there is no such folder. Type --list" in said("/no/such")
     assert "CASE=nothing: there is no such case. The cases are forking_tokens_before" in said(str(ROOT), "nothing")
     assert "--write needs all cases. Leave out CASE." in said(str(ROOT), "dapo", "--write")
+
+
+def test_a_stub_can_answer_what_a_checkout_asks_while_it_is_imported(tmp_path: Path) -> None:
+    """Another function of the same module stays a stub, and the page says which one has an answer."""
+    (tmp_path / "own_module_of_a_test.py").write_text(
+        "from not_installed.hub.paths import folder, other\nplace = folder('models') + '/x'\n", encoding="utf-8"
+    )
+    code = (
+        "from pathlib import Path\nfrom benchmarks.released.stubs import Stubs, answer, load\ns = Stubs()\n"
+        "answer('not_installed.hub.paths', 'folder', '/nowhere', s)\n"
+        f"m = load('own_module_of_a_test', [Path({str(tmp_path)!r})], s)\nprint(m.place, type(m.other).__name__)\n"
+        "print(s.listed())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines() == [
+        "/nowhere/x _StubType",
+        "['not_installed', \"not_installed.hub.paths.folder (returns '/nowhere')\"]",
+    ]
