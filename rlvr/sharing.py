@@ -34,7 +34,8 @@ def export(
     Args:
         paper: the papers (default: all that have finished runs).
         scale: export only runs of this scale.
-        by: the name of who measured them, for tables that show runs of several people (docs/tutorials/contribute.md).
+        by: the name of who measured them, for tables that show runs of several people
+            (docs/how-to/contribute-a-measurement.md).
         out: a folder, or for one paper a new file .tar.xz (default: below RLVR_HOME/results). out=results/records
             writes a checkout's own archives.
 

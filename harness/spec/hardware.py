@@ -67,7 +67,7 @@ class Hardware:
     snapshot_every: Count | None = setting(
         None, "optimiser steps between two saved models (eval.every and keep set it)"
     )
-    deterministic: bool = setting(False, "deterministic algorithms, slower (its limits: docs/tutorials/running.md)")
+    deterministic: bool = setting(False, "deterministic algorithms, slower (limits: docs/how-to/stop-and-resume.md)")
 
     def __post_init__(self) -> None:
         cls: Any = type(self)

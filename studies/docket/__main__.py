@@ -70,7 +70,7 @@ def _head(rows: Sequence[Ruled]) -> Iterator[str]:
     yield "# The docket: public scores that did not come back"
     yield (
         f"\nSomebody measured a score and got another one than was printed: {len(rows)} pairs of numbers from "
-        f"{len({row.case.link for row in rows})} public threads. [`rlvr agree`](../tutorials/agree.md) rules on each "
+        f"{len({row.case.link for row in rows})} public threads. [`rlvr agree`](../how-to/agree.md) rules on each "
         "pair of numbers.\n"
     )
     yield "| Answer | Pairs | |"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import posixpath
 import re
 import shlex
 from pathlib import Path
@@ -73,7 +75,7 @@ def test_commands_of_the_pages_exist(page: str, line: str) -> None:
 
 
 def test_the_page_for_users_of_other_tools_has_the_words_that_errors_have() -> None:
-    text = (ROOT / "docs" / "tutorials" / "coming-from.md").read_text(encoding="utf-8").replace("\\|", "\0")
+    text = (ROOT / "docs" / "reference" / "other-tools.md").read_text(encoding="utf-8").replace("\\|", "\0")
     for heading, words in zip(("Measure", "Train"), (ELSEWHERE[MEASURE], ELSEWHERE[TRAIN]), strict=True):
         rows = re.findall(r"^\| (`.*?) \| (.*) \|$", text.partition(f"## {heading}\n")[2].partition("\n## ")[0], re.M)
         on_page = {word: ours.replace("\0", "|") for theirs, ours in rows for word in re.findall(r"`(\w+)`", theirs)}
@@ -101,3 +103,22 @@ def test_every_page_is_in_the_navigation_and_every_link_leads_somewhere() -> Non
     assert set(entries(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])) == set(pages)
     for name, path in pages.items():
         hooks.linked(name, path, path.read_text(encoding="utf-8"))  # raises for a link that leads nowhere
+
+
+@pytest.mark.parametrize("old", [name for name in load_hooks().MOVED if "#" not in name])
+def test_an_old_address_leads_to_a_page_that_is_there(old: str) -> None:
+    hooks = load_hooks()
+    assert old not in NAMES  # a page there would be written over
+    text, here = hooks.redirect(old), "/" + old.removesuffix(".md") + "/"
+    (link,) = re.findall(r'<a href="([^"]+)">', text)
+    places = {name.partition("#")[2]: page for name, page in hooks.MOVED.items() if name.startswith(f"{old}#")}
+    leads = {"": link, **json.loads(re.findall(r"\(\((\{.*?\})\[", text)[0])}
+    found = {place: posixpath.normpath(posixpath.join(here, to)).lstrip("/") + ".md" for place, to in leads.items()}
+    assert found == {"": hooks.MOVED[old], **places}
+    assert set(found.values()) <= set(NAMES)
+
+
+def test_links_of_the_front_page_lead_somewhere() -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / name).read_text(encoding="utf-8")):
+            assert "://" in target or (ROOT / target).exists(), f"{name}: {target}"

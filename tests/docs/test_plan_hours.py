@@ -14,7 +14,7 @@ from harness.launch.prepare import planned
 from harness.plan.plan import Total
 
 ROOT = Path(__file__).parents[2]
-TRAIN = (ROOT / "docs/tutorials/train.md").read_text(encoding="utf-8")
+TRAIN = (ROOT / "docs/how-to/train-at-size.md").read_text(encoding="utf-8")
 CARDS = ("rtx4090", "a100_80g", "h100")
 
 

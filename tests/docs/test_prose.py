@@ -3,7 +3,7 @@
 Each page keeps four limits. They count prose only: tables, code and headings are left out.
 `NOT_YET` lists the pages that do not keep them yet. Run this file to measure a page of yours:
 
-    python -m tests.docs.test_prose docs/tutorials/own.md
+    python -m tests.docs.test_prose docs/how-to/own-data-and-rewards.md
 """
 
 from __future__ import annotations

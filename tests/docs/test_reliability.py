@@ -1,4 +1,4 @@
-"""docs/reliability.md: each number that is a number of tests is the number that pytest collects."""
+"""docs/explanation/reliability.md: each number that is a number of tests is the number that pytest collects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 COUNTED = (
     *("tests/safety/", "tests/evals/sampling/test_replies.py", "tests/evals/grading/test_quoted_markers.py"),
     *("tests/evals/grading/test_far_larger.py", "tests/evals/answer_files/test_shapes.py"),

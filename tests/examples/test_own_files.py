@@ -1,4 +1,4 @@
-"""examples/own: a user's own data, reward, prompt and benchmark, as docs/tutorials/own.md shows them."""
+"""examples/own: a user's own data, reward, prompt and benchmark, as docs/how-to/own-data-and-rewards.md shows them."""
 
 from __future__ import annotations
 

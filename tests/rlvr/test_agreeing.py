@@ -104,7 +104,7 @@ def test_a_run_against_the_seeds_of_a_reference(tmp_path: Path, capsys: Capture)
 
 
 def test_two_inspect_logs_are_compared_paired(tmp_path: Path) -> None:
-    """The commands of docs/tutorials/inspect.md, on a real log and on one in which a problem's responses are wrong."""
+    """The commands of docs/how-to/compare-inspect-logs.md, on a real log and on one with wrong responses."""
     log = Path(__file__).parents[1] / "evals" / "answer_files" / "real" / "inspect" / "six_sums.eval"
     rlvr.grade(log, out=tmp_path / "first.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "first.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -9,7 +9,7 @@ import pytest
 
 from evals.answer_files.formats import FORMATS, fault_of, format_of, table
 
-PAGE = Path(__file__).parents[3] / "docs" / "tutorials" / "others-files.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "file-formats.md"
 
 
 def test_the_page_has_the_table_of_the_schemas() -> None:
