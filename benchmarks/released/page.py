@@ -23,8 +23,7 @@ INTRODUCTION = (
 )
 
 READING = """\
-- *equation* says where the paper's equation is declared in this repository. *Our reading* is an equation that we could
-  not check in the paper's text. There, a difference may be one of our reading.
+- *equation* says where the paper's equation is declared in this repository.
 - *presence* is ⟨r − b, m − b⟩ / |m − b|², with r the released gradient, m the method's, and b its baseline's.
   It is 1 if the method's own change is all there, and 0 if none of it is. The table has the value farthest from 1.
 - *residual* is |r − m| / |m − b|: 0 if the gradients are equal. The table has the largest of all batches.
