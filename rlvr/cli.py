@@ -160,9 +160,9 @@ def overview() -> str:
     return "\n".join([*lines, "", example, "rlvr help COMMAND shows the options of a command."])
 
 
-def usage(name: str) -> str:
-    """The help of one command."""
-    return signature.usage(name, command(name), {} if name == "ui" else SAVED | FLAGS, _width())
+def usage(name: str, width: int | None = None) -> str:
+    """The help of one command, in lines of `width` characters (default: as the terminal has)."""
+    return signature.usage(name, command(name), {} if name == "ui" else SAVED | FLAGS, width or _width())
 
 
 def _width() -> int:
