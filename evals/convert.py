@@ -24,7 +24,8 @@ CONVERTED = {  # suffix -> what it is, the suffix of the new file, and the code 
     ".pkl": (
         "a pickle",
         ".jsonl",
-        "import pandas; print(pandas.read_pickle('{}').to_json(orient='records', lines=True))",
+        "import json, pandas; of = pandas.read_pickle('{}'); print(of.to_json(orient='records', lines=True) "
+        "if hasattr(of, 'to_json') else json.dumps(of, default=lambda of: of.tolist()))",
     ),
     ".arrow": (
         "an Arrow file",

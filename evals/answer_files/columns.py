@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +68,33 @@ def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapp
             f"{path}, row {numbers[0]}: no column {theirs!r} for {ours}, which {has} of {len(rows)} "
             f"rows have. To keep those, type jq -c 'select({in_jq(theirs)} != null)' {path} > kept.jsonl"
         )
+
+
+_PROBLEM = re.compile(r"(?:^|[_. -])(?:problem|question)(?:[_ ]?text)?$", re.IGNORECASE)
+
+
+def refuse_reworded(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]) -> None:
+    """Refuse rows of one id whose problems are different texts: they would be grouped as samples of one problem.
+
+    Raises:
+        UsageError: it names the first such row, and the column that tells its problems apart.
+    """
+    theirs = columns.get("problem_id", "problem_id")
+    texts = [name for name in rows[0] if _PROBLEM.search(name) and name != theirs]
+    texts += [name for name in (columns.get("problem"),) if name and name not in texts]
+    first: dict[tuple[str, str], tuple[int, object]] = {}
+    for number, row in enumerate(rows, 1):
+        identifier = reach(row, theirs)
+        for name in texts:
+            text = reach(row, name)
+            if identifier is ABSENT or is_nothing(identifier) or not isinstance(text, str):
+                continue
+            at, before = first.setdefault((str(identifier), name), (number, text))
+            if before != text:
+                raise UsageError(
+                    f"{path}, row {number}: {theirs} {short(identifier)} has another {name} than in row {at}. Rows of "
+                    f"one id count as samples of one problem. Type columns=problem_id:{name} to count each text"
+                )
 
 
 def by_name(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:

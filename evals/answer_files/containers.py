@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeGuard
@@ -54,9 +55,56 @@ def contents(path: Path, columns: Mapping[str, str] = NOTHING_NAMED) -> list[dic
             raise UsageError(f"{path}: {error}") from error
     if not objects:
         raise UsageError(f"{path}: expected rows, found none")
+    _refuse_head(path, objects)
     if strange := [number for number, row in enumerate(objects, 1) if not isinstance(row, dict)]:
         raise UsageError(f"{path}, row {strange[0]}: expected an object")
     return objects
+
+
+def _refuse_head(path: Path, objects: Sequence[Any]) -> None:
+    """Refuse rows below a first one of scores alone, as BFCL writes them: they may be the failures only.
+
+    Raises:
+        UsageError: it has the scores.
+    """
+    head, *rows = objects[:2]
+    if not rows or not all(isinstance(row, dict) for row in (head, *rows)) or not is_scores(head):
+        return
+    if not any("." in str(value) for value in head.values()) or head.keys() & rows[0].keys():
+        return
+    scores = ", ".join(f"{name} {value}" for name, value in head.items() if not isinstance(value, dict))
+    raise UsageError(
+        f"{path}, row 1: these are scores ({scores}), and the {len(objects) - 1} rows below have other fields. They "
+        f"may be the failures alone. If they are all samples, type tail -n +2 {shlex.quote(str(path))} > rows.jsonl"
+    )
+
+
+def _by_problem(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an object of id -> list of rows, as samples of a problem; [] of another object, as of few
+    splits."""
+    if len(whole) < FEWEST_BY_ID or not all(_is_rows(rows) and not is_conversation(rows) for rows in whole.values()):
+        return []
+    found = [{"problem_id": key, **row} for key, rows in whole.items() for row in rows]
+    return found if len({tuple(row) for row in found}) == 1 else []
+
+
+def _refuse_lists_by_id(whole: Mapping[str, Any]) -> None:
+    """Refuse an object of id -> list, whose lists say nothing of what stands in them.
+
+    Raises:
+        UsageError: it says how Python makes a row of each id.
+    """
+    if len(whole) > 1 and all(isinstance(of, list) for of in whole.values()) and not may_be_row(dict(whole)):
+        raise UsageError(
+            f"it holds a list for each of {len(whole)} names ({', '.join([*whole][:3])}), and may have one for each "
+            f"problem. Write a row for each: {ROWS_OF_LISTS}. Then name the columns, as value.0"
+        )
+
+
+ROWS_OF_LISTS = (
+    """python -c "import json; [print(json.dumps({'problem_id': key, 'value': value})) for key, value in """
+    """json.load(open('FILE')).items()]" > rows.jsonl"""
+)
 
 
 def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
@@ -79,6 +127,8 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
         return [sample for samples in tasks.values() for sample in samples]
     if isinstance(tasks, dict) and {"version", "status"} <= whole.keys():
         raise UsageError(NO_SAMPLES)
+    if samples_of := _by_problem(whole):
+        return samples_of
     lists = _lists(whole)
     fitting = [rows for rows in lists.values() if all(reach(rows[0], of) is not ABSENT for of in columns.values())]
     if columns and len(fitting) == 1:
@@ -101,6 +151,8 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
         holds = len(rows_by_id) > 1 or not lists  # an object with one object in it, which has lists, is no table
         if rows_by_id and holds and not rest and len({tuple(row) for row in rows_by_id.values()}) == 1:
             return [{"idx": key, **row} for key, row in rows_by_id.items()]
+    if not lists and not columns:
+        _refuse_lists_by_id(whole)
     is_row = may_be_row(whole) or any(_is_rows(whole.get(name)) for name in HOLDERS)
     return [whole] if is_row else _of_lists(whole, lists)
 

@@ -188,6 +188,7 @@ def _part(path: Path, reading: Reading, golds: Golds | None) -> _Part:
     form = _form(path, objects, reading)
     if form is None or form is Rows:
         our_columns.refuse_mixed(path, objects, named)
+        our_columns.refuse_reworded(path, objects, named)
     if all(reach(row, reading.columns.get("answer", "")) is ABSENT for row in objects):
         reading = replace(reading, columns=named)
     samples: list[tuple[int, Sample]] = []

@@ -1,11 +1,13 @@
-"""Metrics in the lines that a training prints: `{'loss': 0.1}`, `eval 20: {"acc": 0.3}`, `Step 3 | reward:0.4`, and
-blocks of lines below `step 3`."""
+"""Metrics in the lines that a training prints: `{'loss': 0.1}`, `eval 20: {"acc": 0.3}`, `Step 3 | reward:0.4`, blocks
+of lines below `step 3`, sections in YAML's form below it, and tables whose cells stand between bars."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator
+
+from evals.files import UsageError
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 STEPS = (
@@ -74,6 +76,74 @@ def _values(text: str) -> dict[str, float]:
         for name, value in [whole.groups()] if whole else _PAIR.findall(part):
             values.setdefault(name.strip(), float(value))
     return values
+
+
+_SECTIONS = re.compile(r"(?im)^step:? \d+:?[ \t]*\n(?:[\w/.@-]+:[ \t]+\S+\n)*[\w/.@-]+:[ \t]*\n[ \t]+[\w/.@-]+:")
+_KEY = re.compile(r"([ \t]*)([^\s:#-][^:]*):(?:[ \t]+(.*))?")
+
+
+def has_sections(text: str) -> bool:
+    """Whether a text has `Step 3` and below it sections in YAML's form, as EasyR1's console."""
+    return _SECTIONS.search(text) is not None
+
+
+def sections(text: str) -> Iterator[dict[str, float]]:
+    """The metrics of such steps. A name has its sections before it: `mean` below `rewards` below `critic` is
+    critic/rewards/mean."""
+    _, *parts = re.split(r"(?im)^step:? (\d+):?[ \t]*$", text)
+    for step, below in zip(parts[::2], parts[1::2], strict=True):
+        values: dict[str, float] = {"step": int(step)}
+        around: list[tuple[int, str]] = []  # the sections that are open: how far each is indented, its name
+        for line in below.splitlines():
+            entry = _KEY.fullmatch(line.rstrip())
+            if entry is None:
+                continue
+            around = [section for section in around if section[0] < len(entry[1])]
+            if not entry[3]:
+                around.append((len(entry[1]), entry[2]))
+            elif re.fullmatch(rf"{NUMBER}|\.?nan", entry[3], re.IGNORECASE):
+                number = entry[3].removeprefix(".") if entry[3].lower() == ".nan" else entry[3]
+                values["/".join([*(name for _, name in around), entry[2]])] = float(number)
+        yield values
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def has_bars(text: str) -> bool:
+    """Whether the first line is a header with bars, and the next row has a number in some of as many cells."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or "|" not in lines[0]:
+        return False
+    header, rows = _cells(lines[0]), [_cells(line) for line in lines[1:3] if not _RULER.fullmatch(line)]
+    words = all(re.search(r"[^\W\d]", cell) and not _PAIR.search(cell) for cell in header)
+    numbers = bool(rows) and any(re.fullmatch(NUMBER, cell) for cell in rows[0])
+    return words and numbers and len(header) == len(rows[0]) > 1
+
+
+_RULER = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
+
+
+def bars(text: str) -> Iterator[dict[str, float]]:
+    """The rows of a table whose cells stand between bars, as notebooks print it. A line of dashes is none.
+
+    Raises:
+        UsageError: a line has another number of cells.
+    """
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    header = _cells(lines[0][1])
+    for number, line in lines[1:]:
+        cells = _cells(line)
+        if _RULER.fullmatch(line) or cells == header:
+            continue
+        if len(cells) != len(header):
+            raise UsageError(f"line {number}: expected {len(header)} cells between bars, got {len(cells)}")
+        yield {
+            name: float(cell)
+            for name, cell in zip(header, cells, strict=True)
+            if re.fullmatch(rf"{NUMBER}|nan", cell, re.IGNORECASE)
+        }
 
 
 _MLFLOW = re.compile(rf"(?m)^\d{{10,13}} ({NUMBER}|nan) (\d+)$", re.IGNORECASE)

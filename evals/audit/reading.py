@@ -17,9 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evals.audit.console import NUMBER, STEPS, counted, has_objects, of_mlflow, printed
+from evals.audit.console import (
+    NUMBER,
+    STEPS,
+    bars,
+    counted,
+    has_bars,
+    has_objects,
+    has_sections,
+    of_mlflow,
+    printed,
+    sections,
+)
 from evals.audit.evidence import NOT_COLUMNS, Evidence, resolution_of
-from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice
+from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice, values_of
 from evals.files import UsageError, text_sha256
 from evals.suggest import expected
 
@@ -87,8 +98,10 @@ def _lines(text: str) -> Iterable[dict[str, float]]:
         whole = parsed(text, "the file")
         rows = (dict(zip(names, row, strict=True)) if isinstance(row, list) else row for row in whole)
         return [_numbers(row) for row in rows]
-    lines = enumerate(text.splitlines(), 1)
-    return [_numbers(parsed(line, f"line {number}")) for number, line in lines if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if lines and lines[0][1].strip() == "{":  # objects of several lines each, as jq and indent=2 write them
+        return [_numbers(row) for row in values_of(text, "the file")]
+    return [_numbers(parsed(line, f"line {number}")) for number, line in lines]
 
 
 def _csv(text: str) -> Iterable[dict[str, float]]:
@@ -136,6 +149,10 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]
         return _verl
     if _LIGHTEVAL.search(text):
         return _lighteval
+    if has_bars(text):
+        return bars
+    if has_sections(text):
+        return sections
     if text.lstrip().startswith(('{"', "{\n", "{\r", "[\n", "[{", "[[")):
         return _lines
     if has_objects(text):

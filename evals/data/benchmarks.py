@@ -211,6 +211,7 @@ def load(
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     if name in OWN:
         _refuse_hidden_choices(rows, problems, f"{name}, row 1 of {source}")
+        _refuse_choices_beside(rows, problems, f"{name}, row 1 of {source}")
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
     if wrong and not allow_changed_data:
@@ -337,6 +338,25 @@ def _refuse_hidden_choices(rows: Sequence[Mapping[str, Any]], problems: Sequence
         f"{where}: the answers are letters, but no problem shows its choices. They stand in "
         f"{listed or ', '.join(letters)}. Put them into the problems: "
         f"jq -c '.problem = .{text} + \"\\n\" + {joined}' FILE > shown.jsonl. Then type columns=answer:COLUMN alone"
+    )
+
+
+_CHOICE = re.compile(r"(?:incorrect|wrong|distractor|choice|option)[ _]?(?:answer)?[ _]?(?:\d|[A-J])$", re.IGNORECASE)
+
+
+def _refuse_choices_beside(rows: Sequence[Mapping[str, Any]], problems: Sequence[Problem], where: str) -> None:
+    """Refuse a file whose answers are texts and whose other choices stand in columns that no problem shows, as GPQA's.
+
+    Raises:
+        UsageError: it names the columns.
+    """
+    row = rows[0]
+    beside = [name for name, of in row.items() if isinstance(of, str) and _CHOICE.search(name)]
+    if len(beside) < 2 or any(row[name] in problems[0].problem for name in beside):
+        return
+    raise UsageError(
+        f"{where}: the columns {', '.join(beside)} hold choices, and no problem shows them. Write them into the "
+        "problems, with the letter of the right one as the answer. To ask without choices, delete these columns"
     )
 
 

@@ -77,6 +77,16 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
         first = False
 
 
+def values_of(text: str, where: str) -> list[Any]:
+    """The JSON values that stand in a text one after another, on several lines each.
+
+    Raises:
+        UsageError: as `parsed`.
+    """
+    value = _whole(text, where)
+    return value if isinstance(value, list) else [value]
+
+
 def _whole(text: str, where: str) -> Any:
     """The JSON value of a text, or the list of those that stand in it one after another, as `jq` and `cat` write
     them."""
