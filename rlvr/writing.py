@@ -216,7 +216,7 @@ def page(
 
     Args:
         runs: the runs, separated by spaces, in the forms of `rlvr compare`. Join the seeds of one method with commas:
-            A0,A1,A2 B. Each later run is compared with the first one: B - A.
+            A0,A1,A2 B. Differences are the first run minus each later one, as in `rlvr compare A B`.
         only: families of figures to draw, as in `rlvr analyze`. none: only the figures of the scores.
         curves: other tools' training curves (`rlvr curves`) to draw beside these runs. Join the seeds of one method
             with commas.

@@ -234,7 +234,7 @@ class _Pair:
 def _pairs(measured: Sequence[MeasuredRun]) -> list[_Pair]:
     """Each run beside the first; the last table has the note on all of them."""
     first, *others = measured
-    found = [compare_runs(other, first, metrics=COMPARED, allow_different=True) for other in others]
+    found = [compare_runs(first, other, metrics=COMPARED, allow_different=True) for other in others]
     pairs = [_pair(first, other, of, number) for number, (other, of) in enumerate(zip(others, found, strict=True))]
     if len(found) > 1 and (whole := whole_table(families(found))):
         grid = pairs[-1].grid
@@ -244,23 +244,22 @@ def _pairs(measured: Sequence[MeasuredRun]) -> list[_Pair]:
 
 
 def _pair(first: MeasuredRun, other: MeasuredRun, compared: CompareResult, number: int) -> _Pair:
-    """What `other` gains; the letters are those of `rlvr compare FIRST OTHER`."""
-    lettered = compare_runs(first, other, metrics=COMPARED, allow_different=True)
+    """`first` minus `other`, as `rlvr compare FIRST OTHER` says it."""
     unlike = "MEASURED DIFFERENTLY (said below the table): " if compared.different else ""
-    words = [line_in_words(line, other.name, first.name) for line in compared.lines if line.metric == "avg"]
+    words = [line_in_words(line, first.name, other.name) for line in compared.lines if line.metric == "avg"]
     figure = None
     if any(line.low is not None and line.unit == "%" for line in compared.lines):
         plot = differences(compared)
         name = f"differences_{number}" if number else plot.name
-        figure = rendered(replace(plot, name=name, title=f"{other.name} minus {first.name}"))
+        figure = rendered(replace(plot, name=name, title=f"{first.name} minus {other.name}"))
     benchmarks = dict.fromkeys(line.benchmark for line in compared.lines)
     over = [(name, [line for line in compared.lines if line.benchmark == name]) for name in benchmarks]
     grid = Grid(
         f"A: {first.name}; B: {other.name}",
-        ("benchmark", "metric", "A", "B", "B - A", *TESTED),
-        tuple(map(_gained, compared.lines)),
-        (*(f"{name}: {problems_in_both(lines)}." for name, lines in over), *notes_under(lettered)),
-        names=(("A", first.name), ("B", other.name), ("B - A", "difference")),
+        ("benchmark", "metric", "A", "B", "A - B", *TESTED),
+        tuple(map(_compared, compared.lines)),
+        (*(f"{name}: {problems_in_both(lines)}." for name, lines in over), *notes_under(compared)),
+        names=(("A", first.name), ("B", other.name), ("A - B", "difference")),
     )
     return _Pair([f"{unlike}{text}" for text in words], figure, grid)
 
@@ -344,10 +343,9 @@ def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...
     return (line.benchmark, model, f"{line.name} ({line.unit})", *values, difference, interval, p_value, line.verdict)
 
 
-def _gained(line: Line) -> tuple[str, ...]:
-    """The cells of the line of B against A: the values in the order of the letters, the difference and verdict of B."""
-    _, b, a, *of_b = cells(line)
-    return (line.benchmark, f"{line.name} ({line.unit})", a, b, *of_b)
+def _compared(line: Line) -> tuple[str, ...]:
+    _, *values = cells(line)
+    return (line.benchmark, f"{line.name} ({line.unit})", *values)
 
 
 def _figures(

@@ -190,33 +190,33 @@ def test_a_page_of_two_says_which_problems_are_compared(
     assert main(["page", a, b, f"out={page}"]) == 0
     capsys.readouterr()
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", Path(page).read_text()))
-    assert "b-graded 20.0 %, a-graded 60.0 % on the 5 problems with a value in both" in text
-    # the letters are those of `rlvr compare a b`, and the difference is what b gains
+    assert "a-graded 60.0 %, b-graded 20.0 % on the 5 problems with a value in both" in text
+    # the letters and the difference are those of `rlvr compare a b`
     assert re.search(
-        r"A: a-graded; B: b-graded benchmark metric A B B - A .*? answers avg@1 \(%\) 60\.0 20\.0 -40\.0", text
+        r"A: a-graded; B: b-graded benchmark metric A B A - B .*? answers avg@1 \(%\) 60\.0 20\.0 \+40\.0", text
     )
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     for form, named in (("csv", "A: a-graded; B: b-graded,"), ("md", "| b-graded |")):  # of the two of a comparison
         assert main(["page", a, b, f"out={tmp_path / f'page.{form}'}"]) == 0
         assert named in re.sub(" +", " ", (tmp_path / f"page.{form}").read_text())
-    assert "b-graded minus a-graded -40.0 points" in text  # the first is what the others are compared with
+    assert "a-graded minus b-graded +40.0 points" in text
     assert "answers: 5 problems in both, up to 1 excluded (in one run only, or without a value)." in text
     assert f"{a} " in text and f"{b} " in text  # the files that it was made of, and no folder
 
 
 def test_the_verdict_of_a_page_has_the_sign_of_its_difference(tmp_path: Path) -> None:
-    """The first file has 2 of 40 right and the second has 40: B - A is +95 points, and B is higher."""
+    """The first file has 2 of 40 right and the second has 40: A - B is -95 points, and A is lower."""
     for name, right in (("few", 2), ("all", 40)):
         rows = [{"problem_id": p, "answer": "4", "response": rf"\boxed{{{4 if p < right else 5}}}"} for p in range(40)]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         assert main(["grade", str(tmp_path / f"{name}.jsonl"), f"out={tmp_path / name}-graded.jsonl"]) == 0
     for first, second, row in (
-        ("few", "all", r"5\.0 100\.0 \+95\.0 \[\+[^]]*\] \S+ higher"),
-        ("all", "few", r"100\.0 5\.0 -95\.0 \[-[^]]*\] \S+ lower"),
+        ("few", "all", r"5\.0 100\.0 -95\.0 \[-[^]]*\] \S+ lower"),
+        ("all", "few", r"100\.0 5\.0 \+95\.0 \[\+[^]]*\] \S+ higher"),
     ):
         page = tmp_path / f"{first}.html"
         assert main(["page", *(f"{tmp_path / name}-graded.jsonl" for name in (first, second)), f"out={page}"]) == 0
-        table = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.read_text())).partition("B - A")[2]
+        table = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.read_text())).partition("A - B")[2]
         assert re.match(rf".*?avg@1 \(%\) {row}", table[:400]), table[:400]
 
 
