@@ -16,7 +16,7 @@ from evals.grading.reasoning import READ, has_marker
 from evals.grading.verdicts import Verdict
 
 FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in; others take any number
-LETTER = re.compile(r"\(?[A-H]\)?")  # a gold of a multiple choice
+LETTER = re.compile(r"\(?[A-J]\)?")  # a gold of a multiple choice, as `evals.grading.letters` reads them
 LONG = 500  # characters: such responses are no bare answers
 BARE = 3  # words: a file whose responses have no more holds bare answers
 
@@ -104,7 +104,10 @@ def policy_effects(
 
 
 def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
-    """Which policy reads the responses, where most ended without an answer in the form of the one in use; else None."""
+    """Which policy reads the responses, where most ended without an answer in the form of the one in use; else None.
+
+    A form that most responses have comes first. Other policies take some text of any response, so among them the one
+    with most correct answers is named."""
     answered = sum(grade.answer is not None for grade in grades)
     without = sum(grade.verdict is Verdict.NO_ANSWER for grade in grades)
     if 2 * without <= len(responses):
@@ -113,24 +116,18 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
         return None  # no policy reads an empty response
     correct = sum(grade.verdict is Verdict.CORRECT for grade in grades)
     lacking = f"{without} of {len(responses)} responses have no answer in the form of {used}"
-    better = [
-        effect
-        for effect in effects
-        if effect.correct > correct or (not correct and effect.policy in FORMS and effect.found > answered)
-    ]
-    best = max((e for e in better if e.policy in FORMS), key=lambda e: (e.found, e.correct), default=None)
-    if best is not None and best.found > max(answered, len(responses) / 2):
-        return f"{lacking}; {best.found} have one in the form of {best.policy}: policy={best.policy}"
-    right = {effect.policy: effect.correct for effect in better}
-    if effects and not right:
+    right = [effect for effect in effects if effect.correct > correct]
+    forms = [effect for effect in (right if correct else effects) if effect.policy in FORMS]
+    form = max(forms, key=lambda effect: (effect.found, effect.correct), default=None)
+    if form is not None and form.found > max(answered, len(responses) / 2):
+        return f"{lacking}; {form.found} have one in the form of {form.policy}: policy={form.policy}"
+    if not right:
         return (
             f"{lacking}; no other policy gives more correct ones. If a column holds extracted answers, type "
             "columns=response:COLUMN with policy=whole"
         )
-    bare = used != "whole" and median(len(response.split()) for response in responses) <= BARE
-    if bare and right.get("whole", 0) >= right.get("qwen", 0):
-        return f"{lacking}; they look like bare answers: policy=whole"
-    if right and "qwen" not in right:
-        return f"{lacking}; policy={better[0].policy} gives more correct ones"
-    some = f"; {best.found} have one in the form of {best.policy}" if best is not None and best.found else ""
-    return f'{lacking}{some}; policy=qwen takes what follows "the answer is", else the last number'
+    some = f"; {form.found} have one in the form of {form.policy}" if form is not None and form.found else ""
+    bare = median(len(response.split()) for response in responses) <= BARE
+    best = max(right, key=lambda effect: (effect.correct, effect.policy == ("whole" if bare else "qwen")))
+    typed = best.policy.replace(", ", " ")  # a policy may stand with a reasoning
+    return f"{lacking}{some}; policy={typed} finds one in {best.found}, and {best.correct} are correct"

@@ -177,6 +177,20 @@ def test_the_advice_names_the_form_that_most_responses_have(write):
     assert grade_file(write([tagged]), policy="answer_tag").verdicts == {"correct": 1}
 
 
+def test_the_advice_names_the_policy_that_reads_most_of_them_right(write):
+    """As in a game of numbers: the last number of `(63 * 12) - 3` is not its value. `whole` reads it."""
+    rows = [{"gold": str(n * 12 - 3), "response": f"({n} * 12) - 3"} for n in range(2, 12)]  # ten of ten are right
+    said = grade_file(write(rows)).advice or ""
+    assert "policy=whole finds one in 10, and 10 are correct" in said and "policy=qwen" not in said
+
+
+def test_ten_letters_are_a_multiple_choice(write):
+    """MMLU-Pro has options A to J. Ten rows, each with its own letter, and all are right."""
+    rows = [{"gold": one, "response": f"So it must be option {one}. The answer is ({one})."} for one in "ABCDEFGHIJ"]
+    report = grade_file(write(rows))
+    assert report.policy == "letter" and report.verdicts == {"correct": 10}
+
+
 def test_truncated_responses_call_for_no_other_policy(write):
     rows = [{"gold": "1", "response": "<think>hm", "finish_reason": "length"}] * 3
     assert grade_file(write(rows)).advice is None
