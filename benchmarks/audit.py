@@ -522,7 +522,7 @@ def correct_answers_without_a_box(rng: np.random.Generator, folder: Path) -> Pla
 
 def _printed_largest(values: Sequence[float]) -> tuple[str, tuple[str, ...]]:
     """What is said of a printed largest value, unless it is the last one."""
-    return ("", (STANDS,)) if max(values) == values[-1] else ("were all of them one model", (CHOICE,))
+    return ("", (STANDS,)) if max(values) == values[-1] else ("If all were one model", (CHOICE,))
 
 
 @cause
@@ -557,7 +557,7 @@ def best_of_a_plateau_of_three_seeds(rng: np.random.Generator, folder: Path) -> 
     values = [list(rng.binomial(500, means) / 500) for _ in range(3)]
     files = [curve(folder / f"s{i}.csv", of, n_problems=500) for i, of in enumerate(values)]
     of_last = any(max(map(max, values)) == of[-1] for of in values)
-    said = ("seed", ("within seeds",)) if of_last else ("were all of them one model", (CHOICE,))
+    said = ("seed", ("within seeds",)) if of_last else ("If all were one model", (CHOICE,))
     return Plant(files, max(map(max, values)), *said, {"metric": "eval_acc"})
 
 

@@ -52,7 +52,7 @@ def bounds_text(interval: Interval | None, factor: float = 1.0, form: str = ".1f
 
 
 def score_text(score: Score | None) -> str:
-    """ "47.3 [44.0, 50.6] (2 unscored: 46.9 to 47.5 whatever they are)", in percent or the metric's own unit; without a
+    """ "47.3 [44.0, 50.6] (2 unscored: 46.9 to 47.5 if graded)", in percent or the metric's own unit; without a
     value, the reason."""
     if score is None:
         return NONE
@@ -67,11 +67,11 @@ def score_text(score: Score | None) -> str:
 
 
 def unscored_text(score: Score) -> str:
-    """ ": 46.9 to 47.5 whatever they are", or "" if unscored samples do not change the value."""
+    """ ": 46.9 to 47.5 if graded", or "" if unscored samples do not change the value."""
     ends = sorted(end for end in (score.as_wrong, score.as_right) if end is not None)
     if not ends or ends[0] == ends[-1]:
         return ""
-    return f": {' to '.join(number_text(end, score.factor) for end in ends)} whatever they are"
+    return f": {' to '.join(number_text(end, score.factor) for end in ends)} if graded"
 
 
 def p_words(p: float | None) -> str:

@@ -125,7 +125,7 @@ The prompt shows two worked examples. The model trains on {problems.TRAINED:,} p
 
 ## Scores
 
-An unscored response is neither right nor wrong. "A to B whatever they are" gives two scores: A if all unscored
+An unscored response is neither right nor wrong. "A to B if graded" gives two scores: A if all unscored
 responses are wrong, and B if all are right.
 
 {_scores([entry.key for entry in design.entries], found)}

@@ -185,7 +185,7 @@ def test_problems_in_one_run_only_are_counted(tmp_path: Path) -> None:
     # A's means: 1, 1, 1/2, 1/2, 1, 1, and v without a verdict: 5/6 without v, 5/7 and 6/7 with it wrong or right
     assert result.notes == (
         "x: A has 2 unscored samples, which count neither as correct nor as incorrect: "
-        "avg@2 is 83.3 without them, and 71.4 to 85.7 whatever they are",
+        "avg@2 is 83.3 without them, and 71.4 to 85.7 if graded",
     )
 
 

@@ -164,7 +164,7 @@ def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
     avg, at_2, fmt = score(frame, ks=[2], metrics=("avg", "pass", "fmt"))
     assert (avg.value, avg.as_wrong, avg.as_right, avg.unscored) == (1.0, 0.25, 1.0, 6)
     assert (at_2.value, at_2.as_wrong, at_2.as_right, fmt.as_wrong) == (None, 0.0, 1.0, None)
-    assert score_text(avg) == "100.0 ~[15.8, 100.0] (6 unscored: 25.0 to 100.0 whatever they are)"
+    assert score_text(avg) == "100.0 ~[15.8, 100.0] (6 unscored: 25.0 to 100.0 if graded)"
     [all_scored] = score(frame[frame["verdict"] != "unscored"], ks=[1], metrics=("avg",))
     assert all_scored.as_wrong is None
 
