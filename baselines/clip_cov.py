@@ -44,7 +44,7 @@ def clip_cov(batch: TokenBatch, *, share: Share, low: float, high: float) -> Ten
 @stage("gates")
 @reads("logp", "old_logp")
 def clip_cov_as_released(batch: TokenBatch, *, share: Share, low: float, high: float, clip_high: NonNegative) -> Tensor:
-    """`clip_cov`, but a token that the ratio clip stops already is no candidate.
+    """as `clip_cov`, but tokens that the ratio clip already stops cannot be chosen.
 
     The authors' code computes this (github.com/PRIME-RL/Entropy-Mechanism-of-RL at 8850579, core_algos.py,
     cov_all[clip_by_origin]; measured in results/released.md). The paper does not say so.

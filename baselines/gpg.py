@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @stage("objective")
 def policy_gradient(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-    """A log pi: REINFORCE. No ratio to the sampling policy, so updates after a rollout's first are off-policy.
+    """A log pi: REINFORCE. It has no ratio, so every update of a rollout but the first is off-policy.
 
     Returns:
         [B, T], to be maximised.

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 @stage("shaping")
 @reads("old_logp", "ref_logp")
 def kl_in_reward(batch: TokenBatch, *, beta: NonNegative) -> Tensor:
-    """A_t - beta sum_{s >= t} (log pi_old(s) - log pi_ref(s)): the undiscounted return of a token with the k1 estimate
-    of the divergence taken off each token's reward.
+    """A_t - beta sum_{s >= t} (log pi_old(s) - log pi_ref(s)): each token's reward loses beta
+    times the k1 estimate of the KL. The sum runs from the token to the end, without discount.
 
     Args:
         beta: coefficient, without unit.

@@ -42,24 +42,27 @@ def agree(
         rlvr agree pairs.csv out=answers.csv
         rlvr agree run.csv reference_*.csv metric=eval_acc target=0.6
 
-    The answer is "a difference", "may be noise", or "these numbers cannot decide it". Noise means: how far
-    two scores of one model on the same problems can be apart by sampling alone. No rate per problem is assumed.
+    The answer is "a difference", "may be noise", or "these numbers cannot decide it". Noise means: one model is sampled
+    twice on the same problems, and the two scores differ. The answer is true for any difficulty of the problems.
     docs/how-to/agree.md explains it.
 
-    With target=, the files are training curves: does the first reach the target in as many steps as the others?
+    With target=, the files are training curves. The question is then: does the first curve reach the target in as many
+    steps as the others?
 
     Args:
         *scores: two scores in percent, with their digits as printed, or counts such as 13/30. In place of one score, a
             run or file of verdicts, as rlvr compare reads. Or one CSV file of pairs, with columns printed, measured,
             and any of problems, benchmark, n_printed, n_measured, seeds_printed, seeds_measured, metric.
-        problems: number of problems, on both sides. Two numbers, if the sides have different problems.
+        problems: number of problems. If the sides have different numbers, such as 30,40, nothing can be decided.
         benchmark: take the number of problems of this benchmark. For a run with several: the one to compare.
-        n: samples per problem, one number, or one per side: n=64,1. Unknown: n=? (default: unknown on both sides).
-        seeds: training seeds that each score averages, if both sides were trained apart: seeds=1,3.
+        n: samples per problem: one number, or one per side, as n=64,1. n=? means unknown (default: unknown on both
+            sides).
+        seeds: number of training seeds that each score averages, one number per side: seeds=1,3. Set it if each side is
+            a training of its own.
         seed_sd: standard deviation of training seeds, as a share (default with seeds=: 0.019, from MLPerf's trainings).
         metric: avg, pass@k or maj@k. For curves: the name of the score.
-        temperature: temperature of the sampling, one number, or one per side. 0 means greedy.
-        best_of: a score is the best of so many checkpoints or searches, one number per side: best_of=8,1.
+        temperature: temperature of the sampling: one number, or one per side. 0 means greedy.
+        best_of: number of checkpoints or searches of which a score is the best, one number per side: best_of=8,1.
         target: the score to reach, for curves.
 
     Raises:

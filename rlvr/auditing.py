@@ -41,7 +41,7 @@ def audit(
     k: int = 1,
     where: str = "",
 ) -> Result:
-    """Take a printed score apart: is it in the files behind it, and does it rest on a choice, a seed or a grader?
+    """Check a printed score: do its files give it, and does it depend on a choice, on a seed or on the grader?
 
         rlvr audit gemma.log printed=64.02 metric=val/test_score/openai/gsm8k problems=1319
         rlvr audit step_100.jsonl step_200.jsonl printed=52.4
@@ -67,16 +67,16 @@ def audit(
             interval.
         problems: number of problems in the benchmark. Default for curves: their column n_problems. If a curve has no
             number of problems, the audit gives no interval and does not judge the choice of a checkpoint. Default for
-            responses and verdicts: the size of the known benchmark that the file is named after, if at most a fifth of
-            it is missing. If a file lacks problems, the audit names them and gives the range of possible scores.
+            responses and verdicts: if the name of the file contains a known benchmark, the size of this benchmark. The
+            file may lack a fifth of its problems. The audit names them, and gives the range of possible scores.
         declared: PAPER:ARM: list the settings in a veRL log that differ from this declaration.
         label: the authors' verdict to use, if a file has several.
         label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
             verdicts.
         golds: the way to read several golds of one problem. any: a response is right if it gives one of them. all: it
             must list all.
-        columns: pairs of our column and theirs, as in `rlvr grade`, also for a table of verdicts.
-        k: the k, if the printed score is pass@k.
+        columns: pairs of our column and theirs, as in `rlvr grade`. They also work for a table of verdicts.
+        k: the k of pass@k, if the printed score is pass@k.
         where: the place of the printed score, for example "Table 2".
 
     Raises:

@@ -108,7 +108,7 @@ def compare(
             truncation_rate.
         ks: the k of pass, maj and unsolvable (default: the fewest samples per problem).
         benchmarks: compare only these benchmarks (default: all that both runs have).
-        margin: the largest difference that counts as none, as a fraction such as 0.01. It adds the verdict equal.
+        margin: differences up to this size count as equal, as a fraction such as 0.01. It adds the verdict equal.
         allow_different: compare runs even if their protocol, prompt, decoding or data differ. The output says what
             differs.
         **values: choose arms by a value, if they were trained with several. Example: egsw.alpha=0.5

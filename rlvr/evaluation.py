@@ -433,8 +433,8 @@ def grade(
         policy: the way to extract an answer: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
             hashes (the number after `####`), qwen (box, "the answer is", last number), letter (default if the golds are
             letters), whole. `rlvr list what=policies` describes them.
-        reasoning: the part of a response with a thought that is graded. after: the text after the last `</think>`, or
-            after another template's marker (an unclosed thought is truncated). whole: all of it.
+        reasoning: the part to grade, if a response contains a thought. after: the text after the last `</think>`, or
+            after another template's marker (an unclosed thought is truncated). whole: the whole response.
         out: FILE.jsonl: write the rows with their verdicts and how they were read. `rlvr compare` reads this file.
         page: FILE.md: write the samples on which the authors' verdicts and ours differ, as a page to send to the
             authors.

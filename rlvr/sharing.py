@@ -175,8 +175,8 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
 
     Args:
         *files: archives (.tar.xz), or folders of archives, as `rlvr export` writes them.
-        contribution: check also what the tables of this checkout need before they take the runs: who measured them,
-            code that is committed and in this checkout's history, and the values that are declared here.
+        contribution: check three more things, which the tables of this checkout need: the name of who measured, code
+            that is committed and in this checkout's history, and the values that are declared here.
 
     Raises:
         UsageError: no such file, or one that is no archive.

@@ -126,7 +126,7 @@ def run(
         jobs: number of jobs at once, with a launcher.
         minutes: minutes to train each run now. Then the step in progress ends, the model is saved and evaluated as it
             is, and the exit code is 75. The same command continues from there.
-        force: run what does not fit memory or disk by the plan.
+        force: run even if the plan says that memory or disk is too small.
         allow_overlap: train on problems that a benchmark contains, which is an error otherwise. The record, the summary
             and each table say how many there are.
         **values: any value of the declaration by its key, as `rlvr plan` lists it. The record marks it as yours. More
@@ -181,7 +181,8 @@ def rehearse(paper: str | Experiment, **values: Any) -> Result:
         rlvr rehearse paper=egsw scale=paper hardware=h100x8
 
     Each arm is planned and configured as hardware= would run it. Then a model of the same kind with one narrow layer is
-    trained, stopped, resumed, evaluated and exported. The table says what would stop. Exit code 1: an arm would stop.
+    trained, stopped, resumed, evaluated and exported. The table shows which arms would fail on the real machine, and
+    why. Exit code 1: an arm would fail.
 
     Args:
         paper: the paper's key, or in Python an experiment. `rlvr list` shows the keys.

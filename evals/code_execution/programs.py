@@ -1,10 +1,10 @@
 r"""The program inside a response: extraction policies for code, as `evals.grading.extraction` has them for mathematics.
 
-    program              the last block of code that defines the function: in a fence, else without a fence, else a body
-                         that continues the prompt. The fence may be open, indented in a list, or opened by the prompt.
-                         This is the default for programs.
+    program              the last block of code that defines the function. A block in a fence comes first, then code
+                         without a fence, then a body that continues the prompt. The fence may be open, indented in a
+                         list, or opened by the prompt. This is the default for programs.
     program_fenced       the last block in a closed fence that defines the function.
-    program_first        the first block, whatever it holds. Qwen2.5-Coder's evaluation does so.
+    program_first        the first block, whatever it holds. Qwen2.5-Coder's evaluation does the same.
     program_definitions  the imports, definitions and assignments of the block that `program` takes. Calls and tests at
                          the end are dropped, nearly as in evalplus's `sanitize`.
     program_whole        the whole response (evalplus's `solution`).

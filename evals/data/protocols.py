@@ -43,12 +43,12 @@ OF_A_REQUEST = frozenset(
 """Fields of a server's request that `extra_body` would silently replace."""
 MAPPINGS = ("chat_template_kwargs", "extra_body")  # a mapping is such a value itself, for all benchmarks
 _EXTRACTION = (
-    "not stated: the form that the prompt asks for. Evaluators descended from Qwen2.5-Math's also take unboxed answers "
-    "(extraction=qwen); `rlvr eval` prints how many verdicts that changes"
+    "not stated: the form that the prompt asks for. Evaluators like Qwen2.5-Math's also take unboxed answers "
+    "(extraction=qwen). `rlvr eval` prints how many verdicts this changes"
 )
 _REASONING = (
-    "not stated: what a model thinks before </think> is no answer. Without such a marker it has no effect; `rlvr eval` "
-    "prints how many verdicts reasoning=whole changes"
+    "not stated: the thought before </think> is not the answer. Without this marker, the value has no effect. "
+    "`rlvr eval` prints how many verdicts reasoning=whole changes"
 )
 
 
@@ -88,10 +88,8 @@ class Protocol:
     max_tokens: Sourced[Any]
     prompt: Sourced[Any]
     ks: Sourced[Any]
-    rows: Sourced[Any] = field(
-        default=assumed(None, "all problems: no paper says otherwise, unless a row here states it")
-    )
-    choice_seed: Sourced[Any] = field(default=assumed(0, "no paper gives the order in which it showed the choices"))
+    rows: Sourced[Any] = field(default=assumed(None, "all problems: no selection is stated"))
+    choice_seed: Sourced[Any] = field(default=assumed(0, "no paper states in which order it showed the choices"))
     extraction: Sourced[Any] = field(default=assumed("prompt", _EXTRACTION))
     reasoning: Sourced[Any] = field(default=assumed("after", _REASONING))
     top_k: Sourced[Any] = field(default=OFF)
@@ -418,9 +416,9 @@ _PROTOCOLS = (
         n=assumed(
             1,
             "not stated. The published scores fit one sample for each problem and training seed. The base model's 13.3 "
-            "is 4/30, and 29.8 is 59/198. GRPO's 33.0 and 32.82 are 196 and 195 of 3 x 198. EGSW's 25.0 and 34.09 are "
-            "15/60 and 135/396, which are two runs. Its 11.65 is the mean of 10.0 and 13.3, two runs rounded before "
-            "(7/60 is 11.67)",
+            "is 4/30, and 29.8 is 59/198. GRPO's 33.0 is 196 of 3 x 198. Its 32.82 is 195 of 3 x 198 (32.828) if the "
+            "last digit was cut off and not rounded. EGSW's 25.0 and 34.09 are 15/60 and 135/396, which are two runs. "
+            "Its 11.65 is the mean of two runs, 10.0 and 13.3, which were rounded before (7/60 is 11.67)",
         ),
         temperature=assumed(
             0.0,
@@ -494,8 +492,8 @@ _PROTOCOLS = (
         benchmarks=paper(("aime25", "aime24", "amc23_83", "math500"), "arXiv 2506.14758, table 2; 83 problems of AMC"),
         n=assumed(
             {"aime25": 256, "aime24": 256, "amc23_83": 128, "math500": 16},
-            "not stated: each dataset is evaluated 'multiple times'. The smallest n that gives the reported pass@k. "
-            "57.4 on 30 problems fits no n = 256, so the authors had more samples for some models",
+            "not stated: each dataset is evaluated 'multiple times'. This is the smallest n that gives the reported "
+            "pass@k. 57.4 on 30 problems is impossible with n = 256, so the authors had more samples for some models",
         ),
         temperature=paper(0.6, _ENTROPY_LATER),
         top_p=paper(0.95, _ENTROPY_LATER),
@@ -515,7 +513,11 @@ _PROTOCOLS = (
             16, "arXiv 2506.01939 v2, section 5.2 and table 2; README.md of the authors' repository has 32 on AIME24"
         ),
         temperature=code(1.0, _FORKING + ", val_kwargs.temperature; v2, section 5.2, has it too"),
-        top_p=assumed(1.0, "the paper names none beside T=1.0; the authors' script, val_top_p, has 0.7"),
+        top_p=assumed(
+            1.0,
+            "not stated: for its 16 responses, the paper gives temperature 1.0 and no top_p. The authors' script has "
+            "0.7 (val_top_p) for another measurement, the validation during training, with 32 responses on AIME24",
+        ),
         top_k=code(None, _FORKING + ", val_kwargs.top_k=-1: all tokens"),
         max_tokens=code(20480, _FORKING + ", max_response_length"),
         prompt=paper("forking_tokens", "arXiv 2506.01939 v2, section 5.2: the chat template of the training"),
@@ -523,7 +525,8 @@ _PROTOCOLS = (
         reasoning=code(
             "after",
             "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 097092a, verl/utils/reward_score/naive_dapo.py, "
-            "match_answer: what follows the last </think>. Of an unclosed thought it reads all; here it is truncated",
+            "match_answer: what follows the last </think>. If the thought is not closed, their code reads the whole "
+            "response, and our grader says truncated",
         ),
     ),
     Protocol(
@@ -598,7 +601,7 @@ _PROTOCOLS = (
         name="small",
         benchmarks=assumed(("math500", "gsm8k"), "ours: what models of 0.5B to 1.7B partly solve"),
         n=assumed({"gsm8k": 1, "default": 4}, "2,000 and 1,319 responses: about ten minutes on one GPU"),
-        temperature=assumed(1.0, "that of most trainings, so that the diversity measured is that of training"),
+        temperature=assumed(1.0, "as in most trainings, so that we measure the diversity of training"),
         top_p=assumed(1.0, "the model's own distribution"),
         max_tokens=assumed(1024, "as in training at this scale"),
         prompt=assumed(
@@ -609,26 +612,26 @@ _PROTOCOLS = (
     ),
     Protocol(
         name="tiny",
-        benchmarks=assumed(("tiny_short", "tiny_long", "tiny_rare"), "ours: the evaluation tiers of the tiny scale"),
-        n=assumed(16, "enough for pass@16: RL is to close the gap between pass@1 and pass@16"),
-        temperature=assumed(1.0, "that of the tiny rollouts, so that the diversity measured is that of training"),
+        benchmarks=assumed(("tiny_short", "tiny_long", "tiny_rare"), "ours: the three benchmarks of the tiny scale"),
+        n=assumed(16, "enough for pass@16. RL should raise pass@1 towards pass@16"),
+        temperature=assumed(1.0, "as in the tiny rollouts, so that we measure the diversity of training"),
         top_p=assumed(1.0, "the model's own distribution"),
-        max_tokens=assumed(96, "longer than any correct solution of the tiny tiers"),
-        prompt=assumed("plain", "the tiny models are taught on bare problems in their chat template"),
-        reasoning=assumed("whole", "the tiny models write no thoughts apart"),
+        max_tokens=assumed(96, "longer than any correct solution of the tiny benchmarks"),
+        prompt=assumed("plain", "the tiny models learn from bare problems in their chat template"),
+        reasoning=assumed("whole", "the tiny models write no separate thoughts"),
         ks=assumed((1, 2, 4, 8, 16), "the whole pass@k curve that 16 samples allow"),
     ),
     Protocol(
         name="tiny_search",
         benchmarks=assumed(
-            ("search_short", "search_long", "search_rare"), "ours: the evaluation tiers of the tiny search family"
+            ("search_short", "search_long", "search_rare"), "ours: the three benchmarks of the tiny search task"
         ),
-        n=assumed(16, "enough for pass@16: RL is to close the gap between pass@1 and pass@16"),
-        temperature=assumed(1.0, "that of the tiny rollouts, so that the diversity measured is that of training"),
+        n=assumed(16, "enough for pass@16. RL should raise pass@1 towards pass@16"),
+        temperature=assumed(1.0, "as in the tiny rollouts, so that we measure the diversity of training"),
         top_p=assumed(1.0, "the model's own distribution"),
-        max_tokens=assumed(96, "room for eight tries, one fewer than the slowest systematic search needs"),
-        prompt=assumed("plain", "the tiny models are taught on bare problems in their chat template"),
-        reasoning=assumed("whole", "the tiny models write no thoughts apart"),
+        max_tokens=assumed(96, "room for eight tries: the slowest systematic search needs nine"),
+        prompt=assumed("plain", "the tiny models learn from bare problems in their chat template"),
+        reasoning=assumed("whole", "the tiny models write no separate thoughts"),
         ks=assumed((1, 2, 4, 8, 16), "the whole pass@k curve that 16 samples allow"),
     ),
 )
@@ -641,7 +644,7 @@ PROTOCOLS: dict[str, Protocol] = {
         benchmarks=assumed(
             ("aime25", "aime24", "amc23", "math500"), "table 2: AMC23 65.0 is 26 of 40 problems, and 54 of 83 is 65.06"
         ),
-        n=assumed({"aime25": 256, "aime24": 256, "amc23": 128, "math500": 16}, "as for the paper's other models"),
+        n=assumed({"aime25": 256, "aime24": 256, "amc23": 128, "math500": 16}, "as for the other models of the paper"),
         ks=paper({"aime25": (256,), "aime24": (256,), "amc23": (128,), "math500": (16,)}, "table 2 and section 4"),
     ),
     "forking_tokens_29k": replace(

@@ -9,13 +9,15 @@ A policy is part of a protocol, like the temperature: it can change a score by m
     answer_line   the rest of the last line `Answer: ...`, or the line after it, as the DAPO prompt asks. If the line
                   holds "The final answer is 5. I hope it is correct.", the answer is 5.
     answer_tag    the text between the last `<answer>` and `</answer>`. If it holds a box, the last box.
-    qwen          the last box, complete or not, else the text after "the answer is", else the last number. As
-                  `extract_answer` in Qwen2.5-Math's evaluation/parser.py, and in SimpleRL's copy. One difference: it
-                  reads all of `-$1,200` and `-\$1{,}200`, where theirs loses the sign or takes 200.
+    qwen          the last box, complete or not. Without a box, the text after "the answer is". Without this text, the
+                  last number. `extract_answer` in Qwen2.5-Math's evaluation/parser.py does the same, and so does
+                  SimpleRL's copy. One difference: we read all of `-$1,200` and `-\$1{,}200`. Their code loses the sign
+                  or takes 200.
     letter        the letter of a multiple choice that is stated last (GPQA), unless the response offers a second
                   letter beside it (`evals.grading.letters`).
-    hashes        the number after the first `####` that a number follows (GSM8K's form), as in lm-eval's strict-match.
-                  The first, because a base model goes on with a next question. veRL's strict extraction takes the last.
+    hashes        the first number that stands directly after `####` (GSM8K's form), as in lm-eval's strict-match. We
+                  take the first, because a base model often writes another question after its answer. veRL's strict
+                  extraction takes the last.
     whole         the whole response, for files of bare answers.
 
 `locate` gives the answer inside a bare answer, such as a gold, which may be a sentence.

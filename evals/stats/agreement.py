@@ -217,25 +217,26 @@ class Agreement:
         if len({case.answer for case in self.cases}) > 1:
             why = "the answer depends on the unknown number of samples"
             return f"These numbers cannot decide it: {why}. {self._by_samples}"
-        of, gap = self.worst.chance, f"a gap of {self._gap} points or more"
-        what = "one method, trained and sampled twice," if self.setting.seed_sd else "one model, sampled twice,"
-        if self.setting.greedy:
-            what = "one model, where each greedy score counts as one sample per problem,"
-        at_most, typically = _shown(of.largest, "at most "), "" if of.typical is None else _shown(of.typical)
         if self.a.share == self.b.share:
             return "May be noise: the two scores are equal."
+        greedy = " Each greedy score counts as one sample per problem." if self.setting.greedy else ""
         if self.answer == DIFFERENCE:
-            usual = f" (typically {typically})" if typically else ""
-            return f"A difference: {what} gives {gap} with probability {at_most}{usual}."
+            return f"A difference: {self._odds}{greedy}"
         if self.answer == NOISE:
             least = None if self.smallest_gap is None else f"only a gap of {self.smallest_gap:.1f} points or more"
-            return (
-                f"May be noise: {what} gives {gap} in about {typically} of cases ({at_most}). "
-                f"With these sample sizes, {least or 'no gap'} would count as a difference."
-            )
-        usual = f"typically {typically}, " if typically else ""
-        would = self._would_decide
-        return f"These numbers cannot decide it: {what} gives {gap} with probability {usual}{at_most}. {would}"
+            only = f"With these sample sizes, {least or 'no gap'} would count as a difference."
+            return f"May be noise: {self._odds}{greedy} {only}"
+        return f"These numbers cannot decide it: {self._odds}{greedy} {self._would_decide}"
+
+    @property
+    def _odds(self) -> str:
+        """How probable so large a gap is by noise."""
+        of = self.worst.chance
+        what = "one method is trained and sampled twice" if self.setting.seed_sd else "one model is sampled twice"
+        largest = _shown(of.largest, "at most ")
+        typical = largest if of.typical is None else _shown(of.typical, "about ")
+        most = f" ({largest})" if largest != typical else ""
+        return f"if {what}, a gap of {self._gap} points or more has a probability of {typical}{most}."
 
     @property
     def _would_decide(self) -> str:

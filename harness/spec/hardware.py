@@ -54,8 +54,8 @@ class Hardware:
     gradient_checkpointing: bool = setting(False, "recompute activations in the backward pass to save memory")
     engine: str = setting(
         "transformers",
-        "engine that evaluates, and samples for rejection sampling: transformers, vllm, or openai (a server, for "
-        "models that are only measured)",
+        "engine for evaluation and for rejection sampling: transformers, vllm, or openai (a server, for models that "
+        "are not trained)",
     )
     engine_url: str | None = setting(None, "address of the server, http://HOST:PORT/v1. Its key is in OPENAI_API_KEY")
     engine_dtype: Literal["bfloat16", "float16", "float32"] | None = setting(

@@ -95,8 +95,8 @@ class Method:
         penalties: returns coefficients [B, T] of |log ratio| to the sampling policy. Coefficients of several equations
             add.
         objective: returns the value to maximise on each token, from its log-probabilities and the shaped advantages
-            (`harness.step.loss.policy_loss`). None: the clipped surrogate with the experiment's clip_low, clip_high and
-            dual_clip. With any other objective, the three are null.
+            (`harness.step.loss.policy_loss`). Without an objective, the trainer uses the clipped surrogate with the
+            experiment's clip_low, clip_high and dual_clip. With an objective, these three values are null.
         aggregation: see `harness.step.loss.aggregation_coefficients`.
         denominator: the tokens that the aggregation counts when gates drop some: "all", or those "kept".
     """

@@ -55,7 +55,8 @@ EXPERIMENT = replace(
     reasoning=code(
         "after",
         "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 097092a, verl/utils/reward_score/naive_dapo.py, "
-        "match_answer: what follows the last </think>. Of an unclosed thought it reads all; here it is truncated",
+        "match_answer: what follows the last </think>. If the thought is not closed, their code reads the whole "
+        "response, and our grader says truncated",
     ),
     method=DAPO,
     dynamic_sampling=code(True, SCRIPT + "enable_filter_groups"),

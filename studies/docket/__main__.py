@@ -19,8 +19,8 @@ SCHEMA = Path(__file__).parent / "feed.schema.json"
 WHY = {
     "unknown samples": "the number of samples is unknown, and the answer depends on it",
     "few samples": "the samples are too few for a gap of this size",
-    "no numbers": "the thread has no two scores as text",
-    "unlike": "the sides measured different things, or a score is impossible as assumed",
+    "no numbers": "the thread does not state two scores as text",
+    "unlike": "the sides measured different things, or a score is impossible with the assumed samples",
 }
 
 
@@ -67,35 +67,34 @@ def _head(rows: Sequence[Ruled]) -> Iterator[str]:
     by_answer = {name: [row for row in rows if row.answer == name] for name in (NOISE, DIFFERENCE, UNDECIDED)}
     caused = [row for row in by_answer[DIFFERENCE] if row.case.cause]
     kinds = Counter(row.case.kind for row in rows if row.case.kind)
-    yield "# The docket: public scores that did not come back"
+    yield "# The docket: published scores that others could not reproduce"
     yield (
-        f"\nSomebody measured a score and got another one than was printed: {len(rows)} pairs of numbers from "
-        f"{len({row.case.link for row in rows})} public threads. [`rlvr agree`](../how-to/agree.md) rules on each "
-        "pair of numbers.\n"
+        f"\nPeople measured published scores again and got other scores. This page lists {len(rows)} such cases from "
+        f"{len({row.case.link for row in rows})} public threads. [`rlvr agree`](../how-to/agree.md) says for each pair "
+        "of scores whether the gap may be noise. A *docket* is a list of open cases.\n"
     )
-    yield "| Answer | Pairs | |"
+    yield "| Answer | Cases | Reason |"
     yield "| --- | ---: | --- |"
-    yield f"| may be noise | {len(by_answer[NOISE])} | typical noise makes such a gap in more than 5 % of cases |"
+    yield f"| may be noise | {len(by_answer[NOISE])} | typical noise gives such a gap in more than 5 % of cases |"
     yield (
-        f"| a difference | {len(by_answer[DIFFERENCE])} | noise does not make it: something differs between the sides. "
-        f"The threads of {len(caused)} name a cause |"
+        f"| a difference | {len(by_answer[DIFFERENCE])} | noise is too small for this gap. Something differs between "
+        f"the two sides. In {len(caused)} cases, the thread names a cause |"
     )
     for number, (key, words) in enumerate(WHY.items()):
         of = sum(row.why_undecided == key for row in by_answer[UNDECIDED])
         name = f"cannot be decided: {len(by_answer[UNDECIDED])}" if number == 0 else ""
         yield f"| {name} | {of} | {words} |"
+    named = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
+    yield f"\nThe threads name these causes, often as a suspicion: {named}."
     yield (
-        f"\nThreads name these causes, often as a suspicion: {', '.join(f'{k} ({n})' for k, n in kinds.most_common())}."
-    )
-    yield (
-        "\nA ruling is about two numbers. It does not say which of them is right, and it accuses nobody. Each pair is "
-        "judged alone. No correction is made for the number of pairs. Facts come from stored copies of the threads, "
-        "which may lack pictures and late comments. Each row names what was assumed, and what would overturn it."
+        "\nA ruling is about two numbers. It does not say which number is right, and it accuses nobody. Each pair is "
+        "judged alone, without a correction for the number of pairs. Facts come from stored copies of the threads. "
+        "They may lack pictures and late comments. Each row says what we assumed, and what would overturn the ruling."
     )
     yield (
         "\nDo you know more about a row? Open an issue with the form *Docket: an answer*. The row then prints your "
         "answer. Machines read [the feed](feed.json) and [its schema](feed.schema.json). `python -m studies.docket` "
-        "makes this page of `studies/docket/cases.toml`."
+        "writes this page from `studies/docket/cases.toml`."
     )
 
 
@@ -122,7 +121,8 @@ def _section(row: Ruled) -> Iterator[str]:
     numbers = [("Problems", " and ".join(f"{size:,}" for size in sorted(sizes))), ("Printed", case.printed)]
     numbers += [("Measured", case.measured), ("Samples per problem", _samples(row)), ("Known", case.known)]
     numbers += [("Assumed", case.assumed), ("Ruling", row.sentence), ("Cause in the thread", case.cause)]
-    numbers += [("`rlvr audit` on the public files", case.audit), ("What would overturn it", f"{row.overturn}.")]
+    settles = "What would decide it" if row.answer == UNDECIDED else "What would overturn it"
+    numbers += [("`rlvr audit` on the public files", case.audit), (settles, f"{row.overturn}.")]
     numbers += [(f"Answer of {reply.date}", f"[{reply.text}]({reply.link})") for reply in case.answers]
     numbers.append(("Badge", f"`{row.badge}`"))
     for name, text in numbers:

@@ -110,12 +110,15 @@ class Ruled:
         if self.case.overturn:
             return self.case.overturn
         needed = None if self.agreement is None else self.agreement.needed
-        more = f"{needed[0]:,} {needed[1]} on both sides" if needed else "more problems"
+        again = f"a new measurement with {needed[0]:,} {needed[1]} on both sides" if needed else ""
         if self.answer == DIFFERENCE:
-            return "fewer samples than assumed, or a setting that differs between the sides and is not named"
+            unnamed = "a setting that differs between the sides and is not named"
+            several = {*self.case.n, *map(str, self.case.seeds or ())} - {"1", "?"}
+            return f"fewer samples than assumed, or {unnamed}" if several else unnamed
         if self.answer == NOISE:
-            return f"the same gap with {more}"
+            return f"the same gap {f'in {again}' if again else 'on more problems'}"
         if self.agreement is not None and not self.agreement.refused:
+            more = again or "more problems"
             return f"the numbers of samples, or {more}" if self.why_undecided == "unknown samples" else more
         return "both scores at one setting, on the same problems"
 

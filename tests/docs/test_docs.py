@@ -104,6 +104,13 @@ def test_an_old_address_leads_to_a_page_that_is_there(old: str) -> None:
     assert set(found.values()) <= set(NAMES)
 
 
+def test_the_example_of_the_intervals_is_the_output_of_the_tutorial() -> None:
+    """tests/docs/test_tutorials.py types the tutorial, so these numbers are measured."""
+    page, tutorial = (ROOT / "docs" / name for name in ("explanation/intervals.md", "tutorials/evaluate.md"))
+    (example,) = re.findall(r"```text\n(.*?)```", page.read_text(), flags=re.S)
+    assert set(example.splitlines()) <= set(tutorial.read_text().splitlines())
+
+
 def test_links_of_the_front_page_lead_somewhere() -> None:
     for name in ("README.md", "CONTRIBUTING.md"):
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / name).read_text(encoding="utf-8")):

@@ -63,6 +63,13 @@ def test_every_row_says_what_would_overturn_it_and_names_nobody() -> None:
         assert not re.search(r"(?<!\w)@\w", json.dumps(entry(row)))
 
 
+def test_fewer_samples_overturn_a_ruling_only_where_a_side_has_more_than_one() -> None:
+    fewer = [row.case for row in ROWS if "fewer samples" in row.overturn]
+    assert fewer
+    for case in fewer:
+        assert {*case.n} - {"1", "?"} or max(case.seeds or (1,)) > 1
+
+
 def test_the_answers_of_people_are_printed() -> None:
     reply = Reply(date="2026-11-28", link="https://github.com/a/b/issues/1", text="The card averages 32 samples.")
     row = Ruled(ROWS[0].case.model_copy(update={"answers": (reply,)}))

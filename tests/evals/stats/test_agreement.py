@@ -68,11 +68,11 @@ def test_the_answers_of_threads(what: str, a: Side, b: Side, expected: Answer) -
 def test_the_sentences_have_their_numbers() -> None:
     found = agreement(Side("47.4", 30, 64), Side("43.75", 30, 64))
     assert found.sentence == (
-        "A difference: one model, sampled twice, gives a gap of 3.65 points or more with probability at most 2.5 % "
-        "(typically 0.7 %)."
+        "A difference: if one model is sampled twice, a gap of 3.65 points or more has a probability of about 0.7 % "
+        "(at most 2.5 %)."
     )
     noise = agreement(Side("43.3", 30, 1), Side("26.7", 30, 1)).sentence
-    assert "gives a gap of 16.6 points or more in about 15 % of cases (at most 28 %)" in noise
+    assert "a gap of 16.6 points or more has a probability of about 15 % (at most 28 %)" in noise
     assert noise.endswith("only a gap of 30.0 points or more would count as a difference.")
     open_ = agreement(Side("55.0", 500, 1), Side("49.4", 500, 1))  # 275 and 247 of 500: typically 3.4 %, at most 8.6 %
     assert open_.answer == UNDECIDED and open_.needed is not None
