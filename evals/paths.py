@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from evals.errors import UsageError
 
 
 class Absent:
@@ -45,6 +50,11 @@ def opened(text: str) -> object:
 
 _INDEX = re.compile(r"-?\d+")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def jq(of_each_row: str, file: object = "FILE") -> str:
+    """The command that does something with each row of JSON Lines, or of a list in JSON."""
+    return shlex.join(["jq", "-c", f"(arrays[], objects) | {of_each_row}", str(file)])
 
 
 def in_jq(path: str) -> str:
@@ -100,3 +110,23 @@ def _of_each(items: list[Any], path: str) -> Any:
     if items and all(value is ABSENT for value in found):
         return ABSENT
     return [None if value is ABSENT else value for value in found]
+
+
+def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]) -> None:
+    """Refuse rows of several kinds, as a log of events has: a column that some have and others lack.
+
+    Raises:
+        UsageError: it names the first such row, and how to keep those that have it.
+    """
+    lacking = {
+        ours: [number for number, row in enumerate(rows, 1) if reach(row, theirs) is ABSENT]
+        for ours, theirs in columns.items()
+    }
+    some = {ours: numbers for ours, numbers in lacking.items() if 0 < len(numbers) < len(rows)}
+    if some:
+        ours, numbers = max(some.items(), key=lambda one: len(one[1]))
+        theirs, has = columns[ours], len(rows) - len(numbers)
+        raise UsageError(
+            f"{path}, row {numbers[0]}: no column {theirs!r} for {ours}, which {has} of {len(rows)} "
+            f"rows have. To keep those, type {jq(f'select({in_jq(theirs)} != null)', path)} > kept.jsonl"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -227,7 +228,8 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
         lines += of if alike else [f"{path}:", *(f"  {line}" for line in of)]
     if gone:
         lines.append(f"deleted: {gone} more seeds of an earlier import of this name")
-    lines.append(f"beside yours: rlvr page [OURS] curves={str(runs[0].folder).removesuffix('0')}*")
+    lines.append(f"draw them: {shlex.join(['rlvr', 'page', ','.join(str(run.folder) for run in runs)])}")
+    lines.append(f"beside your runs: add curves={str(runs[0].folder).removesuffix('0')}* to rlvr page or rlvr report")
     return Result({"imported": rows}, "\n".join(lines), rows)
 
 

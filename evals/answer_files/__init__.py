@@ -16,6 +16,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal
 
+from evals.answer_files.conventions import convention_effects
 from evals.answer_files.differing import differing
 from evals.answer_files.own import decided_by, file_of, graded_by
 from evals.answer_files.policies import LETTER, advice, policy_effects
@@ -136,6 +137,7 @@ def grade_file(
         reasoning=reasoning,
         thoughts=sum(has_marker(row.response) for row in rows),
         policies=effects,
+        conventions=[] if policy in PROGRAMS else convention_effects(rows, grades, conventions),
         advice=None if policy in PROGRAMS else advice([row.response for row in rows], grades, effects, policy),
         explanations=explanations,
         asked={n: _asked(rows[n - 1]) for n in explanations},

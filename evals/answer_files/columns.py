@@ -19,7 +19,7 @@ from evals.answer_files.values import (
 )
 from evals.data.rows import is_nothing
 from evals.errors import UsageError
-from evals.paths import ABSENT, in_jq, reach
+from evals.paths import ABSENT, in_jq, jq, reach
 
 PARTS = ("level", "subject", "type", "difficulty", "category", "source")
 READ = (
@@ -48,26 +48,6 @@ def given(row: Mapping[str, object], columns: Mapping[str, str], read: Mapping[s
     if lacking := next((ours for ours, value in values.items() if value is ABSENT), None):
         raise UsageError(f"no column {columns[lacking]!r} for {lacking}. There are {', '.join(row)}")
     return values
-
-
-def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]) -> None:
-    """Refuse rows of several kinds, as a log of events has: a column that some have and others lack.
-
-    Raises:
-        UsageError: it names the first such row, and how to keep those that have it.
-    """
-    lacking = {
-        ours: [number for number, row in enumerate(rows, 1) if reach(row, theirs) is ABSENT]
-        for ours, theirs in columns.items()
-    }
-    some = {ours: numbers for ours, numbers in lacking.items() if 0 < len(numbers) < len(rows)}
-    if some:
-        ours, numbers = max(some.items(), key=lambda one: len(one[1]))
-        theirs, has = columns[ours], len(rows) - len(numbers)
-        raise UsageError(
-            f"{path}, row {numbers[0]}: no column {theirs!r} for {ours}, which {has} of {len(rows)} "
-            f"rows have. To keep those, type jq -c 'select({in_jq(theirs)} != null)' {path} > kept.jsonl"
-        )
 
 
 _PROBLEM = re.compile(r"(?:^|[_. -])(?:problem|question)(?:[_ ]?text)?$", re.IGNORECASE)
@@ -110,11 +90,11 @@ def refuse_columnar(row: Mapping[str, object], columns: Mapping[str, str], sampl
     paths["answer"] = "gold" if paths["answer"] not in row and "gold" in row else paths["answer"]
     lists = {ours: path for ours, path in paths.items() if isinstance(reach(row, path), list)}
     made = ", ".join(f"{ours}: .[{at}]" for at, ours in enumerate(lists))
+    columns_of = ", ".join(map(in_jq, lists.values()))
     raise UsageError(
         f"answer is {short(list(golds))}, and there are as many responses as golds. If each response has its own gold, "
-        f"write a row for each: jq -c '[{', '.join(map(in_jq, lists.values()))}] | transpose[] | {{{made}}}' FILE > "
-        "rows.jsonl. If all are golds of one problem, type golds=any (a response is right that has one of them) or "
-        "golds=all (that lists them all)"
+        f"write a row for each: {jq(f'[{columns_of}] | transpose[] | {{{made}}}')} > rows.jsonl. If all are golds of "
+        "one problem, type golds=any (a response is right that has one of them) or golds=all (that lists them all)"
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
+from evals.answer_files.conventions import others
 from evals.answer_files.own import graded_by
 from evals.answer_files.sample import Sample
 from evals.code_execution.program_grader import ProgramGrader
@@ -105,12 +106,9 @@ def differing(
 
 def _option(gold: str, answer: str, conventions: Conventions, label: bool) -> str | None:
     """The convention under which the verdict would be the label's, as it is written: percent_sign=false."""
-    for option in fields(conventions):
-        value = getattr(conventions, option.name)
-        if isinstance(value, bool):
-            changed = replace(conventions, **{option.name: not value})
-            if outcome(locate(gold), answer, changed) is label:
-                return f"{option.name}={str(not value).lower()}"
+    for option, changed, _ in others(conventions):
+        if changed.digits == conventions.digits and outcome(locate(gold), answer, changed) is label:
+            return option
     return None
 
 

@@ -22,7 +22,7 @@ from evals.answer_files.values import Unread, short
 from evals.answer_files.what_to_type import columns_to_name, missing_gold, missing_response, unread
 from evals.code_execution.program_grader import is_gold
 from evals.errors import UsageError
-from evals.paths import ABSENT, reach
+from evals.paths import ABSENT, reach, refuse_mixed
 from evals.suggest import expected
 
 LOST = "gold: the file's is empty; the tool that wrote it left nothing of it"
@@ -147,7 +147,7 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
     """
     paths = [path] if isinstance(path, Path) else list(path)
     golds = None if reading.gold is None else Golds.read(reading.gold, reading.columns)
-    parts = [_part(one, reading, golds) for one in paths]
+    parts = [_part(one, reading, golds, paths) for one in paths]
     if golds is not None and not golds.used:
         first = short(parts[0].samples[0][1].problem_id)
         raise UsageError(f"gold={reading.gold} has no answer for any problem of {paths[0]}, such as {first}")
@@ -179,15 +179,19 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
     )
 
 
-def _part(path: Path, reading: Reading, golds: Golds | None) -> _Part:
-    """A file with its golds found, and how several of them count settled."""
+def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Path]) -> _Part:
+    """A file with its golds found, and how several of them count settled.
+
+    Args:
+        paths: all files that are read.
+    """
     named = reading.columns
     if golds is not None:  # the answer may be a column of their file alone
         named = {ours: theirs for ours, theirs in named.items() if ours != "answer"}
     objects = contents(path, named)
-    form = _form(path, objects, reading)
+    form = _form(path, objects, reading, paths)
     if form is None or form is Rows:
-        our_columns.refuse_mixed(path, objects, named)
+        refuse_mixed(path, objects, named)
         our_columns.refuse_reworded(path, objects, named)
     if all(reach(row, reading.columns.get("answer", "")) is ABSENT for row in objects):
         reading = replace(reading, columns=named)
@@ -214,7 +218,9 @@ def _part(path: Path, reading: Reading, golds: Golds | None) -> _Part:
     return _Part(path, form, objects, samples)
 
 
-def _form(path: Path, objects: Sequence[Mapping[str, object]], reading: Reading) -> type[Format] | None:
+def _form(
+    path: Path, objects: Sequence[Mapping[str, object]], reading: Reading, paths: Sequence[Path]
+) -> type[Format] | None:
     """The format of a file; None where the user's columns decide.
 
     Raises:
@@ -232,14 +238,14 @@ def _form(path: Path, objects: Sequence[Mapping[str, object]], reading: Reading)
     raise UsageError(
         f"{path}: no known format has these fields"
         + (f" ({near})" if near else "")
-        + f". {columns_to_name(objects, lambda columns: _reads(path, reading, columns), reading.gold is not None)}"
+        + f". {columns_to_name(objects, lambda columns: _reads(paths, reading, columns), reading.gold is not None)}"
     )
 
 
-def _reads(path: Path, reading: Reading, columns: Mapping[str, str]) -> bool:
-    """Whether the whole file can be read with columns."""
+def _reads(paths: Sequence[Path], reading: Reading, columns: Mapping[str, str]) -> bool:
+    """Whether all files can be read whole with columns."""
     try:
-        read_answers(path, replace(reading, columns=columns))
+        read_answers(paths, replace(reading, columns=columns))
     except UsageError:
         return False
     return True

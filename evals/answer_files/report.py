@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evals.answer_files.conventions import ConventionEffect
 from evals.answer_files.differing import Disagreement, cell, in_words
 from evals.answer_files.formats.ours import Verdicts
 from evals.answer_files.policies import PolicyEffect
@@ -65,6 +66,7 @@ class GradeReport:
     out: str | None
     policy: str  # of extraction
     policies: list[PolicyEffect]  # what other policies would change, the best first
+    conventions: list[ConventionEffect] = field(default_factory=list)  # that would change a verdict
     reasoning: str = "after"  # the part of a response that is graded (`evals.grading.reasoning`)
     thoughts: int = 0  # responses in which a thought begins or ends
     advice: str | None = None  # the policy that reads them, where most have no answer in the form of the one in use
@@ -149,6 +151,8 @@ class GradeReport:
         lines += [f"  extraction policy {self.policy}; under another one, that with most correct rows first:"]
         lines += [f"    {effect}" for effect in self.policies]
         lines += [f"  {self.advice}"] if self.advice else []
+        lines += ["  another convention:"] if self.conventions else []
+        lines += [f"    {effect}" for effect in self.conventions]
         if any(score.interval and score.interval.rough for scores in self.scores.values() for score in scores):
             lines.append(f"  {ROUGH}")
         lines += [] if self.agreement is None else [_agreement_line(self.agreement, self.rows)]

@@ -28,7 +28,7 @@ from evals.answer_files.names import (
     named,
 )
 from evals.data.rows import is_nothing
-from evals.paths import in_jq
+from evals.paths import in_jq, jq
 
 Objects = Sequence[Mapping[str, object]]
 Columns = Mapping[str, str]  # our name -> a path
@@ -155,10 +155,8 @@ def _told_apart(rows: Objects) -> list[str]:
     for name in named(rows[0], MODELS, BENCHMARKS):
         values = list(dict.fromkeys(row.get(name) for row in rows if isinstance(row.get(name), str)))
         if len(values) > 1 and named([name], MODELS):
-            said.append(
-                f"{name} has {len(values)} values. To keep the rows of one, type jq -c 'select({in_jq(name)} == "
-                f"{json.dumps(values[0])})' FILE > kept.jsonl."
-            )
+            kept = jq(f"select({in_jq(name)} == {json.dumps(values[0])})")
+            said.append(f"{name} has {len(values)} values. To keep the rows of one, type {kept} > kept.jsonl.")
         elif len(values) > 1:
             said.append(f"{name} has {len(values)} values. benchmark:{name} scores each by itself.")
     return said

@@ -30,6 +30,7 @@ from evals.audit.console import (
     sections,
 )
 from evals.audit.evidence import NOT_COLUMNS, Evidence, resolution_of
+from evals.audit.sets import is_repeat
 from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice, values_of
 from evals.errors import UsageError
 from evals.files import text_sha256
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from evals.answer_files.sample import Sample
     from evals.grading import Grade, Grader
 
+Row = Mapping[str, object]  # of a file: a metric's number, or a word
 ROW = "row"  # columns=step:row: each row is a step
 LONGEST_HEADER = 1 << 20  # characters of the first two rows of a table
 SHOWN = 20  # metrics that an error lists
@@ -64,9 +66,9 @@ def _verl(text: str) -> Iterable[dict[str, float]]:
         yield row
 
 
-def _trainer_state(text: str) -> Iterable[dict[str, float]]:
+def _trainer_state(text: str) -> Iterable[Row]:
     """trainer_state.json of transformers and TRL."""
-    return [_numbers(entry) for entry in parsed(text, "the file")["log_history"]]
+    return [dict(entry) for entry in parsed(text, "the file")["log_history"]]
 
 
 def _mllog(text: str) -> Iterable[dict[str, float]]:
@@ -93,36 +95,32 @@ def _lighteval(text: str) -> Iterable[dict[str, float]]:
         yield {"step": seen[task], task: float(value)}
 
 
-def _lines(text: str) -> Iterable[dict[str, float]]:
+def _lines(text: str) -> Iterable[Row]:
     if text.lstrip().startswith("["):
         names = ("Wall time", "Step", "Value")  # TensorBoard's download: a list of three numbers each
         whole = parsed(text, "the file")
-        rows = (dict(zip(names, row, strict=True)) if isinstance(row, list) else row for row in whole)
-        return [_numbers(row) for row in rows]
+        return [dict(zip(names, row, strict=True)) if isinstance(row, list) else dict(row) for row in whole]
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if lines and lines[0][1].strip() == "{":  # objects of several lines each, as jq and indent=2 write them
-        return [_numbers(row) for row in values_of(text, "the file")]
-    return [_numbers(parsed(line, f"line {number}")) for number, line in lines]
+        return [dict(row) for row in values_of(text, "the file")]
+    return [dict(parsed(line, f"line {number}")) for number, line in lines]
 
 
-def _csv(text: str) -> Iterable[dict[str, float]]:
+def _csv(text: str) -> Iterable[Row]:
     """With commas, or, as spreadsheets of many languages write it, with semicolons (and decimal commas), or tabs."""
     text = _without_comments(text)
     separator = _separator(text) or ","
     refuse_twice([name.strip() for name in next(csv.reader(text.splitlines()[:1], delimiter=separator))])
     decimal = separator != "," and re.search(r"\d,\d", text) is not None
     table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False)
-    return [
-        {str(name): value for name, cell in row.items() if (value := _cell(cell, decimal)) is not None}
-        for row in table.to_dict("records")
-    ]
+    return [{str(name): _cell(cell, decimal) for name, cell in row.items()} for row in table.to_dict("records")]
 
 
-def _cell(text: str, decimal_comma: bool) -> float | None:
-    """The number in a cell, `30%` as 30; NaN where the file says so, None in an empty cell or one of words."""
-    text = text.removesuffix("%")
-    text = text.strip().replace(",", ".") if decimal_comma else text.strip()
-    return float(text) if _NUMBER.fullmatch(text) or text.lower() == "nan" else None
+def _cell(text: str, decimal_comma: bool) -> float | str:
+    """The number in a cell, `30%` as 30; NaN where the file says so; the text of an empty cell or one of words."""
+    bare = text.removesuffix("%").strip()
+    bare = bare.replace(",", ".") if decimal_comma else bare
+    return float(bare) if _NUMBER.fullmatch(bare) or bare.lower() == "nan" else text
 
 
 def _separator(text: str) -> str | None:
@@ -136,7 +134,7 @@ def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
     return {str(key): float(value) for key, value in row.items() if isinstance(value, int | float)}
 
 
-def _reader(name: str, text: str) -> Callable[[str], Iterable[dict[str, float]]]:
+def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
     """The reader of a file of curves, by its content."""
     if _is_csv(text):
         return _csv
@@ -198,7 +196,8 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     """
     reader = _reader(name, text)
     try:
-        rows = list(reader(text))
+        whole = list(reader(text))
+        rows = [_numbers(row) for row in whole]
     except TwiceError as error:
         raise UsageError(f"{name}: {error}") from error
     except UsageError as error:
@@ -218,9 +217,10 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
         there = ", ".join(map(str, table))
         if len(table) == 1:
             raise UsageError(f"{name}: no column of steps. Its only row holds final scores and no curve ({there})")
-        typed = shlex.quote(f"columns=step:{_growing(table)}")
-        raise UsageError(f"{name}: no column of steps ({typed}). Expected one of {', '.join(known)}, got {there}")
-    _refuse_labels(name, _texts(reader, text), table, found)
+        raise UsageError(
+            f"{name}: no column of steps. Expected one of {', '.join(known)}, got {there}. {_which_step(whole, table)}"
+        )
+    _refuse_labels(name, whole, table, found)
     table = table.rename(columns={found: "step"}).dropna(subset=["step"])
     curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
@@ -229,29 +229,14 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     return curve
 
 
-def _texts(reader: Callable[[str], Iterable[dict[str, float]]], text: str) -> list[Mapping[str, object]]:
-    """The rows of a table or of JSON with their words, which readers of numbers leave out; [] of other files."""
-    if reader is _csv:
-        text = _without_comments(text)
-        table = pd.read_csv(io.StringIO(text), sep=_separator(text) or ",", dtype=str, keep_default_na=False)
-        return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-    if reader is _lines and not text.lstrip().startswith("["):
-        return [row for row in values_of(text, "the file") if isinstance(row, dict)]
-    return []
-
-
-def _refuse_labels(name: str, texts: Sequence[Mapping[str, object]], table: pd.DataFrame, step: str) -> None:
+def _refuse_labels(name: str, rows: Sequence[Row], table: pd.DataFrame, step: str) -> None:
     """Raise UsageError if one step has several values of a metric and a column of words tells them apart: they are
     several curves, and no step that a resumed run logged again.
     """
-    if len(texts) != len(table):
-        return
     for number, at in table[table[step].duplicated(keep=False)].groupby(step).groups.items():
-        rows = table.loc[at].drop(columns=step)
-        if not (rows.count() > 1).any():
+        if not (table.loc[at].drop(columns=step).count() > 1).any():
             continue  # lines of one step that have different metrics
-        words = {column: {texts[row].get(column) for row in at} for column in texts[at[0]]}
-        apart = [column for column, of in words.items() if len(of) > 1 and all(map(_is_word, of))]
+        apart = _telling_apart([rows[row] for row in at])
         if apart:
             raise UsageError(
                 f"{name}: step {number:g} has {len(at)} rows, which differ in {', '.join(apart)}. A curve has one row "
@@ -259,17 +244,27 @@ def _refuse_labels(name: str, texts: Sequence[Mapping[str, object]], table: pd.D
             )
 
 
+def _telling_apart(rows: Sequence[Row]) -> list[str]:
+    """The columns of words that do not have one value in all rows."""
+    words = {column: [row.get(column) for row in rows] for column in rows[0]}
+    return [column for column, of in words.items() if all(map(_is_word, of)) and len({*map(str, of)}) > 1]
+
+
 def _is_word(value: object) -> bool:
     """No number and no date."""
     return isinstance(value, str) and _WORD.match(value) is not None
 
 
-def _growing(table: pd.DataFrame) -> str:
-    """The first column of whole numbers that grow from row to row; without one, the row's number."""
-    for name in table:
-        if (table[name].dropna() % 1 == 0).all() and (table[name].diff()[1:] > 0).all():
-            return str(name)
-    return ROW
+def _which_step(rows: Sequence[Row], table: pd.DataFrame) -> str:
+    """What to type where no column has the name of a step: the first whose whole numbers grow from row to row; without
+    one, the row's number."""
+    growing = [str(n) for n in table if (table[n].dropna() % 1 == 0).all() and (table[n].diff()[1:] > 0).all()]
+    step = growing[0] if growing else ROW
+    if is_repeat(step):
+        return f"{step} may number repeats of one evaluation, and those are no steps of one training"
+    named = [column for column in _telling_apart(rows) if len({row[column] for row in rows}) == len(rows)]
+    but = f"Each row has another {named[0]}, so the rows may be runs, and no steps of one training. " if named else ""
+    return f"{but}If {'each row' if step == ROW else step} is a step, type {shlex.quote(f'columns=step:{step}')}"
 
 
 def _nans(rows: Sequence[Mapping[str, float]], step: str) -> dict[str, float]:
@@ -623,12 +618,12 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
     Raises:
         UsageError: a value is no verdict; with its row.
     """
-    from evals.answer_files import columns as our_columns
     from evals.answer_files.containers import contents
     from evals.answer_files.labels import as_label
+    from evals.paths import refuse_mixed
 
     objects = contents(path, columns)
-    our_columns.refuse_mixed(path, objects, columns)
+    refuse_mixed(path, objects, columns)
     table = pd.DataFrame([_by_our_names(row, columns) for row in objects])
     if "correct" in columns and "correct" not in table:
         raise UsageError(f"{path}: no column {columns['correct']!r} for correct. There are {', '.join(objects[0])}")

@@ -36,6 +36,11 @@ def named_as(files: Sequence[Path]) -> tuple[str, str] | None:
     return (str(_kind(words[0])), words[0]) if words else None
 
 
+def is_repeat(column: str) -> bool:
+    """Whether a column has the name of a number of repeats or seeds, such as `repeat` and `seed_id`."""
+    return any(_kind(word) for word in re.findall(r"[a-z]+", column.lower()))
+
+
 def _kind(word: str) -> str | None:
     return KINDS.get(word.removesuffix("s")) or KINDS.get(word)
 

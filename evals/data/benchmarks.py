@@ -43,7 +43,7 @@ from evals.data.problem_file import ProblemFile
 from evals.data.program_rows import READERS
 from evals.data.rows import is_nothing, read_rows
 from evals.errors import UsageError
-from evals.paths import ABSENT, reach
+from evals.paths import ABSENT, jq, reach, refuse_mixed
 from evals.suggest import expected, nearest
 
 TASKS = Path(__file__).parent / "tasks"
@@ -196,6 +196,7 @@ def load(
     if reader := metadata.get("reader"):
         rows = [_read_as(reader, row, f"{name}, row {number} of {source}") for number, row in enumerate(rows, 1)]
     if name in OWN:
+        refuse_mixed(Path(source), rows, OWN[name].columns)
         rows = [_as_named(row, OWN[name].columns, f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     if name in OWN:
@@ -323,10 +324,11 @@ def _refuse_hidden_choices(rows: Sequence[Mapping[str, Any]], problems: Sequence
         return
     text = next((name for name, of in row.items() if of == row["problem"]), "problem")
     joined = f'(.{listed} | join("\\n"))' if listed else " + ".join(f'"\\n{name}. " + .{name}' for name in letters)
+    shown_too = f'.problem = .{text} + "\\n" + {joined}'
     raise UsageError(
         f"{where}: the answers are letters, but no problem shows its choices. They stand in "
         f"{listed or ', '.join(letters)}. Put them into the problems: "
-        f"jq -c '.problem = .{text} + \"\\n\" + {joined}' FILE > shown.jsonl. Then type columns=answer:COLUMN alone"
+        f"{jq(shown_too)} > shown.jsonl. Then type columns=answer:COLUMN alone"
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from evals.data.benchmarks import plain, plain_answer
 from evals.data.problem_file import ProblemFile, is_problem_file
 from evals.data.rows import SUFFIXES
+from evals.paths import ABSENT, reach, refuse_mixed
 from evals.suggest import expected
 from harness.data.named import SETS, NamedSet, file_rows
 from harness.data.tiny import FAMILIES, family
@@ -109,8 +110,9 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
         raise UsageError(f"dataset: expected rows in {dataset!r}, got none")
     for number, row in enumerate(rows, 1):
         for column in columns:
-            if column not in ("problem", "solution") and type(row.get(column)) in (int, float):
-                row[column] = str(row[column])
+            value = row.get(column)
+            if column not in SOLUTION_COLUMNS and isinstance(value, int | float) and not isinstance(value, bool):
+                row[column] = str(value)
             if not isinstance(row.get(column), str) or not row[column].strip():
                 names = [name for name in row if name != "problem" or row[name] is not row.get("question")]
                 there = f". It has {', '.join(map(repr, names))}" if column not in row else ""
@@ -229,17 +231,20 @@ def count_rows(dataset: str) -> int | None:
 
 
 def _mapped(at: Source, file: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file, with our columns filled from those that the user named.
+    """The rows of a file, with our columns filled from the paths that the user named (`evals.paths.reach`).
 
     Raises:
-        UsageError: a row has no such column.
+        UsageError: some or all rows have no such column.
     """
-    for number, row in enumerate(file_rows(file), 1):
+    rows = list(file_rows(file))
+    refuse_mixed(file, rows, at.columns)
+    for row in rows:
+        found = {our: reach(row, their) for our, their in at.columns.items()}
         for our, their in at.columns.items():
-            if their not in row:
-                near = expected(their, row)
-                raise UsageError(f"columns={our}:{their}: {file}, row {number}, has no such column. {near}")
-        yield {**row, **{our: row[their] for our, their in at.columns.items()}}
+            if found[our] is ABSENT:
+                near = expected(their, dict.fromkeys(name for of in rows for name in of))
+                raise UsageError(f"columns={our}:{their}: no row of {file} has such a column. {near}")
+        yield {**row, **found}
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

@@ -367,7 +367,18 @@ def test_responses_that_are_json_are_read_at_their_answer(tmp_path: Path, capsys
 def test_rows_of_several_models_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"question": q, "target": g, "completion": r, "model": m} for q, g, r, _ in ROWS for m in ("a", "b")]
     said = message(capsys, "grade", write(tmp_path / "a.jsonl", rows))
-    assert "model has 2 values" in said and """jq -c 'select(.model == "a")'""" in said and proposed(said) == []
+    assert "model has 2 values" in said and proposed(said) == []
+    assert """jq -c '(arrays[], objects) | select(.model == "a")'""" in said
+
+
+def test_a_line_is_proposed_only_if_it_reads_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`rlvr grade A B C`: the first file alone has the columns, or all have them."""
+    first = write(tmp_path / "a.jsonl", [{"question": q, "target": g, "completion": r} for q, g, r, _ in ROWS])
+    same = write(tmp_path / "b.jsonl", [{"question": q, "target": g, "completion": r + " "} for q, g, r, _ in ROWS])
+    other = write(tmp_path / "c.jsonl", [{"question": q, "gt": g, "text": r} for q, g, r, _ in ROWS])
+    [columns] = proposed(message(capsys, "grade", first, same))
+    assert main(["grade", str(first), str(same), columns]) == 0
+    assert proposed(message(capsys, "grade", first, same, other)) == []
 
 
 PANDAS = {"question": ASKED, "target": list(GOLDS), "completion": SAID, "correct": RIGHT}
@@ -566,8 +577,9 @@ def test_choices_that_no_problem_shows_are_refused(choices: dict[str, Any], show
         if shown:
             assert len(benchmarks.load(name).problems) == 2
         else:
-            with pytest.raises(UsageError, match=r"no problem shows its choices.*jq -c '\.problem = \.question"):
+            with pytest.raises(UsageError, match="no problem shows its choices") as caught:
                 benchmarks.load(name)
+            assert "jq -c '(arrays[], objects) | .problem = .question" in str(caught.value)
     finally:
         benchmarks.forget_files()
 
@@ -618,7 +630,7 @@ def test_a_list_of_golds_beside_as_many_responses_is_refused_with_a_line_that_ru
     said = message(capsys, "grade", path, *columns)
     of = "[.problem, .gold, .response]" if golds == "gold" else "[.prompts, .solutions, .completions]"
     made = "{problem: .[0], answer: .[1], response: .[2]}"
-    assert f"jq -c '{of} | transpose[] | {made}' FILE > rows.jsonl" in said
+    assert f"jq -c '(arrays[], objects) | {of} | transpose[] | {made}' FILE > rows.jsonl" in said
     found = graded(capsys, path, *columns, "golds=any")  # a person may still say so
     assert found["rows"] == 8
 

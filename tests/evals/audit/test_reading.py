@@ -348,14 +348,29 @@ def test_objects_beside_the_training_are_no_steps() -> None:
 LABELLED = "step,benchmark,score\n50,aime,0.25\n50,math,0.5\n100,aime,0.5\n100,math,0.75\n"
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "json list", "trainer_state"])
 def test_rows_of_one_step_that_words_tell_apart_are_no_resumed_run(form: str) -> None:
     rows = [line.split(",") for line in LABELLED.split()]
     text = LABELLED
-    if form == "jsonl":
-        text = "".join(f'{{"step": {a}, "benchmark": "{b}", "score": {c}}}\n' for a, b, c in rows[1:])
+    if form != "csv":
+        objects = [f'{{"step": {a}, "benchmark": "{b}", "score": {c}, "set": {{"of": 1}}}}' for a, b, c in rows[1:]]
+        listed = f"[{', '.join(objects)}]"
+        forms = {"jsonl": "\n".join(objects), "json list": listed, "trainer_state": f'{{"log_history": {listed}}}'}
+        text = forms[form]
     with pytest.raises(UsageError, match="step 50 has 2 rows, which differ in benchmark"):
         read_curve(text)
+
+
+def test_rows_that_may_be_runs_or_repeats_are_not_advised_as_steps() -> None:
+    runs = "run_name,acc\nlr-1e-5,0.5\nlr-1e-6,0.75\n"
+    with pytest.raises(UsageError, match="Each row has another run_name, so the rows may be runs"):
+        read_curve(runs)
+    for name in ("repeat", "seed_id", "run"):
+        with pytest.raises(UsageError, match=f"{name} may number repeats") as caught:
+            read_curve(f"{name},acc\n1,0.5\n2,0.75\n")
+        assert "columns=step" not in str(caught.value)
+    with pytest.raises(UsageError, match="If trial_no is a step, type columns=step:trial_no"):
+        read_curve("trial_no,acc\n1,0.5\n2,0.75\n")
 
 
 def test_a_resumed_run_with_dates_and_rows_of_other_metrics_are_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -48,6 +49,17 @@ def test_curves_are_runs_with_our_names(tmp_path: Path, capsys: pytest.CaptureFi
     assert f"in place of {trl}, which had this name; name=NAME keeps both" in capsys.readouterr().out
 
 
+def test_the_printed_command_draws_the_curves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.log").write_text("".join(f"step:{n} - critic/score/mean:0.{n}\n" for n in range(1, 5)))
+    (tmp_path / "b.log").write_text((tmp_path / "b.log").read_text() + "step:5 - critic/score/mean:0.5\n")
+    assert main(["curves", str(tmp_path / "a.log"), str(tmp_path / "b.log"), "name=two"]) == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("draw them: ")]
+    rlvr, *typed = shlex.split(line.removeprefix("draw them: "))
+    assert rlvr == "rlvr" and main(typed) == 0
+    assert ".html: " in capsys.readouterr().out
+
+
 def test_of_files_with_other_columns_each_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, metric in (("a", "critic/score/mean"), ("b", "actor/entropy")):
         (tmp_path / f"{name}.log").write_text(f"step:1 - {metric}:0.5 - val/{name}:0.25\n")
@@ -81,7 +93,7 @@ def test_names_of_trackers_own_steps_and_wrong_names(tmp_path: Path, capsys: pyt
     (tmp_path / "responses.parquet").write_bytes(b"PAR1")
     for command, error in (
         ([str(file), "columns=train/rewards:x"], "columns=train/rewards: Did you mean 'train/reward'?"),
-        ([str(file), "columns=step:it"], "no column of steps (columns=step:_step). Expected one of it, got _step"),
+        ([str(file), "columns=step:it"], "no column of steps. Expected one of it, got _step"),
         ([str(tmp_path / "responses.parquet")], "For responses, type rlvr grade"),
     ):
         assert main(["curves", *command]) == 2 and error in capsys.readouterr().err

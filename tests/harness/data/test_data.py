@@ -45,8 +45,20 @@ def test_numbers_are_answers_and_a_column_that_is_nowhere_is_refused(tmp_path: P
     named = f"{path}?problem=question&answer=gold"
     assert [row["answer"] for row in load_problems(named)] == ["2", "0.5"]
     for read in (load_problems, count_rows):  # not filled from another column, as without columns=
-        with pytest.raises(ValueError, match=r"columns=problem:questoin: .* row 1, has no such column. Did you mean"):
+        with pytest.raises(ValueError, match=r"columns=problem:questoin: no row of .* has such a column. Did you mean"):
             read(f"{path}?problem=questoin&answer=gold")
+
+
+def test_columns_reach_inside_and_a_column_of_some_rows_is_told_by_how_many_have_it(tmp_path: Path) -> None:
+    """FastChat's questions of MT-bench: `turns` is a list, and half of the rows have a `reference`."""
+    rows: list[dict[str, object]] = [{"turns": ["1+1?", "Why?"]}, {"turns": ["2+2?", "Why?"], "reference": ["4"]}]
+    path = write(tmp_path / "x.jsonl", rows)
+    named = f"{path}?problem=turns.0&answer=reference.0"
+    for read in (load_problems, count_rows):
+        with pytest.raises(ValueError, match=r"row 1: no column 'reference.0' for answer, which 1 of 2 rows have"):
+            read(named)
+    write(tmp_path / "x.jsonl", rows[1:])
+    assert load_problems(named) == [{"problem": "2+2?", "answer": "4"}]
 
 
 def test_solutions_are_checked_like_problems(tmp_path: Path) -> None:

@@ -1,0 +1,56 @@
+"""What other conventions would change: one is named only where it changes a verdict of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+from evals.answer_files.sample import Sample
+from evals.grading import MOST_DIGITS, Conventions, Grade
+from evals.grading.extraction import locate
+from evals.grading.grader import outcome
+from evals.grading.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class ConventionEffect:
+    """The same answers under one other convention: `gained` more are correct, or `lost` are correct no more."""
+
+    option: str
+    gained: int
+    lost: int
+
+    def __str__(self) -> str:
+        changed = self.gained + self.lost
+        change = "1 verdict changes" if changed == 1 else f"{changed} verdicts change"
+        return f"{self.option}: {change} (correct: +{self.gained}, -{self.lost})"
+
+
+def others(conventions: Conventions) -> Iterator[tuple[str, Conventions, bool]]:
+    """Each convention changed alone: as it is typed, all of them then, and whether it accepts more."""
+    for option in fields(conventions):
+        value = getattr(conventions, option.name)
+        flags = isinstance(value, bool)
+        for other in (not value,) if flags else range(max(1, value - 1), min(MOST_DIGITS, value + 1) + 1):
+            if other != value:
+                looser = other if flags else other < value
+                yield f"{option.name}={str(other).lower()}", replace(conventions, **{option.name: other}), looser
+
+
+def convention_effects(
+    rows: Sequence[Sample], grades: Sequence[Grade], conventions: Conventions
+) -> list[ConventionEffect]:
+    """The other conventions that change a verdict. One that accepts more is tried on wrong answers alone, and one that
+    accepts less on correct ones."""
+    found = []
+    answered = [(row.golds, grade.answer, grade.verdict) for row, grade in zip(rows, grades, strict=True)]
+    for option, changed, looser in others(conventions):
+        before = Verdict.WRONG if looser else Verdict.CORRECT
+        count = sum(
+            any(outcome(locate(gold), answer, changed) is True for gold in golds) is looser
+            for golds, answer, verdict in answered
+            if verdict is before and answer is not None and answer not in golds
+        )
+        if count:
+            found.append(ConventionEffect(option, count if looser else 0, 0 if looser else count))
+    return found
