@@ -21,7 +21,6 @@ from types import NoneType
 from typing import Any, TypeVar, cast
 
 from evals import suggest
-from evals.data.benchmarks import forget_files
 from evals.notebook import Tabular
 from evals.outputs import check
 from harness.command.config import parse_overrides
@@ -103,7 +102,6 @@ def called(function: F) -> F:
             if isinstance(value, (list, tuple)):
                 given.arguments[name] = [os.fspath(v) if isinstance(v, os.PathLike) else v for v in value]
         inputs = check(given.arguments)
-        forget_files()
         result = function(*given.args, **given.kwargs)
         if isinstance(result, Tabular):
             object.__setattr__(result, "inputs", inputs)  # some results are frozen

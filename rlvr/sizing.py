@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from rlvr.results import Result
 
 if TYPE_CHECKING:
     from evals.notebook import TextTable
+    from evals.stats.power import Spread
     from harness.plan.seeds import ClaimSeeds
 
 
@@ -48,10 +50,8 @@ def power(
     samples, seeds = at_least_one("samples", samples), at_least_one("seeds", seeds)
     _check_power(power)
     from evals.data import benchmarks
-    from evals.stats.compare import measured_differently
-    from evals.stats.intervals import MIN_SEEDS
-    from evals.stats.power import MOST, chance, default_spread, measured_spread, seeds_needed
-    from harness.record.find import check_names, method
+    from evals.stats.power import MOST, default_spread
+    from harness.record.find import check_names
 
     names = runs or []
     if benchmark is not None and not names:
@@ -62,47 +62,108 @@ def power(
     noise, note = default_spread(benchmark or ""), ""
     choose("key", list(values), noise.sourced())
     if names:
-        measured = [method(text) for text in names]
-        shared = [name for name in measured[0].tables if name in measured[-1].tables]
-        if benchmark is None and len(shared) == 1:
-            (benchmark,) = shared
-        if benchmark is None or benchmark not in shared:
-            got = "missing" if benchmark is None else f"got {benchmark}"
-            expected = f"one of {', '.join(shared)}" if shared else "one that both were measured on; they share none"
-            raise UsageError(f"benchmark: {got}. Expected {expected}")
-        first, *other = [run.tables[benchmark] for run in measured]
-        if problems is None and benchmark not in benchmarks.names():  # your own
-            problems = len(first.problems)
-        of, unmeasured = " and ".join(names), noise
-        noise = measured_spread(first, of, fallback=noise, other=other[0] if other else None)
-        if other and (unlike := measured_differently(measured[0], measured[1], benchmark)):
-            note = f"MEASURED DIFFERENTLY, so that difference_sd is not of the models alone: {'; '.join(unlike)}."
-        if noise is unmeasured:
-            note = f"Nothing could be measured on {of}: the samples of each problem are all correct or all wrong."
+        benchmark, problems, noise, note = _measured(names, benchmark, problems, noise)
     noise = noise.override(values, "command line")
     if problems is None and benchmark is None:
         raise UsageError("benchmark: missing. Give benchmark=NAME, problems=N or runs=[RUN]")
     if problems is None:
         problems = benchmarks.count(benchmark or "")
-    rows, flat, cells, apart = [], [], [], []
-    for n in samples or (1, 4, 16, 64):
-        sizes = {"problems": problems, "samples": n}
-        chances = {str(k): chance(difference, noise, **sizes, seeds=k) for k in seeds or (1, 3, 5, 10)}
-        needed = seeds_needed(difference, noise, **sizes, target_power=power)
-        rows.append({"samples": n, "power_by_seeds": chances, "seeds_needed": needed})
-        methods = {f"{k} seeds": c for k, c in chances.items() if int(k) >= MIN_SEEDS}
-        single = {f"{k} seed{'s' * (k != '1')}, problems only": c for k, c in chances.items() if int(k) < MIN_SEEDS}
-        shares, asked = {k: round(c, 4) for k, c in methods.items()}, f"seeds for {power:.0%}"
-        flat.append({"samples": n, **shares, asked: needed, **{k: round(c, 4) for k, c in single.items()}})
-        cells.append((f"{n}", *(f"{c:.0%}" for c in methods.values()), f"{needed or f'> {MOST}'}"))
-        apart.append((f"{n}", *(f"{c:.0%}" for c in single.values())))
+    cells = [_cell(difference, noise, problems, n, seeds or (1, 3, 5, 10), power) for n in samples or (1, 4, 16, 64)]
     model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
     said: dict[str, Any] = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
     said |= {"runs": [*names], "note": note or None}
-    document = {**said, "model": model, "most": MOST, "rows": rows}
-    table = (["samples", *methods, asked], cells)
-    checkpoints = [(["samples", *(name.partition(",")[0] for name in single)], apart)] if single else []
-    return Result(document, lambda: _power_text(said, model, table, checkpoints), flat, printed=[table, *checkpoints])
+    document = {**said, "model": model, "most": MOST, "rows": [cell.as_dict() for cell in cells]}
+    table, *checkpoints = tables = _power_tables(cells, power)
+    flat = [cell.flat(power) for cell in cells]
+    return Result(document, lambda: _power_text(said, model, table, checkpoints), flat, printed=tables)
+
+
+def _measured(
+    names: Sequence[str], benchmark: str | None, problems: int | None, noise: Spread
+) -> tuple[str, int | None, Spread, str]:
+    """The benchmark, its number of problems, the noise of one run or of two, and a note on what limits it.
+
+    Raises:
+        UsageError: the runs do not share the benchmark, or share several and none is named.
+    """
+    from evals.data import benchmarks
+    from evals.stats.compare import measured_differently
+    from evals.stats.power import measured_spread
+    from harness.record.find import method
+
+    runs = [method(text) for text in names]
+    shared = [name for name in runs[0].tables if name in runs[-1].tables]
+    if benchmark is None and len(shared) == 1:
+        (benchmark,) = shared
+    if benchmark is None or benchmark not in shared:
+        got = "missing" if benchmark is None else f"got {benchmark}"
+        expected = f"one of {', '.join(shared)}" if shared else "one that both were measured on; they share none"
+        raise UsageError(f"benchmark: {got}. Expected {expected}")
+    first, other = runs[0].tables[benchmark], runs[1].tables[benchmark] if len(runs) > 1 else None
+    if problems is None and benchmark not in benchmarks.names():  # your own
+        problems = len(first.problems)
+    of = " and ".join(names)
+    measured = measured_spread(first, of, fallback=noise, other=other)
+    if measured is noise:
+        note = f"Nothing could be measured on {of}: the samples of each problem are all correct or all wrong."
+    elif other is not None and (unlike := measured_differently(runs[0], runs[1], benchmark)):
+        note = f"MEASURED DIFFERENTLY, so that difference_sd is not of the models alone: {'; '.join(unlike)}."
+    else:
+        note = ""
+    return benchmark, problems, measured, note
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """The power at one number of samples: by number of seeds, and the seeds that the asked power needs."""
+
+    samples: int
+    chances: Mapping[int, float]
+    seeds_needed: int | None
+
+    def methods(self) -> dict[str, float]:
+        """Chances of a test about methods, which counts seeds."""
+        from evals.stats.intervals import MIN_SEEDS
+
+        return {f"{k} seeds": chance for k, chance in self.chances.items() if k >= MIN_SEEDS}
+
+    def checkpoints(self) -> dict[str, float]:
+        """Chances of a test about checkpoints, which counts problems alone."""
+        from evals.stats.intervals import MIN_SEEDS
+
+        return {f"{k} seed{'s' * (k != 1)}": chance for k, chance in self.chances.items() if k < MIN_SEEDS}
+
+    def as_dict(self) -> dict[str, object]:
+        by_seeds = {str(k): chance for k, chance in self.chances.items()}
+        return {"samples": self.samples, "power_by_seeds": by_seeds, "seeds_needed": self.seeds_needed}
+
+    def flat(self, power: float) -> dict[str, object]:
+        """A row of a table of values."""
+        methods = {name: round(chance, 4) for name, chance in self.methods().items()}
+        checkpoints = {f"{name}, problems only": round(chance, 4) for name, chance in self.checkpoints().items()}
+        return {"samples": self.samples, **methods, f"seeds for {power:.0%}": self.seeds_needed, **checkpoints}
+
+
+def _cell(difference: float, noise: Spread, problems: int, samples: int, seeds: Sequence[int], power: float) -> _Cell:
+    from evals.stats.power import chance, seeds_needed
+
+    sizes = {"problems": problems, "samples": samples}
+    chances = {k: chance(difference, noise, **sizes, seeds=k) for k in seeds}
+    return _Cell(samples, chances, seeds_needed(difference, noise, **sizes, target_power=power))
+
+
+def _power_tables(cells: Sequence[_Cell], power: float) -> list[TextTable]:
+    """The table of methods, and the one of checkpoints, if it was asked for."""
+    from evals.stats.power import MOST
+
+    head = ["samples", *cells[0].methods(), f"seeds for {power:.0%}"]
+    needed = [f"{cell.seeds_needed or f'> {MOST}'}" for cell in cells]
+    shares = [[f"{chance:.0%}" for chance in cell.methods().values()] for cell in cells]
+    rows = [(f"{c.samples}", *row, n) for c, row, n in zip(cells, shares, needed, strict=True)]
+    if not (single := cells[0].checkpoints()):
+        return [(head, rows)]
+    alone = [(f"{c.samples}", *(f"{chance:.0%}" for chance in c.checkpoints().values())) for c in cells]
+    return [(head, rows), (["samples", *single], alone)]
 
 
 def _check_power(power: float) -> None:

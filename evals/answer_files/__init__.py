@@ -14,14 +14,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from evals.answer_files.conventions import convention_effects
 from evals.answer_files.differing import differing
 from evals.answer_files.own import decided_by, file_of, graded_by
 from evals.answer_files.policies import LETTER, advice, policy_effects
 from evals.answer_files.read import read_of
-from evals.answer_files.reading import NOTHING_SAID, Reading, read_answers
+from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, read_answers
 from evals.answer_files.report import SHOWN, GradeReport, agreement
 from evals.answer_files.sample import Sample
 from evals.answer_files.table import Columns, columns_of_responses, ended, with_columns
@@ -29,7 +29,7 @@ from evals.code_execution.program_grader import ProgramGrader, is_gold
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.errors import UsageError
 from evals.files import write_jsonl
-from evals.grading import Conventions, Grade, Grader
+from evals.grading import Conventions, Explanation, Grade, Grader, Response
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import graded_part, has_marker
@@ -76,52 +76,28 @@ def grade_file(
             impossible k.
         OSError: the file cannot be read, or `out` cannot be written.
     """
-    paths = [file_of(Path(one)) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
-    target = None if out is None else Path(out)
-    if target is not None and (target.suffix != ".jsonl" or not target.parent.is_dir()):
-        raise UsageError(f"out is {str(out)!r}. Expected a name that ends in .jsonl, in a folder that exists")
+    paths, target = _paths(path), _target(out)
     file = read_answers(paths, reading)
     rows = file.rows
     samples = Counter(row.problem_of for row in rows)
     of_benchmarks = _ks(samples, ks)
-    for number in () if explain == "wrong" else explain:
-        if not 1 <= number <= len(rows):
-            raise UsageError(f"explain is {number}. Expected 1 to {len(rows)}, the number of a row")
-    ways = {decided_by(one, file.format, rows) for one in paths}
-    decided = ways.pop() if len(ways) == 1 else None
+    decided = _decided(paths, file)
     by_file, part = decided or (file.policy, "after")
     policy, reasoning = policy or by_file or policy_for(rows), reasoning or part
     policies = tuple(PROGRAMS if policy in PROGRAMS else POLICIES)
-    if policy not in policies:
-        raise UsageError(f"extraction policy {policy!r} is unknown. Expected one of {', '.join(POLICIES)}")
-    if strange := [n for n, row in enumerate(rows, 1) if is_gold(row.gold) is not (policy in PROGRAMS)]:
-        what = "no test of a program" if policy in PROGRAMS else "the test of a program: policy=program"
-        raise UsageError(f"policy={policy}: the answer of row {strange[0]} is {what}")
-    if policy in PROGRAMS and explain:
-        raise UsageError("explain: expected none, the answers are programs")
+    _check_policy(policy, policies, rows)
+    _check_explain(explain, policy, len(rows))
 
-    grader = ProgramGrader(workers=os.cpu_count() or 2) if policy in PROGRAMS else Grader(conventions, reasoning)
-    triples: list[tuple[Any, str, str | None]] = [(row.to_grade, row.response, row.finish_reason) for row in rows]
-    if policy in PROGRAMS:
-        triples = [(answer, *graded_part(text, finish, reasoning)) for answer, text, finish in triples]
+    grader = _grader(policy, conventions, reasoning)
+    graded = _triples(rows, policy, reasoning)
     units = ("rows", "problems whose answers are compared", "other policies")
     of_rows, of_problems, of_policies = (progress and partial(progress, unit) for unit in units)
-    grades = _with_errors(rows, grader.grade_responses(triples, policy, of_rows))
+    grades = _with_errors(rows, grader.grade_responses(graded, policy, of_rows))
     ours = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions), of_problems)
     if target is not None:  # before what may take as long again
         write_jsonl(target, with_columns(rows, ours))
-    failed = {place for place, row in enumerate(rows) if row.sampling_error is not None}
-    effects = policy_effects(triples, grades, grader, policy, policies, of_policies, failed)
-    differ = differing(rows, grades, grader, policy, decided)
-    wrong = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG]
-    explained = wrong[:SHOWN] if explain == "wrong" else explain
-    explanations = {
-        n: replace(  # with the verdict that was counted, which knows the finish reason
-            grader.explain(*triples[n - 1][:2], policy), verdict=grades[n - 1].verdict, reason=grades[n - 1].reason
-        )
-        for n in explained
-        if isinstance(grader, Grader)
-    }
+    effects = policy_effects(graded, grades, grader, policy, policies, of_policies, _failed(rows))
+    explanations = _explanations(explain, graded, grades, grader, policy)
     answers = {id(row): grade.answer for row, grade in zip(rows, grades, strict=True)}
     return GradeReport(
         file=", ".join(map(str, paths)),
@@ -145,8 +121,82 @@ def grade_file(
         read=read_of(file, lambda sample: answers[id(sample)]),
         note=file.note,
         empty=file.empty,
-        differing=differ,
+        differing=differing(rows, grades, grader, policy, decided),
     )
+
+
+def _paths(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
+    return [file_of(Path(one)) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
+
+
+def _grader(policy: str, conventions: Conventions, reasoning: str) -> Grader | ProgramGrader:
+    return ProgramGrader(workers=os.cpu_count() or 2) if policy in PROGRAMS else Grader(conventions, reasoning)
+
+
+def _target(out: str | os.PathLike[str] | None) -> Path | None:
+    """The file to write.
+
+    Raises:
+        UsageError: its name does not end in .jsonl, or its folder is missing.
+    """
+    target = None if out is None else Path(out)
+    if target is not None and (target.suffix != ".jsonl" or not target.parent.is_dir()):
+        raise UsageError(f"out is {str(out)!r}. Expected a name that ends in .jsonl, in a folder that exists")
+    return target
+
+
+def _decided(paths: Sequence[Path], file: AnswerFile) -> tuple[str, str] | None:
+    """The policy and the part of a response that decided the verdicts of all files; None if they differ."""
+    ways = {decided_by(one, file.format, file.rows) for one in paths}
+    return ways.pop() if len(ways) == 1 else None
+
+
+def _check_policy(policy: str, policies: Sequence[str], rows: Sequence[Sample]) -> None:
+    """Raise UsageError for an unknown policy, and for a row whose answer is a program where no program is graded, or
+    the other way round."""
+    if policy not in policies:
+        raise UsageError(f"extraction policy {policy!r} is unknown. Expected one of {', '.join(POLICIES)}")
+    if strange := [n for n, row in enumerate(rows, 1) if is_gold(row.gold) is not (policy in PROGRAMS)]:
+        what = "no test of a program" if policy in PROGRAMS else "the test of a program: policy=program"
+        raise UsageError(f"policy={policy}: the answer of row {strange[0]} is {what}")
+
+
+def _check_explain(explain: Sequence[int] | Literal["wrong"], policy: str, rows: int) -> None:
+    """Raise UsageError for a row that there is not, and for programs, whose verdicts have no steps to show."""
+    for number in () if explain == "wrong" else explain:
+        if not 1 <= number <= rows:
+            raise UsageError(f"explain is {number}. Expected 1 to {rows}, the number of a row")
+    if policy in PROGRAMS and explain:
+        raise UsageError("explain: expected none, the answers are programs")
+
+
+def _triples(rows: Sequence[Sample], policy: str, reasoning: str) -> list[Response]:
+    """Gold, response and finish reason of each row. A program's response is cut to its graded part here."""
+    triples = [(row.to_grade, row.response, row.finish_reason) for row in rows]
+    if policy not in PROGRAMS:
+        return triples
+    return [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
+
+
+def _explanations(
+    explain: Sequence[int] | Literal["wrong"],
+    triples: Sequence[Response],
+    grades: Sequence[Grade],
+    grader: Grader | ProgramGrader,
+    policy: str,
+) -> dict[int, Explanation]:
+    """Number of a row -> how it is graded, with the verdict that was counted, which knows the finish reason."""
+    if not isinstance(grader, Grader):
+        return {}
+    if explain == "wrong":
+        explain = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG][:SHOWN]
+    explained = {n: (grader.explain(*triples[n - 1][:2], policy), grades[n - 1]) for n in explain}
+    return {n: replace(how, verdict=grade.verdict, reason=grade.reason) for n, (how, grade) in explained.items()}
+
+
+def _failed(rows: Sequence[Sample]) -> set[int]:
+    """Places of the rows of which the engine gave no whole response."""
+    return {place for place, row in enumerate(rows) if row.sampling_error is not None}
 
 
 def _with_errors(rows: Sequence[Sample], grades: Sequence[Grade]) -> list[Grade]:

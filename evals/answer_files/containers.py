@@ -121,43 +121,85 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
         return [whole]
     if (table := table_of(whole)) is not None:
         return table
-    if columns and all(reach(whole, of) is not ABSENT for of in columns.values()):
+    if columns and _has(whole, columns):
         return [whole]
+    if rows := _held(whole) or _of_tasks(whole) or _by_id(whole):
+        return rows
+    lists = _lists(whole)
+    fitting = [rows for rows in lists.values() if _has(rows[0], columns)]
+    if columns and len(fitting) == 1:
+        return fitting[0]
+    _refuse_scores_of_lm_eval(whole)
+    _refuse_log(whole)
+    if rows := _of_details(whole, few=2 if lists else 1):
+        return rows
+    if not lists and not columns:
+        _refuse_lists_by_id(whole)
+    is_row = may_be_row(whole) or any(_is_rows(whole.get(name)) for name in HOLDERS)
+    return [whole] if is_row else _of_lists(whole, lists)
+
+
+def _has(row: Mapping[str, Any], columns: Mapping[str, str]) -> bool:
+    """Whether a row has every column that was named."""
+    return all(reach(row, of) is not ABSENT for of in columns.values())
+
+
+def _held(whole: dict[str, Any]) -> list[Any]:
+    """The rows under a usual name."""
     for name in HOLDERS:
         if _is_rows(rows := whole.get(name)) and holds_rows(whole, rows[0]):
             return list(rows)
-    tasks = whole.get("eval")  # of evalplus: task -> samples
-    if isinstance(tasks, dict) and tasks and all(_is_rows(of) for of in tasks.values()):
+    return []
+
+
+def _of_tasks(whole: Mapping[str, Any]) -> list[Any]:
+    """The samples of evalplus: task -> samples.
+
+    Raises:
+        UsageError: it is an inspect log, which has the same key, without samples.
+    """
+    tasks = whole.get("eval")
+    if not isinstance(tasks, dict):
+        return []
+    if tasks and all(_is_rows(of) for of in tasks.values()):
         return [sample for samples in tasks.values() for sample in samples]
-    if isinstance(tasks, dict) and {"version", "status"} <= whole.keys():
+    if {"version", "status"} <= whole.keys():
         raise UsageError(NO_SAMPLES)
-    if rows_by_id := _by_id(whole):
-        return rows_by_id
-    lists = _lists(whole)
-    fitting = [rows for rows in lists.values() if all(reach(rows[0], of) is not ABSENT for of in columns.values())]
-    if columns and len(fitting) == 1:
-        return fitting[0]
-    if _scores_of_lm_eval(whole):
+    return []
+
+
+def _of_details(whole: dict[str, Any], few: int) -> list[Any]:
+    """The rows of OpenCompass: id -> object, beside the scores, or the predictions alone.
+
+    Args:
+        few: the fewest rows. An object with one object in it, which has lists, is no table.
+    """
+    details = whole.get("details", whole)
+    if not isinstance(details, dict):
+        return []
+    rest = {key: row for key, row in details.items() if key != "type"}
+    return _by_id(rest, few) if all(isinstance(row, dict) for row in rest.values()) else []
+
+
+def _refuse_scores_of_lm_eval(whole: dict[str, Any]) -> None:
+    """Raise UsageError for results_*.json: scores by task, and how they were made."""
+    results = whole.get("results")
+    scores = isinstance(results, dict) and all(isinstance(task, dict) and not _lists(task) for task in results.values())
+    if scores and {"configs", "config", "versions", "n-shot"} & whole.keys():
         raise UsageError(
             "these are lm-eval's scores without samples. Run lm_eval with --log_samples, and give its samples_*.jsonl"
         )
+
+
+def _refuse_log(whole: Mapping[str, Any]) -> None:
+    """Raise UsageError for a trainer's log: it says what reads it."""
     history = whole.get("log_history")
-    if isinstance(history, list) and _is_rows(history):
+    if _is_rows(history):
         names = dict.fromkeys(name for entry in history for name in entry if name != "step")
         raise UsageError(
             "this is a trainer's log without responses. Type rlvr audit with metric=NAME and printed=NUMBER. Its "
             f"metrics are {', '.join(names)}"
         )
-    details = whole.get("details", whole)  # of OpenCompass: id -> object, beside the scores; or the predictions alone
-    if isinstance(details, dict):
-        rest = {key: row for key, row in details.items() if key != "type"}
-        few = 1 if not lists else 2  # an object with one object in it, which has lists, is no table
-        if all(isinstance(row, dict) for row in rest.values()) and (found := _by_id(rest, few)):
-            return found
-    if not lists and not columns:
-        _refuse_lists_by_id(whole)
-    is_row = may_be_row(whole) or any(_is_rows(whole.get(name)) for name in HOLDERS)
-    return [whole] if is_row else _of_lists(whole, lists)
 
 
 def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) -> list[Any]:
@@ -235,13 +277,6 @@ NO_SAMPLES = "this is an inspect log without samples. Its evaluation was not fin
 
 def _is_rows(value: object) -> TypeGuard[list[dict[str, Any]]]:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
-
-
-def _scores_of_lm_eval(whole: dict[str, Any]) -> bool:
-    """results_*.json: scores by task, and how they were made."""
-    results = whole.get("results")
-    scores = isinstance(results, dict) and all(isinstance(task, dict) and not _lists(task) for task in results.values())
-    return scores and bool({"configs", "config", "versions", "n-shot"} & whole.keys())
 
 
 def _zipped(path: Path) -> list[Any]:

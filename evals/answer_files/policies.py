@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
 
 from evals.code_execution.program_grader import ProgramGrader
-from evals.grading import Grade, Grader, Progress
+from evals.grading import Grade, Grader, Progress, Response
 from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import READ, has_marker
 from evals.grading.verdicts import Verdict
@@ -55,7 +54,7 @@ class PolicyEffect:
 
 
 def policy_effects(
-    rows: Sequence[tuple[Any, str, str | None]],
+    rows: Sequence[Response],
     grades: Sequence[Grade],
     grader: Grader | ProgramGrader,
     used: str,

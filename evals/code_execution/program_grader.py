@@ -16,7 +16,8 @@ from types import TracebackType
 from evals.code_execution import sandbox
 from evals.code_execution.programs import POLICIES, fenced, find, reward_of
 from evals.code_execution.sandbox import Limits
-from evals.grading import Grade, Progress
+from evals.errors import UsageError
+from evals.grading import Gold, Grade, Progress, Response
 from evals.grading.extraction import extract
 from evals.grading.verdicts import Verdict
 
@@ -69,7 +70,7 @@ class ProgramGrader:
 
     def grade_responses(
         self,
-        rows: Sequence[tuple[str, str, str | None]],
+        rows: Sequence[Response],
         policy: str = "program",
         progress: Progress | None = None,
     ) -> list[Grade]:
@@ -82,7 +83,7 @@ class ProgramGrader:
             raise ValueError(f"policy={policy!r}. Expected one of {', '.join(POLICIES)}")
         sandbox.require()
         grades: list[Grade] = []
-        for grade in self._threads.map(lambda row: self._grade(row[0], row[1], row[2], policy), rows):
+        for grade in self._threads.map(lambda row: self._grade(_one(row[0]), row[1], row[2], policy), rows):
             grades.append(grade)
             if progress:
                 progress(len(grades), len(rows))
@@ -118,6 +119,12 @@ class ProgramGrader:
         return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, code.text)
 
 
+def _one(gold: Gold) -> str:
+    if isinstance(gold, str):
+        return gold
+    raise UsageError(f"answer: expected one test of a program, got {len(gold)}")
+
+
 def blocks_note(responses: Sequence[str]) -> str:
     """How many responses have no block of code in a fence."""
     return f"{sum(not fenced(response) for response in responses)} of {len(responses)} responses have no fenced block"
@@ -127,13 +134,13 @@ class RewardGrader(ProgramGrader):
     """Grades by a reward that is a program, MODULE:FUNCTION of (response, gold): 1 is correct, None unscored."""
 
     def grade_responses(
-        self, rows: Sequence[tuple[str, str, str | None]], policy: str = "", progress: Progress | None = None
+        self, rows: Sequence[Response], policy: str = "", progress: Progress | None = None
     ) -> list[Grade]:
         """Grades of (gold, response, finish reason or None), in order; a response without a box that does not get 1
         has no answer."""
         reward, grades = reward_of(policy), []
         for gold_answer, response, finish in rows:
-            value, answer = reward(response, gold_answer), extract(response).answer
+            value, answer = reward(response, _one(gold_answer)), extract(response).answer
             if value is None:
                 grades.append(Grade(Verdict.UNSCORED, answer, f"{policy} gave no score"))
             elif value == 1 or answer is not None:

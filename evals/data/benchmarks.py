@@ -91,38 +91,40 @@ class Benchmark:
 
 
 COLUMNS = ("id", "problem_id", "problem", "answer")  # which a user's file may have under other names
-OWN: dict[str, ProblemFile] = {}  # known to this process, by name: files of the user
 
 
-def adopt(path: str | Path) -> str:
-    """Register a file of problems as a benchmark in this process; returns its name.
+class OwnBenchmark(str):
+    """The name of a user's file as a benchmark, and the file. The name is text wherever no file is needed.
 
     It is `fractions` for `fractions.jsonl`, and for `fractions.jsonl?problem=question&answer=gold`, whose columns have
     other names than ours.
-
-    Raises:
-        UsageError: the name is taken, or a column of ours that there is not.
     """
-    given = ProblemFile.parse(str(path), COLUMNS)
-    file = Path(given.path).resolve()
-    columns = {"id" if ours == "problem_id" else ours: theirs for ours, theirs in given.columns.items()}
-    name = re.sub(r"\W", "_", file.name.partition(".")[0].lower(), flags=re.ASCII)
-    if not re.search("[a-z0-9]", name):
-        raise UsageError(f"benchmark {file.name}: expected a file with a letter or a digit before its first point")
-    if name in names() or (name in OWN and OWN[name].path != str(file)):
-        raise UsageError(f"benchmark {file}: expected a file of another name, {name!r} is taken")
-    OWN[name] = ProblemFile(str(file), columns)
-    return name
 
+    file: ProblemFile
 
-def forget_files() -> None:
-    """Forget every adopted file. A call from Python begins so, and a file of an earlier call takes no name from it."""
-    OWN.clear()
+    def __new__(cls, file: ProblemFile) -> OwnBenchmark:
+        """Raises UsageError if the file's name makes no name, or makes that of a benchmark of ours."""
+        own = super().__new__(cls, re.sub(r"\W", "_", Path(file.path).name.partition(".")[0].lower(), flags=re.ASCII))
+        if not re.search("[a-z0-9]", own):
+            raise UsageError(f"benchmark {file.path}: expected a file with a letter or a digit before its first point")
+        if own in names():
+            raise UsageError(f"benchmark {file.path}: expected a file of another name, {str(own)!r} is taken")
+        own.file = file
+        return own
 
+    def __getnewargs__(self) -> tuple[ProblemFile]:  # type: ignore[override]  # of text it is its text
+        return (self.file,)
 
-def origin(name: str) -> str | None:
-    """What `adopt` took for a benchmark of your own; None for the others."""
-    return str(OWN[name]) if name in OWN else None
+    @classmethod
+    def parse(cls, text: str | Path) -> OwnBenchmark:
+        """The benchmark of a file, `FILE?problem=question`.
+
+        Raises:
+            UsageError: also for a column of ours that there is not.
+        """
+        given = ProblemFile.parse(str(text), COLUMNS)
+        columns = {"id" if ours == "problem_id" else ours: theirs for ours, theirs in given.columns.items()}
+        return cls(ProblemFile(str(Path(given.path).resolve()), columns))
 
 
 def names() -> tuple[str, ...]:
@@ -142,8 +144,8 @@ def task(name: str) -> dict[str, Any]:
         UsageError: no such benchmark (the nearest name is given).
     """
     check_name(name)
-    if name in OWN:
-        return {"tag": ["own"], "task": name, "metadata": {"columns": dict(OWN[name].columns)}}
+    if isinstance(name, OwnBenchmark):
+        return {"tag": ["own"], "task": name, "metadata": {"columns": dict(name.file.columns)}}
     return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 
@@ -159,14 +161,14 @@ def count(name: str) -> int:
 
 def check_name(name: str) -> None:
     """Raises ValueError, with the nearest name, if there is no such benchmark."""
-    valid = (*names(), *OWN)
-    if name not in valid and Path(name).is_file():
+    if isinstance(name, OwnBenchmark) or name in names():
+        return
+    if Path(name).is_file():
         refuse_converted(Path(name))
         raise UsageError(f"benchmark {name}: expected a file ending in {', '.join(SUFFIXES)}")
-    if name not in valid:
-        raise UsageError(
-            f"unknown benchmark {name!r}: {expected(name, valid)}, or a file of problems ({', '.join(SUFFIXES)})"
-        )
+    raise UsageError(
+        f"unknown benchmark {name!r}: {expected(name, names())}, or a file of problems ({', '.join(SUFFIXES)})"
+    )
 
 
 def load(
@@ -188,18 +190,18 @@ def load(
     """
     config = task(name)
     metadata = config["metadata"]
-    if name in OWN:
-        file: Path | None = Path(OWN[name].path)
+    if own := name.file if isinstance(name, OwnBenchmark) else None:
+        file: Path | None = Path(own.path)
     else:
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
     rows, source = _read_hub(config) if file is None else (list(read_rows(file)), str(file))
     if reader := metadata.get("reader"):
         rows = [_read_as(reader, row, f"{name}, row {number} of {source}") for number, row in enumerate(rows, 1)]
-    if name in OWN:
-        refuse_mixed(Path(source), rows, OWN[name].columns)
-        rows = [_as_named(row, OWN[name].columns, f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
+    if own:
+        refuse_mixed(Path(source), rows, own.columns)
+        rows = [_as_named(row, own.columns, f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
-    if name in OWN:
+    if own:
         _refuse_hidden_choices(rows, problems, f"{name}, row 1 of {source}")
         _refuse_choices_beside(rows, problems, f"{name}, row 1 of {source}")
     sha256 = content_hash(problems)
@@ -273,7 +275,9 @@ def _problems(
     width = len(str(max(len(rows) - 1, 0)))
     problems = []
     ids = [str(row.get("id")) for row in rows]
-    own_ids = name not in OWN or "id" in columns or len({*ids}) == len(ids)  # else they name something else
+    own_ids = (
+        not isinstance(name, OwnBenchmark) or "id" in columns or len({*ids}) == len(ids)
+    )  # else they name something else
     for index, row in enumerate(rows):
         where = f"{name}, row {index + 1} of {source}"
         numbered = f"{name}-{index:0{width}d}"
@@ -386,13 +390,14 @@ def _cell(
 def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> None:
     """Raise UsageError with all missing columns, and for a user's own file with the option that names theirs."""
     needed: tuple[str, ...] = ("problem",) if "program" in columns else ("problem", "answer")
-    needed += ("id",) if name in OWN and "id" in columns else ()
+    needed += ("id",) if isinstance(name, OwnBenchmark) and "id" in columns else ()
     missing = [(ours, columns.get(ours, ours)) for ours in needed if not {ours, columns.get(ours)} & row.keys()]
     if missing:
         accepted = " and no column ".join(" or ".join(map(repr, dict.fromkeys(pair))) for pair in missing)
         usual = {ours: (columns.get(ours), *USUAL.get(ours, ())) for ours in needed if ours not in row}
         theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
-        hint = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, theirs.items())))}" if name in OWN else ""
+        give = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, theirs.items())))}"
+        hint = give if isinstance(name, OwnBenchmark) else ""
         raise UsageError(f"{where}: no column {accepted}. It has {', '.join(map(repr, row))}{hint}")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.code_execution.programs import reward_of
 from evals.data import benchmarks, prompts
+from evals.data.benchmarks import OwnBenchmark
 from evals.data.problem_file import is_problem_file
 from evals.data.prompts import Prompt
 from evals.errors import Faults, UsageError
@@ -177,7 +178,7 @@ class Protocol:
             try:
                 named = new["benchmarks"].value if "benchmarks" in new else ()
                 for name in named if isinstance(named, tuple) else ():
-                    benchmarks.check_name(str(name))
+                    benchmarks.check_name(name)
             except UsageError:
                 del new["benchmarks"]  # the other values are checked by the protocol's own
                 raise
@@ -248,7 +249,7 @@ def _given(key: str, value: object) -> Any:
         texts = value if isinstance(value, (list, tuple)) else ()
         value = [t.replace("\\n", "\n").replace("\\t", "\t") if isinstance(t, str) else t for t in texts] or value
     if key == "benchmarks" and isinstance(value, (list, tuple)):
-        value = [benchmarks.adopt(v) if is_problem_file(str(v)) else v for v in value]
+        value = [OwnBenchmark.parse(v) if is_problem_file(str(v)) else v for v in value]
     return _frozen(value)
 
 
@@ -259,6 +260,9 @@ def check(protocol: Protocol) -> None:
         raise UsageError(f"benchmarks={protocol.benchmarks.value!r}: expected a list of one or more names")
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
+        files = {name.file.path: None for name in names if name == twice and isinstance(name, OwnBenchmark)}
+        if len(files) > 1:
+            raise UsageError(f"benchmarks: {' and '.join(files)} are both {str(twice)!r}. Rename one")
         raise UsageError(f"benchmarks={names!r}: expected each name once, got {twice} more than once")
     faults = Faults()
     misfits: dict[str, list[str]] = {}
@@ -336,7 +340,7 @@ def _asked(protocol: Protocol, benchmark: str) -> Iterator[str]:
     if (
         used.asks_for != own.asks_for
         and not named
-        and not (benchmark in benchmarks.OWN and used.asks_for != "a program")
+        and not (isinstance(benchmark, OwnBenchmark) and used.asks_for != "a program")
     ):
         yield (
             f"prompt={asked!r} asks for {used.asks_for} ({used.policy}), and {benchmark} wants {own.asks_for} "

@@ -29,12 +29,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from evals.grading.grader import Explanation, Grade, Grader, Progress
 
-__all__ = ["Conventions", "Explanation", "Grade", "Grader", "Progress", "Same"]
+__all__ = ["Conventions", "Explanation", "Gold", "Grade", "Grader", "Progress", "Response", "Same"]
+
+Gold = str | tuple[str, ...]  # of several, each is right
+Response = tuple[Gold, str, str | None]  # with its gold, and its finish reason or None
 
 
 MOST_DIGITS = 1000
@@ -74,8 +77,9 @@ class Same(Protocol):
     def __call__(self, gold: str, answer: str) -> bool: ...
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the grader on first use, so that importing `evals.grading.extraction` alone stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.grader"), name)
+    found: object = getattr(import_module(f"{__name__}.grader"), name)
+    return found

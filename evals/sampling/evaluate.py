@@ -24,7 +24,7 @@ from evals.code_execution import sandbox
 from evals.code_execution.program_grader import ProgramGrader, RewardGrader
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data import benchmarks, prompts, protocols
-from evals.data.benchmarks import Benchmark
+from evals.data.benchmarks import Benchmark, OwnBenchmark
 from evals.data.hub import check_hub
 from evals.data.protocols import Protocol
 from evals.errors import RefusedError, UsageError
@@ -184,7 +184,7 @@ def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: Sampl
     store.check({"decoding": decoding.stated(), "seed": seed})  # before the tokenizer, whose imports take seconds
     first: dict[Any, str] = {}
     twice = [p.id for p in dataset.problems if first.setdefault((p.problem, p.choices), p.id) != p.id]
-    if twice and benchmarks.origin(name):
+    if twice and isinstance(name, OwnBenchmark):
         what = f"{len(twice)} of {len(dataset.problems)} problems repeat others, so intervals are too narrow"
         print(f"WARNING: {name}: {what}; remove {', '.join(twice[:9])}", file=sys.stderr)
     plan = _plan_of(dataset.first(at("rows")), dataset, protocol.prompt_of(name), decoding, at("n"), seed, engine)
@@ -254,7 +254,7 @@ def _record(model_path: str | Path, protocol: Protocol, data_dir: str | Path | N
     return {
         "model_path": str(model_path),
         "data_dir": None if data_dir is None else str(Path(data_dir).resolve()),
-        "own_benchmarks": [own for name in protocol.benchmarks.value if (own := benchmarks.origin(name))],
+        "own_benchmarks": [str(name.file) for name in protocol.benchmarks.value if isinstance(name, OwnBenchmark)],
         "protocol": {"name": protocol.name, **{key: value.as_dict() for key, value in protocol.sourced().items()}},
         "versions": {"python": sys.version.split()[0], **{package: version(package) for package in packages}},
     }

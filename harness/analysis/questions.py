@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.data import benchmarks, prompts
+from evals.data.benchmarks import OwnBenchmark
+from evals.errors import UsageError
 from harness.record.run import Run
 
 if TYPE_CHECKING:
@@ -34,8 +37,8 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
         return found
     data, record = manifest["identity"]["data"], manifest["record"]
     place = data_dir or record.get("data_dir")
-    own = any(_name(file) == benchmark for file in record.get("own_benchmarks", ()))
-    if not own and (place is None or not Path(place).is_dir()):
+    own = next((name for name in own_benchmarks(manifest) if name == benchmark), None)
+    if own is None and (place is None or not Path(place).is_dir()):
         return {}
     choice_seed = data["choice_seed"]
     how: dict[str, Any] = {
@@ -43,7 +46,7 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
         "choice_seed": 0 if choice_seed is None else choice_seed,
     }
     try:
-        dataset = benchmarks.load(benchmark, data_dir=place, **how)
+        dataset = benchmarks.load(own or benchmark, data_dir=place, **how)
     except (ValueError, OSError):  # the file has moved
         return {}
     if dataset.sha256 != data["sha256"]:
@@ -51,12 +54,11 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
     return {problem.id: prompts.question(problem) for problem in dataset.problems}
 
 
-def _name(file: str) -> str | None:
-    """The name of a user's file of problems as a benchmark; None where that name is taken by another one."""
-    try:
-        return benchmarks.adopt(file)
-    except ValueError:
-        return None
+def own_benchmarks(manifest: Mapping[str, Any]) -> Iterator[OwnBenchmark]:
+    """The user's files that an evaluation read, except those whose name is one of ours today."""
+    for file in manifest["record"].get("own_benchmarks", ()):
+        with suppress(UsageError):
+            yield OwnBenchmark.parse(file)
 
 
 def shared(of_runs: list[Mapping[str, Mapping[str, str]]]) -> dict[tuple[str, str], str]:

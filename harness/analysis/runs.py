@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from evals.analysis.subjects import Subject, read_subject
 from evals.data import prompts
-from evals.data.benchmarks import adopt
 from evals.data.prompts import Prompt
 from evals.markdown import code
 from evals.sampling.engines.base import Decoding
-from harness.analysis.questions import questions
+from harness.analysis.questions import own_benchmarks, questions
 from harness.errors import UsageError
 from harness.record.find import conditions_of, seeds_of
 from harness.record.names import readable
@@ -122,12 +121,11 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
         return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources), asked)
     first = sources[0]
     try:
-        for benchmark in conditions:
-            for file in (first.manifest(benchmark) or {"record": {}})["record"].get("own_benchmarks", ()):
-                adopt(file)
+        manifests = filter(None, map(first.manifest, conditions))
+        own = {str(name): name for manifest in manifests for name in own_benchmarks(manifest)}
         readable = read_subject(
             name,
-            {benchmark: first.samples(benchmark) for benchmark in conditions},
+            {own.get(benchmark, benchmark): first.samples(benchmark) for benchmark in conditions},
             conditions,
             model_path=model,
             data_dir=data_dir or tiny_benchmarks(conditions),

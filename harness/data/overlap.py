@@ -96,7 +96,7 @@ def at_hand(jobs: Iterable[Job], data_dir: str | None) -> list[str]:
             continue  # a tiny family makes its training problems and its benchmarks apart
         local = source(job.experiment.dataset.value).hub is None
         for name in job.protocol.benchmarks.value:
-            if local and (data_dir is not None or benchmarks.origin(name) is not None):
+            if local and (data_dir is not None or isinstance(name, benchmarks.OwnBenchmark)):
                 here.setdefault(_data(job), {})[name] = None
             else:
                 later[name] = None

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.data.benchmarks import adopt
+from evals.data.benchmarks import OwnBenchmark
 from evals.environment import variable
 from evals.files import locked, text_sha256, write_jsonl
 from evals.notebook import text_table
@@ -204,7 +204,10 @@ def overrides(job: Job, base: str, folder: Path) -> dict[str, Any]:
     e, p = job.experiment, job.protocol
     asks = max(p.benchmarks.value, key=lambda name: int(p.value("max_tokens", name)))
     written = p.prompt_of(asks).asks_for == "a written answer"  # as that of the rehearsal's two questions
-    prompt = {adopt(_questions(folder)): p.value("prompt", asks), "default": "benchmark"}  # named, so that any may be
+    prompt = {
+        OwnBenchmark.parse(_questions(folder)): p.value("prompt", asks),
+        "default": "benchmark",
+    }  # named, so that any may be
     values: dict[str, Any] = {
         "base_model": base,
         "protocol.benchmarks": [str(_questions(folder))],

@@ -13,12 +13,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from evals.data import benchmarks
-from evals.data.problem_file import ProblemFile
 from evals.environment import end_without_threads, jobs_on_card
 from evals.files import write_json
 from evals.redaction import redact
@@ -43,7 +40,7 @@ class Task:
     """A job, and what `harness.jobs.run.JobRun` needs beside it.
 
     Args:
-        folder: of the job. home: RLVR_HOME. own: the user's benchmarks.
+        folder: of the job. home: RLVR_HOME.
     """
 
     job: Job
@@ -54,7 +51,6 @@ class Task:
     watch: Watch
     folder: Path
     home: Path
-    own: Mapping[str, ProblemFile] = field(default_factory=lambda: dict(benchmarks.OWN))
 
     @property
     def log(self) -> Path:
@@ -67,7 +63,6 @@ class Task:
         Raises:
             RuntimeError: a file of the user that decides the result was changed since the launch.
         """
-        benchmarks.OWN.update(self.own)
         machine = self.hardware.with_device()
         run = JobRun(self.job, self.base_model, machine, self.data_dir, self.command, self.watch)
         if run.folder != self.folder:

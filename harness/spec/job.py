@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.data import benchmarks
+from evals.data.benchmarks import OwnBenchmark
 from evals.data.problem_file import ProblemFile
 from evals.data.protocols import Protocol
 from evals.files import file_sha256
@@ -136,5 +136,5 @@ def _named(values: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
         if isinstance(name, str):
             yield name, Path(name)
     for name in values.get("protocol.benchmarks", ()):
-        if name in benchmarks.OWN:
-            yield name, Path(benchmarks.OWN[name].path)
+        if isinstance(name, OwnBenchmark):
+            yield name, Path(name.file.path)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import pickle
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from evals.data import benchmarks, prompts, protocols
+from evals.data.benchmarks import OwnBenchmark
 from evals.provenance import Origin
 from harness.command.options import RunOptions
 from harness.data.problems import count_rows, load_problems, source
@@ -40,12 +42,8 @@ def options(prompt: str = "examples/own/prompt.yaml") -> tuple[Any, RunOptions]:
 
 
 @pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    before = dict(benchmarks.OWN)
-    yield
-    benchmarks.OWN.clear()
-    benchmarks.OWN.update(before)
 
 
 def test_a_run_takes_all_of_them() -> None:
@@ -119,7 +117,7 @@ def test_a_column_of_any_name_is_found(tmp_path: Path) -> None:
     file.write_text(json.dumps({"Q & A": "1+1?", "a+b %41": "2"}) + "\n")
     columns = {"problem": "Q & A", "answer": "a+b %41"}
     (name,) = with_columns([str(file)], columns)
-    (problem,) = benchmarks.load(benchmarks.adopt(name)).problems
+    (problem,) = benchmarks.load(OwnBenchmark.parse(name)).problems
     assert (problem.problem, problem.answer) == ("1+1?", "2")
     assert load_problems(name) == [{"problem": "1+1?", "answer": "2"}]
 
@@ -153,11 +151,23 @@ def test_a_file_that_does_not_fit_is_named(read: Callable[[str], Any], text: str
 
 def test_a_benchmark_has_the_name_of_its_file(tmp_path: Path) -> None:
     (tmp_path / "b-of-mine.jsonl").write_text('{"id": "a", "problem": "1+1=?", "answer": "2"}\n')
-    name = benchmarks.adopt(tmp_path / "b-of-mine.jsonl")
+    name = OwnBenchmark.parse(tmp_path / "b-of-mine.jsonl")
     assert name == "b_of_mine" and benchmarks.load(name).problems[0].answer == "2"
-    for taken in ("math500.jsonl", "elsewhere/b_of_mine.jsonl"):
-        with pytest.raises(ValueError, match="is taken"):
-            benchmarks.adopt(tmp_path / taken)
+    with pytest.raises(ValueError, match="is taken"):
+        OwnBenchmark.parse(tmp_path / "math500.jsonl")
+
+
+def test_two_files_of_one_name_are_two_requests_and_not_one(tmp_path: Path) -> None:
+    files = [tmp_path / folder / "sums.jsonl" for folder in ("a", "b")]
+    for file, answer in zip(files, "25", strict=True):
+        file.parent.mkdir()
+        file.write_text(json.dumps({"problem": "1+1=?", "answer": answer}) + "\n")
+    names = [OwnBenchmark.parse(file) for file in files]
+    assert [benchmarks.load(name).problems[0].answer for name in names] == ["2", "5"]
+    elsewhere = pickle.loads(pickle.dumps(names[1]))  # noqa: S301
+    assert benchmarks.load(elsewhere).problems[0].answer == "5"
+    with pytest.raises(UsageError, match=r"a/sums.jsonl and .*b/sums.jsonl are both .sums."):
+        protocols.get("tiny").override({"benchmarks": [str(file) for file in files]}, Origin.USER, "command line")
 
 
 def test_the_same_files_in_other_folders_are_the_same_job(tmp_path: Path) -> None:

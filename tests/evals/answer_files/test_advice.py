@@ -25,6 +25,7 @@ from evals.answer_files.prose import value_in
 from evals.answer_files.what_to_type import unread
 from evals.audit.reading import read_curve
 from evals.data import benchmarks
+from evals.data.benchmarks import OwnBenchmark
 from evals.data.rows import read_rows
 from evals.errors import UsageError
 from evals.grading.grader import Grader
@@ -556,11 +557,8 @@ def test_problems_stand_inside_objects_of_a_json_file(tmp_path: Path) -> None:
     rows = [{"prompt": [{"from": "user", "value": q}], "final_answer": g} for q, g, _, _ in ROWS]
     path = write(tmp_path / "aime.json", {"x": rows})
     path.write_text(json.dumps(rows))
-    name = benchmarks.adopt(f"{path}?problem=prompt.0.value&answer=final_answer")
-    try:
-        found = [(problem.problem, problem.answer) for problem in benchmarks.load(name).problems]
-    finally:
-        benchmarks.forget_files()
+    name = OwnBenchmark.parse(f"{path}?problem=prompt.0.value&answer=final_answer")
+    found = [(problem.problem, problem.answer) for problem in benchmarks.load(name).problems]
     assert found == [(q, g) for q, g, _, _ in ROWS]
 
 
@@ -572,16 +570,13 @@ def test_choices_that_no_problem_shows_are_refused(choices: dict[str, Any], show
     asked = "What is x?" + (" ".join(texts) if shown else "")
     path = tmp_path / "sat.jsonl"
     path.write_text("".join(json.dumps({"question": asked, "label": letter, **choices}) + "\n" for letter in "AB"))
-    name = benchmarks.adopt(f"{path}?problem=question&answer=label")
-    try:
-        if shown:
-            assert len(benchmarks.load(name).problems) == 2
-        else:
-            with pytest.raises(UsageError, match="no problem shows its choices") as caught:
-                benchmarks.load(name)
-            assert "jq -c '(arrays[], objects) | .problem = .question" in str(caught.value)
-    finally:
-        benchmarks.forget_files()
+    name = OwnBenchmark.parse(f"{path}?problem=question&answer=label")
+    if shown:
+        assert len(benchmarks.load(name).problems) == 2
+    else:
+        with pytest.raises(UsageError, match="no problem shows its choices") as caught:
+            benchmarks.load(name)
+        assert "jq -c '(arrays[], objects) | .problem = .question" in str(caught.value)
 
 
 @pytest.mark.parametrize(("gold", "value"), [("# 18", "18"), ("24.1@@kJ", "24.1 kJ"), ("-2.5@@", "-2.5"), ("#3", None)])
@@ -719,11 +714,8 @@ def test_json_lines_in_a_json_file_are_problems_and_repeated_ids_are_none(tmp_pa
     """AQuA's dev.json is JSON Lines. GSM-Symbolic's `id` names a template."""
     path = tmp_path / "dev.json"
     path.write_text("".join(json.dumps({"id": 0, "question": q, "gold": g}) + "\n" for q, g, _, _ in ROWS))
-    name = benchmarks.adopt(f"{path}?problem=question&answer=gold")
-    try:
-        found = benchmarks.load(name).problems
-    finally:
-        benchmarks.forget_files()
+    name = OwnBenchmark.parse(f"{path}?problem=question&answer=gold")
+    found = benchmarks.load(name).problems
     assert [problem.id for problem in found] == ["dev-0", "dev-1", "dev-2", "dev-3"]
 
 

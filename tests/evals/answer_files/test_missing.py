@@ -87,7 +87,7 @@ def test_a_benchmark_file_refuses_them_in_the_same_way(gold: Any, tmp_path: Path
         tmp_path / f"mine_{id(gold)}.jsonl", {"problem": "1 + 1?", "answer": "2"}, {"problem": "2?", "answer": gold}
     )
     with pytest.raises(ValueError, match=r"row 1|row 2|line 2"):
-        benchmarks.load(benchmarks.adopt(path))
+        benchmarks.load(benchmarks.OwnBenchmark.parse(path))
 
 
 # -- there twice ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from evals.answer_files.reading import Reading, read_answers
 from evals.convert import refuse_converted
-from evals.data.benchmarks import adopt, load
+from evals.data.benchmarks import OwnBenchmark, load
 from evals.errors import UsageError
 
 
@@ -122,6 +122,6 @@ def test_choices_in_columns_of_their_own_are_refused_by_name(names: tuple[str, s
         {"problem": f"Which mass is {at}?", "answer": f"{at} GeV", names[0]: f"{at + 1} GeV", names[1]: f"{at + 2} GeV"}
         for at in range(2)
     ]
-    name = adopt(str(_lines(tmp_path / f"{names[0][:3]}_beside.jsonl", rows)))
+    name = OwnBenchmark.parse(str(_lines(tmp_path / f"{names[0][:3]}_beside.jsonl", rows)))
     with pytest.raises(UsageError, match=f"the columns {', '.join(names)} hold choices, and no problem shows them"):
         load(name)

@@ -27,7 +27,6 @@ MONITOR = '#{"t_start": 1614619328.3, "env_id": "CartPole-v1"}\nr,l,t\n11.0,11,0
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    benchmarks.forget_files()
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: object) -> str:

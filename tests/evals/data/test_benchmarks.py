@@ -316,9 +316,9 @@ def test_a_column_that_is_named_is_taken_in_place_of_ours(tmp_path: Path) -> Non
     """The file has an `answer` too: the one that was named counts, and one that is nowhere is refused."""
     path = tmp_path / "mine_named.jsonl"
     path.write_text('{"question": "3+4?", "answer": "7", "final": "8"}\n')
-    (problem,) = benchmarks.load(benchmarks.adopt(f"{path}?problem=question&answer=final")).problems
+    (problem,) = benchmarks.load(benchmarks.OwnBenchmark.parse(f"{path}?problem=question&answer=final")).problems
     assert (problem.problem, problem.answer) == ("3+4?", "8")
-    name = benchmarks.adopt(f"{path}?problem=question&answer=finel")
+    name = benchmarks.OwnBenchmark.parse(f"{path}?problem=question&answer=finel")
     with pytest.raises(
         UsageError,
         match=r"no column 'finel' \(columns=answer:finel\). Did you mean 'final'\? It has 'question', 'answer', 'f",

@@ -37,13 +37,10 @@ def test_graded_answers_have_them_in_a_column(column: str) -> None:
     assert questions(of(None), "b", TABLE, data_dir=None) == {}
 
 
-def test_an_own_file_is_read_again_unless_it_was_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmarks, "OWN", {})
+def test_an_own_file_is_read_again_unless_it_was_changed(tmp_path: Path) -> None:
     file = tmp_path / "own.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    benchmarks.adopt(file)
-    manifest = measured("own", own_benchmarks=[str(file)])
-    benchmarks.OWN.clear()  # another process
+    manifest = measured(benchmarks.OwnBenchmark.parse(file), own_benchmarks=[str(file)])
     assert questions(of(manifest), "own", TABLE, data_dir=None) == {"p0": "What is $1+1$?", "p1": "3?"}
     file.write_text(json.dumps(ROWS[0]) + "\n")
     assert questions(of(manifest), "own", TABLE, data_dir=None) == {}

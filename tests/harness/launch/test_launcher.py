@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from evals.data import benchmarks
 from evals.data.problem_file import ProblemFile
 from evals.errors import RefusedError
 from harness.backends.trl.hardware import TrlHardware
@@ -206,16 +205,16 @@ def test_slurms_parameters_are_submitits(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    monkeypatch.setattr(benchmarks, "OWN", {})
     rows = tmp_path / "fractions.jsonl"
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "1"}\n')
     benchmark = f"{rows}?problem=question"
     values = {"arm": "base", "protocol.benchmarks": [benchmark], "launcher": "local", "hardware.device": "cpu"}
     (task,) = tasks_of(prepare("egsw", RunOptions.of(values), ""))
     text = pickle.dumps(task)
-    benchmarks.OWN.clear()
-    assert pickle.loads(text).here().folder == task.folder  # noqa: S301
-    assert benchmarks.OWN["fractions"] == ProblemFile(str(rows), {"problem": "question"})
+    there = pickle.loads(text)  # noqa: S301
+    assert there.here().folder == task.folder
+    (name,) = there.job.protocol.benchmarks.value
+    assert (name, name.file) == ("fractions", ProblemFile(str(rows), {"problem": "question"}))
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "2"}\n')
     with pytest.raises(RuntimeError, match="was changed since the launch"):
         pickle.loads(text).here()  # noqa: S301
