@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from evals.log import logger, on_terminal
+
 AFTER_S = 5.0  # before the first word
 EVERY_S = 30.0  # between two lines without a terminal
 REFRESH_S = 1.0  # of the line on a terminal
@@ -24,14 +26,17 @@ def slow(what: str) -> Iterator[Told]:
         what: is done, as "grading answers.jsonl".
     """
     started, over, counted = time.monotonic(), threading.Event(), [""]
-    terminal = sys.stderr.isatty()
+    terminal = on_terminal()
 
     def tell() -> None:
         wait = AFTER_S
         while not over.wait(wait):
             minutes, seconds = divmod(int(time.monotonic() - started), 60)
             text = f"{what}: {counted[0]}after {minutes}:{seconds:02d}"
-            print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+            if terminal:
+                print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+            else:
+                logger.info(text)
             wait = REFRESH_S if terminal else EVERY_S
         if terminal and wait == REFRESH_S:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

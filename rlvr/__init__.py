@@ -110,6 +110,7 @@ def _check_installed() -> None:
 
 
 _check_installed()
+import_module("evals.log")  # so that what a user sets of the logger `rlvr` stays
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ from textwrap import fill
 from typing import Any
 
 from evals.environment import threads_sleep
+from evals.log import logger
 from evals.outputs import Inputs
 from harness.errors import Faults, UsageError
 from rlvr import signature
@@ -105,7 +106,7 @@ def _run(words: list[str]) -> int:
     finally:
         signature.COMMAND_LINE.reset(typed)
     if save is not None:
-        print(result.save(save), file=sys.stderr)
+        logger.info(result.save(save))
     print(shown(result.as_json()) if "--json" in words else coloured(shown(str(result)), sys.stdout))
     sys.stdout.flush()
     return int(result.exit_code)

@@ -13,6 +13,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from evals.log import logger
 from harness.errors import Faults, UsageError, choose, nearest, refuse_unused
 from rlvr import signature
 from rlvr.results import Result, as_folder
@@ -167,7 +168,7 @@ def _warn_of_examples(protocol: Protocol) -> None:
         if unread:
             rows = f"row{'s' * (len(unread) > 1)} {', '.join(map(str, unread))}"
             told = f"has no answer in the form of {prompt.policy}, as which replies are read"
-            print(f"WARNING: {name}: examples, {rows}: {told}", file=sys.stderr)
+            logger.warning(f"WARNING: {name}: examples, {rows}: {told}")
 
 
 def with_columns(names: Iterable[str], columns: Mapping[str, str]) -> list[str]:
@@ -300,13 +301,13 @@ def _scores(
         if cut is not None and cut > TRUNCATED:
             limit = protocol.value("max_tokens", name)
             told = f"{100 * cut:.3g} % of the responses are cut at max_tokens={limit}: raise it"
-            print(f"WARNING: {name}: {told}", file=sys.stderr)
+            logger.warning(f"WARNING: {name}: {told}")
         ended = table.column("verdict").to_pylist()  # one that was cut, or withheld, is said by its own sentence
         empty = sum(not text.strip() and verdict == "no_answer" for text, verdict in zip(responses, ended, strict=True))
         if empty > EMPTY * len(responses):
             share = f"{100 * empty / len(responses):.0f} % of the responses are empty"
             asked = "the scores say more about how it was asked (prompt, chat template, server) than about the model"
-            print(f"WARNING: {name}: {share}: {asked}", file=sys.stderr)
+            logger.warning(f"WARNING: {name}: {share}: {asked}")
     _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
     effects = {
         name: _policy_effects(protocol.prompt_of(name).policy, path, protocol.value("reasoning", name))
@@ -366,7 +367,7 @@ def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Ma
     try:
         to_mlflow(folder, {**params, **sourced}, values)
     except StoreError as error:
-        print(f"not in MLflow: {error}; rlvr sync sends it later", file=sys.stderr)
+        logger.warning(f"not in MLflow: {error}; rlvr sync sends it later")
 
 
 def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
@@ -515,16 +516,16 @@ def grade(
             if (letter := report.letter(__version__)) is not None:
                 write_text(Path(page), letter)
             told = f"not written: {page}; no verdict differs from a label" if letter is None else f"written: {page}"
-            print(told, file=sys.stderr)
+            logger.info(told)
     except OSError as error:
         raise UsageError(str(error)) from error
     if wrong and not report.explanations:
         others = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
         more = f" ({others}: explain=[1,5] explains rows by their numbers)" if others else ""
-        print(f"explain=wrong: no row is wrong{more}", file=sys.stderr)
+        logger.info(f"explain=wrong: no row is wrong{more}")
     elif wrong and (rows := report.verdicts["wrong"]) > len(report.explanations):
         shown = f"the first {len(report.explanations)} of {rows} rows that are wrong"
-        print(f"explain=wrong: {shown}; explain=[30,31] explains others by their numbers", file=sys.stderr)
+        logger.info(f"explain=wrong: {shown}; explain=[30,31] explains others by their numbers")
     names = {only: ", ".join(one.name for one in files) for only in report.scores} if len(report.scores) == 1 else {}
     table = Scores((names.get(of, of), s) for of, scores in report.scores.items() for s in scores)
     return Result(report.as_dict(), report.__str__, table.rows())

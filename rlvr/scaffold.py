@@ -6,11 +6,11 @@ import builtins
 import keyword
 import os
 import re
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from evals.log import logger
 from harness.errors import UsageError
 from rlvr.results import Result
 
@@ -61,7 +61,7 @@ def new(
         made.append(place / (test.name if file == "test.py" else file))
         made[-1].write_text(templates.get_template(f"{file}.jinja").render(values).rstrip() + "\n", encoding="utf-8")
     files = [str(path) for path in made]
-    print("docs/tutorials/add-a-method.md says what to change, in which order", file=sys.stderr)
+    logger.info("docs/tutorials/add-a-method.md says what to change, in which order")
     steps = f"next: pytest {test.relative_to(folder)}\n      rlvr run paper={name}"
     return Result({"files": files}, "\n".join([*files, steps]), [{"file": file} for file in files])
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evals.log import logger
 from harness.errors import UsageError, choose
 from rlvr.results import Result, as_folder, results_folder
 from rlvr.terminal import paragraph
@@ -186,7 +186,7 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
     from harness.record.verify import verify as faults_of
 
     archives = _archives(files)
-    print(f"computing every score of {', '.join(map(str, archives))} again", file=sys.stderr)
+    logger.info(f"computing every score of {', '.join(map(str, archives))} again")
     wrong = []
     for path in archives:
         try:

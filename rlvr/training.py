@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from evals.log import logger
 from harness.command.options import OPTIONS, Names, RunOptions, flat
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.evaluation import Records, rows_as_file, with_columns
@@ -340,10 +341,10 @@ def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
         state = {"paper": outcome.job.paper, "job": outcome.job.name, "folder": str(outcome.folder or "")}
         rows.append({**state, "diverged": outcome.diverged, "so_far": outcome.so_far, "error": error})
         if error is not None:
-            print(f"failed: {outcome.job.paper} {outcome.job.name}: {error}", file=sys.stderr)
+            logger.warning(f"failed: {outcome.job.paper} {outcome.job.name}: {error}")
     diverged = [str(row["job"]) for row in rows if row["diverged"]]
     if diverged:
-        print(f"{len(diverged)} of {len(rows)} runs diverged: {', '.join(diverged)}", file=sys.stderr)
+        logger.warning(f"{len(diverged)} of {len(rows)} runs diverged: {', '.join(diverged)}")
     whole = [outcome.folder for outcome in outcomes if outcome.folder is not None and outcome.so_far is None]
     text = as_text(summarise(paper, [Run(folder) for folder in whole])) if whole else ""
     stopped = [so_far_text(o.job.name, Run(o.folder)) for o in outcomes if o.folder is not None and o.so_far]

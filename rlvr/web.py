@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from importlib.util import find_spec
 
+from evals.log import logger
 from harness.errors import UsageError
 from rlvr.results import Result
 
@@ -42,7 +43,7 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
     command += ["--host", host, "--port", str(port), "--uvicorn-opts", "--log-level warning"]
     command += ["--workers", "1"]  # several are killed, again and again, where a busy machine starts them in over 5 s
     quiet = {"PYTHONWARNINGS": "ignore", "MLFLOW_LOGGING_LEVEL": "WARNING", **os.environ}
-    print(f"starting MLflow's server at {address}, which takes some seconds", file=sys.stderr, flush=True)
+    logger.info(f"starting MLflow's server at {address}, which takes some seconds")
     server = subprocess.Popen(command, start_new_session=True, env=quiet)  # its workers end with its group
 
     def end(*_: object) -> None:
@@ -53,9 +54,9 @@ def ui(*, port: int = 5000, host: str = "127.0.0.1") -> Result:
         while server.poll() is None and not _answers(host, port):
             time.sleep(0.2)
         if server.poll() is None:
-            print(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it", file=sys.stderr)
+            logger.info(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it")
             for name, view in tracker.views(address).items():
-                print(f"  {name}, scores with intervals: {view}", file=sys.stderr)
+                logger.info(f"  {name}, scores with intervals: {view}")
         code = server.wait()
     except KeyboardInterrupt:
         code = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from evals.files import read_object, text_sha256
+from evals.log import logger
 from evals.names import file_name
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result, as_folder, results_folder
@@ -83,10 +83,10 @@ def tables(
         except BrokenPaper as error:
             if paper is not None:
                 raise
-            print(f"skipped {key}: {error}", file=sys.stderr)
+            logger.warning(f"skipped {key}: {error}")
     for key, made in reports.items():
         for path in made.write(folder / key):
-            print(f"wrote {path}", file=sys.stderr)
+            logger.info(f"wrote {path}")
     page = "\n".join(made.markdown() for made in reports.values())
     cells = [{"paper": key, **row} for key, made in reports.items() for row in made.rows]
     result = Page([made.as_dict() for made in reports.values()], page, cells)
@@ -265,7 +265,7 @@ def _page(
             document, path, _ = made(watch)
             pages += 1
             running = f"runs in training: {len(document.running)}"
-            print(f"{path}: {running}; again in {watch} s, Ctrl-C ends", file=sys.stderr)
+            logger.info(f"{path}: {running}; again in {watch} s, Ctrl-C ends")
             time.sleep(watch)
     except KeyboardInterrupt:
         if not pages:  # the first was interrupted, maybe an import of it
@@ -284,7 +284,7 @@ def _in_mlflow(document: Document, path: Path, show: Callable[[Path, Mapping[str
         try:
             show(path, {figure.name: figure.svg for _, figures in document.figures for figure in figures})
         except StoreError as error:
-            print(f"not in MLflow: {error}", file=sys.stderr)
+            logger.warning(f"not in MLflow: {error}")
 
 
 def _written(document: Document, path: Path) -> Result:
@@ -337,7 +337,7 @@ def _of_paper(
 
     declared = load(paper)
     chosen = choose_arms(declared, find_runs(*runs), scale=scale, model=model, arms=arms)
-    print("reading responses, drawing figures", file=sys.stderr)
+    logger.info("reading responses, drawing figures")
     models, notes = read_models(chosen, data_dir=_place(data_dir))
     answered = [model for model in models if model.subject.tables]
     plotted, skipped = _plotted(models, curves, only, common_benchmarks(answered, None))

@@ -33,6 +33,7 @@ from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import Grade, Grader
 from evals.grading.reasoning import begins, graded_part
 from evals.grading.verdicts import WITHHELD, Verdict, schema
+from evals.log import logger, on_terminal
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
 from evals.sampling.engines.base import Key, Messages, sample_seed
@@ -114,10 +115,10 @@ def evaluate(
         check_model(model_path)  # at once: the datasets may have to be downloaded
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
-    show, names = sys.stderr.isatty() if progress is None else progress, protocol.benchmarks.value
+    show, names = on_terminal() if progress is None else progress, protocol.benchmarks.value
     if show:
         what = "problems" if engine.tokenizer is None else "tokenizer and problems"
-        print(f"{model_path}: reading {what}", file=sys.stderr)
+        logger.info(f"{model_path}: reading {what}")
     read: dict[str, Any] = {"data_dir": data_dir, "allow_changed_data": allow_changed_data}
     stores = {name: SampleStore(Path(out_dir) / name) for name in names}
     plans = [_plan(protocol, name, engine, seed, stores[name], **read) for name in names]
@@ -171,7 +172,7 @@ def sample_problems(
     store, record = SampleStore(Path(folder)), {"model_path": str(model_path)}
     with store.locked():
         store.open(_identity(plan, engine, _model(model_path, engine)), record)
-    return _run(plan, store, engine, _GRADER, sys.stderr.isatty(), record)
+    return _run(plan, store, engine, _GRADER, on_terminal(), record)
 
 
 def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: SampleStore, **read: Any) -> Plan:
@@ -186,7 +187,7 @@ def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: Sampl
     twice = [p.id for p in dataset.problems if first.setdefault((p.problem, p.choices), p.id) != p.id]
     if twice and isinstance(name, OwnBenchmark):
         what = f"{len(twice)} of {len(dataset.problems)} problems repeat others, so intervals are too narrow"
-        print(f"WARNING: {name}: {what}; remove {', '.join(twice[:9])}", file=sys.stderr)
+        logger.warning(f"WARNING: {name}: {what}; remove {', '.join(twice[:9])}")
     plan = _plan_of(dataset.first(at("rows")), dataset, protocol.prompt_of(name), decoding, at("n"), seed, engine)
     return replace(plan, reasoning=at("reasoning"))
 
@@ -296,7 +297,7 @@ def _run(
             to_do = f"{begins} for {missing} samples" if missing else "measured already, nothing to sample"
             if beyond := len(stored.keys() - keys):
                 to_do += f"; {beyond} more are kept, and left out here (n={plan.n} of {len(ids)} problems)"
-            print(f"{name}: {to_do}", file=sys.stderr)
+            logger.info(f"{name}: {to_do}")
         live = Live(name, len(keys), len(samples), shown=bool(show and missing))
 
         def on_step(tokens: int) -> None:
@@ -320,7 +321,7 @@ def _run(
                         check(live.state)
             live.close()
             if show:
-                print(f"{name}: grading {len(keys)} responses", file=sys.stderr)
+                logger.info(f"{name}: grading {len(keys)} responses")
             grades = grading.finish()
         if lost := keys - samples.keys():
             raise RuntimeError(
@@ -338,7 +339,7 @@ def _prompt_nats(engine: Engine, requests: Sequence[Request], name: str) -> dict
     measure: Callable[[Sequence[Request]], PromptNats | None] | None = getattr(engine, "prompt_nats", None)
     measured = None if measure is None else measure(requests)
     if measured is not None and measured.warning:
-        print(f"WARNING: {name}: {measured.warning}", file=sys.stderr)
+        logger.warning(f"WARNING: {name}: {measured.warning}")
     return None if measured is None else measured.as_record()
 
 

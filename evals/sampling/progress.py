@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from typing import Any
+
+from evals.log import logger, on_terminal
 
 EVERY_S = 30.0  # between two lines without a terminal
 REFRESH_S = 0.5  # of the bar
@@ -23,7 +24,7 @@ class Live:
         from tqdm import tqdm
 
         self._name, self._total, self._done, self._tokens, self._trouble = name, total, done, 0, ""
-        self._lines = shown and not sys.stderr.isatty()
+        self._lines = shown and not on_terminal()
         self._started = self._last = time.monotonic()
         self._troubled = -EVERY_S  # the last time that trouble was shown: the first is said at once
         self._over, self._lock = threading.Event(), threading.RLock()
@@ -86,4 +87,4 @@ class Live:
         elif self._lines:
             minutes, seconds = divmod(int(now - self._started), 60)
             so_far = f"{self._done} of {self._total} samples" + (f", {under_way}," if under_way else "")
-            print(f"{self._name}: {so_far} after {minutes}:{seconds:02d}", file=sys.stderr, flush=True)
+            logger.info(f"{self._name}: {so_far} after {minutes}:{seconds:02d}")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from evals.errors import DamagedFileError
+from evals.log import logger
 from evals.plots.plot import Plot
 from harness.analysis.material import Material
 from harness.spec.catalogue import package, papers
@@ -119,7 +119,7 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     plots_of: dict[str, list[Plot]] = {}
     skipped: dict[str, None] = {}
     for key in usual if only is None else only:
-        print(f"figures of {key}", file=sys.stderr, flush=True)
+        logger.info(f"figures of {key}")
         parts: list[tuple[str, Callable[[], list[Plot]]]] = [
             (key, partial(_of_runs, f, material)) for f in every[key].of_runs
         ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from evals.analysis.interventions import need_model
 from evals.analysis.subjects import Response, Subject, responses
 from evals.files import write_atomically
 from evals.fingerprint import model_fingerprint
+from evals.log import logger
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
         from evals.analysis import token_pass
 
         whose = f"    token entropies of {len(answers)} responses of {subject.name} to {benchmark}"
-        print(f"{whose} under {model}", file=sys.stderr, flush=True)
+        logger.info(f"{whose} under {model}")
         table = token_pass.token_table(answers, model)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda part: table.to_parquet(part, index=False))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from evals.errors import DamagedFileError
 from evals.files import differing_files, folder_sha256s, read_object, write_json
+from evals.log import logger
 from harness.record.names import JOB_FOLDER
 
 WHOLE = "whole"  # the seal: a JSON file in a checkpoint, with its identity and a hash of every other file
@@ -76,7 +76,6 @@ def last_verified(checkpoints: Iterable[Path], number: Callable[[Path], int]) ->
             refuse_code(checkpoint)
             return checkpoint
         if (checkpoint / WHOLE).exists():  # else a kill left it incomplete: no message needed
-            text = f"    {checkpoint} cannot be used: {wrong}; resuming from the one before"
-            print(text, file=sys.stderr, flush=True)
+            logger.warning(f"    {checkpoint} cannot be used: {wrong}; resuming from the one before")
         shutil.rmtree(checkpoint)
     return None

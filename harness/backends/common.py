@@ -13,6 +13,7 @@ from typing import Any
 
 from evals.files import read_json, write_text
 from evals.fingerprint import DESCRIPTION, model_folder
+from evals.log import draws, logger, on_terminal
 from harness.backends.errors import CannotExpress
 from harness.errors import UsageError
 from harness.record.write import Recorder
@@ -131,7 +132,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
     `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
     """
     bar: list[Any] = []
-    notebook = in_notebook()
+    notebook = in_notebook() and draws()
     draw = live_chart() if notebook else lambda step, metrics: None
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
     shares: dict[str, list[tuple[int, float]]] = {metric: [] for metric in LIMITS}
@@ -145,13 +146,13 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             warned.add(flag)
             kl, gap = metrics["train/mismatch_kl"], metrics["train/mismatch_max_logp_gap"]
             numbers = f"KL {kl:.2g}, |log r| up to {gap:.2g}"
-            print(f"    warning: step {steps_before + step}: {FLAGS[flag]} ({numbers})", file=sys.stderr, flush=True)
+            logger.warning(f"    warning: step {steps_before + step}: {FLAGS[flag]} ({numbers})")
         for metric, points in shares.items():
             points += [(steps_before + step, metrics[metric])] if metric in metrics else []
             few = len(points) < min(SOON, total)
             for line in () if few or metric in warned else warnings([{metric: points}]):
                 warned.add(metric)
-                print(f"    warning: so far, {line}", file=sys.stderr, flush=True)
+                logger.warning(f"    warning: so far, {line}")
         rollout.update({key: metrics[key] for key in ("train/reward", EQUAL) if key in metrics})
         shown = {**rollout, **metrics}
         text = "  ".join(
@@ -161,7 +162,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
         )
         if EQUAL in shown:
             text += f"  equal rewards {shown[EQUAL]:.0%} of groups"
-        if notebook or sys.stderr.isatty():
+        if notebook or on_terminal():
             if not bar:
                 from tqdm.auto import tqdm
 
@@ -172,7 +173,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             if step == total or requested():  # the last step of this process
                 bar[0].close()
         elif step == total or step % max(1, total // 10) == 0:
-            print(f"    step {step}/{total}  {text}", file=sys.stderr, flush=True)
+            logger.info(f"    step {step}/{total}  {text}")
 
     return report
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import Any
 from evals.data.benchmarks import plain, plain_answer
 from evals.data.problem_file import ProblemFile, is_problem_file
 from evals.data.rows import SUFFIXES
+from evals.log import logger
 from evals.paths import ABSENT, reach, refuse_mixed
 from evals.suggest import expected
 from harness.data.named import SETS, NamedSet, file_rows
@@ -143,7 +143,7 @@ def _one_gold_each(dataset: str, rows: Sequence[Mapping[str, Any]]) -> None:
             )
             if dataset.partition(":")[0] not in SETS:
                 raise UsageError(f"{text}. Delete or mend a row.")
-            print(f"warning: {text}.", file=sys.stderr)
+            logger.warning(f"warning: {text}.")
             return
 
 

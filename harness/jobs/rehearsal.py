@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from evals.data.benchmarks import OwnBenchmark
 from evals.environment import variable
 from evals.files import locked, text_sha256, write_jsonl
+from evals.log import logger
 from evals.notebook import text_table
 from harness.backends import backend
 from harness.backends.children import ORDER, STOP
@@ -31,7 +32,7 @@ from harness.backends.memory import engine_need
 from harness.command.resolve import resolve
 from harness.data import dwarf
 from harness.data.base_models import located
-from harness.jobs.run import JobRun, say
+from harness.jobs.run import JobRun
 from harness.plan.context import check_context, context_need
 from harness.plan.machine import SERVER, check_memory
 from harness.plan.profiles import SEQUENCES, measures, with_engine
@@ -74,7 +75,7 @@ def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproducti
     another process rehearses the same run."""
     rows: list[Rehearsed] = []
     for job in {(job.model, job.arm): job for job in jobs}.values():
-        say(f"rehearsing {job.paper} {job.label}")
+        logger.info(f"rehearsing {job.paper} {job.label}")
         row = Rehearsed(f"{job.paper} {job.label} {backend(job.backend).label}".rstrip())
         hardware = of_job(machines, job.model, job.arm)
         planned = row.mark("planned", plan_faults(job, hardware))

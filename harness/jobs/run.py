@@ -18,6 +18,7 @@ from typing import Any
 
 from evals.errors import DamagedFileError, RefusedError
 from evals.files import locked, write_json
+from evals.log import logger
 from evals.redaction import redact
 from harness.backends.engine import close, sampling_engine
 from harness.backends.snapshots import observed, snapshots
@@ -93,7 +94,7 @@ def run_jobs(
         for number, job in enumerate(jobs, 1):
             release()  # of an earlier job's model, also of another command
             check(f"after {number - 1} of {len(jobs)} jobs")
-            say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
+            logger.info(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
             try:
                 base = located(job, home() / "base-models")
                 finished = JobRun(job, base, machines[job.model, job.arm], data_dir, command, watch).run(mirror)
@@ -101,7 +102,7 @@ def run_jobs(
             except Exception as error:  # a failure of one job goes into its outcome, and the other jobs run
                 if not keep_going:
                     raise
-                say(f"    failed: {type(error).__name__}: {redact(str(error))}")
+                logger.warning(f"    failed: {type(error).__name__}: {redact(str(error))}")
                 outcomes.append(JobOutcome(job, None, error))
     return outcomes
 
@@ -150,7 +151,7 @@ class JobRun:
                 for name in (TRAINING_LOG, CURVE):  # no command makes these again
                     if name in before.record["files"]:
                         before.file(name)
-                say(f"    {'; '.join(damaged)}: made again")
+                logger.warning(f"    {'; '.join(damaged)}: made again")
             else:
                 say_finished(before)
                 return before
@@ -160,7 +161,9 @@ class JobRun:
                     check(f"after training {self.job.name}")
                     self.finish(self.evaluate(model))
                 except Diverged as error:  # a result, not a failure: it is not evaluated, and its table cell says so
-                    say(f"    {error}; not evaluated. The last good checkpoint is kept in {self.folder / 'train'}")
+                    logger.warning(
+                        f"    {error}; not evaluated. The last good checkpoint is kept in {self.folder / 'train'}"
+                    )
                     self.finish({}, error)
             except KeyboardInterrupt as interruption:
                 if isinstance(interruption, Interrupted) and interruption.signal == MINUTES:
@@ -213,7 +216,7 @@ class JobRun:
                     training = launch(self.job, self.base, self.folder / "train", self.recorder, self.hardware)
                     files = self.recorder.hashes(path for path in final.rglob("*") if path.is_file())
                     change = moved(self.base, final)
-                    say(f"    {sentence(change, self.job.experiment.precision.value)}")
+                    logger.info(f"    {sentence(change, self.job.experiment.precision.value)}")
                     training["moved"] = None if change is None else change.as_record()
                     self.recorder.update(training=training, files=files)
         except Diverged:
@@ -231,7 +234,7 @@ class JobRun:
         """Evaluate the model of a training whose time is over as a point of its curve, and record how far it came. The
         run is not finished: the same command goes on."""
         text = f"{self.watch.minutes:g} minutes of training are over {stop.where}"
-        say(f"    {text}; evaluating this model, then the same command goes on from it")
+        logger.info(f"    {text}; evaluating this model, then the same command goes on from it")
         release()
         watcher = Watcher(self.job, self.base, self.watch, self.recorder, self.hardware, self.data_dir)
         for step, model in snapshots(self.folder / "train")[-1:]:  # of rejection sampling none is saved within a round
@@ -245,7 +248,7 @@ class JobRun:
         so_far = Run(self.folder)
         training: dict[str, Any] | None = so_far.record.get("training")
         if training is not None and (damaged := so_far.damage(FINAL)):
-            say(f"    {'; '.join(damaged)}: trained again from the last checkpoint")
+            logger.warning(f"    {'; '.join(damaged)}: trained again from the last checkpoint")
             return None
         return training
 
@@ -253,7 +256,7 @@ class JobRun:
         """Sample and grade; benchmark -> its file of verdicts."""
         from evals.sampling.evaluate import evaluate
 
-        say(f"    evaluating {', '.join(self.job.protocol.benchmarks.value)}")
+        logger.info(f"    evaluating {', '.join(self.job.protocol.benchmarks.value)}")
         engine = sampling_engine(self.hardware, model, self.job.protocol.longest)
         try:
             with finishing(SAMPLING, PATIENCE_S):
@@ -324,15 +327,10 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in files if path.is_file()]
 
 
-def say(text: str) -> None:
-    """Progress goes to stderr; stdout is for results."""
-    print(text, file=sys.stderr, flush=True)
-
-
 def say_finished(run: Run) -> None:
     if run.diverged is not None:
-        say(f"    {Diverged(**run.diverged)}, as recorded in {run.folder}")
-    say(f"    finished already, on {run.finished} with code at {run.commit}: {run.folder}")
+        logger.info(f"    {Diverged(**run.diverged)}, as recorded in {run.folder}")
+    logger.info(f"    finished already, on {run.finished} with code at {run.commit}: {run.folder}")
 
 
 def say_other_versions(job: Job, folder: Path) -> None:
@@ -344,7 +342,7 @@ def say_other_versions(job: Job, folder: Path) -> None:
         except DamagedFileError:  # another's damage stops no run; rlvr show names it
             continue
         if goes_on_elsewhere:
-            say(f"    begins anew: {record.parent} is of other values, code or weights, and is kept")
+            logger.info(f"    begins anew: {record.parent} is of other values, code or weights, and is kept")
 
 
 def job_folder(job: Job, base_fingerprint: str) -> Path:

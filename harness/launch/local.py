@@ -18,8 +18,8 @@ from pathlib import Path
 
 from evals.environment import JOBS_ON_CARD, variables
 from evals.errors import RefusedError
+from evals.log import logger
 from harness.backends.checkpoints import WHOLE
-from harness.jobs.run import say
 from harness.launch.task import RUNNING, WAITING, Task
 from harness.plan.machine import sharing
 from harness.runs.interrupt import StoppedAtOnce
@@ -119,7 +119,7 @@ class Local:
             self._killed.add(task.folder)
             kept = any(task.folder.rglob(WHOLE)) or any(task.folder.rglob("final"))
             where = "from its last checkpoint" if kept else "from its beginning, as it had no checkpoint yet"
-            say(f"{task.job.name}: {how}; it is started once more, {where}")
+            logger.warning(f"{task.job.name}: {how}; it is started once more, {where}")
             self._states[task.folder] = WAITING
             self._waiting.appendleft(task)
         else:

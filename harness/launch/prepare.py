@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.environment import threads_sleep
+from evals.log import logger
 from evals.provenance import Origin
 from evals.redaction import redact
 from harness.backends import CannotExpress, refusals
@@ -67,7 +67,7 @@ class Prepared:
             return self
         fits = jobs_at_once(self.jobs, self.hardware, asked)
         if fits < asked:
-            print(f"jobs={asked}: {fits} at once, as many as this machine's memory holds by the plan", file=sys.stderr)
+            logger.info(f"jobs={asked}: {fits} at once, as many as this machine's memory holds by the plan")
         return replace(self, launcher=replace(self.launcher, jobs=min(self.launcher.here, fits)))
 
     def check_machine(self, here: bool = True) -> None:
@@ -99,7 +99,7 @@ def _read(paper: str | Reproduction, options: RunOptions) -> Prepared:
     faults.refuse()
     check_watch(watch, jobs)
     if machine.profile is None and not machine.explicit and this_host().gpus and any(j.scale in REAL for j in jobs):
-        print("hardware=: not given, so its settings are the defaults; hardware=auto chooses them", file=sys.stderr)
+        logger.info("hardware=: not given, so its settings are the defaults; hardware=auto chooses them")
     machine = machine.shared_by(min(launcher.here, len(jobs)))
     hardware = machine.by_arm(jobs)
     if launcher.name != "slurm":
@@ -138,10 +138,9 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
             changed[job.label] = None
         made.append(job)
     if changed:
-        print(
+        logger.info(
             f"precision: float32 for {', '.join(changed)}, because this CPU has no instructions for bfloat16 "
-            "(precision=bfloat16 keeps it)",
-            file=sys.stderr,
+            "(precision=bfloat16 keeps it)"
         )
     return made
 
@@ -206,7 +205,7 @@ def prepare(paper: str | Reproduction, options: RunOptions, command: str) -> Pre
     data_dir = check_data(jobs, data_dir)
     watched = [name for job in jobs for name in asked.watch.protocol(job.protocol).benchmarks.value]
     for warning in refuse(of_all(jobs, data_dir, watched), allowed=asked.allow_overlap):
-        print(warning, file=sys.stderr)
+        logger.warning(warning)
     return replace(asked, jobs=jobs, hardware=hardware, data_dir=data_dir, command=redact(command))
 
 
@@ -306,9 +305,9 @@ def read_jobs(paper: str | Reproduction, options: RunOptions) -> list[Job]:
     for key in sorted(set(arms or ()) - {job.arm for job in jobs}):
         same = next((arm.same_as for arm in declared.arms if arm.key == key), "")
         if same:
-            print(f"{key} trains the same as {same} at {scale} scale: it is run once, as {same}", file=sys.stderr)
+            logger.info(f"{key} trains the same as {same} at {scale} scale: it is run once, as {same}")
     for note in policies_apart(jobs):
-        print(note, file=sys.stderr)
+        logger.info(note)
     return jobs
 
 
@@ -320,5 +319,5 @@ def that_run(asked: Prepared) -> list[Job]:
     for (model, arm), error in asked.refused.items():
         if asked.named or error.asked_for or not kept:
             raise UsageError(f"{names[model, arm]}: {error}") from error
-        print(f"skipped {names[model, arm]}: {error}", file=sys.stderr)
+        logger.warning(f"skipped {names[model, arm]}: {error}")
     return kept

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from evals.environment import threads_sleep
 from evals.errors import RefusedError
+from evals.log import logger
 from harness.launch.launcher import Launcher
 from harness.launch.slurm_parameters import REQUEUES, executor
 from harness.launch.task import RUNNING, WAITING, Task
@@ -108,18 +109,18 @@ def run_task(task: Task) -> None:
         with handled(signal.SIGUSR2):
             code = task.run()
     except Interrupted as stop:
-        print(stop, file=sys.stderr, flush=True)
+        logger.info(stop)
         array = os.environ.get("SLURM_ARRAY_JOB_ID")
         job = f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
         state = subprocess.run(["squeue", "-h", "-j", job, "-o", "%T"], capture_output=True, text=True, check=False)
         restarts = int(os.environ.get("SLURM_RESTART_COUNT") or 0)
         if state.stdout.strip() != "RUNNING":
-            print(f"not queued again: Slurm has it as {state.stdout.strip() or 'unknown'}", file=sys.stderr, flush=True)
+            logger.warning(f"not queued again: Slurm has it as {state.stdout.strip() or 'unknown'}")
         elif restarts >= REQUEUES:
-            print(f"not queued again after {restarts} times", file=sys.stderr, flush=True)
+            logger.warning(f"not queued again after {restarts} times")
         else:
             asked = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
-            print(f"scontrol requeue {job}: {asked.stderr.strip() or 'done'}", file=sys.stderr, flush=True)
+            logger.info(f"scontrol requeue {job}: {asked.stderr.strip() or 'done'}")
         sys.exit(RESUMABLE)
     if code:
         sys.exit(code)

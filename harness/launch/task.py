@@ -18,6 +18,7 @@ from pathlib import Path
 
 from evals.environment import end_without_threads, jobs_on_card
 from evals.files import write_json
+from evals.log import logger
 from evals.redaction import redact
 from harness.backends.memory import CONTEXT
 from harness.command.watch import Watch
@@ -89,7 +90,7 @@ class Task:
             with full_disk_named(make_home()):
                 self.here().run()
         except Exception as error:  # of any kind: the command that waits finds it in the folder
-            print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
+            logger.error(redact(traceback.format_exc()))
             write_json(self.folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": now()})
             return 1
         return 0
@@ -127,7 +128,7 @@ def main() -> int:
             threading.Thread(target=_end_with_parent, daemon=True).start()
             return int(task.run())
         except (Interrupted, StoppedAtOnce) as stop:
-            print(stop, file=sys.stderr, flush=True)
+            logger.info(stop)
             return stop.code
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from evals.log import draws, logger
 from evals.redaction import redact
 from harness.launch.task import Task
 from harness.plan.costs import training_steps
@@ -32,7 +33,7 @@ class View:
             console=self._console,
             speed_estimate_period=3600,  # a step may take minutes
             redirect_stdout=False,
-            disable=not self._console.is_terminal,
+            disable=not (self._console.is_terminal and draws()),
         )
         self._jobs = {task.folder: task.job for task in tasks}
         self._rows: dict[Path, Any] = {}  # of the jobs that run
@@ -81,5 +82,4 @@ class View:
 
     def _say(self, folder: Path, text: str) -> None:
         number = list(self._jobs).index(folder) + 1
-        line = f"[{number}/{len(self._jobs)}] {self._jobs[folder].name}: {text}"
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        logger.info(f"[{number}/{len(self._jobs)}] {self._jobs[folder].name}: {text}")

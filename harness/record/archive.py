@@ -14,7 +14,6 @@ import io
 import json
 import lzma
 import shutil
-import sys
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -23,6 +22,7 @@ from typing import Any
 
 from evals.errors import DamagedFileError
 from evals.files import file_sha256, read_object, rename_folder, write_atomically
+from evals.log import logger
 from evals.sampling.engines.base import sample_seed
 from evals.unpacked import Unpacked
 from harness.record.evaluations import NAME
@@ -109,7 +109,7 @@ def import_archive(path: Path) -> tuple[int, int, int]:
         completed += there is not None and (copied or named)
         arms += [folder] if kind == "arm" and (copied or named) else []
     if arms:
-        print(f"writing {len(arms)} runs of {path} to MLflow", file=sys.stderr, flush=True)
+        logger.info(f"writing {len(arms)} runs of {path} to MLflow")
         sync(arms)
     return added, completed, len(packed) - added - completed
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from evals.csv_text import csv_text
 from evals.errors import BusyError, DamagedFileError
 from evals.files import last_row, locked, read_jsonl_from, read_object, text_sha256, write_json
+from evals.log import logger
 from evals.redaction import redact, redact_all, redacted_start
 from evals.stats.intervals import Interval
 from evals.stats.score import bounds_text
@@ -367,11 +367,9 @@ def mirroring() -> Iterator[BackgroundMirror]:
         mirror.close()
         if left := mirror.pending():
             why = f": {redact(str(mirror.error)).splitlines()[0][:200]}" if mirror.error else ""
-            print(
+            logger.warning(
                 f"MLflow at {shown_uri()} lacks a part of {len(left)} runs{why}. It is kept; "
-                "`rlvr sync`, or the next run, delivers it",
-                file=sys.stderr,
-                flush=True,
+                "`rlvr sync`, or the next run, delivers it"
             )
 
 

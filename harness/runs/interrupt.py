@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from evals.log import logger, on_terminal
+
 MINUTES = "minutes="  # stands for a signal where the time of `budget` is over
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 RESUMABLE = 75
@@ -102,7 +104,7 @@ def _heard(numbers: Sequence[signal.Signals]) -> Iterator[None]:
                 came += 1
                 if not ended.wait(HEARD_S) and came > len(_received):
                     name = signal.Signals(byte[0]).name
-                    print(f"{name}: heard; the operation under way ends first", file=sys.stderr, flush=True)
+                    logger.info(f"{name}: heard; the operation under way ends first")
         os.close(reader)
 
     threading.Thread(target=tell, name="signals", daemon=True).start()
@@ -195,9 +197,9 @@ def _receive(number: int, _: FrameType | None) -> None:
         raise StoppedAtOnce(name)
     if not _finishing:
         raise Interrupted("between two steps")
-    below = "\n" * sys.stderr.isatty()  # of a progress bar and the terminal's ^C
+    below = "\n" * on_terminal()  # of a progress bar and the terminal's ^C
     block = _finishing[-1]
-    print(f"{below}{name}: {block.what}; a second signal stops at once", file=sys.stderr, flush=True)
+    logger.info(f"{below}{name}: {block.what}; a second signal stops at once")
     if block.patience is not None:
         timer = threading.Timer(block.patience, _insist, (block, number))
         timer.daemon = True

@@ -31,6 +31,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from evals.log import logger
 from harness.errors import UsageError
 from harness.step.time_limit import TimeIsUp, within
 
@@ -126,7 +127,7 @@ def value(name: str, response: str, answer: str) -> float | None:
     try:
         return in_time(name, response, answer)
     except TimeIsUp:
-        print(f"    warning: {_too_slow(name, response)}: unscored", file=sys.stderr, flush=True)
+        logger.warning(f"    warning: {_too_slow(name, response)}: unscored")
         return None
 
 

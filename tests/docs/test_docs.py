@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import posixpath
 import re
 import shlex
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from evals.log import logger
 from harness.launch.prepare import planned
 from harness.spec.catalogue import papers
 from rlvr.cli import parse
@@ -34,7 +36,10 @@ def runs_at_once(block: str) -> bool:
 
 @pytest.mark.parametrize(("name", "block"), [s for s in SNIPPETS if runs_at_once(s[1])])
 def test_python_snippets_of_the_docs_run(name: str, block: str) -> None:
-    exec(compile(block if "import rlvr" in block else f"import rlvr\n{block}", name, "exec"), {})
+    try:
+        exec(compile(block if "import rlvr" in block else f"import rlvr\n{block}", name, "exec"), {})
+    finally:
+        logger.setLevel(logging.INFO)  # one block silences it
 
 
 def commands() -> list[tuple[str, str]]:

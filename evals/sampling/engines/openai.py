@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 import urllib.parse
 from collections import Counter
@@ -26,6 +25,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from evals.errors import UsageError
+from evals.log import logger
 from evals.redaction import redacted_start
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Kind, OnStep, Request
 from evals.sampling.engines.reply import ReplyError, read_reply
@@ -280,7 +280,7 @@ class OpenAIEngine(Kind):
         """Say once for each name that the server says it is another model than the one that was asked for."""
         if isinstance(named, str) and named not in self._named and not same_model(self.model, named):
             shown = self._shown(repr(named), LONGEST)
-            print(f"WARNING: model={self.model}: the server says that its model is {shown}", file=sys.stderr)
+            logger.warning(f"WARNING: model={self.model}: the server says that its model is {shown}")
         self._named.add(str(named))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.files import rename_folder
+from evals.log import logger
 from harness.backends.checkpoints import last_verified, seal
 from harness.backends.children import STOP
 from harness.backends.common import describe_as_base
@@ -218,7 +218,7 @@ def run_to_end(
     last: str | None = _from_main_process(None if newest is None else str(newest))
     state = None if last is None else json.loads((Path(last) / "trainer_state.json").read_text())
     if main and state is not None:
-        print(f"    resuming after step {state['global_step']} of {state['max_steps']}", file=sys.stderr)
+        logger.info(f"    resuming after step {state['global_step']} of {state['max_steps']}")
     if state is not None and state["global_step"] >= state["max_steps"]:
         from transformers.trainer_utils import align_special_tokens
 

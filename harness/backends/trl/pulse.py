@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from typing import Any
+
+from evals.log import logger
 
 EVERY_S = 30.0  # since the last line, or since the step began
 NAMED = {"sampling", "rewards", "reference log-probabilities"}  # phases that end when the trainer says so
@@ -82,9 +83,6 @@ class Pulse:
         return f"    step {self.step + 1}/{state.max_steps}: {phase}{how_far} after {seconds:.0f} s"
 
     def _speak(self) -> None:
-        from tqdm import tqdm
-
         while not self.over.wait(LOOK_S):
             if line := self.line():
-                tqdm.write(line, file=sys.stderr)
-                sys.stderr.flush()
+                logger.info(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
 from evals.library_output import bars_too
+from evals.log import logger
 from evals.sampling.engines.encode import prompt_tokens
 from evals.sampling.engines.vllm import set_up, shut_down
 from evals.sampling.prompt_nats import PROMPTS, prompt_nats
@@ -106,7 +106,7 @@ def train(
         first = [prompt_tokens(tokenizer, row["prompt"]) for row in rows[:PROMPTS]]
         read = prompt_nats(trainer.model, tokenizer, first)
     if read is not None and read.warning:
-        print(f"    warning: {read.warning}", file=sys.stderr, flush=True)
+        logger.warning(f"    warning: {read.warning}")
     try:
         with Pulse(trainer) if trainer.is_world_process_zero() else nullcontext():
             last = run_to_end(

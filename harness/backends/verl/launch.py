@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from evals.environment import variables
 from evals.files import read_jsonl, write_jsonl
+from evals.log import logger
 from harness.backends.children import wait, write_order
 from harness.backends.common import metrics_reporter, prompt_rows
 from harness.backends.snapshots import notify, snapshot_folder
@@ -64,7 +65,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=job.seed)
     write_jsonl(out_dir / ROWS, rows)
     if (checkpoint := last_checkpoint(out_dir / CHECKPOINTS)) is not None:
-        print(f"    resuming after rollout {step_of(checkpoint)}", file=sys.stderr)
+        logger.info(f"    resuming after rollout {step_of(checkpoint)}")
     prompt = prompts.get(experiment.prompt.value)
     order = Order(
         experiment,

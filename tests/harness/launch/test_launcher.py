@@ -153,8 +153,10 @@ def display(tmp_path: Path, *, terminal: bool) -> tuple[View, Path, StringIO]:
     return View([task], Console(file=output, force_terminal=terminal, width=120)), tmp_path, output
 
 
-def test_starts_steps_and_ends_are_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    view, folder, output = display(tmp_path, terminal=False)
+def test_starts_steps_and_ends_are_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view, folder, _ = display(tmp_path, terminal=False)
     clock = iter((100.0, 100.0, 100.0, 110.0, 140.0, 140.0, 180.0, 180.0, 200.0))  # each is asked for
     monkeypatch.setattr("harness.launch.view.time", SimpleNamespace(monotonic=lambda: next(clock)))
     with view:
@@ -164,7 +166,7 @@ def test_starts_steps_and_ends_are_lines(tmp_path: Path, monkeypatch: pytest.Mon
         for _ in range(3):  # too early; a step; the same step
             view.refresh()
         view.ended(folder, "failed", "ValueError: no rows")
-    started, step, failed = output.getvalue().splitlines()
+    started, step, failed = capsys.readouterr().err.splitlines()
     assert started == "[1/1] tiny/grpo/seed0: running" and step == "[1/1] tiny/grpo/seed0: step 4  reward 0.250"
     assert failed.startswith("[1/1] tiny/grpo/seed0: failed after ") and failed.endswith(" s: ValueError: no rows")
 
@@ -176,7 +178,8 @@ def test_a_terminal_shows_the_last_whole_step_of_each_running_job(tmp_path: Path
     with view:
         view.shows(folder, "running")
         view.refresh()
-    assert "4/10" in output.getvalue() and "reward 0.250" in output.getvalue()
+    shown = output.getvalue()
+    assert "4/10" in shown and "reward 0.250" in shown and "[1/1] tiny/grpo/seed0: running\n" in shown
 
 
 def test_a_job_was_given_to_slurm_until_its_folder_says_otherwise(tmp_path: Path) -> None:
