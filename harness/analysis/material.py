@@ -91,10 +91,10 @@ class Material:
         Raises:
             ValueError: a model cannot be read, or has another tokenizer.
         """
-        first, *others = self.readable
+        first, *readers = self.readable
         folder = self.cache / "tokens"
         before = token_table(first, benchmark, folder)
-        return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
+        return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in readers}
 
     def sampling(self, subject: Subject, benchmark: str, name: str) -> Sampling:
         """How to sample from a model: as its responses were sampled. Each measure has its folder, by its name.

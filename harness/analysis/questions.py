@@ -28,14 +28,14 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
     """
     column = next((name for name in COLUMNS if name in table), None)
     rows = [] if column is None else zip(table["problem_id"], table[column], strict=True)
-    found = {str(problem): text for problem, text in rows if isinstance(text, str)}
+    texts = {str(problem): text for problem, text in rows if isinstance(text, str)}
     manifest = run.manifest(benchmark)
-    if found or manifest is None:
-        return found
+    if texts or manifest is None:
+        return texts
     data, record = manifest["identity"]["data"], manifest["record"]
     place = data_dir or record.get("data_dir")
-    own = any(_name(file) == benchmark for file in record.get("own_benchmarks", ()))
-    if not own and (place is None or not Path(place).is_dir()):
+    is_own_file = any(_name(file) == benchmark for file in record.get("own_benchmarks", ()))
+    if not is_own_file and (place is None or not Path(place).is_dir()):
         return {}
     choice_seed = data["choice_seed"]
     how: dict[str, Any] = {
@@ -61,4 +61,9 @@ def _name(file: str) -> str | None:
 
 def shared(of_runs: list[Mapping[str, Mapping[str, str]]]) -> dict[tuple[str, str], str]:
     """(benchmark, problem_id) -> question of several runs of the same problems: one run's file serves the others."""
-    return {(b, p): text for of in reversed(of_runs) for b, texts in of.items() for p, text in texts.items()}
+    return {
+        (b, p): text
+        for texts_of_run in reversed(of_runs)
+        for b, texts in texts_of_run.items()
+        for p, text in texts.items()
+    }

@@ -110,12 +110,12 @@ def prompt_rows(experiment: Experiment, tokenizer: object, *, seed: int) -> tupl
     prompt, limit = prompts.get(experiment.prompt.value), experiment.max_prompt_tokens.value
     rows = []
     for i, problem in enumerate(problems):
-        asked = Problem(str(i), problem["problem"], problem["answer"])
-        text = prompts.render(prompt, asked, tokenizer)
+        problem_asked = Problem(str(i), problem["problem"], problem["answer"])
+        text = prompts.render(prompt, problem_asked, tokenizer)
         if len(prompt_tokens(tokenizer, text)) <= limit:
             rows.append({"prompt": text, "answer": problem["answer"], **{name: problem[name] for name in more}})
             if is_self_taught(experiment):
-                shown = replace(asked, problem=asked.problem + SHOWN)
+                shown = replace(problem_asked, problem=problem_asked.problem + SHOWN)
                 rows[-1]["with_response"] = prompts.render(prompt, shown, tokenizer)
     if len(rows) < experiment.prompts_per_rollout.value:
         raise UsageError(

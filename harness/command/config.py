@@ -115,7 +115,7 @@ def _in_ascii(text: str) -> str:
 
 
 def _as_typed(text: str) -> str:
-    return re.sub(r"_u([0-9a-f]{6})_", lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"_u([0-9a-f]{6})_", lambda match: chr(int(match[1], 16)), text)
 
 
 def _finite(value: object) -> bool:

@@ -113,15 +113,15 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
                 row[column] = str(row[column])
             if not isinstance(row.get(column), str) or not row[column].strip():
                 names = [name for name in row if name != "problem" or row[name] is not row.get("question")]
-                there = f". It has {', '.join(map(repr, names))}" if column not in row else ""
-                other = (
+                column_names = f". It has {', '.join(map(repr, names))}" if column not in row else ""
+                remedy = (
                     f", and columns={column}:NAME takes another"
-                    if there and column in (*COLUMNS, *SOLUTION_COLUMNS)
+                    if column_names and column in (*COLUMNS, *SOLUTION_COLUMNS)
                     else ""
                 )
                 raise UsageError(
-                    f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}{there}"
-                    f"{other}"
+                    f"dataset {dataset!r}, row {number}: expected text in {column!r}, "
+                    f"got {row.get(column)!r}{column_names}{remedy}"
                 )
     if "answer" in columns:
         _one_gold_each(dataset, rows)
@@ -145,12 +145,12 @@ def _one_gold_each(dataset: str, rows: Sequence[Mapping[str, Any]]) -> None:
             return
 
 
-def _equal(gold: str, other: str) -> bool:
+def _equal(gold: str, response: str) -> bool:
     """Whether the grader accepts one gold as a response to a problem with the other."""
     from evals.grading import Grader
     from evals.grading.verdicts import Verdict
 
-    (grade,) = Grader().grade_responses([(gold, f"\\boxed{{{other}}}", None)], "boxed_last")
+    (grade,) = Grader().grade_responses([(gold, f"\\boxed{{{response}}}", None)], "boxed_last")
     return grade.verdict is Verdict.CORRECT
 
 
@@ -169,13 +169,13 @@ def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, An
     from evals.files import read_parquet
     from evals.grading.verdicts import Verdict
 
-    found = [path for depth in ("", "*/", "eval/*/") for path in verdicts.glob(f"{depth}verdicts.parquet")]
-    if verdicts.is_dir() and len(found) == 1:
-        (verdicts,) = found
+    paths = [path for depth in ("", "*/", "eval/*/") for path in verdicts.glob(f"{depth}verdicts.parquet")]
+    if verdicts.is_dir() and len(paths) == 1:
+        (verdicts,) = paths
     if not verdicts.is_file() or verdicts.suffix != ".parquet":
         raise UsageError(
             f"columns=perfectible:{verdicts}: expected the verdicts.parquet that `rlvr eval` prints, or the folder of "
-            f"an evaluation with one, found {f'{len(found)} of them' if verdicts.is_dir() else 'none'}"
+            f"an evaluation with one, found {f'{len(paths)} of them' if verdicts.is_dir() else 'none'}"
         )
     table = read_parquet(verdicts).to_pandas()
     problems = table.groupby("problem_id", sort=False)
@@ -235,11 +235,11 @@ def _mapped(at: Source, file: Path) -> Iterator[dict[str, Any]]:
         UsageError: a row has no such column.
     """
     for number, row in enumerate(file_rows(file), 1):
-        for our, their in at.columns.items():
-            if their not in row:
-                near = expected(their, row)
-                raise UsageError(f"columns={our}:{their}: {file}, row {number}, has no such column. {near}")
-        yield {**row, **{our: row[their] for our, their in at.columns.items()}}
+        for column, source_column in at.columns.items():
+            if source_column not in row:
+                near = expected(source_column, row)
+                raise UsageError(f"columns={column}:{source_column}: {file}, row {number}, has no such column. {near}")
+        yield {**row, **{column: row[source_column] for column, source_column in at.columns.items()}}
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

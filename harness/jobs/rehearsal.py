@@ -123,10 +123,10 @@ def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
     base, e = job.base_model.value, job.experiment
     known = positions(base) if job.context is None else job.context.positions.value
     longest = job.protocol.longest
-    asked = min(longest + PROMPT_TOKENS, known or longest + PROMPT_TOKENS)
+    length = min(longest + PROMPT_TOKENS, known or longest + PROMPT_TOKENS)
     if (share := hardware.sampler.gpu_share) is not None:
         several = hardware.engine_tensor_parallel
-        faults += engine_faults("evaluation", base, asked, known, longest + 1, share, several, hardware)
+        faults += engine_faults("evaluation", base, length, known, longest + 1, share, several, hardware)
     if e is None:
         return faults
     try:
@@ -136,8 +136,8 @@ def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
     grpo = config.get("GRPOConfig", {})
     if isinstance(e, Experiment) and grpo.get("use_vllm"):
         tokens = e.max_prompt_tokens.value + e.max_completion_tokens.value
-        mine = (grpo["vllm_gpu_memory_utilization"], grpo["vllm_tensor_parallel_size"])
-        faults += engine_faults("rollouts", base, grpo["vllm_max_model_length"], known, tokens, *mine, hardware)
+        engine_share = (grpo["vllm_gpu_memory_utilization"], grpo["vllm_tensor_parallel_size"])
+        faults += engine_faults("rollouts", base, grpo["vllm_max_model_length"], known, tokens, *engine_share, hardware)
     for arguments in config.values():
         file = arguments.get("deepspeed") if isinstance(arguments, Mapping) else None
         if file is not None and arguments["gradient_accumulation_steps"] > 1:
@@ -305,8 +305,10 @@ def _run(job: Job, hardware: Hardware, row: Rehearsed, paper: str | Reproduction
         if trainer.in_process:  # veRL's extension changes the vLLM of its processes
             need = context_need(small)
             evaluated = need.evaluation + PROMPT_TOKENS
-            asked = {need.training, min(evaluated, need.positions or evaluated)}
-            row.mark("configured", [fault for length in sorted(asked - {0}) for fault in engine_accepts(base, length)])
+            lengths = {need.training, min(evaluated, need.positions or evaluated)}
+            row.mark(
+                "configured", [fault for length in sorted(lengths - {0}) for fault in engine_accepts(base, length)]
+            )
         run = JobRun(small, base, machine, None, "rehearsal")
         shutil.rmtree(run.folder, ignore_errors=True)  # of an earlier rehearsal, maybe of other code
         if job.experiment is not None:

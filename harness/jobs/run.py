@@ -338,9 +338,9 @@ def say_finished(run: Run) -> None:
 def say_other_versions(job: Job, folder: Path) -> None:
     """Name the unfinished runs of this arm and seed under other values, code or weights, which do not go on here."""
     for record in sorted(folder.parent.glob(f"*-{job.arm}-*-seed{job.seed}/{RECORD}")):
-        other = Run(record.parent)
+        run = Run(record.parent)
         try:
-            goes_on_elsewhere = (other.arm, other.model) == (job.arm, job.model) and not other.is_finished
+            goes_on_elsewhere = (run.arm, run.model) == (job.arm, job.model) and not run.is_finished
         except DamagedFileError:  # another's damage stops no run; rlvr show names it
             continue
         if goes_on_elsewhere:

@@ -86,8 +86,8 @@ def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> 
     if prompt.prefix:  # its last message already is the beginning of the response
         return []
     whole: str = tokenizer.apply_chat_template(conversation, tokenize=False, **(prompt.variables or {}))
-    _, said, after = whole.removeprefix(text).partition(SAID)
-    first = tokenizer.encode(after, add_special_tokens=False)[:1] if said else []
+    _, marker, after = whole.removeprefix(text).partition(SAID)
+    first = tokenizer.encode(after, add_special_tokens=False)[:1] if marker else []
     if not first or first[0] in ends:
         return []
     end = tokenizer.convert_ids_to_tokens(first[0])
@@ -100,10 +100,10 @@ def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> 
 def as_lines(models: Iterable[Asked]) -> list[str]:
     """As text, a few lines for each model."""
     lines = []
-    for one in models:
-        ends = ", ".join(f"{token} ({number})" for token, number in one.ends.items())
-        lines += ["", f"what {one.base_model} reads, with an example problem" + (f"; it ends at {ends}" * bool(ends))]
-        for question in one.questions:
+    for model in models:
+        ends = ", ".join(f"{token} ({number})" for token, number in model.ends.items())
+        lines += ["", f"what {model.base_model} reads, with an example problem" + (f"; it ends at {ends}" * bool(ends))]
+        for question in model.questions:
             prompt = question.prompt
             how = "its chat template" if prompt.chat else "plain text"
             lines += [
@@ -112,5 +112,5 @@ def as_lines(models: Iterable[Asked]) -> list[str]:
             ]
             if prompt.stop:
                 lines.append(f"    a response ends at {', '.join(map(repr, prompt.stop))}")
-        lines += [f"  note: {note}" for note in one.notes]
+        lines += [f"  note: {note}" for note in model.notes]
     return lines

@@ -280,9 +280,9 @@ def trainer_configs(jobs: Iterable[Job], machines: Machines) -> dict[str, dict[s
 def labels(jobs: Iterable[Job]) -> dict[Key, str]:
     """(model, arm) -> its name for people: by the model that is trained, or by the paper's where that tells two arms
     apart."""
-    found = {(job.model, job.arm): job.label for job in jobs}
-    counts = Counter(found.values())
-    return {key: label if counts[label] == 1 else "/".join(key) for key, label in found.items()}
+    names = {(job.model, job.arm): job.label for job in jobs}
+    counts = Counter(names.values())
+    return {key: label if counts[label] == 1 else "/".join(key) for key, label in names.items()}
 
 
 def plan(
@@ -347,10 +347,10 @@ def plan(
 
 def _cost(job: Job, hardware: Hardware, memory: Memory | None, watch: Watch, price: float | None) -> Cost:
     """The cost of a run; on a processor its memory is the machine's."""
-    found = cost(job, hardware, watch, price)
+    run_cost = cost(job, hardware, watch, price)
     if memory is None or hardware.device != CPU:
-        return found
-    return replace(found, host_memory=memory.need.peak * hardware.devices)
+        return run_cost
+    return replace(run_cost, host_memory=memory.need.peak * hardware.devices)
 
 
 def ratio_doubts(jobs: Iterable[Job]) -> list[str]:

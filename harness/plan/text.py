@@ -123,12 +123,12 @@ def _shared_card(plan: Plan) -> list[str]:
 
 def _remarks(arms: Sequence[ArmPlan]) -> list[str]:
     """Why arms cannot run or do not fit, and why another backend trains them; arms with one reason on one line."""
-    said: dict[str, list[str]] = {}
+    labels_by_reason: dict[str, list[str]] = {}
     for arm in arms:
         moved = f"backend={arm.job.backend}: {arm.why_backend}" if arm.why_backend else ""
         for why in filter(None, (arm.fits[1], moved, _rounded_away(arm))):
-            said.setdefault(why, []).append(arm.label)
-    return [f"{', '.join(names)}: {why}" for why, names in said.items()]
+            labels_by_reason.setdefault(why, []).append(arm.label)
+    return [f"{', '.join(names)}: {why}" for why, names in labels_by_reason.items()]
 
 
 def _rounded_away(arm: ArmPlan) -> str:

@@ -34,7 +34,7 @@ def unfinished() -> list[Growing]:
     from evals.sampling.store import GROWING
 
     folders = sorted({path.parents[1] for path in (home() / NAME).glob(f"*/*/{GROWING}")})
-    return [found for folder in folders if (found := growing(folder)) is not None]
+    return [evaluation for folder in folders if (evaluation := growing(folder)) is not None]
 
 
 def note_error(folder: Path, error: Exception) -> None:

@@ -132,8 +132,8 @@ def _link(run: Run) -> dict[str, Any]:
         link = read_object(run.folder / LINK, "experiment", "run_id", "metrics", "record", "run") or {}
     except (DamagedFileError, OSError):
         return {}
-    here = link.get("store", shown_uri()) == shown_uri()
-    return link if here and link.get("run") == run.record["id"] and isinstance(link["metrics"], int) else {}
+    same_store = link.get("store", shown_uri()) == shown_uri()
+    return link if same_store and link.get("run") == run.record["id"] and isinstance(link["metrics"], int) else {}
 
 
 def _lacks(run: Run, link: Mapping[str, Any]) -> bool:
@@ -266,8 +266,8 @@ def params_of(record: Mapping[str, Any]) -> dict[str, str]:
     """Each value as a param, and what runs are grouped by: the base model that was trained, arm, scale, backend, seed.
     Where the values come from is in SOURCES."""
     named = {"model": base_of(record), **{key: str(record[key]) for key in ("arm", "scale", "backend", "seed")}}
-    if own := record.get("own_files"):  # equations and files of the user: other code is another method
-        named["own"] = " ".join(f"{Path(name).name} {sha256[:8]}" for name, sha256 in sorted(own.items()))
+    if hashes := record.get("own_files"):  # equations and files of the user: other code is another method
+        named["own"] = " ".join(f"{Path(name).name} {sha256[:8]}" for name, sha256 in sorted(hashes.items()))
     return named | {key: redact(str(sourced["value"])) for key, sourced in record["settings"].items()}
 
 
@@ -452,10 +452,10 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
             new.rename(folder)
     elif not (folder / RECORD).is_file():
         raise DamagedFileError(folder / RECORD, "it is missing", RESTORE)
-    found = Run(folder)
-    if found.record.get("id") != run.data.tags.get(TOKEN):
+    run_read = Run(folder)
+    if run_read.record.get("id") != run.data.tags.get(TOKEN):
         raise DamagedFileError(folder / RECORD, "it is of another run", RESTORE)
-    here = folder_of(home() / found.paper / found.scale, found.record)
-    if (here / RECORD).is_file() and Run(here).record.get("sha256") == found.record.get("sha256"):
-        return Run(here)
-    return found
+    local = folder_of(home() / run_read.paper / run_read.scale, run_read.record)
+    if (local / RECORD).is_file() and Run(local).record.get("sha256") == run_read.record.get("sha256"):
+        return Run(local)
+    return run_read

@@ -158,9 +158,9 @@ class Run:
         """Benchmark -> how many of its problems it was trained on, in words; only those with such problems."""
         counts: Mapping[str, Mapping[str, int]] = self.record.get("overlap") or {}
         return {
-            name: f"{of['shared']:,} of the {of['problems']:,} problems of {name} are training problems"
-            for name, of in counts.items()
-            if of["shared"]
+            name: f"{count['shared']:,} of the {count['problems']:,} problems of {name} are training problems"
+            for name, count in counts.items()
+            if count["shared"]
         }
 
     @property
@@ -302,16 +302,16 @@ class Run:
         place = self.folder / "eval" if self.record.get("arm") or (self.folder / "eval").is_dir() else self.folder
         if (place / "verdicts.parquet").is_file():  # one benchmark's folder
             return dict.fromkeys(benchmarks_of(place / "verdicts.parquet"), place / "verdicts.parquet")
-        there = {path.parent.name: path for path in sorted(place.glob("*/verdicts.parquet"))}
+        tables = {path.parent.name: path for path in sorted(place.glob("*/verdicts.parquet"))}
         if not self.record:  # any folder: the folder of a benchmark has its verdicts
-            there = {name: path for name, path in there.items() if name in benchmarks_of(path)}
+            tables = {name: path for name, path in tables.items() if name in benchmarks_of(path)}
         if not self.is_finished:
-            return there
+            return tables
         prefix = "" if place == self.folder else "eval/"
         benchmarks = self.record.get("scores") or self.record.get("benchmarks", ())
         listed = {b: self.folder / f"{prefix}{b}/verdicts.parquet" for b in benchmarks}
-        if strange := sorted(there.keys() - listed.keys()):
-            raise DamagedFileError(there[strange[0]], f"{RECORD} does not list it", RESTORE)
+        if strange := sorted(tables.keys() - listed.keys()):
+            raise DamagedFileError(tables[strange[0]], f"{RECORD} does not list it", RESTORE)
         return listed
 
     @property

@@ -139,10 +139,10 @@ def permuted(batch: TokenBatch, signals: frozenset[str], among: Among, purpose: 
     rows = torch.arange(len(mask)).unsqueeze(1).expand(mask.shape)[mask]
     units = rows if among == "response" else batch.groups.cpu()[rows]
     shuffled = torch.randperm(len(units), generator=generator(batch, purpose))
-    here = units.argsort(stable=True)  # tokens by unit, in order ...
-    there = shuffled[units[shuffled].argsort(stable=True)]  # ... and by unit, in random order
-    order = torch.empty_like(here)
-    order[here] = there
+    targets = units.argsort(stable=True)  # tokens by unit, in order ...
+    sources = shuffled[units[shuffled].argsort(stable=True)]  # ... and by unit, in random order
+    order = torch.empty_like(targets)
+    order[targets] = sources
     changed = {}
     for name in sorted(signals & set(TOKEN_SIGNALS)):
         values = getattr(batch, name)

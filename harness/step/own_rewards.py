@@ -176,13 +176,13 @@ def _number(given: object) -> float | None:
 def check(name: str) -> None:
     """Raise UsageError unless the reward has the right form and returns finite numbers in its range for `PROBES`, the
     same ones when called again in another order."""
-    own = label(name)
+    reward = label(name)
     first = [_probed(name, *probe) for probe in PROBES]
     again = [_probed(name, *probe) for probe in reversed(PROBES)][::-1]
     for probe, before, after in zip(PROBES, first, again, strict=True):
         if before != after:
             raise UsageError(
-                f"rewards={own}: expected the same number for the same response, got {before!r} and then {after!r} "
+                f"rewards={reward}: expected the same number for the same response, got {before!r} and then {after!r} "
                 f"for {_shown(probe[0])}"
             )
 

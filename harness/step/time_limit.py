@@ -54,8 +54,8 @@ def within(seconds: float, function: Callable[..., T], *arguments: Any) -> T:
         TimeIsUp: it took longer.
     """
     if threading.current_thread() is not threading.main_thread():
-        found, result = _helper().submit(_in_main_thread, seconds, function, *arguments).result()
-        if not found:
+        ended, result = _helper().submit(_in_main_thread, seconds, function, *arguments).result()
+        if not ended:
             raise TimeIsUp
         return result  # type: ignore[no-any-return]
     with time_limit(seconds):

@@ -68,11 +68,11 @@ class Measured:
     def label(self, name: str, common: Collection[str] = ()) -> str:
         """`name` with what distinguishes this arm from others of that name: backend and overrides, without common
         ones."""
-        own = [o for o in self.replaced if o not in common]
+        distinguishing = [o for o in self.replaced if o not in common]
         parts = [
             name,
             backend(self.backend).label if self.backend in BACKENDS else f"({self.backend})",
-            f"[{' '.join(own)}]" if own else "",
+            f"[{' '.join(distinguishing)}]" if distinguishing else "",
         ]
         return " ".join(p for p in parts if p)
 
@@ -192,12 +192,14 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
     before = {**BEFORE, **declared.before}
     for versions in (_joined(versions, before) for versions in groups.values()):
         digest = _version(versions)
-        others = sum(len(seeds) for other, seeds in versions.items() if other != digest)
+        left_out = sum(len(seeds) for other_digest, seeds in versions.items() if other_digest != digest)
         differ = _differing_values(versions, digest)
         chosen = dict(sorted(versions[digest].items()))
-        twice = tuple(seed for seed, own in chosen.items() if len({(run.by, run.finished) for run in own}) > 1)
+        twice = tuple(
+            seed for seed, runs_of_seed in chosen.items() if len({(run.by, run.finished) for run in runs_of_seed}) > 1
+        )
         of_version = _measured(digest, {seed: newest for seed, (newest, *_) in chosen.items()})
-        measured.append(replace(of_version, twice=twice, others=others, others_differ=differ))
+        measured.append(replace(of_version, twice=twice, others=left_out, others_differ=differ))
     order = [(a.model, a.key) for a in declared.arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
@@ -215,9 +217,9 @@ def _joined(versions: Mapping[str, Seeds], before: Mapping[str, Any]) -> dict[st
         run = _first(seeds)
         values = {**before, **{key: sourced["value"] for key, sourced in run.settings.items()}}
         of_run = [values, run.record.get("own_files") or {}, digest.partition("-")[2]]
-        _, there = joined.setdefault(json.dumps(of_run, sort_keys=True), (digest, {}))
-        for seed, own in seeds.items():
-            there.setdefault(seed, []).extend(own)
+        _, runs_by_seed = joined.setdefault(json.dumps(of_run, sort_keys=True), (digest, {}))
+        for seed, runs_of_seed in seeds.items():
+            runs_by_seed.setdefault(seed, []).extend(runs_of_seed)
     return dict(joined.values())
 
 
@@ -238,9 +240,10 @@ def _version(versions: Mapping[str, Seeds]) -> str:
         return newest
     declared = {job.digest for job in jobs}
     of_version = {
-        digest: {run.record["digest"] for own in seeds.values() for run in own} for digest, seeds in versions.items()
+        digest: {run.record["digest"] for runs_of_seed in seeds.values() for run in runs_of_seed}
+        for digest, seeds in versions.items()
     }
-    return next((digest for digest, found in of_version.items() if found & declared), newest)
+    return next((digest for digest, digests in of_version.items() if digests & declared), newest)
 
 
 def _differing_values(versions: Mapping[str, Seeds], shown: str) -> tuple[str, ...]:
@@ -249,10 +252,16 @@ def _differing_values(versions: Mapping[str, Seeds], shown: str) -> tuple[str, .
         digest: {key: sourced["value"] for key, sourced in _first(seeds).settings.items()}
         for digest, seeds in versions.items()
     }
-    own, missing = values[shown], object()
-    keys = {key for other in values.values() for key in own.keys() | other.keys()}
+    shown_values, missing = values[shown], object()
+    keys = {key for version_values in values.values() for key in shown_values.keys() | version_values.keys()}
     return tuple(
-        sorted(key for key in keys if any(of.get(key, missing) != own.get(key, missing) for of in values.values()))
+        sorted(
+            key
+            for key in keys
+            if any(
+                version_values.get(key, missing) != shown_values.get(key, missing) for version_values in values.values()
+            )
+        )
     )
 
 

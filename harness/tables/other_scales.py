@@ -52,7 +52,7 @@ def _wanted(key: str, keys: Iterable[str]) -> bool:
     metric, _, k = key.partition("_at_")
     if metric not in ("pass", "maj", "unsolvable"):
         return True
-    return int(k) == max(int(other.partition("_at_")[2]) for other in keys if other.startswith(f"{metric}_at_"))
+    return int(k) == max(int(sibling.partition("_at_")[2]) for sibling in keys if sibling.startswith(f"{metric}_at_"))
 
 
 def _covers(arms: list[Measured], benchmark: str) -> str:

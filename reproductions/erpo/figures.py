@@ -77,8 +77,8 @@ def chosen_responses(
 
 def random_other(generator: np.random.Generator, vocabulary: Sequence[int], token: int) -> int:
     """A random token of the vocabulary other than this one, uniformly."""
-    others = len(vocabulary) - (token in vocabulary)
-    chosen = vocabulary[int(generator.integers(others))]
+    choices = len(vocabulary) - (token in vocabulary)
+    chosen = vocabulary[int(generator.integers(choices))]
     return vocabulary[-1] if chosen == token else chosen
 
 

@@ -102,7 +102,7 @@ class Ruled:
             return "unlike" if self.case.printed and self.case.measured else "no numbers"
         if self.agreement.refused:
             return "unlike"
-        return "unknown samples" if len({one.answer for one in self.agreement.cases}) > 1 else "few samples"
+        return "unknown samples" if len({case.answer for case in self.agreement.cases}) > 1 else "few samples"
 
     @property
     def overturn(self) -> str:
@@ -134,6 +134,6 @@ def read(path: Path = CASES) -> list[Ruled]:
     """
     cases = [Case(**row) for row in tomllib.loads(path.read_text(encoding="utf-8"))["case"]]
     ids = [case.id for case in cases]
-    if twice := sorted({one for one in ids if ids.count(one) > 1}):
+    if twice := sorted({case_id for case_id in ids if ids.count(case_id) > 1}):
         raise ValueError(f"{path}: ids that are there twice: {', '.join(twice)}")
     return [Ruled(case) for case in cases]

@@ -117,11 +117,11 @@ def logbook(claims: pd.DataFrame, pages: Path) -> None:
     """Write the pages of a Trackio logbook, one a repository, and their index."""
     index = "# Printed scores, and what their files say\n\n## Pages\n\n| Page |\n| --- |\n"
     for name, commit in dict.fromkeys(zip(claims["repository"], claims["commit"], strict=True)):
-        of = claims[(claims["repository"] == name) & (claims["commit"] == commit)]
+        rows_of_commit = claims[(claims["repository"] == name) & (claims["commit"] == commit)]
         slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {commit[:4]}".lower())
         index += f"| [{name}](#/{slug}) |\n"
         head = f"# {name}\n\nhttps://github.com/{name}/tree/{commit}\n"
-        write_text(pages / slug / "page.md", head + "".join(map(cell, of.to_dict("records"))))
+        write_text(pages / slug / "page.md", head + "".join(map(cell, rows_of_commit.to_dict("records"))))
     write_text(pages / "index.md", index)
 
 

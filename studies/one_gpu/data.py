@@ -63,8 +63,8 @@ def _read(source: str, file: Pinned) -> bytes:
 
 
 def _check(content: bytes, expected: str, what: str) -> None:
-    if (found := _sha256(content)) != expected:
-        raise ValueError(f"{what}: SHA-256 {found}, expected {expected}: this is another version of the data")
+    if (digest := _sha256(content)) != expected:
+        raise ValueError(f"{what}: SHA-256 {digest}, expected {expected}: this is another version of the data")
 
 
 def _sha256(content: bytes) -> str:

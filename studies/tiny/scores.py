@@ -33,7 +33,7 @@ RUN = ("family", "paper", "arm", "seed")
 VERDICT = ("benchmark", "problem_id", "sample", "verdict", "answer", "answer_class", "gold", "boxed", "tokens")
 
 
-def write_tables(design: Design, settings: Settings, found: Sequence[Run], folder: Path) -> None:
+def write_tables(design: Design, settings: Settings, candidates: Sequence[Run], folder: Path) -> None:
     """The tables of runs, verdicts and curves, from the runs of the design among those found and, of runs that are not
     among them, from the tables that are there: a study can be run on several machines, one after the other.
 
@@ -42,7 +42,7 @@ def write_tables(design: Design, settings: Settings, found: Sequence[Run], folde
     """
     import pandas as pd
 
-    finished = {(run.paper, run.record["digest"], run.seed): run for run in newest(found)}
+    finished = {(run.paper, run.record["digest"], run.seed): run for run in newest(candidates)}
     before = _tables_by_run(folder) if (folder / "runs.csv").is_file() else [{}]
     tables: tuple[list[pd.DataFrame], ...] = ([], [], [])
     runs, verdicts, curves = tables
