@@ -49,10 +49,10 @@ class Case:
 
 def case(truth: float, intervals: Iterable[Interval | None]) -> Case:
     """Of intervals for one true value."""
-    found = [interval for interval in intervals if interval is not None]
-    held = np.array([i.low - 1e-12 <= truth <= i.high + 1e-12 for i in found])
-    rough = np.array([i.rough for i in found])
-    width = float(np.mean([i.high - i.low for i in found]))
+    defined = [interval for interval in intervals if interval is not None]
+    held = np.array([i.low - 1e-12 <= truth <= i.high + 1e-12 for i in defined])
+    rough = np.array([i.rough for i in defined])
+    width = float(np.mean([i.high - i.low for i in defined]))
     return Case(float(held.mean()), float(rough.mean()), width, float((~held & ~rough).mean()))
 
 
@@ -277,7 +277,7 @@ def document() -> Iterator[str]:
     yield "|---:|" + "---:|" * len(columns) + "---:|"
     for seeds in SEEDS:
         pairs = [[false_verdicts(seeds, *column, untrained=u) for u in (False, True)] for column in columns]
-        worst_of = [max(of) for of in zip(*pairs, strict=True)]
+        worst_of = [max(pair) for pair in zip(*pairs, strict=True)]
         yield f"| {seeds} | " + " | ".join(f"{100 * a:.1f} ({100 * b:.1f})" for a, b in (*pairs, worst_of)) + " |"
     yield (
         "\n**What no rule can guarantee.** If each training goes up or down with equal probability, all S seeds agree "

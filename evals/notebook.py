@@ -52,7 +52,7 @@ def html_text(text: str) -> str:
         columns = blocks[-1][0]
         gaps = [line[end:start] for (_, end), (start, _) in pairwise(columns)]
         if rule.fullmatch(below):
-            blocks.append(([found.span() for found in re.finditer("-+", below)], [line]))
+            blocks.append(([match.span() for match in re.finditer("-+", below)], [line]))
         elif columns and ("".join(gaps).strip() or len(line) <= columns[0][1]):
             blocks.append(([], [line]))
         elif not rule.fullmatch(line):
@@ -135,7 +135,9 @@ class Tabular:
         if not tables:
             frame = self.to_pandas()
             tables = [(list(frame), frame.itertuples(index=False))]
-        texts = [[[text(c) if isinstance(c, str) else c for c in row] for row in (of[0], *of[1])] for of in tables]
+        texts = [
+            [[text(c) if isinstance(c, str) else c for c in row] for row in (grid[0], *grid[1])] for grid in tables
+        ]
         if not self.printed:
             return "\n\n".join(tabulate(table, "firstrow", form, disable_numparse=_texts(table)) for table in texts)
         return "\n\n".join(

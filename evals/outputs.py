@@ -38,16 +38,16 @@ class Inputs:
             UsageError: it is an input, a file of a run, or read-only. Links are followed, and hard links are found.
         """
         try:
-            there = output.stat()
+            status = output.stat()
         except OSError:
             return
-        if stat.S_ISCHR(there.st_mode) or stat.S_ISDIR(there.st_mode):  # a terminal is read and written
+        if stat.S_ISCHR(status.st_mode) or stat.S_ISDIR(status.st_mode):  # a terminal is read and written
             return
-        if any(os.path.samestat(there, file.stat()) for file in self._files()):
+        if any(os.path.samestat(status, file.stat()) for file in self._files()):
             raise UsageError(f"{key}={output}: this file is an input of the command. Type another name after {key}=")
         if folder := _run_of(output):
             raise UsageError(f"{key}={output}: this file belongs to the run {folder}. Type another name after {key}=")
-        if not there.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
             raise UsageError(f"{key}={output}: this file is read-only. Type another name, or chmod u+w {output}")
 
     def _files(self) -> Iterator[Path]:

@@ -74,7 +74,7 @@ def power(
         if problems is None and benchmark not in benchmarks.names():  # your own
             problems = len(first.problems)
         of, unmeasured = " and ".join(names), noise
-        noise = measured_spread(first, of, fallback=noise, other=other[0] if other else None)
+        noise = measured_spread(first, of, fallback=noise, second=other[0] if other else None)
         if other and (unlike := measured_differently(measured[0], measured[1], benchmark)):
             note = f"MEASURED DIFFERENTLY, so that difference_sd is not of the models alone: {'; '.join(unlike)}."
         if noise is unmeasured:

@@ -79,9 +79,9 @@ class Function:
             module, name, values = self.config
             classes, inside = __import__(module, fromlist=[name]), {}
             if self.nested:
-                key, kind, own = self.nested
-                inside[key] = getattr(classes, kind)(**dict(own))
-                driven.values.update({key: str(value) for key, value in own})
+                key, kind, arguments = self.nested
+                inside[key] = getattr(classes, kind)(**dict(arguments))
+                driven.values.update({key: str(value) for key, value in arguments})
             further["config"] = getattr(classes, name)(**dict(values), **inside)
         for key, _ in self.given:
             if key not in inspect.signature(function).parameters:

@@ -74,7 +74,7 @@ def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[D
 
 
 def _read(path: Path) -> Found:
-    found = torch.load(path, weights_only=True)
-    split = (tuple(name.rsplit("/", 1)) for name in found["gradients"])
-    gradients = {(batch, int(passes)): found["gradients"][f"{batch}/{passes}"] for batch, passes in split}
-    return Found(**{**found, "gradients": gradients})
+    fields = torch.load(path, weights_only=True)
+    split = (tuple(name.rsplit("/", 1)) for name in fields["gradients"])
+    gradients = {(batch, int(passes)): fields["gradients"][f"{batch}/{passes}"] for batch, passes in split}
+    return Found(**{**fields, "gradients": gradients})

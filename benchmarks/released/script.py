@@ -31,11 +31,11 @@ def arguments(text: str, entry: str) -> list[str]:
     for number, line in enumerate(lines):
         if line.lstrip().startswith("#"):
             continue
-        found = ASSIGNMENT.match(line)
-        if entry in line and not (found and entry not in line.split(None, 1)[-1]):
+        assignment = ASSIGNMENT.match(line)
+        if entry in line and not (assignment and entry not in line.split(None, 1)[-1]):
             return _words(_command(lines, number).split(entry, 1)[1], values, entry)
-        if found:
-            values[found[1]] = _assigned(found[2], values)
+        if assignment:
+            values[assignment[1]] = _assigned(assignment[2], values)
     raise ValueError(f"the script has no command with {entry}")
 
 
@@ -81,8 +81,8 @@ def expand(text: str, values: Mapping[str, str]) -> str:
         elif text.startswith("${", at):
             end = _closing(text, at + 1)
             out, at = out + _parameter(text[at + 2 : end], values), end + 1
-        elif found := NAME.match(text, at):
-            out, at = out + values.get(found[1], found[0]), found.end()
+        elif match := NAME.match(text, at):
+            out, at = out + values.get(match[1], match[0]), match.end()
         else:
             out, at = out + text[at], at + 1
     return out

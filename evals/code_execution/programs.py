@@ -80,8 +80,8 @@ def fenced(response: str) -> bool:
 
 def _program(text: str, defines: re.Pattern[str]) -> Code | None:
     blocks = list(_blocks(text, defines))
-    if found := [block for block in blocks if defines.search(block.text)]:
-        return found[-1]
+    if definitions := [block for block in blocks if defines.search(block.text)]:
+        return definitions[-1]
     if not blocks and (bare := _unfenced(text, defines)):
         return bare
     bodies = [body for block in blocks or [Code(text, closed=False)] if (body := _body(block))]
@@ -89,8 +89,8 @@ def _program(text: str, defines: re.Pattern[str]) -> Code | None:
 
 
 def _fenced(text: str, defines: re.Pattern[str]) -> Code | None:
-    found = [block for block in _blocks(text, None) if block.closed and defines.search(block.text)]
-    return found[-1] if found else None
+    definitions = [block for block in _blocks(text, None) if block.closed and defines.search(block.text)]
+    return definitions[-1] if definitions else None
 
 
 def _first(text: str, defines: re.Pattern[str]) -> Code | None:
@@ -212,11 +212,11 @@ def _is_code(text: str, defines: re.Pattern[str]) -> bool:
 def _unfenced(text: str, defines: re.Pattern[str]) -> Code | None:
     """Code that defines the function between prose, without a fence: from the first line that starts code at the
     function's indentation to the first line after it that is no code."""
-    found = defines.search(text)
-    if found is None:
+    definition = defines.search(text)
+    if definition is None:
         return None
-    indent = len(found[0]) - len(found[0].lstrip())
-    lines, at = text.splitlines(keepends=True), text.count("\n", 0, found.start())
+    indent = len(definition[0]) - len(definition[0].lstrip())
+    lines, at = text.splitlines(keepends=True), text.count("\n", 0, definition.start())
     starts = [i for i in range(at + 1) if _indent(lines[i]) == indent and _STARTS.match(lines[i].lstrip())]
     kept: list[str] = []
     strings = _TripleQuotes()

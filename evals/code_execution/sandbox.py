@@ -189,7 +189,7 @@ def _visible() -> tuple[str, ...]:
     """The folders that Python needs (itself, its packages, system libraries), none inside another."""
     needed = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", sys.base_prefix, sys.prefix]
     paths = sorted({path for path in needed if os.path.isdir(path) and path not in ("/", "/usr", "/usr/local")})
-    return tuple(p for p in paths if not any(p.startswith(f"{other}/") for other in paths))
+    return tuple(p for p in paths if not any(p.startswith(f"{parent}/") for parent in paths))
 
 
 def _pipes(stack: ExitStack, count: int) -> list[FileIO]:

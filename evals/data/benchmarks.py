@@ -105,7 +105,7 @@ def adopt(path: str | Path) -> str:
     """
     given = ProblemFile.parse(str(path), COLUMNS)
     file = Path(given.path).resolve()
-    columns = {"id" if ours == "problem_id" else ours: theirs for ours, theirs in given.columns.items()}
+    columns = {"id" if column == "problem_id" else column: source for column, source in given.columns.items()}
     name = re.sub(r"\W", "_", file.name.partition(".")[0].lower(), flags=re.ASCII)
     if not re.search("[a-z0-9]", name):
         raise UsageError(f"benchmark {file.name}: expected a file with a letter or a digit before its first point")
@@ -278,14 +278,14 @@ def _problems(
         numbered = f"{name}-{index:0{width}d}"
         identifier = _cell(row, "id", columns, where, default=numbered) if own_ids else numbered
         _check_columns(name, row, columns, where)
-        others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
+        wrong_choices = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
         answer = _program(row, columns, where) or _cell(row, "answer", columns, where)
         if mark is not None and mark in answer:
             answer = answer.rpartition(mark)[2].strip()
             if not answer:
                 raise UsageError(f"{where}: expected an answer after {mark!r}")
         text = _cell(row, "problem", columns, where, as_written="program" in columns)
-        problems.append(Problem(identifier, text, answer, others))
+        problems.append(Problem(identifier, text, answer, wrong_choices))
     repeated = [identifier for identifier, count in Counter(p.id for p in problems).items() if count > 1]
     if repeated:
         raise UsageError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
@@ -294,15 +294,15 @@ def _problems(
 
 def _as_named(row: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
     """A row of a user's file, with the columns that they named in place of those of our names that it has too."""
-    found = {ours: reach(row, theirs) for ours, theirs in columns.items()}
-    for ours, theirs in columns.items():
-        if found[ours] is ABSENT:
-            near = nearest(theirs, list(row))
+    values = {column: reach(row, source) for column, source in columns.items()}
+    for column, source in columns.items():
+        if values[column] is ABSENT:
+            near = nearest(source, list(row))
             hint = f"Did you mean {near!r}? " if near else ""
             raise UsageError(
-                f"{where}: no column {theirs!r} (columns={ours}:{theirs}). {hint}It has {', '.join(map(repr, row))}"
+                f"{where}: no column {source!r} (columns={column}:{source}). {hint}It has {', '.join(map(repr, row))}"
             )
-    return {**row, **found}
+    return {**row, **values}
 
 
 def _refuse_hidden_choices(rows: Sequence[Mapping[str, Any]], problems: Sequence[Problem], where: str) -> None:
@@ -321,7 +321,7 @@ def _refuse_hidden_choices(rows: Sequence[Mapping[str, Any]], problems: Sequence
     shown = [str(choice) for choice in row[listed]] if listed else [row[letter] for letter in letters]
     if any(choice in problems[0].problem for choice in shown):
         return
-    text = next((name for name, of in row.items() if of == row["problem"]), "problem")
+    text = next((name for name, value in row.items() if value == row["problem"]), "problem")
     joined = f'(.{listed} | join("\\n"))' if listed else " + ".join(f'"\\n{name}. " + .{name}' for name in letters)
     raise UsageError(
         f"{where}: the answers are letters, but no problem shows its choices. They stand in "
@@ -340,7 +340,7 @@ def _refuse_choices_beside(rows: Sequence[Mapping[str, Any]], problems: Sequence
         UsageError: it names the columns.
     """
     row = rows[0]
-    beside = [name for name, of in row.items() if isinstance(of, str) and _CHOICE.search(name)]
+    beside = [name for name, value in row.items() if isinstance(value, str) and _CHOICE.search(name)]
     if len(beside) < 2 or any(row[name] in problems[0].problem for name in beside):
         return
     raise UsageError(
@@ -385,12 +385,14 @@ def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any]
     """Raise UsageError with all missing columns, and for a user's own file with the option that names theirs."""
     needed: tuple[str, ...] = ("problem",) if "program" in columns else ("problem", "answer")
     needed += ("id",) if name in OWN and "id" in columns else ()
-    missing = [(ours, columns.get(ours, ours)) for ours in needed if not {ours, columns.get(ours)} & row.keys()]
+    missing = [
+        (column, columns.get(column, column)) for column in needed if not {column, columns.get(column)} & row.keys()
+    ]
     if missing:
         accepted = " and no column ".join(" or ".join(map(repr, dict.fromkeys(pair))) for pair in missing)
-        usual = {ours: (columns.get(ours), *USUAL.get(ours, ())) for ours in needed if ours not in row}
-        theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
-        hint = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, theirs.items())))}" if name in OWN else ""
+        usual = {column: (columns.get(column), *USUAL.get(column, ())) for column in needed if column not in row}
+        sources = {column: next((c for c in row if c in names), "THEIRS") for column, names in usual.items()}
+        hint = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, sources.items())))}" if name in OWN else ""
         raise UsageError(f"{where}: no column {accepted}. It has {', '.join(map(repr, row))}{hint}")
 
 

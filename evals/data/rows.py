@@ -136,7 +136,7 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
     lines = dropwhile(is_comment, _ended(_lines(path)))
     header = unicodedata.normalize("NFC", next(lines, ""))  # a letter and its accent may come as two characters
     if delimiter not in header:  # a spreadsheet of a language with decimal commas, or tabs
-        delimiter = next((other for other in (";", "\t") if other in header), delimiter)
+        delimiter = next((separator for separator in (";", "\t") if separator in header), delimiter)
     csv.field_size_limit(LONGEST_LINE)  # a thought of 32k tokens is longer than Python's limit
     reader = csv.DictReader(chain([header], lines), delimiter=delimiter)
     ended = 1

@@ -103,13 +103,13 @@ def compared(gold: str, answer: str, conventions: Conventions) -> Comparison:
 
 def _concluded(comparison: Comparison, gold: str, answer: str) -> Comparison:
     """Compares what a sentence or a derivation concludes. Raises UnscorableError where that is not read."""
-    found = conclusion(answer)
-    if found.unread and _far_larger(gold, answer):
+    concluded = conclusion(answer)
+    if concluded.unread and _far_larger(gold, answer):
         comparison.steps.append(Step(gold, answer, FAR_LARGER, False))
         return comparison
-    if found.unread:
+    if concluded.unread:
         raise UnscorableError("prose: a sentence or derivation whose conclusion is not read")
-    left, right = clean(gold), clean(found.value or "")
+    left, right = clean(gold), clean(concluded.value or "")
     equal = bool(left and right) and _size(gold) is None and comparison(left, right)
     comparison.steps.append(Step(left, right, "conclusion of a text", equal))
     return comparison

@@ -390,11 +390,11 @@ def _to_the_last_digit(tree: Node, value: Any, point: Point) -> bool:
     return (value is not _UNKNOWN and abs(value) <= _largest()) or exact(tree, _rational(point)) is not None
 
 
-def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> bool:
+def _apart(first: tuple[float, float] | None, second: tuple[float, float] | None) -> bool:
     """Whether one of two values is certainly the larger one, by a power of ten and more than rounding loses."""
-    if one is None or other is None:
+    if first is None or second is None:
         return False
-    (_, small), (large, _) = sorted((one, other))
+    (_, small), (large, _) = sorted((first, second))
     return large - small > 1 + 1e-9 * min(abs(small), 1e300)
 
 
@@ -464,8 +464,8 @@ def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "",
             return False
         if derivatives:  # the ratio may change with all other symbols
             moved = [{**point, **{name: point[name] + 1 for name in derivatives}} for point in points]
-            others = [_ratio(left, right, point) for point in moved]
-            pairs = [(a, b) for a, b in zip(ratios, others, strict=True) if a and b]
+            moved_ratios = [_ratio(left, right, point) for point in moved]
+            pairs = [(a, b) for a, b in zip(ratios, moved_ratios, strict=True) if a and b]
         else:
             pairs = [(known[0], ratio) for ratio in known if known[0]]
         equal = len(pairs) >= _FEWEST and all(_same(a, b) for a, b in pairs)
@@ -500,11 +500,11 @@ def _same_derivatives(trees: list[Node]) -> list[Node]:
     names: dict[str, str] = {}
     variables: set[str] = set()
     for name in frozenset().union(*map(symbols, trees)):
-        found = _DERIVATIVE.fullmatch(name)
-        if found and (found["dots"] or found["primes"] or found["by"]):
-            variables |= {"t"} if found["dots"] else {found["by"]} if found["by"] else set()
-            order = len(found["primes"] or "") or (found["dots"] or "").count("d") or int(found["order"] or 1)
-            names[name] = found["of"] + "'" * order
+        match = _DERIVATIVE.fullmatch(name)
+        if match and (match["dots"] or match["primes"] or match["by"]):
+            variables |= {"t"} if match["dots"] else {match["by"]} if match["by"] else set()
+            order = len(match["primes"] or "") or (match["dots"] or "").count("d") or int(match["order"] or 1)
+            names[name] = match["of"] + "'" * order
     return trees if len(variables) > 1 else [_replaced(tree, "symbol", names) for tree in trees]
 
 

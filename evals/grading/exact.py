@@ -258,8 +258,8 @@ def _product(tree: Node) -> Normal:
     known = []
     for base, exponents in powers.items():
         total = exponents[0]
-        for other in exponents[1:]:
-            total = ("+", total, other)
+        for next_exponent in exponents[1:]:
+            total = ("+", total, next_exponent)
         known.append((base, normal(total)))
     if known and factor not in (0, 1, -1):
         factor, known = _absorbed(factor, known)
@@ -273,14 +273,14 @@ def _primes(base: Normal) -> list[tuple[Normal, int]]:
     """A whole number by its small primes, so that `4^a` and `2^{2a}` are one; anything else as it is."""
     if not isinstance(base, Fraction) or base.denominator != 1 or not 1 < base < 10**6:
         return [(base, 1)]
-    left, found = int(base), []
+    left, powers = int(base), []
     for prime in range(2, 1000):
         times = 0
         while left % prime == 0:
             left, times = left // prime, times + 1
         if times:
-            found.append((Fraction(prime), times))
-    return [*found, (Fraction(left), 1)] if left > 1 else found
+            powers.append((Fraction(prime), times))
+    return [*powers, (Fraction(left), 1)] if left > 1 else powers
 
 
 def _absorbed(factor: Fraction, known: list[tuple[Normal, Normal]]) -> tuple[Fraction, list[tuple[Normal, Normal]]]:

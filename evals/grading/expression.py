@@ -418,5 +418,5 @@ class _Parser:
 
 def _with_value(term: Node, name: str) -> Node:
     """The term of a sum; marked where it has no value of its own, as x_k and f(x) have none."""
-    unknown = any(re.search(rf"[_(].*(?<![A-Za-z]){name}(?![A-Za-z])", other) for other in symbols(term))
+    unknown = any(re.search(rf"[_(].*(?<![A-Za-z]){name}(?![A-Za-z])", symbol) for symbol in symbols(term))
     return ("terms of", term) if unknown else term

@@ -30,10 +30,10 @@ def has_marker(text: str) -> bool:
 
 def _markers(text: str) -> Iterator[re.Match[str]]:
     """The markers in a text, without those in quotes: they are spoken about."""
-    for found in _MARKER.finditer(text):
-        start, end = found.span()
+    for marker in _MARKER.finditer(text):
+        start, end = marker.span()
         if not start or _QUOTES.get(text[start - 1]) != text[end : end + 1]:
-            yield found
+            yield marker
 
 
 def in_marker(token: str) -> bool:
@@ -43,8 +43,8 @@ def in_marker(token: str) -> bool:
 
 def begins(prompt: str) -> bool:
     """Whether the prompt begins the thought itself, as some chat templates do."""
-    found = [*_BEGIN.finditer(prompt)]
-    return bool(found) and not prompt[found[-1].end() :].strip()
+    markers = [*_BEGIN.finditer(prompt)]
+    return bool(markers) and not prompt[markers[-1].end() :].strip()
 
 
 def graded_part(
@@ -75,5 +75,5 @@ def graded_part(
         else:
             parts.append(text[start : marker.start()])
             start = marker.end()
-    said = "".join(parts) + text[start:opened]
-    return (said, finish_reason) if opened is None else (said, "length")
+    visible = "".join(parts) + text[start:opened]
+    return (visible, finish_reason) if opened is None else (visible, "length")

@@ -94,9 +94,9 @@ def accept(run: Crossing, reference: Sequence[Crossing], target: float, *, level
     """
     if len(reference) < MIN_SEEDS:
         raise UsageError(f"{len(reference)} reference curves: at least {MIN_SEEDS} seeds show their spread.")
-    if any(math.isinf(one.at) for one in reference):
+    if any(math.isinf(crossing.at) for crossing in reference):
         raise UsageError(f"target={target:g}: a reference curve never reaches it. Choose a lower target.")
-    logs = np.log([one.middle for one in reference])
+    logs = np.log([crossing.middle for crossing in reference])
     spread = float(logs.std(ddof=1))
     if spread == 0:
         return Acceptance("these numbers cannot decide it", run, tuple(reference), None, None, target)

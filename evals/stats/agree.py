@@ -100,12 +100,12 @@ def chance(a: Score, b: Score, *, rho: float | None = RHO, seed_sd: float = 0.0)
     return Chance(largest_probability(a, b, seed_sd=seed_sd), typical)
 
 
-def answer(of: Chance) -> Answer:
+def answer(chance: Chance) -> Answer:
     """A difference: even the largest noise gives such a gap in at most 5 % of cases, and typical noise in at most 1 %.
     May be noise: typical noise gives it in more than 5 %. Else the numbers cannot decide it."""
-    if of.largest <= LEVEL and (of.typical is None or of.typical <= TYPICAL_LEVEL):
+    if chance.largest <= LEVEL and (chance.typical is None or chance.typical <= TYPICAL_LEVEL):
         return DIFFERENCE
-    return NOISE if of.typical is not None and of.typical > LEVEL else UNDECIDED
+    return NOISE if chance.typical is not None and chance.typical > LEVEL else UNDECIDED
 
 
 def largest_probability(a: Score, b: Score, *, seed_sd: float = 0.0) -> float:

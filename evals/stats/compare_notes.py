@@ -100,14 +100,14 @@ def each_seed(result: CompareResult) -> list[str]:
             if scores
         ]
         lines.append(f"Each seed on {line.benchmark}, {line.name}: {'; '.join(sides)}.")
-        lines += [f"{side.upper()}: {of.text()}. {MEANS}." for side, of in line.collapsed.items()]
+        lines += [f"{side.upper()}: {collapse.text()}. {MEANS}." for side, collapse in line.collapsed.items()]
     return lines
 
 
 def families(results: Sequence[CompareResult]) -> list[list[Line]]:
     """The lines whose p-values are corrected together, of one table or several."""
-    found: dict[tuple[int, str], list[Line]] = {}
+    lines_by_family: dict[tuple[int, str], list[Line]] = {}
     for number, result in enumerate(results):
         for line in result.lines:
-            found.setdefault((number, line.family), []).append(line)
-    return list(found.values())
+            lines_by_family.setdefault((number, line.family), []).append(line)
+    return list(lines_by_family.values())

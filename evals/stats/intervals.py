@@ -203,8 +203,8 @@ class Estimate:
         if self.bounds is None or not self.blocks or not _of_differences(self.bounds):
             return False
         most = self.bounds[1]
-        one = most / min(len(values) for values, _ in self.blocks) / len(self.blocks)
-        return 2e-9 * most < self._half(0.975) < one
+        effect_of_one = most / min(len(values) for values, _ in self.blocks) / len(self.blocks)
+        return 2e-9 * most < self._half(0.975) < effect_of_one
 
 
 def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Estimate:

@@ -24,7 +24,7 @@ def launch(prepared: Prepared) -> list[JobOutcome]:
         from harness.launch.watching import run_on
         from harness.spec.host import this_host
 
-        at_once = min(launcher.here, len(prepared.jobs))
+        at_once = min(launcher.local_jobs, len(prepared.jobs))
         return run_on(Local(slot_environments(prepared.hardware.values(), at_once, gpus=this_host().gpus)), prepared)
     if launcher.name == "slurm":
         from harness.launch.slurm import Slurm

@@ -27,7 +27,7 @@ class Launcher:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def here(self) -> int:
+    def local_jobs(self) -> int:
         """How many jobs share this machine."""
         return self.jobs or 1 if self.name == "local" else 1
 

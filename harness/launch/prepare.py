@@ -62,7 +62,7 @@ class Prepared:
 
     def within_memory(self) -> Prepared:
         """No more jobs at once than this machine's memory holds by the plan, which is said if it is fewer."""
-        jobs_wanted = min(self.launcher.here, len(self.jobs))
+        jobs_wanted = min(self.launcher.local_jobs, len(self.jobs))
         if jobs_wanted < 2 or self.force:
             return self
         fits = jobs_at_once(self.jobs, self.hardware, jobs_wanted)
@@ -71,13 +71,13 @@ class Prepared:
                 f"jobs={jobs_wanted}: {fits} at once, as many as this machine's memory holds by the plan",
                 file=sys.stderr,
             )
-        return replace(self, launcher=replace(self.launcher, jobs=min(self.launcher.here, fits)))
+        return replace(self, launcher=replace(self.launcher, jobs=min(self.launcher.local_jobs, fits)))
 
     def check_machine(self, this_machine: bool = True) -> None:
         """As `harness.plan.machine.check_machine`, for the arms that are not refused."""
         able = [job for job in self.jobs if (job.model, job.arm) not in self.refused]
         room: dict[str, Any] = {
-            "slots": min(self.launcher.here, len(self.jobs)),
+            "slots": min(self.launcher.local_jobs, len(self.jobs)),
             "force": self.force,
             "watch": self.watch,
             "explicit": self.machine.explicit,
@@ -103,7 +103,7 @@ def _read(paper: str | Reproduction, options: RunOptions) -> Prepared:
     check_watch(watch, jobs)
     if machine.profile is None and not machine.explicit and this_host().gpus and any(j.scale in REAL for j in jobs):
         print("hardware=: not given, so its settings are the defaults; hardware=auto chooses them", file=sys.stderr)
-    machine = machine.shared_by(min(launcher.here, len(jobs)))
+    machine = machine.shared_by(min(launcher.local_jobs, len(jobs)))
     hardware = machine.by_arm(jobs)
     if launcher.name != "slurm":
         jobs = _in_float32(jobs, hardware)

@@ -43,7 +43,7 @@ class Task:
     """A job, and what `harness.jobs.run.JobRun` needs beside it.
 
     Args:
-        folder: of the job. home: RLVR_HOME. own: the user's benchmarks.
+        folder: of the job. home: RLVR_HOME. user_benchmarks: by name.
     """
 
     job: Job
@@ -54,20 +54,20 @@ class Task:
     watch: Watch
     folder: Path
     home: Path
-    own: Mapping[str, ProblemFile] = field(default_factory=lambda: dict(benchmarks.OWN))
+    user_benchmarks: Mapping[str, ProblemFile] = field(default_factory=lambda: dict(benchmarks.OWN))
 
     @property
     def log(self) -> Path:
         """What the job's process prints."""
         return self.folder / "log.txt"
 
-    def here(self) -> JobRun:
+    def job_run(self) -> JobRun:
         """The run of the job, in this process.
 
         Raises:
             RuntimeError: a file of the user that decides the result was changed since the launch.
         """
-        benchmarks.OWN.update(self.own)
+        benchmarks.OWN.update(self.user_benchmarks)
         machine = self.hardware.with_device()
         run = JobRun(self.job, self.base_model, machine, self.data_dir, self.command, self.watch)
         if run.folder != self.folder:
@@ -92,7 +92,7 @@ class Task:
         try:
             keep_to_part_of_card()
             with full_disk_named(make_home()):
-                self.here().run()
+                self.job_run().run()
         except Exception as error:  # of any kind: the command that waits finds it in the folder
             print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
             write_json(self.folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": now()})

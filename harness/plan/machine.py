@@ -89,7 +89,7 @@ class Machine:
         without: dict[str, Any] = {} if alone else dict.fromkeys({"engine", "rollouts"} & defaults, "transformers")
         return replace(self, base=replace(self.base, **without), on_a_card=on_a_card)
 
-    def of(self, job: Job) -> Hardware:
+    def settings_of(self, job: Job) -> Hardware:
         """The settings for one arm."""
         if self.profile is None:
             return self.base
@@ -100,7 +100,7 @@ class Machine:
     def by_arm(self, jobs: Iterable[Job]) -> dict[tuple[str, str], Hardware]:
         """(model, arm) -> its settings."""
         first = {(job.model, job.arm): job for job in jobs}
-        return {key: self.of(job) for key, job in first.items()}
+        return {key: self.settings_of(job) for key, job in first.items()}
 
 
 def machine_of(options: RunOptions) -> Machine:

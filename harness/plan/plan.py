@@ -15,9 +15,9 @@ from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.backends.memory import USABLE, Need
 from harness.command.watch import Watch
-from harness.plan.asked import Asked, asked
 from harness.plan.context import ContextNeed, context_need
 from harness.plan.costs import CPU, Cost, Span, Tokens, cost, disk_of_all, mean_length, span_dict, total, training_steps
+from harness.plan.model_prompts import ModelPrompts, model_prompts
 from harness.plan.profiles import Fit, changes, judge, measures
 from harness.spec import Experiment, Reproduction, catalogue
 from harness.spec.hardware import Hardware, Machines, of_job
@@ -213,7 +213,7 @@ class Plan:
     arms: tuple[ArmPlan, ...]
     total: Total
     on_a_card: int
-    asked: tuple[Asked, ...]
+    base_models: tuple[ModelPrompts, ...]
     doubts: tuple[str, ...]
     missing: tuple[str, ...] | None = None
     profile: str | None = None
@@ -243,7 +243,7 @@ class Plan:
             "on_a_card": self.on_a_card,
             "prices": {gpu: rate.as_dict() for gpu, rate in self.rates.items()},
             "cost_assumptions": seconds.ASSUMPTIONS,
-            "asked": [model.as_dict() for model in self.asked],
+            "asked": [model.as_dict() for model in self.base_models],
             "departures": list(self.paper.departures),
             "doubts": list(self.doubts),
             "overlaps": list(self.overlaps),
@@ -340,7 +340,7 @@ def plan(
         arms=tuple(arms.values()),
         total=Total([arms[job.model, job.arm].cost for job in able]),
         on_a_card=on_a_card,
-        asked=tuple(asked(able)),
+        base_models=tuple(model_prompts(able)),
         doubts=(*declared.doubts, *ratio_doubts(jobs)),
     )
 

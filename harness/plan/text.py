@@ -8,8 +8,8 @@ from evals.notebook import text_table
 from evals.provenance import Sourced
 from harness.backends import seconds
 from harness.backends.memory import CONTEXT
-from harness.plan.asked import as_lines
 from harness.plan.costs import CPU, UNKNOWN, WHILE, Cost, Span, size_text
+from harness.plan.model_prompts import as_lines
 from harness.plan.plan import ArmPlan, Memory, Plan, Total, method, origins
 from harness.spec.declarations import cited
 from harness.spec.scales import SCALES
@@ -33,7 +33,7 @@ def as_text(plan: Plan, *, brief: bool = False) -> str:
         *_runs_text(plan, brief),
         *_remarks(plan.arms),
         *plan.overlaps,
-        *as_lines(plan.asked),
+        *as_lines(plan.base_models),
         *_machine_text(plan),
     ]
     return "\n".join(lines if brief else [*lines, *_values_text(plan)])

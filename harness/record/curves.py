@@ -46,7 +46,7 @@ class Curve:
 
     path: Path
     table: pd.DataFrame
-    found: Mapping[str, str]
+    metrics: Mapping[str, str]
     faults: tuple[str, ...]
 
 
@@ -121,7 +121,7 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)  # of an import that was killed
     part.mkdir(parents=True)
-    table, metrics = curve.table.copy(), curve.found
+    table, metrics = curve.table.copy(), curve.metrics
     percent = [
         source_column
         for metric, source_column in metrics.items()

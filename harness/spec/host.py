@@ -56,11 +56,11 @@ _given: list[Host] = []  # the last one counts
 
 def this_host() -> Host:
     """The computer that this process runs on, or the one that `given` says."""
-    return _given[-1] if _given else _asked()
+    return _given[-1] if _given else _read_host()
 
 
 @cache
-def _asked() -> Host:
+def _read_host() -> Host:
     memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return Host(len(os.sched_getaffinity(0)), memory, _features(), _gpu_count())
 

@@ -57,8 +57,8 @@ class Measured:
     nothing: tuple[int, ...] = ()  # seeds whose weights did not move; they are not in the scores
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
     twice: tuple[int, ...] = ()  # seeds of which an older run is there too, which is not in it
-    others: int = 0  # runs of other versions of this arm, which are not in it
-    others_differ: tuple[str, ...] = ()  # the values in which they do, or which one side has no record of
+    left_out: int = 0  # runs of other versions of this arm, which are not in it
+    differing_values: tuple[str, ...] = ()  # the values in which they do, or which one side has no record of
 
     @property
     def base(self) -> str:
@@ -199,7 +199,7 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
             seed for seed, runs_of_seed in chosen.items() if len({(run.by, run.finished) for run in runs_of_seed}) > 1
         )
         of_version = _measured(digest, {seed: newest for seed, (newest, *_) in chosen.items()})
-        measured.append(replace(of_version, twice=twice, others=left_out, others_differ=differ))
+        measured.append(replace(of_version, twice=twice, left_out=left_out, differing_values=differ))
     order = [(a.model, a.key) for a in declared.arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
@@ -273,9 +273,9 @@ def other_versions(measured: Iterable[Measured]) -> list[str]:
         if m.twice:
             seeds = f"seed{'s' * (len(m.twice) > 1)} {', '.join(map(str, m.twice))}"
             lines.append(f"{name}: several runs of {seeds} exist. The newest counts.")
-        if m.others:
-            runs = "one run is" if m.others == 1 else f"{m.others} runs are"
-            differ = f" (changed or new: {', '.join(m.others_differ)})" if m.others_differ else ""
+        if m.left_out:
+            runs = "one run is" if m.left_out == 1 else f"{m.left_out} runs are"
+            differ = f" (changed or new: {', '.join(m.differing_values)})" if m.differing_values else ""
             lines.append(f"{name}: {runs} left out, because values or code of the declaration differ{differ}.")
         if m.own_code.items() - _own_code_now(m).items():
             lines.append(f"{name}: its equation has changed since these runs. rlvr run trains the present one.")

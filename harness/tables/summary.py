@@ -58,7 +58,7 @@ class Summary:
     scale: str
     label: str
     benchmark: str | None
-    others: tuple[str, ...]  # benchmarks measured as well
+    more_benchmarks: tuple[str, ...]  # measured as well
     arms: tuple[ArmResult, ...]
     differences: tuple[ArmDifference, ...]
     folders: tuple[Path, ...]  # of the runs
@@ -79,7 +79,7 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
     stated = runs[0].settings["protocol.benchmarks"]["value"]
     measured = next((list(run.tables) for run in methods.values() if run is not None), [])
     names = sorted(measured, key=lambda name: list(stated).index(name))  # the protocol's order
-    common = [name for name in names if all(name in run for run in shared)]
+    common = [name for name in names if all(name in names_of_run for names_of_run in shared)]
     benchmark = common[0] if common else None
     arms = tuple(
         ArmResult(
@@ -151,7 +151,7 @@ def _needed(a: MeasuredRun, b: MeasuredRun, benchmark: str, line: Line) -> int |
     first, second, fallback = a.tables[benchmark], b.tables[benchmark], default_spread(benchmark)
     try:
         spreads = [
-            measured_spread(first_arm, a.name, fallback=fallback, other=second_arm)
+            measured_spread(first_arm, a.name, fallback=fallback, second=second_arm)
             for first_arm, second_arm in ((first, second), (second, first))
         ]
         spread = max(spreads, key=lambda s: s.seed_sd.value)

@@ -261,7 +261,7 @@ def decode(
                 on_step(made)
             if max(left, least_rows) <= len(rows) * 7 // 8:
                 keep = running.int().argsort(descending=True, stable=True)[: max(left, least_rows)]
-                reading, rows, chosen = reading.of(keep), rows[keep], chosen[keep]
+                reading, rows, chosen = reading.select(keep), rows[keep], chosen[keep]
             reading.read(chosen)
     return [row[:n] for row, n in zip(out.tolist(), lengths.tolist(), strict=True)], stopped.tolist()
 

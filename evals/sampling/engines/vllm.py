@@ -78,7 +78,7 @@ class VllmEngine(LocalModel):
         super().__init__(model_path, device=None, dtype=dtype, batch_rows=batch_rows)
         self._gpu_memory, self._tensor_parallel = gpu_memory, tensor_parallel
         self.context = context  # None: what vLLM makes of the model's files, once it is loaded
-        self._asked = 0  # requests so far: vLLM wants a name for each
+        self._request_count = 0  # requests so far: vLLM wants a name for each
 
     @cached_property
     def llm(self) -> Any:
@@ -136,7 +136,7 @@ class VllmEngine(LocalModel):
         core = self.llm.llm_engine
         waiting: dict[str, Request] = {}
         for request, prompt in zip(requests, prompts, strict=True):
-            name, self._asked = str(self._asked), self._asked + 1
+            name, self._request_count = str(self._request_count), self._request_count + 1
             core.add_request(name, {"prompt_token_ids": list(prompt)}, self._sampling(request, decoding))
             waiting[name] = request
         try:

@@ -93,7 +93,7 @@ def test_rows_are_read_with_their_white_space(data: Path) -> None:
     assert json.loads(problems[1].answer) == {
         "prompt": ROWS[1]["prompt"], "tests": ROWS[1]["test"], "entry_point": "zero"
     }  # fmt: skip
-    shown = prompts.messages(prompts.of("humaneval"), problems[0])[0]["content"]
+    shown = prompts.messages(prompts.of_benchmark("humaneval"), problems[0])[0]["content"]
     assert ROWS[0]["prompt"].strip() in shown
     assert "max(xs)" not in shown
 

@@ -248,6 +248,6 @@ def test_logits_are_those_of_the_whole_sequence(model_dir: Path, prompts: list[t
             rows = [[*row, int(token)] for row, token in zip(rows, tokens, strict=True)]
             if step in (1, 3):
                 keep = torch.arange(len(rows)).flip(0)[::2]
-                reading, rows = reading.of(keep), [rows[i] for i in keep]
+                reading, rows = reading.select(keep), [rows[i] for i in keep]
             alone = torch.stack([model(input_ids=torch.tensor([row])).logits[0, -1] for row in rows])
             assert torch.allclose(reading.logits, alone, atol=1e-4), step

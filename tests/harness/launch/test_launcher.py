@@ -65,7 +65,7 @@ def test_the_remedy_of_jobs_that_share_a_card_is_no_vllm() -> None:
     values = {"arm": ["egsw"], "seeds": 1, "scale": "small", "hardware": "h100", "max_completion_tokens": 384}
     (job,) = (asked := _read("egsw", RunOptions.of(values))).jobs
     assert job.experiment is not None
-    settings = replace(asked.machine.shared_by(4).of(job), micro_batch=None)
+    settings = replace(asked.machine.shared_by(4).settings_of(job), micro_batch=None)
     part = settings.card.memory / 4
     whole = judge(job.experiment, job.backend, settings, memory=part, shared=True).remedy
     assert "hardware.micro_batch=" in whole and "vllm" not in whole
@@ -214,8 +214,8 @@ def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPa
     (task,) = tasks_of(prepare("egsw", RunOptions.of(values), ""))
     text = pickle.dumps(task)
     benchmarks.OWN.clear()
-    assert pickle.loads(text).here().folder == task.folder  # noqa: S301
+    assert pickle.loads(text).job_run().folder == task.folder  # noqa: S301
     assert benchmarks.OWN["fractions"] == ProblemFile(str(rows), {"problem": "question"})
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "2"}\n')
     with pytest.raises(RuntimeError, match="was changed since the launch"):
-        pickle.loads(text).here()  # noqa: S301
+        pickle.loads(text).job_run()  # noqa: S301

@@ -77,7 +77,7 @@ def test_an_equation_counts_by_its_source_here_and_data_by_its_public_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Job, "own_files", lambda job: {"equation mine": "ab" * 32})
-    own = {"equation mine": "ab" * 32, "dataset gsm8k_train.jsonl": FILES[0].ours_sha256}
+    own = {"equation mine": "ab" * 32, "dataset gsm8k_train.jsonl": FILES[0].sha256}
     (run,) = exported(tmp_path, "by=Jane", own_files=own)
     assert not any("equation" in line or "dataset" in line for line in obstacles(run))
     monkeypatch.setattr(Job, "own_files", lambda job: {"equation mine": "cd" * 32})

@@ -132,7 +132,7 @@ def test_the_pinned_test_problems_are_the_benchmark_s(tmp_path: Path) -> None:
     """From another copy of GSM8K's test part, with the same problems and answers."""
     rows = [json.loads(line) for line in shared_file("data/benchmarks/gsm8k_test.jsonl").read_text().splitlines()]
     ours = "".join(json.dumps({k: row[k] for k in ("problem", "answer")}, ensure_ascii=False) + "\n" for row in rows)
-    assert len(rows) == 1319 and text_sha256(ours) == FILES[1].ours_sha256
+    assert len(rows) == 1319 and text_sha256(ours) == FILES[1].sha256
 
 
 def recipe(**other: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelPrompts:
     """How one base model is asked.
 
     Args:
@@ -49,18 +49,18 @@ class Asked:
         return {"base_model": self.base_model, "ends": dict(self.ends), "prompts": prompts, "notes": list(self.notes)}
 
 
-def asked(jobs: Iterable[Job]) -> list[Asked]:
+def model_prompts(jobs: Iterable[Job]) -> list[ModelPrompts]:
     """One for each base model that is a folder here. Other models are not read."""
     uses: dict[str, dict[Prompt, dict[str, None]]] = {}
     for job in jobs:
         if Path(job.base_model.value).is_dir():
-            mine = uses.setdefault(job.base_model.value, {})
+            uses_by_prompt = uses.setdefault(job.base_model.value, {})
             for use, prompt in prompts_of(job):
-                mine.setdefault(prompt, {})[use] = None
+                uses_by_prompt.setdefault(prompt, {})[use] = None
     return [_of_model(base, by_prompt) for base, by_prompt in uses.items()]
 
 
-def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> Asked:
+def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> ModelPrompts:
     numbers: dict[str, int] = {}
     questions: list[Question] = []
     notes: dict[str, None] = {}
@@ -77,7 +77,7 @@ def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> Aske
                 notes[f"prompt {prompt.name} is plain text: the model's chat template is not used"] = None
     except UsageError as error:  # also an error of the check of a machine, if this one is to run it
         notes[str(error)] = None
-    return Asked(base, numbers, tuple(questions), tuple(notes))
+    return ModelPrompts(base, numbers, tuple(questions), tuple(notes))
 
 
 def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> list[str]:
@@ -97,7 +97,7 @@ def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> 
     ]
 
 
-def as_lines(models: Iterable[Asked]) -> list[str]:
+def as_lines(models: Iterable[ModelPrompts]) -> list[str]:
     """As text, a few lines for each model."""
     lines = []
     for model in models:
