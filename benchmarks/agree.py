@@ -41,7 +41,7 @@ RATES = ROOT / "results" / "ledger" / "rates.csv"
 OWN = ROOT / "results" / "real" / "runs.tar.xz"
 PAGE = ROOT / "results" / "agree.md"
 RUNS = 2000
-SUBSETS = 20  # of the problems of a model
+SUBSETS = 20  # drawn from the problems of a model
 PROBLEMS = (15, 30, 83, 198, 500, 1319)
 SAMPLES = ((1, 1), (1, 4), (4, 4), (1, 64), (16, 16), (16, 64), (64, 64))
 GAPS = (0.05, 0.1, 0.2)
@@ -155,7 +155,7 @@ HOSTILE = {
     "half 0.3, half 1": halves(0.3, 1.0),
     "one of ten at 0.5, else 0": lambda problems, rng: np.where(np.arange(problems) % 10 == 0, 0.5, 0.0),
 }
-MEANS, SPREADS = (0.1, 0.3, 0.5, 0.8), (0.36, 0.5, 0.67)  # of typical rates
+MEANS, SPREADS = (0.1, 0.3, 0.5, 0.8), (0.36, 0.5, 0.67)  # typical rates: their mean, their spread
 
 
 @cache

@@ -19,12 +19,12 @@ from evals.stats.intervals import Interval, estimate, over_problems
 
 Vector = NDArray[np.float64]
 RUNS = 600
-AGAIN = 10_000  # of the worst cells of pass@k and maj@k
-OF_SEEDS = 300  # of the cases with several training seeds
-COMPARISONS = 300  # of methods of unlike spread
+AGAIN = 10_000  # runs for the worst cells of pass@k and maj@k
+OF_SEEDS = 300  # runs for the cases with several training seeds
+COMPARISONS = 300  # runs for methods of unlike spread
 SEEDS = (3, 5, 10)
 SHAPES = ("normal", "two values", "collapse", "exponential")
-DEVIATIONS = (0.0, 0.02, 0.06, 0.15)  # of the training seeds' effects: 0 to 15 points
+DEVIATIONS = (0.0, 0.02, 0.06, 0.15)  # the spread of the training seeds' effects: 0 to 15 points
 # mean rate and s of Beta(rate s, (1 - rate) s): small s, most problems always or never solved; large s, all alike
 DIFFICULTIES = (
     (0.01, 0.3), (0.02, 0.3), (0.05, 0.1), (0.05, 1), (0.1, 0.3), (0.5, 0.3), (0.5, 5), (0.9, 1), (0.98, 1)

@@ -18,7 +18,7 @@ SEEDS = (3, 5, 10, 20, 40)
 STABLE = 0.01  # deviation of the seeds' effects without a collapse
 COLLAPSES = ((0.1, 0.5), (0.2, 0.3), (0.1, 0.2))  # how often, by how much
 TABLES = 200
-GAINS = (0.05, 0.2, 0.4)  # of a stable method over a stable one
+GAINS = (0.05, 0.2, 0.4)  # how much better one stable method is than another
 
 
 @dataclass(frozen=True)

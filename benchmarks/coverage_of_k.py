@@ -20,14 +20,14 @@ Array = NDArray[np.float64]
 Rates = Callable[[np.random.Generator, tuple[int, ...]], Array]
 PROBLEMS = (15, 30, 48, 100, 200, 500)
 SIZES = {"pass": ((8, 4), (16, 8), (64, 16), (256, 64)), "maj": ((8, 4), (16, 8), (64, 16)), "avg": ((8, 1), (64, 1))}
-NEVER = 0.005  # of the intervals of a shape may miss the truth without a mark where it is always marked
-KINDS = {  # of the second model: what is said of it
+NEVER = 0.005  # the share of a shape's intervals that may miss the truth without a mark where it is always marked
+KINDS = {  # kind of the second model -> its description
     "": "",
     "same": ", equal",
     "other": ", a third other",
     "lift": ", odds doubled",
 }
-RIVALS = (0.7, 0.3)  # of the incorrect responses: two answers, so that votes can split
+RIVALS = (0.7, 0.3)  # shares of the incorrect responses: two answers, so that votes can split
 
 
 def ends(values: Array, *, difference: bool = False) -> tuple[Array, Array, NDArray[np.bool_]]:

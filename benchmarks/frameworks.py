@@ -22,7 +22,7 @@ from harness.spec import Experiment
 from harness.step.batch import TokenBatch
 
 PROMPTS, GROUP, LENGTH = 16, 8, 64
-POLICY_NOISE, REFERENCE_NOISE = 0.01, 0.02  # of each weight matrix's own deviation
+POLICY_NOISE, REFERENCE_NOISE = 0.01, 0.02  # relative to each weight matrix's own deviation
 PAGE = ROOT / "results" / "frameworks.md"
 
 

@@ -88,7 +88,7 @@ SETS = {  # name -> (how it was used, its first scoring)
     "fifth": (HELD_OUT, First(90.12, 82.84, "298b1c5, 2026-11-23")),
     "sixth": (HELD_OUT, First(85.00, 74.25, "f273d1b, 2026-11-23")),
 }
-MATH_VERIFY_S = 45  # of the clock a side; its default of 5 s is over early on a busy machine
+MATH_VERIFY_S = 45  # seconds of the clock per side, because its default of 5 s is over early on a busy machine
 TIMED = 300  # pairs of a class
 SHOWN = 100  # characters of a text on the page
 
@@ -96,13 +96,13 @@ SHOWN = 100  # characters of a text on the page
 class Pair(NamedTuple):
     """A gold, an answer and their label. `gold` and `answer` are None where the texts are not at hand."""
 
-    digest: str  # of its texts, as `digest` has it; with a ~ in front as `joined_digest` has it
+    digest: str  # the hash of its texts by `digest`, or with a ~ in front by `joined_digest`
     set: str
     label: bool
     kind: str  # answer | string (as a test has it) | response (a model's, from which the answer is extracted)
     tier: str  # A: labelled by a person or a test's author; B: by an exact rule; C: loosely
     about: str  # value, or what else the label depends on
-    policy: str  # of extraction, of responses: boxed_last; form, form_tags: as `policy` reads it
+    policy: str  # how answers are extracted. Responses: boxed_last. form, form_tags: see `policy`.
     finish_reason: str | None
     source: str  # repository:path
     reason: str  # why the grader and the label disagreed, as read by hand

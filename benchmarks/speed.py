@@ -128,7 +128,7 @@ def _generate(path: Path, rounds: int) -> Row:
 
 
 PROMPTS, GROUP, LENGTH = 4, 8, 96
-MICRO_BATCHES = 4  # of a step with gradient accumulation
+MICRO_BATCHES = 4  # per step, with gradient accumulation
 
 
 def step(rounds: int) -> Iterator[Row]:

@@ -41,7 +41,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         else:
             part.replace(place)
     except OSError as error:
-        if error.filename is None and error.errno is not None:  # of a write: a full disk, a limit on files
+        if error.filename is None and error.errno is not None:  # a write failed: a full disk, a limit on files
             error.filename = str(path)
         raise
     finally:

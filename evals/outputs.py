@@ -15,7 +15,7 @@ from evals.files import read_object
 
 OUTPUTS = ("out", "page")  # the options that name what a command writes
 LONGEST = 4096  # bytes of a path
-VERDICTS, RECORD = "verdicts.parquet", "run.json"  # of an evaluation, of a run
+VERDICTS, RECORD = "verdicts.parquet", "run.json"  # files of an evaluation, of a run
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 AFTER_S = 5.0  # before the first word
 EVERY_S = 30.0  # between two lines without a terminal
-REFRESH_S = 1.0  # of the line on a terminal
+REFRESH_S = 1.0  # seconds between two states of the line on a terminal
 
 Told = Callable[[str, int, int], None]
 """Called with (what is counted, done, all)."""

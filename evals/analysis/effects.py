@@ -20,7 +20,7 @@ from evals.stats.differences import Paired, paired
 if TYPE_CHECKING:
     import pandas as pd
 
-BOUNDS = (-1.0, 1.0)  # of a drop
+BOUNDS = (-1.0, 1.0)  # the limits of a drop
 
 
 def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -131,9 +131,11 @@ def _blocks(text: str, defines: re.Pattern[str] | None) -> Iterator[Code]:
     """The blocks in fences, without the indentation of their fence; the last may never be closed. With `defines`, what
     stands before a first fence that opens nothing is one too: the prompt has opened it."""
     lines = text.splitlines(keepends=True)
-    inside: list[str] = []  # of the open block
+    inside: list[str] = []  # lines of the open block
     fence, indent, open_ = "", 0, False
-    strings = _TripleQuotes()  # of the open block, and until the first one of code that stands without a fence
+    strings = (
+        _TripleQuotes()
+    )  # the strings of the open block, and until the first block those of code that stands without a fence
     for number, line in enumerate(lines):
         match = _FENCE.match(line.rstrip("\n"))
         code = open_ or (

@@ -241,7 +241,7 @@ DENIED = {  # call: its number on each of MACHINES; None where there is none
     "setns": (308, 268),
     "shmget": (29, 194),  # memory that no limit counts
     "memfd_create": (319, 279),
-    "ptrace": (101, 117),  # of bubblewrap's own process, which ends this one
+    "ptrace": (101, 117),  # bubblewrap's own process, which ends this one
     "process_vm_writev": (311, 271),
     "add_key": (248, 217),  # the keyrings of who started this
     "request_key": (249, 218),

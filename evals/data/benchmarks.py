@@ -49,7 +49,10 @@ from evals.suggest import expected, nearest
 TASKS = Path(__file__).parent / "tasks"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv", ".json")
 LETTERS = "ABCDEFGHIJ"
-USUAL = {"problem": ("question", "prompt", "query"), "answer": ("label", "gold", "target", "solution")}  # of others
+USUAL = {
+    "problem": ("question", "prompt", "query"),
+    "answer": ("label", "gold", "target", "solution"),
+}  # the column names of others
 
 
 @dataclass(frozen=True)

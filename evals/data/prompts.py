@@ -18,7 +18,7 @@ from evals.errors import UsageError
 from evals.grading.extraction import POLICIES
 from evals.suggest import expected
 
-WRITTEN = "boxed_suffix"  # of benchmarks that name no prompt
+WRITTEN = "boxed_suffix"  # for benchmarks that name no prompt
 
 
 @dataclass(frozen=True)

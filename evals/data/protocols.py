@@ -171,7 +171,7 @@ class Protocol:
                     raise UsageError(f"protocol {self.name}: no field {key!r}. {expected(key, sourced)}")
                 new[key] = sourced[key].replace(_given(key, value), origin, note)
         n = values.get("n")
-        if isinstance(n, int) and "ks" not in values:  # of the k there are, those that n allows
+        if isinstance(n, int) and "ks" not in values:  # only the ks that n allows
             ks = _cut(self.ks.value, n)
             why = f"those of {self.name} that n={n} allows ({note})"
             new["ks"] = self.ks if ks == self.ks.value else self.ks.replace(ks, Origin.ASSUMED, why)

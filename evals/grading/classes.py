@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-COMPARED = 16  # of a problem's texts, the most frequent ones: each text is compared with them, and they with each
+COMPARED = 16  # a problem's most frequent texts: each text is compared with them, and they with each
 
 
 def first_members(answers: Sequence[str], same: Callable[[str, str], bool]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from evals.grading.asides import is_dropped, parted
 from evals.grading.counted import HEDGE, doubted
 from evals.grading.numbers import has_symbols, split
 
-_LONGEST = 1_500  # of the end that is read
+_LONGEST = 1_500  # characters at the end that are read
 _FEWEST_WORDS = 3
 
 
@@ -224,7 +224,7 @@ _VALUE_FIRST = re.compile(
     rf"(?:is|was)\s+the\s+{_SUCH}*[a-z]+|of\s+the\s+[a-z]+\s+are\s+[a-z][a-z\s]*\d*", re.IGNORECASE
 )
 _WHICH_ONES = re.compile(r"\s+(?:that|which|satisfying|such\s+that|with|in|to)\b.*", re.IGNORECASE | re.DOTALL)
-_LONGEST_WORD = 40  # of prose; a longer one is code
+_LONGEST_WORD = 40  # the longest word of prose. A longer one is code.
 
 
 def conclusion(text: str) -> Conclusion:

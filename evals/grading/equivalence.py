@@ -20,7 +20,7 @@ from evals.grading.spelling import clean
 
 LONGEST, DEEPEST = 2_000, 50
 FAR = 10  # times as long or as deep as the gold: no form of it is so large, and an answer that cannot be read is wrong
-MOST_COMPARISONS, MOST_NESTED = 2_000, 20  # of parts, and of parts inside parts
+MOST_COMPARISONS, MOST_NESTED = 2_000, 20  # parts, and parts inside parts
 FAR_LARGER = "too large to be read, and far larger than the gold"
 DEFAULT = Conventions()
 

@@ -50,8 +50,10 @@ _UNKNOWN = object()
 
 _MOST_WORK = 150_000  # operations, of all points together
 _LARGEST_WRITTEN = mpf(10) ** 10**9
-_MOST_TERMS = 200  # of a sum or product over an index, where it is not rational
-_LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
+_MOST_TERMS = 200  # terms of a sum or product over an index, where it is not rational
+_LARGEST_ARGUMENT = (
+    mpf(10) ** 60
+)  # the largest argument of a function or a power. The working precision knows nothing of larger ones.
 
 
 @lru_cache(maxsize=4)
@@ -296,7 +298,7 @@ def same_at(gold: str, answer: str, point: Mapping[str, Fraction]) -> bool:
         return _same(_number(left, point), _number(right, point)) is True
 
 
-WHOLE = ("gcd", "lcm", "bmod")  # of whole numbers alone
+WHOLE = ("gcd", "lcm", "bmod")  # functions of whole numbers alone
 _INDEXED = ("sum", "prod", "!!", *WHOLE)  # compared at whole numbers
 _ARITHMETIC = frozenset(["+", "-", "*", "/", "negative", "^", "root"])
 

@@ -17,7 +17,7 @@ MOST_DIGITS = 100_000
 _MOST_OF_A_FRACTION = 5_000  # digits of a numerator or denominator, which have to be reduced
 _MOST_WORK = 250_000  # digits, of all numbers together
 _MOST_FACTORIAL = 25_000  # 99,094 digits
-_MOST_TERMS = 2_100  # of a sum or product over an index; contests sum up to the year
+_MOST_TERMS = 2_100  # terms of a sum or product over an index, because contests sum up to the year
 _MOST_BITS_OF_A_ROOT = 1_500
 
 

@@ -161,7 +161,9 @@ class Grader:
         """
         wrong = [answer or "" for answer, grade in zip(answers, grades, strict=True) if grade.verdict is Verdict.WRONG]
         first = first_members(wrong, lambda a, b: outcome(a, b, self.conventions) is True)
-        numbers: dict[str | None, int] = {}  # of a class by its first member; None: of the correct answers
+        numbers: dict[
+            str | None, int
+        ] = {}  # the number of a class by its first member. None: the class of the correct answers.
         return [
             numbers.setdefault(first[answer or ""] if grade.verdict is Verdict.WRONG else None, len(numbers))
             if grade.verdict in (Verdict.CORRECT, Verdict.WRONG)
@@ -180,7 +182,7 @@ class Grader:
         return Grade(Verdict.CORRECT if equal_or_why else Verdict.WRONG, answer, None, boxed)
 
 
-_BEST = (Verdict.CORRECT, Verdict.UNSCORED, Verdict.WRONG)  # of the verdicts by several golds
+_BEST = (Verdict.CORRECT, Verdict.UNSCORED, Verdict.WRONG)  # the best verdict if there are several golds
 
 
 def _several(row: object) -> bool:

@@ -21,7 +21,7 @@ _OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
 _CLOSE = r"[)}}\]*$\"'`]*"
 _WORDS_AFTER = r"and|as|because|but|by|due|for|from|in|is|it|not|only|or|rather|since|so|the|to|which|with"
 _END = (
-    r"(?![A-Za-z_^\d]|'\w|\s*[=+/>]|\s*<(?!/?\|?\w+\|?>))"  # of a formula; but `D <eoa>` and `D</s>` end there
+    r"(?![A-Za-z_^\d]|'\w|\s*[=+/>]|\s*<(?!/?\|?\w+\|?>))"  # a formula goes on, but `D <eoa>` and `D</s>` end there
     rf"(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"  # A particle, I think
     rf"(?!{_CLOSE}(?:\s*[,&]\s*(?:and|or)?|\s+(?:and|or))\s*{_MARKS}[A-J]{_CLOSE}\s*(?:[.!?,;]|$))"  # A or B
 )

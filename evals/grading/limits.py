@@ -16,11 +16,11 @@ from mpmath import mp, mpf
 
 Function = Callable[[Any], Any]
 AGREED = 35  # digits that two ways must share
-DIGITS_LEFT = 80  # of a value that is known to AGREED digits, and compared to fewer
+DIGITS_LEFT = 80  # the digits of a value that is known to AGREED digits and compared to fewer
 _WORKING = 250  # digits of the terms of a series, of which extrapolation loses up to 100
 _MOST_TERMS = 200
-_MEANS, _ORDERS = (120, 150), (48, 60)  # of the two extrapolations: how many partial results, and powers of 1/N
-_NODES = (32, 24)  # of the two quadratures: over the whole, and over each of two unequal parts
+_MEANS, _ORDERS = (120, 150), (48, 60)  # the two extrapolations: how many partial results, and powers of 1/N
+_NODES = (32, 24)  # the two quadratures: over the whole, and over each of two unequal parts
 _PART = mpf(5) / 13
 _LIMIT_DIGITS, _LIMIT_POINTS = 300, 6
 _STEPS = (-40, -50)  # powers of ten, of the two distances from a place

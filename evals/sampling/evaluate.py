@@ -48,7 +48,7 @@ Greedy = dict[tuple[str, str], Completion]
 CUT = {"content_filter": "its filter cut the response", "error": "it broke the response off"}
 
 
-_GRADER = Grader(reasoning="whole")  # of the part of a response that `_GradingQueue` gives it
+_GRADER = Grader(reasoning="whole")  # grades the part of a response that `_GradingQueue` gives it
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PROMPTS = 4  # so many different prompts are read
-TOKENS = 256  # of each of them, at most
+TOKENS = 256  # at most, per response
 MOST_NATS = 2.4  # per byte: random digits cost log 10 = 2.3 each
-MOST_SHARE = 0.7  # of a blind guess, which untrained weights make
+MOST_SHARE = 0.7  # the loss relative to a blind guess, which untrained weights make
 LEAST_VOCABULARY = 1000  # a smaller one is no language model's: models trained on responses alone predict no prompt
 
 

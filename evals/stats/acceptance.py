@@ -23,7 +23,7 @@ from evals.errors import UsageError
 from evals.stats.intervals import MIN_SEEDS, t_quantile
 
 Verdict = Literal["belongs to the reference", "too early", "too late", "these numbers cannot decide it"]
-LEVEL = 0.98  # of the prediction interval; 95 % refuses up to 6 % of the study's own seeds at some targets
+LEVEL = 0.98  # the prediction interval's. With 95 %, up to 6 % of the study's own seeds are refused at some targets.
 
 
 @dataclass(frozen=True)

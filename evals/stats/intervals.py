@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Vector = NDArray[np.float64]
-Bounds = tuple[float, float] | None  # of a single value; None: unbounded
+Bounds = tuple[float, float] | None  # the limits of a single value. None: unbounded.
 
 PROBLEMS = "problems"
 SEEDS = "seeds"
 BOTH = "problems and seeds"
-MIN_SEEDS = 3  # of a trained arm: fewer are averaged, and the interval covers problems only
+MIN_SEEDS = 3  # a trained arm with fewer is averaged, and its interval covers problems only
 FEW = 5  # varying problems, or training seeds: fewer make an interval approximate
 ROUGH = (
     "~: approximate, for one of three reasons. (1) Fewer than five problems vary, where each counts by how much it "

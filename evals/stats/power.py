@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evals.stats.verdict_table import VerdictTable
 
 Vector = NDArray[np.float64]
-QUANTILE = 0.975  # of a two-sided test at 5 %
+QUANTILE = 0.975  # for a two-sided test at 5 %
 MOST = 4096  # seeds; a difference that needs more is reported as out of reach
 
 
@@ -229,7 +229,7 @@ def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, second:
         variances["seed_sd"] = float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)
     if second is not None:
         means_b, within_b, cell_b = _moments(second, problems)
-        within = (within + within_b) / 2  # of both, in either order
+        within = (within + within_b) / 2  # the mean of both, in either order
         variances["within_sd"] = min(0.25, within)
         difference = means.mean(axis=0) - means_b.mean(axis=0)
         noise = cell / len(means) + cell_b / len(means_b)

@@ -28,7 +28,7 @@ class Material:
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
     cache: Path  # cache of slow parts: token tables, interventions
-    samples: int = CONTINUATIONS  # of each prefix, in interventions
+    samples: int = CONTINUATIONS  # per prefix, in interventions
 
     @property
     def names(self) -> list[str]:

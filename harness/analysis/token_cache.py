@@ -17,7 +17,7 @@ from evals.fingerprint import model_fingerprint
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 1  # of what a token table holds; another one is measured again
+VERSION = 1  # the version of a token table's content. A table of another version is measured again.
 
 
 def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str | None = None) -> pd.DataFrame:

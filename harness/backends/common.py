@@ -135,7 +135,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
     draw = live_chart() if notebook else lambda step, metrics: None
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
     shares: dict[str, list[tuple[int, float]]] = {metric: [] for metric in LIMITS}
-    rollout: dict[str, float] = {}  # of the last one, which a later update of it does not log again
+    rollout: dict[str, float] = {}  # the last rollout's, which a later update does not log again
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
         recorder.metrics(steps_before + step, metrics)

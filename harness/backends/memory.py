@@ -19,8 +19,8 @@ Mode = Literal["float32", "autocast", "bfloat16"]  # the last two also with floa
 
 PASS_TOKENS = 32_768  # rough size of one forward pass; larger passes are not faster on a GPU
 CONTEXT = 1.5e9  # CUDA context, NCCL buffers, kernels' workspaces: an assumption
-USABLE = 0.94  # of a device's memory; the rest is lost to fragmentation: an assumption
-VLLM_OVERHEAD = 3e9  # of a vLLM engine beside weights and cache (graphs, activations): an assumption
+USABLE = 0.94  # the share of a device's memory that can be used. Fragmentation takes the rest: an assumption.
+VLLM_OVERHEAD = 3e9  # the memory of a vLLM engine beside weights and cache (graphs, activations): an assumption
 
 
 @dataclass(frozen=True)

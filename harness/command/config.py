@@ -15,8 +15,8 @@ from typing import Any
 from evals.redaction import redacted_start
 from harness.errors import UsageError
 
-MOST_SEEDS = 10_000  # of one command
-MOST_CHARACTERS = 10_000  # of one argument: Hydra's time for a list grows with the square of its length
+MOST_SEEDS = 10_000  # in one command
+MOST_CHARACTERS = 10_000  # in one argument, because Hydra's time for a list grows with the square of its length
 
 
 _KEY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)

@@ -66,7 +66,7 @@ def _rarely_end(model: Any, end: int, share: float) -> None:
     output weights of the end token have less of it than the others."""
     import torch
 
-    common = torch.ones(model.config.hidden_size)  # of length sqrt(hidden), as a normalised state
+    common = torch.ones(model.config.hidden_size)  # its length is sqrt(hidden), as a normalised state's
     with torch.no_grad():
         model.get_input_embeddings().weight += 4 * common
         head = model.get_output_embeddings().weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COMMIT = "3101c7d5072418e28b9008a6636bde82a006892c"  # of github.com/openai/grade-school-math
+COMMIT = "3101c7d5072418e28b9008a6636bde82a006892c"  # in github.com/openai/grade-school-math
 
 
 @dataclass(frozen=True)

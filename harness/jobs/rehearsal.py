@@ -191,7 +191,7 @@ def engine_accepts(folder: str, length: int) -> list[str]:
 
     try:
         EngineArgs(model=folder, max_model_len=length, enforce_eager=True).create_engine_config()
-    except Exception as error:  # of pydantic, vLLM, transformers: whatever refuses it
+    except Exception as error:  # pydantic, vLLM, transformers: whatever refuses it
         return [f"vLLM refuses the engine ({' '.join(str(error).split())[:400]})"]
     return []
 
@@ -310,7 +310,7 @@ def _run(job: Job, hardware: Hardware, row: Rehearsed, paper: str | Reproduction
                 "configured", [fault for length in sorted(lengths - {0}) for fault in engine_accepts(base, length)]
             )
         run = JobRun(small, base, machine, None, "rehearsal")
-        shutil.rmtree(run.folder, ignore_errors=True)  # of an earlier rehearsal, maybe of other code
+        shutil.rmtree(run.folder, ignore_errors=True)  # left by an earlier rehearsal, maybe with other code
         if job.experiment is not None:
             part = "round-0/train" if job.experiment.IN_ROUNDS else ""
             _stopped(run, row, run.folder / "train" / part, at_once=trainer.in_process)

@@ -17,9 +17,9 @@ from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import GPUS, NO_GPU, Hardware
 from harness.spec.job import Job
 
-SEQUENCES = 8  # of maximum length at once: with fewer an engine waits; an assumption
+SEQUENCES = 8  # sequences of maximum length at once: an assumption. With less memory an engine waits.
 TOKENS = "max_completion_tokens"
-RANK = 32  # of the LoRA adapters that a remedy offers
+RANK = 32  # the rank of the LoRA adapters that a remedy offers
 ENGINE = "vllm"  # that evaluates on the GPUs of a profile
 
 

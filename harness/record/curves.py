@@ -36,7 +36,7 @@ NAMES = {  # ours -> what veRL, slime and TRL call it, the last in trackers with
 
 _REWARD = re.compile(r"reward|return|score|fitness|correct|acc|success")  # names that a reward may have
 _NO_REWARD = re.compile(r"loss|time|date|(^|_)(pid|t_start|lr|seed|ids?)$")
-LARGEST = 1e8  # of a reward; a larger number is a time
+LARGEST = 1e8  # the largest value of a reward. A larger number is a time.
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
     """Write a run, in place of the import that is there."""
     before = (read_record(folder / RECORD) or {}).get("source", {}).get("file")
     part = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)  # of an import that was killed
+    shutil.rmtree(part, ignore_errors=True)  # left by an import that was killed
     part.mkdir(parents=True)
     table, metrics = curve.table.copy(), curve.metrics
     percent = [

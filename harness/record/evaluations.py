@@ -16,7 +16,7 @@ from harness.record.state import ERROR, Growing, growing
 from harness.record.write import now
 from harness.runs.track import Tracker, home, make_home, no_store
 
-NAME = "evaluations"  # of the folder, and of MLflow's experiment
+NAME = "evaluations"  # the name of the folder, and of MLflow's experiment
 
 
 def folder_of(name: str) -> Path:

@@ -44,7 +44,7 @@ SOURCES, TABLE = "values.csv", "samples.json"  # artifacts for people, which no 
 SHOWN = ("benchmark", "problem_id", "problem", "sample", "response", "answer", "gold", "verdict")
 PASSING = {"rlvr.stopped", "rlvr.diverged", "rlvr.mismatch"}  # tags that are no longer true when a run goes on
 WHOLE = "rlvr.record"  # tag: the hash of the record of a finished run, of which all was sent
-SAMPLES = 200  # of each benchmark, in the table
+SAMPLES = 200  # per benchmark, in the table
 METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
 STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finished": "FINISHED"}  # by a run's state
 
@@ -405,7 +405,7 @@ def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:
     for folder in tqdm(folders, desc="to MLflow", unit="run", disable=None):  # on a terminal
         try:
             sent += sync_run(folder, tracker, ask=True)
-        except DamagedFileError as error:  # of this run; the others are whole
+        except DamagedFileError as error:  # this run is damaged, and the others are whole
             why = str(error)
         except (MlflowException, OSError) as error:  # the store has gone; what was sent is noted
             why = redacted_start(str(error), 300)

@@ -50,7 +50,7 @@ def short_names(text: str) -> str:
 
 
 READABLE = 120  # characters of a name
-_FOLDERS = re.compile(r"(?<![\w.~/-])(?:/[^\s/'\",?&\]]+)+/(?=[^\s/'\",?&\]])")  # of an absolute path
+_FOLDERS = re.compile(r"(?<![\w.~/-])(?:/[^\s/'\",?&\]]+)+/(?=[^\s/'\",?&\]])")  # the folders of an absolute path
 
 
 _FOLDER = "FOLDER/"  # stands for a folder of the machine that measured

@@ -15,7 +15,7 @@ from evals.errors import DamagedFileError
 from evals.files import file_sha256, read_object, text_sha256
 
 RECORD, TRAINING_LOG, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.jsonl", "train/final", "mlflow.json"
-SHA256 = "sha256"  # of a record's content, in the record
+SHA256 = "sha256"  # the key of a record's own hash
 SCORES = "scores.json"  # in an evaluation's folder: of each call with other values, the params and scores for MLflow
 CURVES = "curves"  # the kind of a run that is another tool's curve alone (`harness.record.curves`)
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")

@@ -353,7 +353,9 @@ class Run:
         rows: Any = self.rows(benchmark, columns)
         frame: pd.DataFrame = rows.to_pandas() if isinstance(rows, pa.Table) else rows
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
-        ours = {"answer": frame["extracted"]} if "extracted" in frame else {}  # of `rlvr grade`, beside the file's own
+        ours = (
+            {"answer": frame["extracted"]} if "extracted" in frame else {}
+        )  # the answers that `rlvr grade` extracted, beside the file's own
         return frame.assign(**unknown, **ours, problem_id=frame["problem_id"].astype(str))
 
     @property
@@ -513,7 +515,7 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
         raise UsageError(f"{several[0]} holds the column train_seed: give it alone, or files of one seed each")
     if all(isinstance(part, pa.Table) and part.schema.equals(parts[0].schema) for part in parts):
         rows = pa.concat_tables(parts).to_pandas()
-    else:  # of others
+    else:  # files of others
         rows = pd.concat([part.to_pandas() if isinstance(part, pa.Table) else part for part in parts])
     if not several:
         rows = rows.assign(train_seed=[seed for seed, part in zip(runs, parts, strict=True) for _ in range(len(part))])

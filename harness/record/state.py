@@ -15,7 +15,7 @@ from harness.record.record import RECORD, TRAINING_LOG, ms
 from harness.record.run import Run
 from harness.spec.scales import SCALES
 
-SLURM = "slurm.json"  # of an unfinished job that was given to Slurm: {"id": text}
+SLURM = "slurm.json"  # an unfinished job that was given to Slurm: {"id": text}
 ENDED = ("finished", "diverged", "trained nothing")  # states of runs with a complete result
 ERROR = "error.json"  # error of the last try of an unfinished job: {"error": text, "when": UTC}
 

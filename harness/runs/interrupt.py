@@ -39,7 +39,7 @@ class _Finishing:
 _received: list[str] = []  # names of the signals so far, in this process
 _finishing: list[_Finishing] = []  # the open `finishing` blocks
 _insisted: list[int] = []  # a signal that is sent again, because its block did not end
-_ends: list[float] = []  # of the open `budget` blocks, by the monotonic clock
+_ends: list[float] = []  # when the open `budget` blocks end, by the monotonic clock
 
 
 class Interrupted(KeyboardInterrupt):
@@ -195,7 +195,7 @@ def _receive(number: int, _: FrameType | None) -> None:
         raise StoppedAtOnce(name)
     if not _finishing:
         raise Interrupted("between two steps")
-    below = "\n" * sys.stderr.isatty()  # of a progress bar and the terminal's ^C
+    below = "\n" * sys.stderr.isatty()  # below a progress bar and the terminal's ^C
     block = _finishing[-1]
     print(f"{below}{name}: {block.what}; a second signal stops at once", file=sys.stderr, flush=True)
     if block.patience is not None:

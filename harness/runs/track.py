@@ -203,7 +203,9 @@ def _prepare_mlflow() -> None:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # its thread changes os.environ while requests reads it
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")  # MLflow's own: 120 s
     os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0"
-    os.environ["_MLFLOW_SERVER_ARTIFACT_ROOT"] = (home() / "artifacts").as_uri()  # of a new store's Default experiment
+    os.environ["_MLFLOW_SERVER_ARTIFACT_ROOT"] = (
+        home() / "artifacts"
+    ).as_uri()  # where a new store's Default experiment has its files
     if shown_uri() != tracking_uri():  # MLflow prints a run's address with user and password
         os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     logging.getLogger("alembic").setLevel(logging.WARNING)  # hide the messages about the tables of a new store

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SEPARATOR = "+"  # between an arm and its control, in the key of the arm
 
 Among = Literal["group", "response"]
-RATE = 0.15  # of the verdicts that a control gets wrong
+RATE = 0.15  # the share of verdicts that a control gets wrong
 
 
 # -- equations -----------------------------------------------------------------------------------------------------

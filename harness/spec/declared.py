@@ -18,7 +18,7 @@ class Declared(Tabular):
     """A dataclass whose fields are `Sourced` values. A subclass lists its other fields in `PARTS`."""
 
     PARTS: ClassVar[tuple[str, ...]] = ()  # names of the fields that are not Sourced values
-    PREFIX: ClassVar[str] = ""  # of its keys in error messages
+    PREFIX: ClassVar[str] = ""  # before its keys in error messages
 
     def __post_init__(self) -> None:
         kinds, faults = self.kinds(), Faults()

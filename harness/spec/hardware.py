@@ -141,7 +141,7 @@ def _kinds(cls: object) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 
 
-Machines = Hardware | Mapping[tuple[str, str], Hardware]  # of all arms, or by (model, arm)
+Machines = Hardware | Mapping[tuple[str, str], Hardware]  # for all arms, or by (model, arm)
 
 
 def of_job(hardware: Machines, model: str, arm: str) -> Hardware:

@@ -87,7 +87,7 @@ def features_in(cpuinfo: str) -> frozenset[str] | None:
     """The instruction sets of the first core in the text of /proc/cpuinfo; None where it names none."""
     for line in cpuinfo.splitlines():
         name, colon, values = line.partition(":")
-        if colon and name.strip().lower() in ("flags", "features"):  # of x86, of ARM
+        if colon and name.strip().lower() in ("flags", "features"):  # flags: x86. Features: ARM.
             return frozenset(values.split())
     return None
 

@@ -36,7 +36,7 @@ from harness.step.time_limit import TimeIsUp, within
 
 Reward = Callable[[str, str], float | None]
 EXAMPLE = "\n\ndef short(response, answer):\n    return 1.0\n\nshort.range = (0.0, 1.0)"
-LIMIT_S = 10.0  # of one response, where the function has no `limit_s`
+LIMIT_S = 10.0  # seconds per response, where the function has no `limit_s`
 HERE = "python"  # stands for the module of a function that only this process has
 
 PROBES: tuple[tuple[str, str], ...] = (
@@ -167,7 +167,7 @@ def _number(given: object) -> float | None:
     """A real number of any library as a float: Python's, numpy's, a fraction, an array or tensor of one element without
     axes; None for anything else, truth values among them."""
     if hasattr(given, "item") and getattr(given, "shape", None) == ():
-        given = given.item()  # of numpy, torch or jax
+        given = given.item()  # a scalar of numpy, torch or jax
     if isinstance(given, bool) or not isinstance(given, (Real, Decimal)):
         return None
     return float(given)

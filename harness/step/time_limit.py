@@ -41,7 +41,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        if left:  # of whoever had the timer
+        if left:  # the time that is left to whoever had the timer
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), 1e-3), every)
 
 

@@ -34,7 +34,7 @@ class ClaimEvidence:
     """
 
     model: str
-    overrides: str  # of the compared arms, beyond their scale
+    overrides: str  # those of the compared arms, beyond their scale
     line: Line
     p_margin: float | None = None
 

@@ -42,7 +42,7 @@ class Measured:
     title: str
     scale: str
     backend: str
-    overrides: str  # of the command line, key=value
+    overrides: str  # from the command line, key=value
     digest: str
     seeds: tuple[int, ...]
     commits: tuple[str, ...]
@@ -180,7 +180,7 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
         runs: of this paper and of others, in any order.
     """
     of_paper = [run for run in runs if run.record.get("kind") == "arm" and run.paper == paper and run.is_finished]
-    same: dict[tuple[str, ...], Seeds] = {}  # of equal values: on several machines, in other words
+    same: dict[tuple[str, ...], Seeds] = {}  # runs of equal values: on several machines, in other words
     for run in sorted(of_paper, key=lambda run: (run.finished or "", run.digest, run.seed), reverse=True):
         key = (run.scale, run.backend, run.model, run.arm, run.digest)
         same.setdefault(key, {}).setdefault(run.seed, []).append(run)

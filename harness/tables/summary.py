@@ -61,7 +61,7 @@ class Summary:
     more_benchmarks: tuple[str, ...]  # measured as well
     arms: tuple[ArmResult, ...]
     differences: tuple[ArmDifference, ...]
-    folders: tuple[Path, ...]  # of the runs
+    folders: tuple[Path, ...]  # one per run
     alike: tuple[tuple[str, str], ...] = ()  # trained arms of one base model that gave the same samples in every seed
 
 

@@ -194,7 +194,7 @@ def verdict_rows(
     correct: str = "",
     rows: str = "",
     each: str = "",
-    of: str = "",
+    total: str = "",
     truncated: str = "",
     history: int = 0,
 ) -> pd.DataFrame:
@@ -204,7 +204,7 @@ def verdict_rows(
         text: JSON or JSON Lines; an object without `rows` is one of verdicts by problem.
         problem, correct: where a row has the problem's id and the verdict: one, a list, or a count of correct samples.
         rows: where the document has its rows. each: the list in a row whose elements have the verdicts.
-        of: where the row or the document has the number of samples, for a count.
+        total: where the row or the document has the number of samples, for a count.
         truncated: where a sample says that it ran into the token limit.
         history: instead: the document is an object of lists, the shares of correct samples of a problem over time;
             each is of so many samples. Times that a problem lacks are left out.
@@ -225,8 +225,8 @@ def verdict_rows(
     for row in reach(document, rows) if rows else document:
         for part in reach(row, each) if each else [row]:
             verdict = reach(part, correct)
-            if of:
-                count = next(n for n in (reach(row, of), reach(document, of)) if n is not ABSENT)
+            if total:
+                count = next(n for n in (reach(row, total), reach(document, total)) if n is not ABSENT)
                 verdict = [sample < verdict for sample in range(count)]
             cut = float(reach(part, truncated)) if truncated else 0.0
             each_found = verdict if isinstance(verdict, list) else [verdict]

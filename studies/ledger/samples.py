@@ -11,7 +11,7 @@ import pandas as pd
 from studies.ledger.corpus import UNLICENSED, Series
 from studies.ledger.graded import read_rows
 
-MOST, LEAST = 4, 2  # of a printed score
+MOST, LEAST = 4, 2  # per printed score
 PROBLEM, RESPONSE = 600, 1500  # characters of their ends
 
 

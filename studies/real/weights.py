@@ -102,7 +102,7 @@ def model(folder: Path, source: Source = SMOLLM2) -> Path:
     made = folder / source.name
     if not made.is_dir():
         file = weights(folder, source)
-        sys.path.append(str(download(READER, folder)))  # of pure Python: imported from its wheel
+        sys.path.append(str(download(READER, folder)))  # a package of pure Python is imported from its wheel
         from evals.gguf import convert
 
         convert(file, made)

@@ -26,7 +26,7 @@ CheckedClaims = Mapping[str, Mapping[str, Sequence[Checked]]]
 """Family -> paper -> its claims, as `claims` gives them."""
 
 K = 16
-END = (0.8, 1.0)  # of the training: what "at the end" means for a curve
+END = (0.8, 1.0)  # the part of the training that "at the end" means for a curve
 SINCE = (  # claims of the papers that were declared after both registrations
     "EGSW's gradient norm is below GRPO's.",
     "Late in training its reward is slightly above that of entropy regularisation.",

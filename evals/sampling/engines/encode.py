@@ -29,7 +29,7 @@ def load_tokenizer(model_path: str) -> Any:
         )
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left", trust_remote_code=False)
-    except Exception as error:  # of json, tokenizers, sentencepiece, transformers: any failure of its files
+    except Exception as error:  # json, tokenizers, sentencepiece, transformers: any failure of a file
         raise UsageError(f"model {model_path!r}: its tokenizer cannot be read ({error})") from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token  # padding is masked: any token will do

@@ -36,7 +36,7 @@ ATTEMPTS = 8  # a request is sent so often before it counts as failed
 TIMEOUT_S = 600.0  # seconds that the server may be silent
 WHOLE_S = 3600.0  # seconds until a request is answered, with all its tries
 LARGEST = 32 << 20  # bytes of a reply, unpacked
-# of a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
+# a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 LONGEST = 2000  # characters of what is shown of a reply
 CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request

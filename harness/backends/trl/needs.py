@@ -118,7 +118,7 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
         # under autocast float32 weights make a float32 cache; keys and values of one layer, and the weights, are cast
         cast = how == "autocast" and training.lora_rank.value is None
         each = 4 if cast else weights_bytes(how)
-        heads = 2 * a.heads * a.head_dim * (6 if cast else each)  # of one layer, repeated for all heads
+        heads = 2 * a.heads * a.head_dim * (6 if cast else each)  # in one layer, repeated for all heads
         sampling["cache"] = sequences * context * (a.cache(each) + heads)
         sampling["weights cast"] = 2.0 * a.parameters if cast else 0.0
         sampling["logits"] = sequences * a.vocab * 12.0

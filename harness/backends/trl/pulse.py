@@ -26,7 +26,7 @@ class Pulse:
         self.trainer = trainer
         self.last = time.monotonic()
         self.step, self.phase = -1, ""
-        self.passes: dict[str, int] = {}  # of this step, by phase
+        self.passes: dict[str, int] = {}  # this step's, by phase
         self.began: dict[str, float] = {}
         self.over, self.lock = threading.Event(), threading.Lock()
         self.thread = threading.Thread(target=self._speak, name="pulse", daemon=True)

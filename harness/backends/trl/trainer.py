@@ -63,8 +63,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self.phase = ""  # what is under way beside updates and the policy's log-probabilities, for `Pulse`
         self._buffered_inputs: list[dict[str, Any]] | None = None
         self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
-        self._entropies: list[Tensor] = []  # of the step's micro-batches so far
-        self._sums: dict[str, Tensor] = {}  # of them too: name -> (sum over tokens, tokens)
+        self._entropies: list[Tensor] = []  # from the step's micro-batches so far
+        self._sums: dict[str, Tensor] = {}  # from the micro-batches too: name -> (sum over tokens, tokens)
         self._rollout_gaps: list[Tensor] = []  # likewise, [3, b, T]: trainer's and sampler's log-probabilities, mask
         # the search for an entropy target: the coefficient of this step, and the start value of the next one
         self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value

@@ -199,12 +199,12 @@ def test_equal_greedy_prompts_are_sampled_once(tmp_path: Path, model_dir: Path) 
     other[2]["prompt"] = other[2]["prompt"].replace("neighbours", "neighbors")
     for name, rows in (("humaneval", ROWS), ("humaneval_plus", other)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    asked = []
+    sampled_ids = []
 
     class Once(Scripted):
         def generate(self, requests: Sequence[Request], decoding: Decoding, *_: Any) -> Iterator[list[Completion]]:
             for request in requests:
-                asked.append(request.key[0])
+                sampled_ids.append(request.key[0])
                 row = next(row for row in ROWS if row["task_id"] == request.key[0])
                 yield [Completion(request.key, block(row, row["canonical_solution"]), 9, "stop")]
 
@@ -212,7 +212,7 @@ def test_equal_greedy_prompts_are_sampled_once(tmp_path: Path, model_dir: Path) 
     tables = evaluate(
         model_dir, protocol, out_dir=tmp_path / "out", data_dir=tmp_path, engine=Once(), allow_changed_data=True
     )
-    assert asked == ["Own/0", "Own/2", "Own/1", "Own/2"]  # the shortest prompt first
+    assert sampled_ids == ["Own/0", "Own/2", "Own/1", "Own/2"]  # the shortest prompt first
     verdicts = {name: pq.read_table(path)["verdict"].to_pylist() for name, path in tables.items()}
     # max([]) raises: the test of the second benchmark refuses the same program
     assert verdicts == {"humaneval": ["correct"] * 3, "humaneval_plus": ["wrong", "correct", "correct"]}

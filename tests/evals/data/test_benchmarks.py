@@ -300,8 +300,8 @@ def test_lm_eval_shows_each_benchmarks_own_prompt() -> None:
     from evals.data.prompts import of_benchmark
 
     assert benchmarks.task("math500")["doc_to_text"] == "{{prompt}}"
-    own = {"math500": "boxed_suffix", "gsm8k": "gsm8k", "gpqa_diamond": "gpqa", "humaneval": "evalplus"}
-    assert {name: of_benchmark(name).name for name in own} == own
+    prompt_names = {"math500": "boxed_suffix", "gsm8k": "gsm8k", "gpqa_diamond": "gpqa", "humaneval": "evalplus"}
+    assert {name: of_benchmark(name).name for name in prompt_names} == prompt_names
     assert {of_benchmark(name).name for name in benchmarks.names() if name.startswith(("tiny_", "search_"))} == {
         "plain"
     }

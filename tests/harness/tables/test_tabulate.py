@@ -245,12 +245,14 @@ def test_arms_of_different_own_code_are_not_compared(tmp_path: Path, monkeypatch
     finished(tmp_path)
     (measured,) = gather("egsw", runs())
 
-    def own(equation: str, data: str) -> Measured:
+    def with_code(equation: str, data: str) -> Measured:
         files = {"equation mine": equation, "dataset d": data}
         return replace(measured, runs={0: SimpleNamespace(settings={}, record={"own_files": files})})  # type: ignore[dict-item]
 
-    assert comparable(own("1", "1"), own("1", "2")) and not comparable(own("1", "1"), own("2", "1"))
-    assert comparable(own("1", "1"), measured)  # which has no equation of that name
+    assert comparable(with_code("1", "1"), with_code("1", "2")) and not comparable(
+        with_code("1", "1"), with_code("2", "1")
+    )
+    assert comparable(with_code("1", "1"), measured)  # which has no equation of that name
 
 
 @pytest.mark.parametrize("paper", ["erpo", "forking_tokens", "entropy_advantage", "trial_and_error", "egsw"])
