@@ -160,8 +160,8 @@ MEANS, SPREADS = (0.1, 0.3, 0.5, 0.8), (0.36, 0.5, 0.67)  # typical rates: their
 
 @cache
 def differs(x: int, n: int, y: int, m: int) -> bool:
-    """Whether these counts are called a difference. What is fast is checked first: the typical probability, and that of
-    equal rates, which the largest one is never below."""
+    """Whether these counts are called a difference. Fast checks come first: the typical probability, and the one for
+    equal rates, which is never above the largest one."""
     a, b = Score(x, n), Score(y, m)
     if typical_probability(a, b) > TYPICAL_LEVEL:
         return False

@@ -84,7 +84,7 @@ def clean(kind: Kind) -> Kind:
 
 
 def rates(rng: np.random.Generator, problems: int = 200) -> Labels:
-    """Of a model: problems of every difficulty."""
+    """One model's rates: problems of every difficulty."""
     return rng.beta(0.8, 1.0, problems)
 
 
@@ -522,7 +522,7 @@ def correct_answers_without_a_box(rng: np.random.Generator, folder: Path) -> Pla
 
 
 def _printed_largest(values: Sequence[float]) -> tuple[str, tuple[str, ...]]:
-    """What is said of a printed largest value, unless it is the last one."""
+    """The sentence about a printed largest value, unless it is the last one."""
     return ("", (STANDS,)) if max(values) == values[-1] else ("were all of them one model", (CHOICE,))
 
 
@@ -708,7 +708,7 @@ def a_number_of_other_files(rng: np.random.Generator, folder: Path) -> Plant:
 
 @dataclass(frozen=True)
 class Found:
-    """Of one kind: how many plants have the right verdict and sentence, and every verdict that there was."""
+    """The count for one kind: how many plants have the right verdict and sentence, and every verdict that there was."""
 
     named: int
     total: int
@@ -732,7 +732,7 @@ def repeat(kind: Kind, repetitions: int) -> Found:
 
 
 def repeated(name: str) -> Found:
-    """Of the kind with this name."""
+    """The counts for the kind with this name."""
     return repeat({**CAUSES, **CLEAN}[name], REPETITIONS)
 
 

@@ -107,7 +107,7 @@ OUTCOMES = ("explained", *UNEXPLAINED)
 
 @dataclass(frozen=True)
 class Foreign:
-    """What the search said of numbers of no relation to some sets of files of one kind.
+    """The verdicts of the search on numbers of no relation to some sets of files of one kind.
 
     Attributes:
         counts: sort of number -> how many are explained, cannot be told, and are not found.
@@ -152,12 +152,13 @@ def outcome(tried: Tried, printed: Printed, evidence: Evidence) -> str:
 
 
 def drawn_rows(draws: Sequence[Draw]) -> list[tuple[str, str, str, str]]:
-    """Of a table: kind of evidence, composition, verdict, whether it was found."""
+    """The rows of a table: kind of evidence, composition, verdict, whether it was found."""
     return [(case.kind, case.words, case.verdict, "yes" if case.is_found else "no") for case in draws]
 
 
 def foreign_rows(foreign_by_kind: Mapping[str, Foreign]) -> list[tuple[str, ...]]:
-    """Of a table: kind, sort of number, how many; explained, cannot tell, not found. The last rows have all kinds."""
+    """The rows of a table: kind, sort of number, how many, explained, cannot tell, not found. The last rows have all
+    kinds."""
     rows = [
         (kind, sort, sum(counts), *counts)
         for kind, counts_of_kind in foreign_by_kind.items()

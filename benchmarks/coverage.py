@@ -48,7 +48,7 @@ class Case:
 
 
 def case(truth: float, intervals: Iterable[Interval | None]) -> Case:
-    """Of intervals for one true value."""
+    """The case of these intervals for one true value."""
     defined = [interval for interval in intervals if interval is not None]
     held = np.array([i.low - 1e-12 <= truth <= i.high + 1e-12 for i in defined])
     rough = np.array([i.rough for i in defined])

@@ -148,8 +148,8 @@ def second(kind: str, first: Array, rates: Rates, rng: np.random.Generator) -> A
 
 @dataclass(frozen=True)
 class Cell:
-    """Of the intervals of one shape of problems, as shares: those that hold the truth, those with a mark, those that
-    miss it without one; and their mean width."""
+    """The intervals of one shape of problems, as shares: those that hold the truth, those with a mark, those that miss
+    it without one, and their mean width."""
 
     shape: str
     covered: float

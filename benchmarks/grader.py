@@ -163,7 +163,7 @@ def digest(gold: str, answer: str) -> str:
 
 
 def joined_digest(gold: str, answer: str) -> str:
-    """Of rows whose texts were not at hand when the separator came in: two pairs may share it."""
+    """The hash for rows whose texts were not at hand when the separator came in: two pairs may share it."""
     return "~" + hashlib.sha256(f"{gold}{answer}".encode()).hexdigest()[:16]
 
 
@@ -378,7 +378,7 @@ def _percents(rates: First) -> tuple[str, str]:
 
 
 def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]) -> str:
-    """What the page says, over all pairs of others at hand."""
+    """The page's answer, over all pairs of others at hand."""
     labels, our_labels, mv_labels = zip(
         *((p.label, *both) for p, *both in zip(pairs, our_verdicts, mv_verdicts, strict=True) if p.set not in OWN),
         strict=True,
@@ -573,7 +573,7 @@ def rules(pairs: Sequence[Pair]) -> str:
 
 
 def decider(pair: Pair) -> tuple[str, bool | None]:
-    """What decides a pair, and the verdict; None where it is unscored."""
+    """The rule that decides a pair, and the verdict, or None where it is unscored."""
     name = policy(pair)
     gold, text = pair.texts
     answer = locate(text) if name is None else extract(text, name).answer

@@ -119,8 +119,8 @@ def nearest(root: Path, path: str) -> list[str]:
 
 
 def fate(root: Path, mutant: Mutant) -> str:
-    """What the nearest tests say of the mutant in the checkout at `root`, which is restored: "killed", "survived", or
-    "timed out", which may be the change or a slow machine."""
+    """The verdict of the nearest tests on the mutant in the checkout at `root`, which is restored: "killed",
+    "survived", or "timed out", which may be the change or a slow machine."""
     file = root / mutant.path
     whole = file.read_text(encoding="utf-8")
     pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not exhaustive"]

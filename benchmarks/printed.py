@@ -52,7 +52,7 @@ class Column:
     def stated(self) -> int | None:
         """Samples per problem, by the metric's name and the protocol; None if they are not stated.
 
-        pass@k and maj@k of k samples are whole numbers of problems, as n = 1 is. Of more samples they need not be.
+        pass@k and maj@k of k samples are whole numbers of problems, as n = 1 is. With more samples they need not be.
         """
         kind, _, k = self.metric.partition("@")
         if not k or kind == "avg":

@@ -137,7 +137,7 @@ def _methods() -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def hours(card: str, paper: str, **values: object) -> Total:
-    """What one seed of a paper's arms takes on a card, at small scale."""
+    """The cost of one seed of a paper's arms on a card, at small scale."""
     with given(PLANNED_ON):
         options = RunOptions.of({"seeds": 1, "scale": "small", "hardware": card, **values})
         return planned(paper, options, check=False).total

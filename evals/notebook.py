@@ -76,7 +76,7 @@ class Checked(Protocol):
 
 
 class Tabular:
-    """What has rows, and so becomes a data frame, LaTeX, or a file."""
+    """A result with rows, which becomes a data frame, LaTeX, or a file."""
 
     inputs: Checked | None = None  # what the call read that made it; no file of it is written over
     printed: Sequence[TextTable] = ()  # the tables of LaTeX and Markdown, as a terminal shows them; none: `rows`
@@ -169,7 +169,8 @@ def _texts(table: Sequence[Sequence[Any]]) -> list[int]:
 
 
 def _alignment(rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Of each column: right where every cell begins with a number ("+3.0", "~[1, 2]", "< 0.001", "–"), else left."""
+    """The alignment of each column: right where every cell begins with a number ("+3.0", "~[1, 2]", "< 0.001", "–"),
+    else left."""
     number = re.compile(r"[<~ ]*\[?[-+−]?\d.*|–?")
     return [
         "right" if all(number.fullmatch(str(cell)) for cell in column) else "left" for column in zip(*rows, strict=True)
@@ -177,5 +178,5 @@ def _alignment(rows: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def plain(value: object) -> Any:
-    """What JSON has no form of: collections become lists, anything else its text."""
+    """A plain value for one that JSON has no form of: collections become lists, anything else its text."""
     return list(value) if hasattr(value, "__iter__") else str(value)

@@ -1,4 +1,5 @@
-"""What a command writes where its user says (`out=`, `page=`): no file that it reads, none of a run, none read-only."""
+"""The files that a command writes where its user says (`out=`, `page=`): no file that it reads, none of a run, none
+read-only."""
 
 from __future__ import annotations
 

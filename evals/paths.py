@@ -95,7 +95,8 @@ def _reach(value: object, path: str) -> Any:
 
 
 def _of_each(items: list[Any], path: str) -> Any:
-    """What the path leads to in each item; None in an item where it leads nowhere, ABSENT where it does in all."""
+    """The value that the path leads to in each item, or None in an item where it leads nowhere, ABSENT where it does in
+    all."""
     values = [_reach(item, path) if path else item for item in items]
     if items and all(value is ABSENT for value in values):
         return ABSENT

@@ -1,4 +1,4 @@
-"""What a long computation says on stderr: nothing in its first seconds, so that a short one is silent."""
+"""The lines of a long computation on stderr: nothing in its first seconds, so that a short one is silent."""
 
 from __future__ import annotations
 

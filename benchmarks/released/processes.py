@@ -19,7 +19,7 @@ from benchmarks.released.batches import Drawn
 
 @dataclass
 class Found:
-    """What was found in one case.
+    """The result of one case.
 
     Args:
         gradients: (name of the batch, forward passes) -> the released gradient, flat.
@@ -58,7 +58,7 @@ def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[D
     Args:
         module: benchmarks.released.child, or a test's.
     Raises:
-        RuntimeError: the process ended without a result. What the checkout raises is a finding, and no error here.
+        RuntimeError: the process ended without a result. An error of the checkout is a finding, and no error here.
     """
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)

@@ -17,8 +17,8 @@ ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 def arguments(text: str, entry: str) -> list[str]:
     """The words after `entry` in the first command that has it, with the script's own assignments filled in.
 
-    What only a shell could know (a command's output, a variable of the machine) stays as written, `$` and all. Branches
-    of an `if` are not followed: the last assignment above the command counts.
+    Values that only a shell could know (a command's output, a variable of the machine) stay as written, `$` and all.
+    Branches of an `if` are not followed: the last assignment above the command counts.
 
     Args:
         text: of the script. entry: the module or file that the command runs, such as "recipe.dapo.main_dapo".

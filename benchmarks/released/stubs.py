@@ -24,7 +24,7 @@ MOST_MISSING_NAMES = 60
 
 @dataclass
 class Stubs:
-    """What was replaced: packages, names that an installed package lacks, and which stubs were called."""
+    """All replaced parts: packages, names that an installed package lacks, and which stubs were called."""
 
     modules: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)

@@ -78,6 +78,7 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
 
 
 def _limits(curves: pd.DataFrame, metric: str) -> tuple[float, float]:
-    """What the metric can be: 0 to 1 if every value is; else (a reward of another range) the values that were seen."""
+    """The limits of the metric: 0 to 1 if every value is within, else (a reward of another range) the values that were
+    seen."""
     low, high = float(curves[metric].min()), float(curves[metric].max())
     return (min(0.0, low), max(1.0, high))

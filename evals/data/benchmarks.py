@@ -124,7 +124,7 @@ def forget_files() -> None:
 
 
 def origin(name: str) -> str | None:
-    """What `adopt` took for a benchmark of your own; None for the others."""
+    """The file that `adopt` took for a benchmark of your own, or None for the others."""
     return str(OWN[name]) if name in OWN else None
 
 

@@ -180,8 +180,8 @@ def read_examples(path: Path) -> tuple[tuple[str, str], ...]:
 
 
 def parts(prompt: Prompt) -> dict[str, Any]:
-    """What a protocol may change in the prompt of its name (but not the template's variables), as a manifest has it:
-    its own system message, and all examples; {} for none."""
+    """The parts that a protocol may change in the prompt of its name (but not the template's variables), as a manifest
+    has them: its own system message, and all examples. {} for none."""
     changed: dict[str, Any] = {"system": prompt.system} if prompt.own_system else {}
     return changed | ({"examples": [list(pair) for pair in prompt.examples]} if prompt.examples else {})
 

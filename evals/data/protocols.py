@@ -326,8 +326,8 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
 
 
 def _prompt_misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
-    """What a benchmark asks for (a program, a letter, a written answer) is the benchmark's: a prompt that asks for
-    something else does not fit, unless the protocol names it for this benchmark. A program is only ever read as one."""
+    """The benchmark decides what is asked for (a program, a letter, a written answer): a prompt that asks for something
+    else does not fit, unless the protocol names it for this benchmark. A program is only ever read as one."""
     default, prompt = prompts.of_benchmark(benchmark), protocol.value("prompt", benchmark)
     policy = protocol.value("extraction", benchmark)
     if policy not in ("prompt", *POLICIES, *PROGRAMS) and not (isinstance(policy, str) and ":" in policy):
@@ -356,7 +356,7 @@ def _prompt_misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
 
 
 def _optional_misfits(at: Callable[[str], Any]) -> Iterator[str]:
-    """What is wrong with the values that are off by default."""
+    """The faults of the values that are off by default."""
     fits: dict[str, tuple[Callable[[Any], bool], str]] = {
         "top_k": (lambda v: _whole(v) and v >= 1, "a whole number >= 1, or null for all tokens"),
         "min_p": (lambda v: _number(v) and 0 <= v <= 1, "a number in [0, 1]"),

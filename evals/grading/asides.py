@@ -16,7 +16,7 @@ from evals.grading.quantity import unit
 
 
 class Form(NamedTuple):
-    """What may stand in a parenthesis. `example` and `counter` are answers for 5: the first is accepted."""
+    """Words that may stand in a parenthesis. `example` and `counter` are answers for 5: the first is accepted."""
 
     name: str
     pattern: str

@@ -21,16 +21,16 @@ _FEWEST_WORDS = 3
 
 
 class Conclusion(NamedTuple):
-    """What a text concludes; `value` is None where it concludes nothing, and `unread` where it may conclude something
-    that is not read."""
+    """The conclusion of a text. `value` is None where it concludes nothing, and `unread` where it may conclude
+    something that is not read."""
 
     value: str | None
     unread: bool = False
 
 
 class Form(NamedTuple):
-    """Words before the value that a clause concludes. Of `example` the value is 5; `counter` is a near sentence with
-    a 5 that is not concluded."""
+    """Words before the value that a clause concludes. The value of `example` is 5. `counter` is a near sentence with a
+    5 that is not concluded."""
 
     name: str
     pattern: str
@@ -228,7 +228,7 @@ _LONGEST_WORD = 40  # the longest word of prose. A longer one is code.
 
 
 def conclusion(text: str) -> Conclusion:
-    """What a derivation concludes (see the module's text)."""
+    """The conclusion of a derivation (see the module's text)."""
     text = _HOPE.sub("", text[-_LONGEST:])
     text = re.sub(r"\n\s*(?=[=+]|-\s)", " ", _LOOK.sub(" ", _BREAK.sub(" \n ", _plain(text))))
     parts = [part for line in text.split("\n") for part in _SENTENCE.split(line)]

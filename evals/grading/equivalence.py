@@ -2,9 +2,9 @@
 
 Everything runs in the calling process, where nothing can be killed, so everything is bounded: texts of at most LONGEST
 characters, read by patterns of at most quadratic time (a test); at most MOST_COMPARISONS of parts; arithmetic on
-numbers below 10^(10^9) to 200 digits, and exactly up to 100,000. No bound is a clock, so that a verdict is the same
-on every machine. What a bound refuses is unscored, except an answer far larger than its gold, and one whose value is
-not computed where the gold's is. Both are wrong: in a training, a policy could else leave its group.
+numbers below 10^(10^9) to 200 digits, and exactly up to 100,000. No bound is a clock, so that a verdict is the same on
+every machine. An answer that a bound refuses is unscored, except an answer far larger than its gold, and one whose
+value is not computed where the gold's is. Both are wrong: in a training, a policy could else leave its group.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _equal() -> Any:
 
 
 def _zero() -> Any:
-    """Of a sum, relative to its parts: it has cancelled."""
+    """Whether a sum has cancelled, relative to its parts."""
     return _bounds(mp.dps)[1]
 
 
@@ -475,7 +475,7 @@ def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "",
 
 
 def constant_ratio(gold: str, answer: str) -> Fraction | None:
-    """What the first is of the second, where that is the same at all points: 1.0003 for x/3 and 0.3332x."""
+    """The ratio of the first to the second, where it is the same at all points: 1.0003 for x/3 and 0.3332x."""
     try:
         left, right = parse(gold), parse(answer)
     except UnsupportedError:

@@ -1,7 +1,7 @@
 r"""Values exactly, and expressions by their structure: where 200 digits are not enough to know a value.
 
-`exact` gives the rational value of a tree at rational points, whose digits are counted before they are computed. What
-is larger is compared by `normal`: equal where both have the same terms, factors and exponents in any order.
+`exact` gives the rational value of a tree at rational points, whose digits are counted before they are computed. Larger
+expressions are compared by `normal`: equal where both have the same terms, factors and exponents in any order.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _double_factorial(n: Fraction) -> Fraction:
 
 
 def _root(degree: Fraction, value: Fraction) -> Fraction:
-    """Of a perfect power, the real one."""
+    """A perfect power has its real root."""
     n = int(degree)
     if degree != n or not 1 <= n <= 64 or (value < 0 and n % 2 == 0):
         raise UnknownError

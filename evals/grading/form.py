@@ -167,9 +167,9 @@ _OTHER = re.compile(r"\([A-J]\)|\b(?:and|then|also)\b.*\b[A-J]\s*$|^\W*(?:\w{1,6
 
 
 def choice(written: str) -> Choice | None:
-    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. What stands
-    behind the letter is the choice's own, unless it begins as words about it do (in small letters, behind
-    parentheses), leaves it open or names another one."""
+    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. Words behind the
+    letter are the choice's own, unless they begin as words about it do (in small letters, behind parentheses), leave it
+    open or name another one."""
     written = _ANNOUNCED.sub("", plain(written))
     items = [re.fullmatch(r"\(?\s*([A-J])\s*\)?", item) for item in split(written, ",;")]
     if len(items) > 1:
@@ -279,7 +279,7 @@ _MORE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
 
 
 def _unconditional(side: str) -> str | None:
-    """What is said before "for all", "where", "if"; None where another answer is said after it."""
+    """The part before "for all", "where", "if", or None where another answer is said after it."""
     condition = _CONDITION.search(side)
     if condition is None:
         return side
@@ -314,7 +314,7 @@ def parameter(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def conclusion(gold: str, answer: str, same: Same) -> bool | None:
-    r"""What a derivation comes to: the part after its last arrow."""
+    r"""The end of a derivation: the part after its last arrow."""
     steps = re.split(r"\\(?:Rightarrow|therefore)(?![A-Za-z])", answer)
     if len(steps) < 2 or not steps[-1].strip() or re.search(r"\\(?:Rightarrow|therefore)(?![A-Za-z])", gold):
         return None

@@ -133,7 +133,7 @@ class Grader:
         return grades
 
     def explain(self, gold: str | tuple[str, ...], response: str, policy: str | None = None) -> Explanation:
-        """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison. Of several
+        """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison. With several
         golds, by the one that it equals, else by the first.
 
         Raises:

@@ -1,6 +1,6 @@
 r"""Limits, infinite sums and products, and integrals as numbers: each is computed in two ways, which must agree.
 
-What is read is stated by the three functions. A value that two ways do not share is no value, and equals nothing: a
+The three functions state the forms that are read. A value that two ways do not share is no value, and equals nothing: a
 series that diverges, `\lim_{x\to 0} |x|/x`, `\int_1^\infty dx/x`. How often a term is evaluated is bounded, never how
 long it takes, so that a verdict is the same on every machine.
 """
@@ -136,13 +136,14 @@ def _agreed(estimates: Sequence[Any], scale: object, digits: int = AGREED) -> An
 
 @lru_cache(maxsize=8)
 def _mean_weights(count: int, digits: int) -> list[Any]:
-    """Of Euler's transformation, the means of neighbours again and again: binomial coefficients over 2^n."""
+    """The weights of Euler's transformation, the means of neighbours again and again: binomial coefficients over
+    2^n."""
     return [mp.binomial(count - 1, k) / mpf(2) ** (count - 1) for k in range(count)]
 
 
 @lru_cache(maxsize=8)
 def _richardson_weights(order: int, digits: int) -> list[Any]:
-    """Of Lagrange's polynomial in 1/N through N = order+1, ..., 2*order+1, at 1/N = 0."""
+    """The weights of Lagrange's polynomial in 1/N through N = order+1, ..., 2*order+1, at 1/N = 0."""
     at = range(order + 1, 2 * order + 2)
     return [mp.fprod(mpf(n) / (n - node) for node in at if node != n) for n in at]
 

@@ -49,7 +49,7 @@ def _bracket(sign: str, strict_or_not: str) -> str:
 
 
 def _intersection(sides: Sequence[str | None]) -> str | None:
-    """Of a half-line upwards and one downwards."""
+    """The interval between a half-line upwards and one downwards."""
     above = [side for side in sides if side and side.endswith(f"{_INFINITY})")]
     below = [side for side in sides if side and side.startswith(f"(-{_INFINITY},")]
     if len(sides) != 2 or len(above) != 1 or len(below) != 1:
@@ -58,7 +58,7 @@ def _intersection(sides: Sequence[str | None]) -> str | None:
 
 
 def _union(relations: Sequence[str]) -> str | None:
-    """Of inequalities in the same variable that stand in a list: either holds."""
+    """The union of inequalities in the same variable that stand in a list: either holds."""
     intervals = [_interval(relation) for relation in relations]
     if not any(intervals) or len(set(map(_symbol, relations))) > 1:
         return None  # x=1 or x=2: a list

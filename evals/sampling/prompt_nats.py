@@ -70,7 +70,8 @@ class PromptNats:
 
     @property
     def warning(self) -> str | None:
-        """What to say of a model that cannot read its prompts; None for one that can, or that cannot be judged."""
+        """The warning about a model that cannot read its prompts, or None for one that can, or that cannot be
+        judged."""
         readable = self.per_byte < MOST_NATS and self.share_of_a_guess < MOST_SHARE
         if readable or self.vocabulary < LEAST_VOCABULARY:
             return None

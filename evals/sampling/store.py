@@ -116,7 +116,7 @@ class SampleStore:
             raise DamagedFileError(self.manifest, error.why, remedy) from error
 
     def owner(self) -> dict[str, Any]:
-        """Whose verdicts these are, for the metadata of their file: `owner_of` the manifest."""
+        """The owner of these verdicts, for the metadata of their file: `owner_of` the manifest."""
         manifest = self.read_manifest()
         assert manifest is not None, "open() comes first"
         return owner_of(manifest)

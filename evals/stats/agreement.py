@@ -94,7 +94,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Setting:
-    """What both sides share.
+    """The values that both sides share.
 
     Attributes:
         metric: "avg", "pass@k" or "maj@k". rho: the spread of rates, with its source; None: unknown.
@@ -259,7 +259,7 @@ class Agreement:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed, and what a reader must know."""
+        """The assumptions, and what a reader must know."""
         return tuple(_notes(self))
 
     @property

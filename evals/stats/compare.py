@@ -100,7 +100,7 @@ class Line:
 
     @property
     def interval(self) -> Interval | None:
-        """Of the difference."""
+        """The interval of the difference."""
         if self.low is None or self.high is None:
             return None
         return Interval(self.low, self.high, self.level or 0.95, self.covers or "", bool(self.rough))
@@ -112,8 +112,8 @@ class Line:
 
     @property
     def p_equal(self) -> float | None:
-        """Of "the difference is at least the margin", either way: the larger one of two one-sided tests (TOST); None
-        without a margin."""
+        """The p-value of "the difference is at least the margin", either way: the larger one of two one-sided tests
+        (TOST), or None without a margin."""
         if self.p_not_lower is None or self.p_not_higher is None:
             return None
         return max(self.p_not_lower, self.p_not_higher)
@@ -342,7 +342,7 @@ def compare_average(
 
 
 def measured_differently(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
-    """What decides a measurement on this benchmark and differs between the two, a text each."""
+    """The parts that decide a measurement on this benchmark and differ between the two, a text each."""
     x, y = a.conditions[benchmark], b.conditions[benchmark]
     pairs = decisive_differences(x, y)
     if _both_graded(a, b, benchmark):

@@ -1,4 +1,4 @@
-"""What stands under a comparison: its signs, its tests, each seed's scores, and what else a reader must know."""
+"""The lines under a comparison: its signs, its tests, each seed's scores, and what else a reader must know."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cells(line: Line) -> tuple[str, ...]:
 
 
 def notes(result: CompareResult) -> list[str]:
-    """What the signs and tests of the table mean, and what else to know."""
+    """The meaning of the table's signs and tests, and what else to know."""
     tests: dict[str, list[Line]] = {}
     for line in result.lines:
         if line.covers:

@@ -1,4 +1,4 @@
-"""What a difference between two methods needs: problems, samples and training seeds.
+"""The needs of a difference between two methods: problems, samples and training seeds.
 
 The model, for the share of correct samples of method m under training seed s on problem p, n samples each:
 
@@ -202,9 +202,9 @@ def default_spread(benchmark: str = "") -> Spread:
 
 def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, second: VerdictTable | None = None) -> Spread:
     """The components that a verdict table shows, by the method of moments; the others come from `fallback`, and all of
-    them where the samples of each problem are alike (all incorrect, say): a zero would promise that nothing varies.
-    What is not above the noise of independent samples is 0, and its note says so; two methods measured with the same
-    seeds have less noise than that.
+    them where the samples of each problem are alike (all incorrect, say): a zero would promise that nothing varies. A
+    component that is not above the noise of independent samples is 0, and its note says so. Two methods measured with
+    the same seeds have less noise than that.
 
     Args:
         table: of one benchmark. `seed_sd` needs three training seeds.

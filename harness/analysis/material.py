@@ -86,7 +86,7 @@ class Material:
         return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
 
     def readings(self, benchmark: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
-        """Of each model but the first: (the first model's reading, its own) of the first model's responses.
+        """For each model but the first: (the first model's reading, its own) of the first model's responses.
 
         Raises:
             ValueError: a model cannot be read, or has another tokenizer.

@@ -56,7 +56,7 @@ def content(subject: Subject, benchmark: str) -> str:
 
 
 def digest(model: str, answers: Sequence[Response]) -> str:
-    """Of the model's fingerprint and of every prompt, response and verdict."""
+    """The digest of the model's fingerprint and of every prompt, response and verdict."""
     sha = hashlib.sha256(f"{VERSION} {model}\n".encode())
     for a in answers:
         line = json.dumps([a.problem_id, a.sample, a.prompt, a.text, str(a.verdict)])

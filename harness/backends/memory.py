@@ -3,7 +3,7 @@
 Counts are bytes. N is a model's parameters, W the devices of the run. The states of mixed precision are those of ZeRO
 (arXiv 1910.02054, section 3.1): float32 weights 4N, gradients 4N, two AdamW moments 8N; sharding divides them by W.
 Activations are counted from what transformers' layers keep for the backward pass; tests compare the counts with
-measured peaks (tests/harness/backends/test_memory.py). What a trainer adds is in its `needs.py`.
+measured peaks (tests/harness/backends/test_memory.py). A trainer's own part is in its `needs.py`.
 """
 
 from __future__ import annotations

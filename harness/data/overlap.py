@@ -37,7 +37,8 @@ class Overlap:
 
 
 def same_problem(text: str) -> str:
-    """What two spellings of one problem share: Unicode form, white space, capitals and dollar signs do not count."""
+    """The text that two spellings of one problem share: Unicode form, white space, capitals and dollar signs do not
+    count."""
     return plain(text.replace("$", "")).casefold()
 
 
@@ -74,7 +75,7 @@ def of_all(jobs: Iterable[Job], data_dir: str | None, more: Iterable[str] = ()) 
 
 
 def _data(job: Job) -> tuple[str, int, bool]:
-    """What decides a job's training rows: (data set, its seed, whether they have solutions and no golds)."""
+    """The values that decide a job's training rows: (data set, its seed, whether they have solutions and no golds)."""
     assert job.experiment is not None
     dataset = job.experiment.dataset.value
     return dataset, job.seed if dataset in FAMILIES else 0, type(job.experiment) is Finetune

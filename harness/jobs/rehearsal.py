@@ -99,7 +99,7 @@ def as_text(rows: Sequence[Rehearsed]) -> str:
 
 
 def plan_faults(job: Job, hardware: Hardware) -> list[str]:
-    """What the plan says against a run: context, memory of the training and of the evaluation."""
+    """The plan's objections to a run: context, memory of the training and of the evaluation."""
     faults = []
     for check in (partial(check_context, job), partial(check_memory, [job], {(job.model, job.arm): hardware})):
         try:
@@ -118,7 +118,7 @@ def plan_faults(job: Job, hardware: Hardware) -> list[str]:
 
 
 def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
-    """What the trainer's own configuration would do wrong on the real machine."""
+    """The faults of the trainer's own configuration on the real machine."""
     faults = []
     base, e = job.base_model.value, job.experiment
     known = positions(base) if job.context is None else job.context.positions.value
@@ -159,7 +159,7 @@ def engine_faults(
     tensor_parallel: int,
     hardware: Hardware,
 ) -> list[str]:
-    """What is wrong with the arguments of a vLLM engine.
+    """The faults of the arguments of a vLLM engine.
 
     Args:
         length: its max_model_len; None: the model's own positions. known: those. tokens: of the longest sequence.

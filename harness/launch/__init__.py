@@ -16,7 +16,8 @@ def launch(prepared: Prepared) -> list[JobOutcome]:
     fails does not affect the others.
 
     Raises:
-        RefusedError: MLflow's store cannot be used. Interrupted: as above. Of a serial run also what its job raises.
+        RefusedError: MLflow's store cannot be used. Interrupted: as above. A serial run also raises what its job
+            raises.
     """
     launcher = prepared.launcher
     if launcher.name == "local":

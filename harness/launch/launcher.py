@@ -33,7 +33,7 @@ class Launcher:
 
 
 def launcher_of(given: RunOptions) -> Launcher:
-    """What `launcher`, `jobs` and `launcher.KEY` say.
+    """The launcher that `launcher`, `jobs` and `launcher.KEY` name.
 
     Raises:
         UsageError: no such launcher, or a value that does not fit it.

@@ -1,4 +1,4 @@
-"""What a run was asked for → checked jobs with the machine's settings; nothing is started here."""
+"""The options of a run → checked jobs with the machine's settings. Nothing is started here."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REAL = [name for name, scale in SCALES.items() if scale.family is None]  # scale
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the options of a command say; nothing has been started.
+    """The options of a command, checked. Nothing has been started.
 
     Args:
         hardware: by (model, arm). refused: why no backend (or not the named one) can train an arm. moved: why
@@ -217,7 +217,7 @@ def prepare(paper: str | Reproduction, options: RunOptions, command: str) -> Pre
 
 
 def planned(paper: str | Reproduction, options: RunOptions, *, price: float | None = None, check: bool = True) -> Plan:
-    """What a run would start. Where this machine has no GPU, real models are planned for `card`.
+    """The plan of a run. Where this machine has no GPU, real models are planned for `card`.
 
     Args:
         check: say what this machine lacks, if the plan is for this machine.

@@ -58,7 +58,7 @@ class Task:
 
     @property
     def log(self) -> Path:
-        """What the job's process prints."""
+        """The file that the job's process prints to."""
         return self.folder / "log.txt"
 
     def job_run(self) -> JobRun:

@@ -1,4 +1,4 @@
-"""What one run costs: tokens, GPU-hours, hours by the clock, a price, disk and host memory. Estimates, and pure."""
+"""The cost of one run: tokens, GPU-hours, hours by the clock, a price, disk and host memory. Estimates, and pure."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run costs.
+    """The cost of one run.
 
     Args:
         gpu: its kind, or "cpu". gpus: how many the run holds. rate: USD per hour of one GPU.

@@ -104,7 +104,7 @@ class Machine:
 
 
 def machine_of(options: RunOptions) -> Machine:
-    """What `hardware` (a profile), `hardware.KEY` and `backend` say.
+    """The machine that `hardware` (a profile), `hardware.KEY` and `backend` describe.
 
     Raises:
         UsageError: no such profile or key, or a value that does not fit.
@@ -126,8 +126,8 @@ def machine_of(options: RunOptions) -> Machine:
 
 
 def _several(text: str) -> str:
-    """ "hardware=h100 hardware.processes=3" of "h100x3" or "3xh100"; "" of other texts. Of a card that comes with
-    several memories ("a100x8") the largest."""
+    """ "hardware=h100 hardware.processes=3" of "h100x3" or "3xh100"; "" of other texts. A card that comes with several
+    memories ("a100x8") has the largest."""
     parts = re.fullmatch(r"(?:(\d+)x)?([a-z]\w*?)(?:x(\d+))?", text.lower())
     if parts is None or (parts[1] is None) is (parts[3] is None):
         return ""

@@ -1,4 +1,4 @@
-"""What a base model at hand is asked and where its responses end, for the plan. Reads its tokenizer, no weights."""
+"""The prompts of a base model at hand, and where its responses end, for the plan. Reads its tokenizer, no weights."""
 
 from __future__ import annotations
 

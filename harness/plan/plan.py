@@ -1,4 +1,4 @@
-"""What a command would start: every run, every value with its source, and an estimate of the cost. Starts nothing.
+"""The plan of a command: every run, every value with its source, and an estimate of the cost. Starts nothing.
 
 `harness.plan.text` writes a `Plan` as text, and `Plan.as_dict` as JSON.
 """
@@ -29,7 +29,7 @@ Key = tuple[str, str]  # the model and the arm of a job
 
 @dataclass(frozen=True)
 class Memory:
-    """What a training needs on one device.
+    """The needs of a training on one device.
 
     Args:
         has: bytes of the device, or of the part of a card that a job has. devices: how many a run uses.

@@ -102,7 +102,7 @@ class Fit:
 
     @property
     def advice(self) -> str:
-        """What makes it fit, or what takes most; "" if it fits."""
+        """The settings that make it fit, or what takes most, or "" if it fits."""
         if self.fits or self.need is None:
             return ""
         if self.remedy:

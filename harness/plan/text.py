@@ -99,7 +99,7 @@ def _trainer(sourced: Sourced[str] | None) -> str:
 
 
 def _shorter(arm: ArmPlan) -> list[str]:
-    """What a shorter run needs, where that is known."""
+    """The needs of a shorter run, where they are known."""
     first, second = arm.one_step, arm.one_more_rollout
     if first is None or second is None or arm.steps < 2:
         return []

@@ -74,8 +74,8 @@ def read_archive(path: Path, *, again: bool = False) -> list[Run]:
 
 def import_archive(path: Path) -> tuple[int, int, int]:
     """Put the runs of a verified archive (`harness.record.verify`) into RLVR_HOME, and trained ones from there into
-    MLflow. Of a run that is there already, responses are taken where it came without, and who measured it where nobody
-    is named. Returns how many were added, completed so, and skipped.
+    MLflow. A run that is there already gets responses where it came without, and who measured it where nobody is named.
+    Returns how many were added, completed so, and skipped.
 
     Raises:
         DamagedFileError: it is no archive. RefusedError: MLflow's store cannot be used.

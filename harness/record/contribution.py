@@ -1,4 +1,4 @@
-"""What a run of somebody else needs beside whole files and true scores before its numbers stand beside the published
+"""The needs of somebody else's run beside whole files and true scores before its numbers stand beside the published
 ones: code that everybody has, the values that are declared here, and for an equation or data of its own their source.
 """
 

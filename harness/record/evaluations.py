@@ -43,8 +43,8 @@ def note_error(folder: Path, error: Exception) -> None:
 
 
 def link(folder: Path) -> None:
-    """Make an evaluation in a folder elsewhere (`out=`) known under RLVR_HOME: a link of its name. Of two folders of
-    one name, the second link has four digits of its path too; a link to a folder that is gone is replaced.
+    """Make an evaluation in a folder elsewhere (`out=`) known under RLVR_HOME: a link of its name. Where two folders
+    have one name, the second link has four digits of its path too. A link to a folder that is gone is replaced.
 
     Raises:
         RefusedError: RLVR_HOME cannot be written to.
@@ -108,7 +108,7 @@ def _store_errors() -> Iterator[None]:
 
 
 def _digest(params: Mapping[str, str]) -> str:
-    """Of a call's values: MLflow changes no param of a run, so that other values are another run."""
+    """The digest of a call's values: MLflow changes no param of a run, so that other values are another run."""
     return hashlib.sha256(repr(sorted(params.items())).encode()).hexdigest()[:8]
 
 

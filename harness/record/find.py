@@ -64,8 +64,8 @@ def check_names(*texts: str) -> None:
 
 
 def places(text: str, expected: str = EXPECTED) -> list[Path]:
-    """What a text names: a path, the matches of a glob, the one run under RLVR_HOME whose name begins so, or with * all
-    whose names do.
+    """The folders that a text names: a path, the matches of a glob, the one run under RLVR_HOME whose name begins so,
+    or with * all whose names do.
 
     Raises:
         UsageError: none, or several runs; `expected` says what could have been given.

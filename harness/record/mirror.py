@@ -126,8 +126,8 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
 
 
 def _link(run: Run) -> dict[str, Any]:
-    """What mlflow.json says; {} without one, or where it is damaged, another run's or of another store: what that lacks
-    is sent then."""
+    """The content of mlflow.json, or {} without one, or where it is damaged, another run's or of another store: what
+    that lacks is sent then."""
     try:
         link = read_object(run.folder / LINK, "experiment", "run_id", "metrics", "record", "run") or {}
     except (DamagedFileError, OSError):
@@ -343,7 +343,7 @@ class BackgroundMirror:
 
 
 def _state(folder: Path) -> Any:
-    """What changes with every change of a run."""
+    """The part that changes with every change of a run."""
     return [(at.st_size, at.st_mtime_ns) for name in (RECORD, TRAINING_LOG) if (at := _stat(folder / name)) is not None]
 
 

@@ -1,4 +1,4 @@
-"""What a run is called: its folder, its base model, the command that made it."""
+"""The names of a run: its folder, its base model, the command that made it."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 
 def record_sha256(record: Mapping[str, Any]) -> str:
-    """Of a record's content, without this hash."""
+    """The hash of a record's content, without this hash."""
     return text_sha256(json.dumps({key: value for key, value in record.items() if key != SHA256}, sort_keys=True))
 
 
@@ -77,7 +77,7 @@ def _content_sha256(path: str, *_: int) -> str:
 
 
 def run_identity(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands in every evaluation of a run, so that no file is taken for another run's."""
+    """The identity that stands in every evaluation of a run, so that no file is taken for another run's."""
     base = record["base_model"]["sha256"]
     return {**{key: record[key] for key in IDENTITY}, "digest": record["digest"], "base_model": base}
 

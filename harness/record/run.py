@@ -85,7 +85,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What tables and legends call it: the arm, or the folder's name."""
+        """The name in tables and legends: the arm, or the folder's name."""
         return str(self.record.get("arm") or self.folder.name)
 
     @property
@@ -119,7 +119,8 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """Of everything that decides the result, except the seed and the code: `Job.digest`, then the base model's."""
+        """The digest of everything that decides the result, except the seed and the code: `Job.digest`, then the base
+        model's."""
         return f"{self.record['digest']}-{self.record['base_model']['sha256'][:6]}"
 
     @property
@@ -194,7 +195,7 @@ class Run:
 
     @property
     def machine(self) -> str:
-        """What trained it: "8 x NVIDIA H100 80GB HBM3", or the type of the CPU."""
+        """The machine that trained it: "8 x NVIDIA H100 80GB HBM3", or the type of the CPU."""
         gpus = self.record.get("hardware", {}).get("gpus") or []
         counts = {name: gpus.count(name) for name in dict.fromkeys(gpus)}
         named = " and ".join(f"{n} x {name}" if n > 1 else name for name, n in counts.items())
@@ -229,7 +230,7 @@ class Run:
         return path
 
     def damage(self, under: str = "") -> list[str]:
-        """What is wrong with the files whose names begin with `under`, each in words; [] if all are whole."""
+        """The faults of the files whose names begin with `under`, each in words, or [] if all are whole."""
         wrong = []
         for name in self.record.get("files", {}):
             if name.startswith(under):
@@ -459,8 +460,8 @@ class Run:
         return f"{benchmark} (changed data)" if "data" in self.measured_by(benchmark) else benchmark
 
     def conditions(self, benchmark: str) -> Conditions | None:
-        """What decides a measurement (protocol, prompt, decoding, data), the engine and the model; None without a
-        manifest."""
+        """The conditions that decide a measurement (protocol, prompt, decoding, data), the engine and the model, or
+        None without a manifest."""
         manifest = self.manifest(benchmark)
         if manifest is None:
             return None

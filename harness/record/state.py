@@ -117,7 +117,7 @@ def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
 
 
 def growing(folder: Path) -> Growing | None:
-    """What is to come in the folder of an evaluation; None: it is whole, or something else."""
+    """The missing parts in the folder of an evaluation, or None: it is whole, or something else."""
     from evals.sampling.store import GROWING, SampleStore
 
     parts = sorted(path.parent for path in folder.glob(f"*/{GROWING}"))

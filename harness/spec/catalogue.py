@@ -114,8 +114,8 @@ def published(key: str) -> list[Published]:
 
 @cache
 def elsewhere() -> list[dict[str, Any]]:
-    """What others measured of the papers' untrained models: a dictionary a source, as `reproductions/elsewhere.yaml`
-    has it; `scores` is model -> benchmark -> text."""
+    """The measurements of others on the papers' untrained models: a dictionary a source, as
+    `reproductions/elsewhere.yaml` has it. `scores` is model -> benchmark -> text."""
     import yaml
 
     path = Path(importlib.import_module("reproductions").__path__[0]) / "elsewhere.yaml"

@@ -225,7 +225,7 @@ def _inverted(experiment: Experiment) -> Experiment:
 
 
 def _worth(experiment: Experiment) -> Sourced[float]:
-    """What a correct response earns more than an incorrect one."""
+    """The extra reward of a correct response over an incorrect one."""
     weights = dict(zip(experiment.rewards.value, experiment.reward_weights.value, strict=True))
     name = next((name for name in OUTCOMES if weights.get(name, 0) > 0), None)
     if name is None:

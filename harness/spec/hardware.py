@@ -87,7 +87,7 @@ class Hardware:
 
     @property
     def sampler(self) -> type[Kind]:
-        """What there is to know of the engine that evaluates."""
+        """The facts about the engine that evaluates."""
         return engines.kind(self.engine)
 
     @property

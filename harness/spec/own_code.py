@@ -1,4 +1,4 @@
-"""What identifies an equation of the user: a changed one makes another job, as a changed file of data does."""
+"""The identity of a user's equation: a changed one makes another job, as a changed file of data does."""
 
 from __future__ import annotations
 

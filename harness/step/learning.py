@@ -1,5 +1,5 @@
-"""What a training could learn from: the shares of responses without a reward, of groups with equal rewards, of
-truncated responses, and of responses that box different texts. Pure."""
+"""The responses that a training could learn from: the shares of responses without a reward, of groups with equal
+rewards, of truncated responses, and of responses that box different texts. Pure."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ UNCOUNTED = "token counts need the model's tokenizer: `rlvr analyze` counts toke
 
 @dataclass(frozen=True)
 class Values:
-    """What a published cell is the mean of: [S, P] for each of its benchmarks, or the reason why there is nothing.
+    """The values whose mean a published cell is: [S, P] for each of its benchmarks, or the reason why there is nothing.
 
     A cell over all responses together (`ALL`) has one table with the problems of all benchmarks, each counted once.
     """

@@ -173,8 +173,8 @@ def in_all_arms(common: Sequence[str]) -> str:
 
 
 def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
-    """The finished arms of a paper, in the paper's order. Of two versions of an arm (other values or code of its
-    declaration) that of the declaration as it stands, else the newest.
+    """The finished arms of a paper, in the paper's order. If an arm has two versions (other values or code of its
+    declaration), the version of the declaration as it stands counts, else the newest.
 
     Args:
         runs: of this paper and of others, in any order.

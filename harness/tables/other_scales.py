@@ -48,7 +48,7 @@ def _name(m: Measured, common: tuple[str, ...]) -> str:
 
 
 def _wanted(key: str, keys: Iterable[str]) -> bool:
-    """Of pass@k, maj@k and unsolvable@k only the largest k is shown; the CSV has all."""
+    """Only the largest k of pass@k, maj@k and unsolvable@k is shown. The CSV has all."""
     metric, _, k = key.partition("_at_")
     if metric not in ("pass", "maj", "unsolvable"):
         return True

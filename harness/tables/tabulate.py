@@ -147,7 +147,7 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
 def _answer(
     paper: Reproduction, measured: Sequence[Measured], scales: Sequence[str], rows: Sequence[dict[str, Any]]
 ) -> str:
-    """What was measured, how many printed numbers came back, and how many claims hold."""
+    """The answer of the tables: what was measured, how many printed numbers came back, and how many claims hold."""
     sentences = [] if "paper" in scales else ["Nothing is measured at the paper's own scale here."]
     if answers := Counter(row["comes_back"] for row in rows if row["comes_back"]):
         counts = ", ".join(f"{answer}: {n}" for answer, n in answers.items())

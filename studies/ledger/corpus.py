@@ -146,7 +146,8 @@ class Series:
         return [(path, groups.get("seed") or "", int(groups.get("checkpoint") or 0)) for path, groups in paths]
 
     def evidence(self, files: Files) -> Evidence | None:
-        """What curves or the authors' verdicts say; None where a score is printed and its curves have none."""
+        """The evidence of curves or of the authors' verdicts, or None where a score is printed and its curves have
+        none."""
         if self.curve:
             curves = {seed or path: read_curve(files.text(path), name=path) for path, seed, _ in self.matches(files)}
             if self.printed and not any(self.curve in curve for curve in curves.values()):

@@ -93,7 +93,7 @@ def _result(claim: dict[Any, Any], column: str, words: str) -> dict[str, Any]:
 
 
 def _covers(claim: dict[Any, Any]) -> str:
-    """What the interval is over, as results/ledger/README.md says."""
+    """The cover of the interval, as results/ledger/README.md says."""
     if claim["seeds"] < MIN_SEEDS:
         return "over problems"
     return f"over {claim['seeds']} training seeds, and over problems where verdicts are public"

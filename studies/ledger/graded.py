@@ -90,7 +90,7 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
 
 
 def _key(content: str, series: Series) -> str:
-    """Of a graded file: its content, how it is read, and the code that reads and grades it."""
+    """The key of a graded file: its content, how it is read, and the code that reads and grades it."""
     code_of = (Path(grading.__file__).parent, Path(answer_files.__file__).parent)
     rules = [*(path for folder in code_of for path in sorted(folder.rglob("*.py"))), Path(reading.__file__)]
     code = [path.read_bytes() for path in rules]

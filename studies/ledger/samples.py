@@ -1,4 +1,4 @@
-"""Samples behind the printed scores: what both graders read. Of repositories whose licence allows a copy."""
+"""Samples behind the printed scores: what both graders read. Their repositories have licences that allow a copy."""
 
 from __future__ import annotations
 

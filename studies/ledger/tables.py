@@ -50,7 +50,8 @@ def series_row(series: Series, evidence: Evidence) -> dict[str, Any]:
 
 
 def _selection(evidence: Evidence) -> Selection | None:
-    """Of one run's checkpoints; several seeds, fewer than three checkpoints or an unknown size have none."""
+    """The selection among one run's checkpoints. Several seeds, fewer than three checkpoints or an unknown size have
+    none."""
     if evidence.scores["seed"].nunique() > 1 or evidence.checkpoints < 3:
         return None
     if evidence.samples is None and evidence.problems is None:
@@ -124,8 +125,8 @@ def rate_row(series: Series, evidence: Evidence) -> dict[str, Any] | None:
 
 
 def history_rows(evidence: Evidence) -> pd.DataFrame:
-    """Of problems that a training saw again and again: the mean rate and its standard deviation over time, also of
-    every second time alone."""
+    """Problems that a training saw again and again: the mean rate and its standard deviation over time, also for every
+    second time alone."""
     assert evidence.table is not None
     table = evidence.table
     spread = {

@@ -82,7 +82,7 @@ def with_section(text: str, of_study: str) -> str:
 
 
 def section(design: Design, runs_by_arm: Arms, paper: str) -> str:
-    """What the study measured for one paper: its arms and their controls beside the base model and GRPO."""
+    """The results of the study for one paper: its arms and their controls beside the base model and GRPO."""
     keys = [entry.key for entry in design.entries if entry.paper == paper or entry.key == REFERENCE]
     absent = [name(key) for key in keys if key not in runs_by_arm]
     return f"""## On real weights, at small scale

@@ -63,7 +63,7 @@ def write_tables(design: Design, settings: Settings, candidates: Sequence[Run], 
 
 
 def _tables_by_run(folder: Path) -> list[dict[Any, pd.DataFrame]]:
-    """Of runs.csv, the verdicts and the curves: (family, paper, arm, seed) -> the run's rows."""
+    """The tables of runs.csv, the verdicts and the curves: (family, paper, arm, seed) -> the run's rows."""
     import pandas as pd
 
     tables = [pd.read_csv(folder / "runs.csv", keep_default_na=False)]
@@ -84,7 +84,7 @@ def save_tables(folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves
 
 
 def _provenance(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What runs.csv says of a run."""
+    """The provenance of a run in runs.csv."""
     made = record["environment"]
     versions = " ".join(f"{name}={version}" for name, version in made["packages"].items())
     diverged = record.get("diverged") or {}

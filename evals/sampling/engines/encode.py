@@ -152,6 +152,6 @@ def marker_tokens(tokenizer: object) -> dict[int, str]:
 
 
 def _special_tokens(tokenizer: Any) -> dict[int, str]:
-    """What decoding without special tokens leaves out: id -> text."""
+    """The tokens that decoding without special tokens leaves out: id -> text."""
     added = {token: str(text) for token, text in tokenizer.added_tokens_decoder.items() if text.special}
     return added | dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))

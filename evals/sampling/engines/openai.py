@@ -138,8 +138,8 @@ class OpenAIEngine(Kind):
         }
 
     def usage(self) -> dict[str, float]:
-        """What was asked of the server so far: requests, retries, prompt_tokens, response_tokens, unknown_tokens
-        (replies that do not state their tokens) and, with both prices, usd."""
+        """The requests to the server so far: requests, retries, prompt_tokens, response_tokens, unknown_tokens (replies
+        that do not state their tokens) and, with both prices, usd."""
         names = ("requests", "retries", "prompt_tokens", "response_tokens", "unknown_tokens")
         used: dict[str, float] = {name: self.used[name] for name in names}
         price_in, price_out = self.prices
@@ -235,7 +235,7 @@ class OpenAIEngine(Kind):
         )
 
     def _refusal(self, error: Any) -> str:
-        """What a server said of a request that it refused."""
+        """The server's reason for a request that it refused."""
         try:
             return self._shown(self._body(error.response).strip() or error.message, 500)
         except ReplyError as reply_error:
@@ -260,7 +260,7 @@ class OpenAIEngine(Kind):
         return redacted_start(text, limit, *([] if self._key is None else [self._key]))
 
     def _read(self, request: Request, body: str) -> Completion:
-        """The completion in the server's answer. What it does not state is None.
+        """The completion in the server's answer. A value that it does not state is None.
 
         Raises:
             ReplyError: as `read_reply`.

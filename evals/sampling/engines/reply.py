@@ -1,4 +1,4 @@
-"""What of a server's reply is the response: its text, why it ended, its tokens. Pure: `openai` sends and receives."""
+"""The response in a server's reply: its text, why it ended, its tokens. Pure: `openai` sends and receives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HALF = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: no file in UT
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server said.
+    """The reply of a server.
 
     Args:
         finish_reason: "stop", "length", "content_filter", "no_text" (it sent none), "error", another word of the

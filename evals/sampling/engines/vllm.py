@@ -30,7 +30,7 @@ CPU_STEP_TOKENS = 4096  # prompt tokens that are read at a time on a CPU, at lea
 
 
 def set_up(cpu: bool) -> None:
-    """What a process needs before it imports vLLM: its environment variables, and a place for what it prints."""
+    """The needs of a process before it imports vLLM: its environment variables, and a place for what it prints."""
     for name, value in (ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {})).items():
         os.environ.setdefault(name, value)
     lead_away()

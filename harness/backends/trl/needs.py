@@ -1,4 +1,4 @@
-"""What a training with TRL needs: memory of one device by part, time of a step, and the settings a profile tries.
+"""The needs of a training with TRL: memory of one device by part, time of a step, and the settings a profile tries.
 
 Counts are bytes, as in `harness.backends.memory`. Tests compare them with measured peaks.
 """

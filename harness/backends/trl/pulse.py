@@ -63,7 +63,8 @@ class Pulse:
         self.began.setdefault(phase, now)
 
     def line(self) -> str | None:
-        """What is under way, if 30 s have passed since the last line; None before, and between two steps."""
+        """The line about what is under way, if 30 s have passed since the last line, or None before, and between two
+        steps."""
         now, state, args = time.monotonic(), self.trainer.state, self.trainer.args
         with self.lock:
             if named := self.trainer.phase:  # also without a pass of the model: rewards, vLLM, another model
